@@ -123,7 +123,7 @@ def review(request: Request, pk: int) -> HttpResponse:
 def _about(campaign: Campaign, action: str) -> str:
     """What the platform does with what is decided."""
     if action == BulkDecision.Action.REJECT:
-        return adapter_of(campaign.publication).about_rejecting()
+        return adapter_of(campaign.publication).about_rejecting(campaign.publication)
     return adapter_of(campaign.publication).about_writing() if action == BulkDecision.Action.MESSAGE else ""
 
 

@@ -204,8 +204,9 @@ class Adapter(ABC):
     account of its own there, whose token is stored here; if not, the keys are this site's. `opens_together`: whether
     a campaign's HITs are one thing there, opened and ended as a whole, and which of them a worker gets is decided here
     when they arrive. `bonus_purposes`: what it pays as bonuses. `rejection_categories`: one of these goes with each
-    rejection, if there are any, and `least_rejection` is how many characters its reason has at least. `least_hourly` is
-    what the platform demands that an hour pays by the median time, in dollars, and `advised_hourly` what it recommends.
+    rejection, if there are any, and `least_rejection` is how many characters its reason has at least.
+    `asks_for_returns`: whether workers can be asked to return what they submitted. `least_hourly` is what the platform
+    demands that an hour pays by the median time, in dollars, and `advised_hourly` what it recommends.
     `notifies_accounts`: whether it sends notifications for a lab's whole account (`platforms.hooks`).
     """
 
@@ -213,6 +214,7 @@ class Adapter(ABC):
     opens_together: ClassVar[bool] = False
     rejection_categories: ClassVar[tuple[str, ...]] = ()
     least_rejection: ClassVar[int] = 1
+    asks_for_returns: ClassVar[bool] = False
     notifies_accounts: ClassVar[bool] = False
     least_hourly: ClassVar[Decimal | None] = None
     advised_hourly: ClassVar[Decimal | None] = None
@@ -347,7 +349,7 @@ class Adapter(ABC):
     # --- work
 
     @abstractmethod
-    def about_rejecting(self) -> str:
+    def about_rejecting(self, publication: Publication) -> str:
         """What rejecting work does to its worker, and within what limits, for whoever is about to."""
 
     @abstractmethod

@@ -410,7 +410,12 @@ class DecideForm(forms.Form):
 
     def __init__(self, *args: Any, publication: Publication, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if categories := adapter_of(publication).rejection_categories:
+        adapter = adapter_of(publication)
+        if adapter.asks_for_returns:
+            decision = self.fields["decision"]
+            assert isinstance(decision, forms.ChoiceField)
+            decision.choices = [("approve", "approve"), ("reject", "reject"), ("return", "return")]
+        if categories := adapter.rejection_categories:
             self.fields["category"] = forms.ChoiceField(
                 label=_("Category of a rejection"),
                 required=False,

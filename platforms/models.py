@@ -262,11 +262,13 @@ class Submission(models.Model):
         SUBMITTED = "Submitted", _("submitted")
         APPROVED = "Approved", _("approved")
         REJECTED = "Rejected", _("rejected")
+        RETURNED = "Returned", _("returned")
 
     class Decision(models.TextChoices):
         NONE = "", _("not yet")
         APPROVE = "approve", _("approve")
         REJECT = "reject", _("reject")
+        RETURN = "return", _("none: its worker has returned it")
 
     publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="submissions")
     published_hit = models.ForeignKey(PublishedHit, on_delete=models.PROTECT, related_name="submissions")
@@ -388,6 +390,7 @@ class Operation(models.Model):
         REOPEN = "reopen", _("reopen a HIT")
         APPROVE = "approve", _("approve")
         REJECT = "reject", _("reject")
+        ASK_RETURN = "ask-return", _("ask a worker to return work")
         BONUS = "bonus", _("pay a bonus")
         EXTRA_BONUS = "extra-bonus", _("pay an extra bonus")
         ADJUST = "adjust", _("pay an adjustment")
@@ -466,6 +469,7 @@ class Operation(models.Model):
                 | Q(kind="compensate", published_hit__isnull=False, payment__isnull=False)
                 | Q(kind="approve", submission__isnull=False)
                 | Q(kind="reject", submission__isnull=False)
+                | Q(kind="ask-return", submission__isnull=False)
                 | Q(kind__in=["bonus", "extra-bonus", "adjust"], submission__isnull=False, payment__isnull=False)
                 | Q(kind__in=["exclude", "readmit"], worker__isnull=False, barred_at__isnull=False),
                 name="operation_says_what_it_is_about",

@@ -245,6 +245,29 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
     return submission
 
 
+def may_ask_return(submission: Submission) -> bool:
+    """Whether its worker can be asked to return a submission: work that is stored here with answers is paid instead."""
+    asks = adapter_of(submission.publication).asks_for_returns
+    return asks and (submission.assignment is None or submission.assignment.judged == 0)
+
+
+@transaction.atomic
+def return_ask(*, submission: Submission, by: User, why: str, at: datetime) -> Operation:
+    """A person asks the worker to return a submission, and says why. It stays undecided until it is returned. Asking
+    again is not an error, and not done twice.
+    """
+    submission = _undecided(submission, Decision.NONE)
+    reason = _reason(why)
+    if not may_ask_return(submission):
+        raise NotNow(_("Its worker cannot be asked to return this: work that is stored here is paid."))
+    if submission.status != Status.SUBMITTED:
+        raise NotNow(_("At the platform, this work is “%(status)s”.") % {"status": submission.get_status_display()})
+    submission.reason = reason
+    submission.save(update_fields=["reason"])
+    log.info("Submission %s: %s asks for a return", submission.pk, by.pk)
+    return operation_plan(publication=submission.publication, kind=Kind.ASK_RETURN, submission=submission, at=at)
+
+
 @transaction.atomic
 def bonus_grant(*, submission: Submission, amount: Decimal, by: User, why: str, at: datetime) -> Payment:
     """A person pays a bonus beyond what is owed, for work that was approved. Granting the same again is not an error.
@@ -354,7 +377,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
     waiting = publication.submissions.filter(
         assignment=None, published_hit__hit=OuterRef("hit"), platform_worker_id=OuterRef("worker__external_id")
-    ).exclude(decision=Decision.REJECT)
+    ).exclude(decision__in=(Decision.REJECT, Decision.RETURN))
     # Of all work on a HIT in one worker's name, one is confirmed or compensated: the rest may be made up.
     same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
     settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
@@ -388,7 +411,9 @@ def _compensation(publication: Publication, assignment: Assignment, at: datetime
 
 @transaction.atomic
 def leavers_pay(*, publication: Publication, assignment_ids: Collection[str], at: datetime) -> int:
-    """Pay those who left early and whom the platform pays a part of the reward: nobody needs to offer it. How many."""
+    """Pay those who left early, and whom the platform pays a part of the reward: nobody needs to offer it. Their HITs
+    are free for others now. How many.
+    """
     if not assignment_ids:
         return 0
     left = Assignment.objects.select_for_update(of=("self",), no_key=True).filter(
@@ -404,6 +429,7 @@ def leavers_pay(*, publication: Publication, assignment_ids: Collection[str], at
         payment, new = _compensation(publication, assignment, at)
         compensation_offer(payment=payment, at=at)
         planned += new
+    Assignment.objects.filter(pk__in=[row.pk for row in left], leased_until__gt=at).update(leased_until=at)
     return planned
 
 

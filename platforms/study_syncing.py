@@ -17,7 +17,7 @@ from platforms.adapter import Adapter
 from platforms.alarms import alarm_raise
 from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
 from platforms.reviewing import leavers_pay, shares_paid
-from platforms.submitted import leases_end, works_store
+from platforms.submitted import leases_end, submissions_return, works_store
 from tasks.campaign_alarms import in_words
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ def study_sync(
     resting = set(raised.filter(retry_at__gt=at).values_list("published_hit", flat=True))
     full = everything or last is None or last.full_at <= at - POLL_EVERY or bool(retried)
     changes = adapter.changes(client, publication, last.counts if last else {}, at=at, everything=full)
+    submissions_return(publication=publication, assignment_ids=changes.gone, at=at)
     leases_end(publication=publication, assignment_ids=changes.gone, at=at)
     leavers_pay(publication=publication, assignment_ids=changes.left, at=at)
     new, failed = works_store(publication=publication, works=changes.works, resting=resting, at=at)

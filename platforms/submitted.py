@@ -40,6 +40,24 @@ def leases_end(*, publication: Publication, assignment_ids: Iterable[str], at: d
 
 
 @transaction.atomic
+def submissions_return(*, publication: Publication, assignment_ids: Iterable[str], at: datetime) -> int:
+    """Submitted work that its workers have returned since. Nobody decides on it any more; what was done here is owed as
+    for other work that was not submitted. How many.
+    """
+    returned = 0
+    for batch in batches(key for key in assignment_ids if key):
+        there = publication.submissions.select_for_update(no_key=True)
+        keys = list(there.filter(_named(batch), status=Status.SUBMITTED).order_by("pk").values_list("pk", flat=True))
+        rows = Submission.objects.filter(pk__in=keys)
+        rows.filter(decision=Decision.NONE).update(decision=Decision.RETURN, decided_at=at, assignment=None)
+        rows.update(status=Status.RETURNED)
+        about = (Alarm.Kind.UNMATCHED, Alarm.Kind.NO_ANSWERS, Alarm.Kind.AUTO_APPROVAL)
+        Alarm.objects.filter(submission__in=keys, kind__in=about, settled_at=None).update(settled_at=at)
+        returned += len(keys)
+    return returned
+
+
+@transaction.atomic
 def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -> bool:
     """Store one assignment as the platform says it, matched with ours by worker and receipt. Whether it was new.
 

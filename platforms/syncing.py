@@ -17,7 +17,7 @@ from platforms.models import Alarm, Operation, Publication, PublishedHit, Submis
 from platforms.planning import end_plan
 from platforms.registry import adapter_of
 from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, study_sync
-from platforms.submitted import batches, leases_end, submission_store
+from platforms.submitted import batches, leases_end, submission_store, submissions_return
 from pools.models import Campaign
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Hit
@@ -144,7 +144,8 @@ def assignment_sync(*, publication: Publication, assignment_id: str, at: datetim
     adapter = adapter_of(publication)
     seen = adapter.look(adapter.client(), publication, assignment_id)
     if seen.is_over:
-        return bool(leases_end(publication=publication, assignment_ids=[assignment_id], at=at))
+        returned = submissions_return(publication=publication, assignment_ids=[assignment_id], at=at)
+        return bool(returned + leases_end(publication=publication, assignment_ids=[assignment_id], at=at))
     given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
     home = publication.published_hits.filter(hit__in=given.values("hit")).order_by("-round", "-id").first()
     if seen.work is None or home is None:

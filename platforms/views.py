@@ -42,7 +42,7 @@ from platforms.demands import PAPER, Demands
 from platforms.forms import DecideForm, ExtendForm, HourlyForm, PublishForm, ReplaceForm, TermsForm
 from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
 from platforms.ledger_comparison import comparison_last, left_to_compare
-from platforms.models import AccountHook, Alarm, Payment, PayRate, Publication, Submission, TermsVersion
+from platforms.models import AccountHook, Alarm, Operation, Payment, PayRate, Publication, Submission, TermsVersion
 from platforms.outbox import may_be_decided, operation_decide, operation_retry
 from platforms.reach import reach_look
 from platforms.registry import adapter_named, adapter_of
@@ -632,7 +632,9 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
         "stored": platform_status.stored_work(submission),
         "bonus": reviewing.bonus_owed(submission),
         "payments": submission.payments.order_by("id"),
-        "about_rejecting": adapter_of(publication).about_rejecting(),
+        "about_rejecting": adapter_of(publication).about_rejecting(publication),
+        "may_ask_return": reviewing.may_ask_return(submission),
+        "return_asked": submission.operations.filter(kind=Operation.Kind.ASK_RETURN).first(),
         "may_decide": submission.decision == Submission.Decision.NONE
         and submission.status == Submission.Status.SUBMITTED,
         "form": form,
@@ -650,6 +652,9 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
     if form.cleaned_data["decision"] == "approve":
         reviewing.submission_approve(**given)
         messages.success(request, _("Approved. The decision is sent to the platform in the background."))
+    elif form.cleaned_data["decision"] == "return":
+        reviewing.return_ask(**given)
+        messages.success(request, _("The worker is asked to return it, and reads your reason."))
     else:
         reviewing.submission_reject(**given, category=form.cleaned_data.get("category", ""))
         messages.success(

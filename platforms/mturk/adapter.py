@@ -180,7 +180,7 @@ class MTurkAdapter(Adapter):
 
     # --- work
 
-    def about_rejecting(self) -> str:
+    def about_rejecting(self, publication: Publication) -> str:
         """A rejection stays on a worker's record; the feedback has at most 1,024 characters."""
         said = _(
             "A rejected worker is not paid and reads the first 1,024 characters of your reason. Only work that has not "

@@ -74,6 +74,7 @@ FILTERS_KEPT = 3600  # seconds that the list of filters is kept
 ROWS_KEPT = 60.0  # seconds that one client keeps a study's submissions
 MOST_LOOKS = 25  # submissions that are asked about one by one; of more, the whole list is read
 PROBE = 10_000  # cents of the reward that the fee is asked for
+SHORT = 5  # minutes under which Prolific lets one failed check be a reason to reject
 APPROVED_BY_ITSELF = timedelta(days=21)
 STATUSES = {
     "AWAITING REVIEW": Status.SUBMITTED,
@@ -101,6 +102,7 @@ class ProlificAdapter(Adapter):
     opens_together = True
     rejection_categories = CATEGORIES
     least_rejection = 100
+    asks_for_returns = True
     notifies_accounts = True
     least_hourly = LEAST_HOURLY[CURRENCY]
     advised_hourly = ADVISED_HOURLY[CURRENCY]
@@ -388,13 +390,21 @@ class ProlificAdapter(Adapter):
 
     # --- work
 
-    def about_rejecting(self) -> str:
-        """By Prolific's rules."""
-        return _(
-            "The participant is not paid, and reads your reason, which has at least 100 characters. Prolific's rules: "
-            "one failed check is no reason unless the study is shorter than five minutes, and two are; work is "
-            "exceptionally fast if its time is three standard deviations below the mean. Work whose test pairs failed "
-            "is excluded here without a rejection, and paid. It cannot be taken back from here."
+    def about_rejecting(self, publication: Publication) -> str:
+        """By Prolific's rules, for a study that takes so long."""
+        checks = _("This study takes about %(minutes)d minutes: two failed checks are a reason, and one is not.")
+        if minutes_of(publication) < SHORT:
+            checks = _("This study takes about %(minutes)d minutes: one failed check is a reason, as it is under five.")
+        return " ".join(
+            (
+                _("The participant is not paid, and reads your reason, which has at least 100 characters."),
+                _("Prolific's rules:"),
+                checks % {"minutes": minutes_of(publication)},
+                _("Work is exceptionally fast if its time is three standard deviations below the mean."),
+                _("Whoever was screened out, or did not agree, is never rejected."),
+                _("Work whose test pairs failed is excluded here without a rejection, and paid."),
+                _("A rejection cannot be taken back from here. Asking for a return is kinder: it leaves no mark."),
+            )
         )
 
     def about_writing(self) -> str:

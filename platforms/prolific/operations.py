@@ -511,6 +511,37 @@ class Reject(Approve):
         Submission.objects.filter(operations=operation).update(status=Submission.Status.REJECTED)
 
 
+class AskReturn(ProlificHandler):
+    """Asks a participant to return a submission. Who was asked is not asked again."""
+
+    kind = Kind.ASK_RETURN
+    spends = False
+    runs_while_paused = True
+    runs_while_stopped = False
+
+    def request(self, operation: Operation) -> Answer:
+        """POST /submissions/{id}/request-return/."""
+        submission = submission_of(operation)
+        return {"submission": submission.platform_assignment_id, "reason": submission.reason}
+
+    def make(self, client: Any, operation: Operation) -> Answer:
+        """Ask, unless that was done or the submission is over."""
+        path = f"submissions/{operation.request['submission']}/"
+        submission = client.get(path)
+        if submission.get("return_requested") or submission["status"] not in (*NOT_YET, "AWAITING REVIEW"):
+            return _state(submission) | {"found": True}
+        reasons = {"request_return_reasons": [operation.request["reason"]]}
+        return _state(client.post(f"{path}request-return/", reasons))
+
+    def find(self, client: Any, operation: Operation) -> Answer | None:
+        """The submission, if it was asked back."""
+        submission = client.get(f"submissions/{operation.request['submission']}/")
+        return _state(submission) | {"found": True} if submission.get("return_requested") else None
+
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        """The next look says whether it was returned."""
+
+
 def _among(client: Any, study: str, status: str, wanted: Mapping[str, Any]) -> dict[str, Answer]:
     """Those of some submissions that are in a state, by id, as far as the list must be read to find them all."""
     found: dict[str, Answer] = {}
@@ -785,6 +816,7 @@ HANDLERS: tuple[Handler, ...] = (
     Reopen(),
     Approve(),
     Reject(),
+    AskReturn(),
     Bonus(),
     ExtraBonus(),
     Adjust(),

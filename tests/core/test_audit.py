@@ -91,6 +91,7 @@ NOT_RECORDED = {
             "platforms_payrate",
             "platforms_accounthook",
             "platforms_runningcomparison",
+            "platforms_studysync",
         ),
     },
     "append-only, and says itself when it was made and who asked for it": {"leaderboards_ordercheck"},

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS submission (
     return_reasons TEXT NOT NULL DEFAULT '', rejection TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS submission_study ON submission (study, number);
+CREATE INDEX IF NOT EXISTS submission_status ON submission (study, status);
 CREATE INDEX IF NOT EXISTS submission_participant ON submission (study, participant);
 CREATE TABLE IF NOT EXISTS participant_group (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, description TEXT, is_deleted INTEGER NOT NULL DEFAULT 0

@@ -1,0 +1,105 @@
+"""Asking a participant to return a submission, and submissions that were returned whoever asked."""
+
+import pytest
+from django.test import Client as Browser
+from django.urls import reverse
+
+from core.errors import NotNow
+from core.models import User
+from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.registry import adapter_of
+from platforms.reviewing import compensations_find, return_ask, submission_approve
+from platforms.syncing import publication_sync
+from tests.doubles.prolific import Double
+from tests.platforms.platforms import Clock, drain
+from tests.platforms.prolific.test_work import begin, finish, settle
+
+WHY = "You came back with a code of your own, and never opened the study."
+
+
+@pytest.fixture
+def stray(published: Publication, prolific: Double) -> Submission:
+    """A submission of somebody who never came here."""
+    place = prolific.take(published.hit_type_id, prolific.participant("Stray"))
+    prolific.complete(place.submission, "WRONG")
+    publication_sync(publication=published, at=Clock()())
+    return Submission.objects.get()
+
+
+def test_a_person_asks_for_a_return_from_the_page_once_and_it_is_over_when_it_was_returned(
+    published: Publication, prolific: Double, stray: Submission, rita: User, client: Browser
+) -> None:
+    clock = Clock()
+    client.force_login(rita)
+    address = reverse("platforms:submission", args=[published.campaign_id, stray.pk])
+    page = client.get(address).content.decode()
+    assert "Ask for a return" in page and "This study takes about" in page
+    assert client.post(address, {"decision": "return", "why": ""}).status_code == 400
+    for _again in range(2):
+        assert client.post(address, {"decision": "return", "why": WHY}).status_code in (302, 303)
+    prolific.fault("lost after", path="request-return")
+    drain(published, clock)
+    (asked,) = prolific.requests("request-return")
+    assert asked["body"] == {"request_return_reasons": [WHY]}
+    assert prolific.rows("submission")[0]["return_reasons"] == WHY
+    stray.refresh_from_db()
+    assert (stray.decision, stray.status) == ("", "Submitted")  # nothing is decided by asking
+    assert WHY in client.get(address).content.decode()
+    prolific.give_back(stray.platform_assignment_id)
+    settle(published, clock)
+    stray.refresh_from_db()
+    assert (stray.decision, stray.status) == ("return", "Returned")
+    assert prolific.ledger("reward") == [] and not Payment.objects.exists()
+    assert not Alarm.objects.filter(settled_at=None).exists()
+    page = client.get(address).content.decode()
+    assert "has returned it, so nobody decides on it" in page and "Approve and pay" not in page
+
+
+def test_work_with_answers_is_paid_and_its_worker_is_not_asked(
+    published: Publication, prolific: Double, rita: User, client: Browser
+) -> None:
+    clock = Clock()
+    finish(published, prolific, begin(published, prolific)[1])
+    publication_sync(publication=published, at=clock())
+    submission = Submission.objects.get()
+    with pytest.raises(NotNow, match="is paid"):
+        return_ask(submission=submission, by=rita, why=WHY, at=clock())
+    client.force_login(rita)
+    address = reverse("platforms:submission", args=[published.campaign_id, submission.pk])
+    assert "Ask for a return" not in client.get(address).content.decode()
+    submission_approve(submission=submission, by=rita, why="Good", at=clock())
+    with pytest.raises(NotNow):
+        return_ask(submission=submission, by=rita, why=WHY, at=clock())
+    assert not Operation.objects.filter(kind="ask-return").exists()
+
+
+def test_finished_work_that_its_worker_returned_is_owed_and_asked_about_no_more(
+    published: Publication, prolific: Double
+) -> None:
+    clock = Clock()
+    place, assignment = begin(published, prolific)
+    finish(published, prolific, assignment)
+    publication_sync(publication=published, at=clock())
+    prolific.give_back(place.submission)
+    publication_sync(publication=published, at=clock())
+    submission = Submission.objects.get()
+    assert (submission.status, submission.assignment, submission.decision) == ("Returned", None, "return")
+    asked = len(prolific.requests(f"submissions/{place.submission}/"))
+    other = prolific.take(published.hit_type_id, prolific.participant("Other"))
+    prolific.give_back(other.submission)
+    publication_sync(publication=published, at=clock())
+    assert len(prolific.requests(f"submissions/{place.submission}/")) == asked
+    clock.ahead += 2 * published.longest_time
+    clock.sleep(3 * 3600)
+    settle(published, clock)
+    compensations_find(publication=published, at=clock())
+    owed = Payment.objects.get()
+    assert (owed.purpose, owed.amount, owed.assignment) == ("compensation", published.listed, assignment)
+
+
+@pytest.mark.parametrize(("minutes", "words"), [(4, "one failed check is a reason"), (13, "and one is not")])
+def test_what_prolific_allows_is_said_for_this_study(
+    minutes: int, words: str, published: Publication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platforms.prolific.adapter.minutes_of", lambda _publication: minutes)
+    assert words in adapter_of(published).about_rejecting(published)
