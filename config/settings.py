@@ -34,6 +34,8 @@
 | MARKETPLACE_URL | the marketplace that campaigns are published to | in development that of make run |
 | MARKETPLACE_SUBMIT_HOST | where its frames post finished work | MARKETPLACE_URL |
 | MARKETPLACE_NOTIFICATION_SECRET | the secret of the access key that its notifications are signed with | none taken |
+| MACHINE_API_URL | an endpoint of OpenAI's protocol to ask machine judges at, as https://host/v1 | none: off |
+| MACHINE_API_TOKEN | the token that it takes | none |
 | PROLIFIC_API_URL | where Prolific's API answers | https://api.prolific.com/api/v1/ |
 | PROLIFIC_APP_URL | where Prolific's participants go back to with a completion code | https://app.prolific.com |
 """
@@ -301,6 +303,7 @@ CELERY_BEAT_SCHEDULE = {
     "compute results": {"task": "results.jobs.compute_results", "schedule": 60.0},
     "make versions that were asked for": {"task": "results.jobs.add_versions", "schedule": 30.0},
     "score runs on versions of the preference qrels": {"task": "results.jobs.score_versions", "schedule": 60.0},
+    "ask machine judges": {"task": "judgments.jobs.ask_machines", "schedule": 30.0},
     "compare machine judges with people": {"task": "results.jobs.compare_machines", "schedule": 60.0},
     "decide on submitted work and pay": {"task": "platforms.jobs.settle", "schedule": 60.0},
     "ask for more work where it is needed": {"task": "platforms.jobs.requeue", "schedule": 120.0},
@@ -584,6 +587,11 @@ if not MARKETPLACE_URL and DEVELOPMENT:
 MARKETPLACE_SUBMIT_HOST = env.str("MARKETPLACE_SUBMIT_HOST", default=MARKETPLACE_URL).rstrip("/")
 # Without it no notifications are taken, and submitted work is found by asking.
 MARKETPLACE_NOTIFICATION_SECRET = env.str("MARKETPLACE_NOTIFICATION_SECRET", default="")
+# Machine judges are asked there, in OpenAI's protocol. Empty: nobody can have one asked, and no text leaves this site.
+MACHINE_API_URL = env.str("MACHINE_API_URL", default="").rstrip("/")
+MACHINE_API_TOKEN = env.str("MACHINE_API_TOKEN", default="")
+if MACHINE_API_URL and urlsplit(MACHINE_API_URL).scheme not in ("http", "https"):
+    raise ImproperlyConfigured("MACHINE_API_URL has to begin with http:// or https://.")
 # Prolific has no sandbox: other addresses are those of something that answers as Prolific does, for a trial.
 PROLIFIC_API_URL = env.str("PROLIFIC_API_URL", default="https://api.prolific.com/api/v1/").rstrip("/") + "/"
 PROLIFIC_APP_URL = env.str("PROLIFIC_APP_URL", default="https://app.prolific.com").rstrip("/")

@@ -252,6 +252,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judgments:judgments_import": R.DESIGN,
     "judgments:machines": R.SEE,
     "judgments:machine_import": R.DESIGN,
+    "judgments:machine_ask": R.DESIGN,
+    "judgments:machine_stop": R.DESIGN,
     "judgments:machine_delete": R.DESIGN,
     "judgments:campaign": R.SEE,
     "judgments:progress": R.SEE,

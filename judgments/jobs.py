@@ -16,6 +16,7 @@ from judgments import (
     campaign_erasing,
     deciding,
     erasing,
+    machine_asking,
     refreshing,
     releasing,
     rounds,
@@ -113,6 +114,20 @@ def advance_rounds() -> str:
         with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_advanced):
             advanced += rounds.rounds_advance(campaign=campaign, at=at)
     return f"rounds planned: {advanced}"
+
+
+@shared_task
+def ask_machines() -> str:
+    """Go on asking machines. Safe to run many at once, and to be killed: what was answered stays known."""
+    asked, ends = 0, time.monotonic() + SECONDS
+    for asking in machine_asking.askings_open(timezone.now()).select_related("campaign__collection"):
+        try:
+            asked += machine_asking.machine_asking_advance(asking=asking, until=ends)
+        except Exception:  # one that fails stops no other; it is tried again
+            log.exception("Machine asking %s failed", asking.pk)
+        if time.monotonic() > ends:
+            break
+    return f"questions asked: {asked}"
 
 
 def _not_advanced(error: Exception) -> str:

@@ -4,21 +4,26 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from core.errors import NotYours
+from core.errors import NotYours, Refused
 from core.http import Request, see_other
 from core.lists import Columns, ListFilter, Listing, Sort, render_lists, search_filter
+from judgments import endpoint, machine_asking
 from judgments import machines as machine_services
+from judgments.models import MachineAsking
 from pools import background
-from pools.forms import MachineForm
+from pools.forms import MachineAskingForm, MachineForm
 from pools.models import Job
 from pools.views import ImportPage, collection_of, import_file
 
 IMPORT = ImportPage(Job.Kind.MACHINE, "judgments/machine_import.html", MachineForm, background.machine_ask)
+LATEST = 20  # machines that are or were being asked
 SORTS: dict[str, Sort] = {
     "name": "name",
     "model": "model",
@@ -51,7 +56,13 @@ def machines(request: Request, pk: int) -> HttpResponseBase:
     collection = collection_of(request, pk)
     judges = collection.machine_judges.select_related("imported_by").order_by("name")
     listing = Listing(request, judges, sorts=SORTS, narrow=MachineFilter, columns=COLUMNS)
-    context = {"collection": collection, "listing": listing}
+    askings = MachineAsking.objects.filter(campaign__collection=collection).select_related("campaign")
+    context = {
+        "collection": collection,
+        "listing": listing,
+        "askings": askings.exclude(state=MachineAsking.State.DONE).order_by("-id")[:LATEST],
+        "may_be_asked": endpoint.is_set_up(),
+    }
     return render_lists(request, "judgments/machines.html", context)
 
 
@@ -61,6 +72,38 @@ def machines(request: Request, pk: int) -> HttpResponseBase:
 def machine_import(request: Request, pk: int) -> HttpResponse:
     """Upload a machine's answers."""
     return import_file(request, pk, IMPORT)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def machine_ask(request: Request, pk: int) -> HttpResponse:
+    """Have a machine asked about a campaign's pairs."""
+    collection = collection_of(request, pk)
+    initial = {"prompt": _(machine_asking.PROMPT)}
+    form = MachineAskingForm(request.POST or None, collection=collection, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            asking = machine_asking.machine_asking_start(**form.cleaned_data, by=request.user, at=timezone.now())
+        except Refused as error:
+            form.add_error(None, str(error))
+        else:
+            text = _("%(name)s is being asked about %(campaign)s. Reload this page to see how far it is.")
+            messages.success(request, text % {"name": asking.name, "campaign": asking.campaign.name})
+            return see_other("judgments:machines", pk)
+    context = {"collection": collection, "form": form, "host": endpoint.host(), "is_set_up": endpoint.is_set_up()}
+    return render(request, "judgments/machine_ask.html", context, status=400 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def machine_stop(request: Request, pk: int, asking_pk: int) -> HttpResponse:
+    """Ask a machine nothing more."""
+    asking = MachineAsking.objects.filter(pk=asking_pk, campaign__collection=collection_of(request, pk)).first()
+    if asking is None:
+        raise NotYours(_("This collection has no such machine judge."))
+    machine_asking.machine_asking_stop(asking=asking, at=timezone.now())
+    messages.success(request, _("“%(name)s” is asked nothing more.") % {"name": asking.name})
+    return see_other("judgments:machines", pk)
 
 
 @login_required

@@ -568,6 +568,68 @@ class MachineJudge(models.Model):
         return self.name
 
 
+class MachineAsking(models.Model):
+    """A machine that is being asked about a campaign's pairs, in both orders, and becomes a judge once it has answered.
+
+    `budget`: how many questions may be asked; `asked` counts each before it is sent, and none that was answered before
+    (`MachineReply`). `tokens`: what the endpoint says that it counted.
+    """
+
+    class State(models.TextChoices):
+        ASKING = "asking", _("being asked")
+        DONE = "done", _("done")
+        SPENT = "spent", _("budget used up")
+        STOPPED = "stopped", _("stopped")
+        FAILED = "failed", _("failed")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="machine_askings")
+    name = models.CharField(max_length=100)
+    model = models.CharField(max_length=200)
+    prompt = models.TextField(max_length=20_000, help_text=_("With {query}, {first} and {second}."))
+    budget = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=State, default=State.ASKING)
+    questions = models.PositiveIntegerField(help_text=_("Two for each pair."))
+    asked = models.PositiveIntegerField(default=0, db_default=0)
+    tokens = models.PositiveBigIntegerField(default=0, db_default=0)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    asked_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    error = models.TextField(blank=True, default="", db_default="", help_text=_("What went wrong last."))
+    attempts = models.PositiveSmallIntegerField(default=0, db_default=0, help_text=_("That failed, one after another."))
+    retry_at = models.DateTimeField(null=True, blank=True)
+    judge = models.ForeignKey(
+        MachineJudge, null=True, blank=True, on_delete=models.SET_NULL, related_name="askings", db_index=False
+    )
+
+    class Meta:
+        # judgments.machine_asking.askings_open()
+        indexes = [models.Index(fields=["id"], condition=models.Q(state="asking"), name="machine_asking_open")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(asked__lte=models.F("budget")), name="machine_asking_in_budget")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MachineReply(models.Model):
+    """What a model said to a question, so that the same is never asked twice.
+
+    `key`: of the endpoint, the model and the whole prompt with its texts (judgments.machine_asking). `said`: 1 or 2 for
+    the passage that it was shown first or second, = or !.
+    """
+
+    key = models.CharField(max_length=64, unique=True)
+    said = models.CharField(max_length=1)
+    reply = models.CharField(max_length=200)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.said
+
+
 class MachineAnswer(models.Model):
     """One line of a machine's answers, by ids: `said` is `a`, which it was shown first, `b`, = or !, as in the file."""
 

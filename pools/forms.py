@@ -26,10 +26,12 @@ if TYPE_CHECKING:  # the classes take parameters in their stubs alone
 
     _RunChoice = forms.ModelMultipleChoiceField[Run]
     _VersionChoice = forms.ModelChoiceField[QrelsVersion]
+    _CampaignChoice = forms.ModelChoiceField[Campaign]
     _CampaignForm = forms.ModelForm[Campaign]
 else:
     _RunChoice = forms.ModelMultipleChoiceField
     _VersionChoice = forms.ModelChoiceField
+    _CampaignChoice = forms.ModelChoiceField
     _CampaignForm = forms.ModelForm
 
 
@@ -332,6 +334,58 @@ class MachineForm(AnswersForm):
         help_text=gettext_lazy("What it was told, word for word, with the settings that it was asked with."),
     )
     field_order = ("file", "name", "model", "prompt")
+
+
+NEWEST = 50  # campaigns that a machine can be asked about
+
+
+class AskedCampaignField(_CampaignChoice):
+    """Campaigns by name, with how many questions a machine would be asked."""
+
+    def label_from_instance(self, obj: Model) -> str:
+        """`pilot (14 questions)`."""
+        assert isinstance(obj, Campaign)
+        count = 2 * obj.pair_count
+        text = ngettext("%(name)s (%(count)s question)", "%(name)s (%(count)s questions)", count)
+        return text % {"name": obj.name, "count": f"{count:,}"}
+
+
+class MachineAskingForm(forms.Form):
+    """Which machine is asked about which campaign's pairs, what it is told, and how often at most."""
+
+    campaign = AskedCampaignField(
+        Campaign.objects.none(),
+        label=gettext_lazy("Campaign"),
+        empty_label=None,
+        help_text=gettext_lazy("The machine is asked about the same pairs as its people, each in both orders."),
+    )
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
+    model = forms.CharField(
+        label=gettext_lazy("Model"), max_length=200, help_text=gettext_lazy("As the endpoint calls it.")
+    )
+    prompt = forms.CharField(
+        label=gettext_lazy("Prompt"),
+        max_length=20_000,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 9, "dir": "auto"}),
+        help_text=gettext_lazy(
+            "With {query}, {first} and {second} where these texts belong. It has to ask for 1, 2 or = (neither). "
+            "Whatever else is answered counts as no answer."
+        ),
+    )
+    budget = forms.IntegerField(
+        label=gettext_lazy("Budget, in questions"),
+        min_value=1,
+        max_value=10_000_000,
+        help_text=gettext_lazy("No more are asked. Questions that were answered before are not asked, and cost none."),
+    )
+
+    def __init__(self, *args: Any, collection: Collection, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        newest = collection.campaigns.filter(pair_count__gt=0).order_by("-id").values_list("pk", flat=True)[:NEWEST]
+        field = self.fields["campaign"]
+        assert isinstance(field, AskedCampaignField)
+        field.queryset = collection.campaigns.filter(pk__in=list(newest)).order_by("-id")
 
 
 class CollectionForm(forms.Form):

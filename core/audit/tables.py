@@ -72,6 +72,7 @@ TABLES: dict[str, str] = {
     "judgments_adjudication": Group.DECISIONS,
     "judgments_retention": Group.PROTECTION,
     "judgments_machinejudge": Group.DATA,
+    "judgments_machineasking": Group.DATA,
     "api_webhook": Group.WEBHOOKS,
     "leaderboards_board": Group.BOARDS,
     "leaderboards_policyversion": Group.BOARDS,

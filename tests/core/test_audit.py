@@ -71,7 +71,7 @@ NOT_RECORDED = {
     "rows of something that is recorded itself": {
         *("pools_query", "pools_passage", "pools_qrel", "pools_importedpreference", "pools_versionquery"),
         "pools_roundpool",
-        *("judgments_bulkrow", "tasks_invitation", "judgments_machineanswer"),
+        *("judgments_bulkrow", "tasks_invitation", "judgments_machineanswer", "judgments_machinereply"),
     },
     "follows from a campaign's settings, which are recorded, and stays as it was made when the campaign started": {
         *("pools_campaign_runs", "pools_pool", "pools_candidate", "pools_twin", "pools_alikepair", "pools_pair"),
