@@ -98,6 +98,8 @@ class VersionScore(models.Model):
     """A run's mean RR@10 on a version of the preference qrels, and on the original ones over the same queries.
 
     `low` and `high` bound the 95% interval over queries by t, `found` counts the queries with an answer in the top 10.
+    `others` has by name what the run scores by other measures (`results.scoring`): those that the version's campaign
+    named when it was scored, `measures`.
     With an `error`, there are no scores: the run's file could not be read.
     """
 
@@ -113,6 +115,8 @@ class VersionScore(models.Model):
     original = models.FloatField(null=True)
     original_low = models.FloatField(null=True)
     original_high = models.FloatField(null=True)
+    measures = models.CharField(max_length=200, blank=True, db_default="", default="")
+    others = models.JSONField(default=dict, db_default={})
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["version", "run"], name="version_score_once")]

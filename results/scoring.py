@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from core.errors import FileAway
@@ -14,7 +14,9 @@ from core.locks import alone
 from core.version import VERSION
 from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.qrels import Entry, Qrels
+from evaluation.measures.named import read_measures
 from evaluation.statistics.leaderboards import common_queries
+from evaluation.statistics.measured import measured
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import t_intervals
 from pools import selectors as pool_selectors
@@ -28,8 +30,14 @@ SOFTWARE = f"{VERSION}/{FORMAT}"
 RUNS = 20  # whose lists are in memory at once
 REST = timedelta(minutes=10)  # after which a run whose file could not be read is tried again
 KEY = ("version", "run")
-VALUES = ("software", "scored_at", "error", "rr", "low", "high", "found", "original", "original_low", "original_high")
+VALUES = (
+    *("software", "scored_at", "error", "rr", "low", "high", "found", "original", "original_low", "original_high"),
+    *("measures", "others"),
+)
 log = logging.getLogger(__name__)
+
+# `mean` on the version with its interval `t`, over so many `queries`; `original` is the mean on the original qrels.
+Score = dict[str, Any]
 
 
 def collections_to_score(*, at: datetime) -> QuerySet[Collection]:
@@ -38,8 +46,11 @@ def collections_to_score(*, at: datetime) -> QuerySet[Collection]:
 
 
 def _valid(at: datetime) -> QuerySet[VersionScore]:
-    """Scores that stand: of this software, and of files that could be read, or could not just now."""
-    return VersionScore.objects.filter(Q(error="") | Q(scored_at__gt=at - REST), software=SOFTWARE)
+    """Scores that stand: of this software, by the measures that are asked for, and of files that could be read, or
+    could not just now.
+    """
+    asked = Q(software=SOFTWARE, measures=F("version__campaign__measures"))
+    return VersionScore.objects.filter(asked, Q(error="") | Q(scored_at__gt=at - REST))
 
 
 def _runs_to_score(at: datetime) -> QuerySet[Run]:
@@ -95,7 +106,8 @@ def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original
         except FileAway as error:
             log.warning("Run %s is not scored on versions: %s", run.pk, error)
             for version in versions:
-                yield VersionScore(version=version, run=run, error=str(error), **made)
+                measures = version.campaign.measures
+                yield VersionScore(version=version, run=run, error=str(error), measures=measures, **made)
     readable = [run for run in runs if run.pk in artifacts]
     boards: dict[str, Board] = {}
     for version, qrels in versions.items() if readable else ():
@@ -108,6 +120,7 @@ def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original
         before = board.ranks(original, version.campaign.min_grade).only(queries)
         rr, original_rr = after.means(), before.means()
         intervals, original_intervals = t_intervals(after), t_intervals(before)
+        others = _others({str(run.pk): artifacts[run.pk] for run in readable}, qrels, original, queries, version)
         for number, run in enumerate(readable):
             low, high = intervals[number] or (None, None)
             original_low, original_high = original_intervals[number] or (None, None)
@@ -121,8 +134,39 @@ def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original
                 original=original_rr[str(run.pk)],
                 original_low=original_low,
                 original_high=original_high,
+                measures=version.campaign.measures,
+                others=others[str(run.pk)],
                 **made,
             )
+
+
+def _others(
+    runs: Mapping[str, RunArtifact], qrels: Qrels, original: Qrels, queries: Sequence[str], version: QrelsVersion
+) -> dict[str, dict[str, Score]]:
+    """What runs score by the other measures of a version's campaign, by run and by the measure's name.
+
+    Means over the queries that both qrels name, as for RR@10; a grade that a measure wants is one of the original
+    qrels, of which a campaign may take lower ones for relevant.
+    """
+    campaign, order = version.campaign, cast(Order, version.campaign.order)
+    asked = read_measures(campaign.measures)
+    found: dict[str, dict[str, Score]] = {run: {} for run in runs}
+    if not asked:
+        return found
+    graded = [one._replace(rel=campaign.min_grade) if one.rel == 1 else one for one in asked]
+    plain = [one._replace(rel=1) for one in asked]
+    after, before = measured(runs, qrels, plain, order), measured(runs, original, graded, order)
+    for one, own, flat in zip(asked, graded, plain, strict=True):
+        best, earlier = after[flat].only(queries), before[own].only(queries)
+        means, counted, original_means = best.means(), best.counted(), earlier.means()
+        for run, interval in zip(best.runs, best.t_intervals(), strict=True):
+            found[run][str(one)] = {
+                "mean": means[run],
+                "t": None if interval is None else list(interval),
+                "queries": counted[run],
+                "original": original_means[run],
+            }
+    return found
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
+from evaluation.measures.named import read_measures
 from evaluation.statistics.correlation import kendall_tau
 from pools.models import QrelsVersion, Run
 from results.inputs import K
@@ -15,56 +16,88 @@ from results.tables import Column, Table
 
 class Scores(NamedTuple):
     """`tau` is Kendall's of the two orders, over the runs that both have. `unreadable` are errors by run; `waiting` is
-    how many runs the job has not scored yet.
+    how many runs the job has not scored yet. `measure` is what the runs are scored by, one of `measures`.
     """
 
     table: Table
     tau: float | None
     unreadable: Mapping[str, str]
     waiting: int
+    measure: str
+    measures: Sequence[str]
 
 
-def version_scores(version: QrelsVersion, beside: QrelsVersion | None) -> Scores:
-    """The stored scores of all runs on a version, beside those on another, or on the original qrels (None)."""
+class _Line(NamedTuple):
+    """A run's score by a measure on a version, over so many `queries`, and on the original qrels."""
+
+    mean: float
+    interval: list[float] | None
+    queries: int
+    original: float
+
+
+def version_scores(version: QrelsVersion, beside: QrelsVersion | None, measure: str = "") -> Scores:
+    """The stored scores of all runs on a version, beside those on another, or on the original qrels (None), by one of
+    the measures that the version's campaign names; by RR@10 if it names no such measure.
+    """
+    measures = [f"RR@{K}", *(str(one) for one in read_measures(version.campaign.measures) if str(one) != f"RR@{K}")]
+    measure = measure if measure in measures else measures[0]
+    is_usual = measure == measures[0]
     rows = list(VersionScore.objects.filter(version=version).select_related("run").order_by("run__name"))
-    scored = [row for row in rows if row.rr is not None]
-    others = _original(scored) if beside is None else _other(beside)
-    ours = {row.run_id: float(row.rr or 0) for row in scored}
+    scored = {row.run_id: line for row in rows if (line := _line(row, measure)) is not None}
+    others = {run: line.original for run, line in scored.items()} if beside is None else _other(beside, measure)
+    ours = {run: line.mean for run, line in scored.items()}
     ranks, other_ranks = _ranks(ours), _ranks(others)
+    is_compat = measure.startswith("Compat")
     columns = [
         Column("rank", _("Rank"), "count"),
         Column("run", _("Run"), "name"),
-        Column("rr", _("RR"), "score"),
+        Column("rr" if is_usual else "score", measure, "score"),
         Column("interval", _("95%, by t"), "interval"),
-        Column("found", _("Found"), "count"),
+        *([Column("found", _("Found"), "count")] if is_usual else []),
+        *([Column("queries", _("Queries"), "count")] if is_compat else []),
         Column("other_rank", _("Rank, other qrels"), "count"),
-        Column("other", _("RR, other qrels"), "score"),
+        Column("other", _("%(measure)s, other qrels") % {"measure": measure}, "score"),
         Column("change", _("Change"), "change"),
     ]
     lines = []
-    for row in sorted(scored, key=lambda row: ranks[row.run_id]):
-        mean, other = ours[row.run_id], others.get(row.run_id)
-        interval = None if row.low is None else [row.low, row.high]
-        change = None if other is None else mean - other
+    for row in sorted((row for row in rows if row.run_id in scored), key=lambda row: ranks[row.run_id]):
+        line, other = scored[row.run_id], others.get(row.run_id)
+        counts = [row.found] if is_usual else [line.queries] if is_compat else []
+        change = None if other is None else line.mean - other
         lines.append(
-            [ranks[row.run_id], row.run.name, mean, interval, row.found, other_ranks.get(row.run_id), other, change]
+            [
+                *(ranks[row.run_id], row.run.name, line.mean, line.interval, *counts),
+                *(other_ranks.get(row.run_id), other, change),
+            ]
         )
     both = [key for key in ours if key in others]
     return Scores(
-        Table("scores", _title(version, beside), _about(version, beside), columns, lines, per_run=("run",)),
+        Table("scores", _title(version, beside), _about(version, beside, measure), columns, lines, per_run=("run",)),
         kendall_tau([ours[key] for key in both], [others[key] for key in both]),
         {row.run.name: row.error for row in rows if row.error},
-        Run.objects.filter(collection=version.collection_id).count() - len(rows),
+        Run.objects.filter(collection=version.collection_id).count()
+        - len(scored)
+        - sum(bool(row.error) for row in rows),
+        measure,
+        measures,
     )
 
 
-def _original(scored: Sequence[VersionScore]) -> dict[int, float]:
-    return {row.run_id: float(row.original or 0) for row in scored}
+def _line(row: VersionScore, measure: str) -> _Line | None:
+    """A stored score by a measure; None where there is none yet, or none can be had."""
+    if row.rr is None:
+        return None
+    if measure == f"RR@{K}":
+        interval = None if row.low is None or row.high is None else [row.low, row.high]
+        return _Line(row.rr, interval, row.version.queries, row.original or 0)
+    one = row.others.get(measure)
+    return None if one is None else _Line(one["mean"], one["t"], one["queries"], one["original"])
 
 
-def _other(version: QrelsVersion) -> dict[int, float]:
-    rows = VersionScore.objects.filter(version=version).values_list("run", "rr")
-    return {run: mean for run, mean in rows if mean is not None}
+def _other(version: QrelsVersion, measure: str) -> dict[int, float]:
+    rows = VersionScore.objects.filter(version=version).select_related("version")
+    return {row.run_id: line.mean for row in rows if (line := _line(row, measure)) is not None}
 
 
 def _ranks(means: Mapping[int, float]) -> dict[int, int]:
@@ -79,18 +112,22 @@ def _title(version: QrelsVersion, beside: QrelsVersion | None) -> str:
     return _("All runs on versions %(number)d and %(other)d") % {"number": version.number, "other": beside.number}
 
 
-def _about(version: QrelsVersion, beside: QrelsVersion | None) -> str:
-    values = {"k": K, "number": version.number, "queries": f"{version.queries:,}"}
+def _about(version: QrelsVersion, beside: QrelsVersion | None, measure: str) -> str:
+    values = {"measure": measure, "k": K, "number": version.number, "queries": f"{version.queries:,}"}
     if beside is None:
         text = _(
-            "Mean RR@%(k)d over the %(queries)s queries of version %(number)d, on its preference qrels, and on the "
+            "Mean %(measure)s over the %(queries)s queries of version %(number)d, on its preference qrels, and on the "
             "original qrels of the same queries (“other qrels”)."
         )
     else:
         text = _(
-            "Mean RR@%(k)d on the preference qrels of version %(number)d, over its %(queries)s queries, and on those "
-            "of version %(other)d (“other qrels”), over its %(other_queries)s."
+            "Mean %(measure)s on the preference qrels of version %(number)d, over its %(queries)s queries, and on "
+            "those of version %(other)d (“other qrels”), over its %(other_queries)s."
         )
         values |= {"other": beside.number, "other_queries": f"{beside.queries:,}"}
-    found = _("Found: queries with a best known answer in the top %(k)d. The interval is Student's t, over queries.")
-    return f"{text} {found}" % values
+    more = [text, _("The interval is Student's t, over queries.")]
+    if measure == f"RR@{K}":
+        more.append(_("Found: queries with a best known answer in the top %(k)d."))
+    if measure.startswith("Compat"):
+        more.append(_("Queries: those that count for the run, with a relevant passage that it has."))
+    return " ".join(more) % values

@@ -203,14 +203,17 @@ def version_file(request: Request, pk: int, number: int, form: str) -> HttpRespo
 @login_required
 @require_GET
 def version_scores_page(request: Request, pk: int, number: int) -> HttpResponse:
-    """All runs of the collection on a version, beside the original qrels or another version (`?beside=`)."""
+    """All runs of the collection on a version, beside the original qrels or another version (`?beside=`), by RR@10 or
+    another of its campaign's measures (`?measure=`).
+    """
     version = _version_of(request, pk, number)
     beside, scores = _scores(request, version)
     run, order = request.GET.get("run", "").strip(), request.GET.get("sort", "")
     chosen = (scores.table.only(run) if run else scores.table).sorted_by(order)
     listing = Listing(request, chosen.rows)
-    kept = {"beside": beside.number if beside else "", "run": run}
-    kept = {name: value for name, value in kept.items() if value}
+    asked = {"measure": scores.measure if scores.measure != scores.measures[0] else ""}
+    asked = {name: str(value) for name, value in (asked | {"beside": beside.number if beside else ""}).items() if value}
+    kept = asked | ({"run": run} if run else {})
     context = {
         "collection": version.collection,
         "version": version,
@@ -227,7 +230,7 @@ def version_scores_page(request: Request, pk: int, number: int) -> HttpResponse:
         "listing": listing,
         "run": run,
         "order": order,
-        "query": f"?{urlencode({'beside': beside.number})}" if beside else "",
+        "query": f"?{urlencode(asked)}" if asked else "",
     }
     return render(request, "results/version_scores.html", context)
 
@@ -247,7 +250,7 @@ def _scores(request: Request, version: QrelsVersion) -> tuple[QrelsVersion | Non
     asked = request.GET.get("beside", "")
     known = asked.isdecimal() and len(asked) < 10
     beside = _version_of(request, version.collection_id, int(asked)) if known else None
-    return beside, version_scores(version, beside)
+    return beside, version_scores(version, beside, request.GET.get("measure", ""))
 
 
 def _download(version: QrelsVersion, name: str, content: str) -> HttpResponse:

@@ -11,15 +11,18 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from evaluation.errors import BadInput
 from evaluation.files.preferences import TIE
 from evaluation.files.textfiles import ID_BYTES, Source, TextFile, columns, counted, name_of, quote_value
 
+MOST_FAULTS = 100  # that are looked for in a file
+TOLD = 10  # of these, in words
+Record = TypeVar("Record")
 JSON_BYTES = 200 << 20  # of a file that has to be in memory at once
 COLUMNS = ("query", "a", "b", "preferred", "worker", "time")
 
@@ -73,8 +76,9 @@ class Judgments:
 def read_judgments(source: Source, *, name: str | None = None) -> Judgments:
     """What a file of judgments holds, in whichever of the formats it is.
 
-    Raises BadInput, also while it is gone through, naming the line (of Label Studio, the task) where something is
-    missing, a passage is compared with itself, or neither of the two is preferred.
+    Raises BadInput, also while it is gone through, naming the lines (of Label Studio, the tasks) where something is
+    missing, a passage is compared with itself, or neither of the two is preferred: the first ten, and how many there
+    are of the first hundred.
     """
     file = TextFile(source, name=name_of(source) if name is None else name)
     rows = ((line, row) for line, row in file.rows() if row.strip())
@@ -104,6 +108,39 @@ def _with_first(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iter
     yield from rest
 
 
+def _gathered(records: Iterable[Record], read: Callable[[Record], Iterator[Made]]) -> Iterator[Made]:
+    """What is read of each record; once something is wrong, only what else is, to tell it all together."""
+    faults: list[BadInput] = []
+    try:
+        for record in records:
+            try:
+                made = list(read(record))
+            except BadInput as fault:
+                faults.append(fault)
+                if len(faults) == MOST_FAULTS:
+                    break
+                continue
+            if not faults:
+                yield from made
+    except BadInput as fault:  # with which the records end
+        faults.append(fault)
+    if faults:
+        raise _together(faults)
+
+
+def _together(faults: Sequence[BadInput]) -> BadInput:
+    """The first of some faults, which tells of the others."""
+    first, *others = {(fault.line, fault.message): fault for fault in faults}.values()
+    if not others:
+        return first
+    places = (f"line {fault.line:,}: " if fault.line else "" for fault in others)
+    told = [place + fault.message.removesuffix(".") for place, fault in zip(places, others[: TOLD - 1], strict=False)]
+    at_least = " at least" if len(others) == MOST_FAULTS - 1 else ""
+    rest = f"; and {len(others) - len(told):,} more" if len(others) > len(told) else ""
+    said = f"{counted(len(others), 'more fault')}{at_least}: {'; '.join(told)}{rest}."
+    return BadInput(first.name, first.line, f"{first.message} {said}")
+
+
 def _header(row: str) -> list[str]:
     try:
         return next(csv.reader([row], delimiter="\t" if "\t" in row else ","), [])
@@ -115,44 +152,44 @@ def _header(row: str) -> list[str]:
 
 
 def _plain(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def made() -> Iterator[Made]:
-        for number, (line, row) in enumerate(rows):
-            split = [part.strip(" ") for part in row.split("\t")] if row.count("\t") >= 3 else columns(row)
-            if number == 0 and split[1:4] == list(COLUMNS[1:4]):
-                continue
-            if not 4 <= len(split) <= 6:
-                needed = "4 to 6 (query a b preferred, and if known worker time)"
-                raise BadInput(name, line, f"{counted(len(split), 'column')} where judgments have {needed}.")
-            query, a, b, preferred, worker, time = [*split, "", ""][:6]
-            at = _time(time, name, line)
-            if preferred == TIE:
-                judgments.leave_out("without a preference")
-                _checked(Made(line, query, a, b, a, worker, at), name)
-                continue
-            yield _checked(Made(line, query, a, b, preferred, worker, at), name)
+    def read(numbered: tuple[int, tuple[int, str]]) -> Iterator[Made]:
+        number, (line, row) = numbered
+        split = [part.strip(" ") for part in row.split("\t")] if row.count("\t") >= 3 else columns(row)
+        if number == 0 and split[1:4] == list(COLUMNS[1:4]):
+            return
+        if not 4 <= len(split) <= 6:
+            needed = "4 to 6 (query a b preferred, and if known worker time)"
+            raise BadInput(name, line, f"{counted(len(split), 'column')} where judgments have {needed}.")
+        query, a, b, preferred, worker, time = [*split, "", ""][:6]
+        at = _time(time, name, line)
+        if preferred == TIE:
+            _checked(Made(line, query, a, b, a, worker, at), name)
+            judgments.leave_out("without a preference")
+            return
+        yield _checked(Made(line, query, a, b, preferred, worker, at), name)
 
-    judgments = Judgments("query a b preferred", made())  # read later, when `judgments` is there
+    judgments = Judgments("query a b preferred", _gathered(enumerate(rows), read))  # read once `judgments` is there
     return judgments
 
 
 def _exported(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def made() -> Iterator[Made]:
-        for line, row in _records(rows, name):
-            if row["kind"] == "test":
-                judgments.leave_out("of test pairs")
-            elif row["superseded"] == "true":
-                judgments.leave_out("that their worker changed later")
-            elif row["accepted"] != "true":
-                judgments.leave_out("that do not count")
-            else:
-                a, b = row["a"], row["b"]
-                if row["left"] == b:
-                    a, b = b, a
-                at = _time(row["made_at"], name, line)
-                yield _checked(Made(line, row["query"], a, b, row["preferred"], row["worker"], at), name)
+    def read(record: tuple[int, dict[str, str]]) -> Iterator[Made]:
+        line, row = record
+        if row["kind"] == "test":
+            judgments.leave_out("of test pairs")
+        elif row["superseded"] == "true":
+            judgments.leave_out("that their worker changed later")
+        elif row["accepted"] != "true":
+            judgments.leave_out("that do not count")
+        else:
+            a, b = row["a"], row["b"]
+            if row["left"] == b:
+                a, b = b, a
+            at = _time(row["made_at"], name, line)
+            yield _checked(Made(line, row["query"], a, b, row["preferred"], row["worker"], at), name)
 
     judgments = Judgments("a campaign's judgments.tsv", iter(()))
-    judgments.made = made()
+    judgments.made = _gathered(_records(rows, name), read)
     return judgments
 
 
@@ -160,31 +197,30 @@ def _exported(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
 
 
 def _mturk(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def made() -> Iterator[Made]:
-        known: dict[tuple[str, ...], list[tuple[str, str, str, list[str], str]]] = {}
-        for line, record in _records(rows, name):
-            row = record | _task_answers(record.get(TASK_ANSWERS, ""), name, line)
-            if (names := tuple(row)) not in known:
-                known[names] = _compared(names, name, line if record.get(TASK_ANSWERS) else 1)
-            compared = known[names]
-            status = row.get("AssignmentStatus", "")
-            if status.lower() == "rejected" or row.get("Reject", "").strip():
-                judgments.leave_out("of rejected assignments")
+    known: dict[tuple[str, ...], list[tuple[str, str, str, list[str], str]]] = {}
+
+    def read(numbered: tuple[int, dict[str, str]]) -> Iterator[Made]:
+        line, record = numbered
+        row = record | _task_answers(record.get(TASK_ANSWERS, ""), name, line)
+        if (names := tuple(row)) not in known:
+            known[names] = _compared(names, name, line if record.get(TASK_ANSWERS) else 1)
+        status = row.get("AssignmentStatus", "")
+        if status.lower() == "rejected" or row.get("Reject", "").strip():
+            judgments.leave_out("of rejected assignments")
+            return
+        at = _time(row.get("SubmitTime", ""), name, line)
+        for query, left, right, answers, suffix in known[names]:
+            if not row[left].strip() and not row[right].strip():
+                continue  # the last task of a batch may be shorter
+            value = _answer(row, answers, suffix)
+            preferred = _side(value, row[left], row[right], name, line)
+            if preferred is None:
+                judgments.leave_out("without a preference")
                 continue
-            at = _time(row.get("SubmitTime", ""), name, line)
-            for query, left, right, answers, suffix in compared:
-                if not row[left].strip() and not row[right].strip():
-                    continue  # the last task of a batch may be shorter
-                value = _answer(row, answers, suffix)
-                preferred = _side(value, row[left], row[right], name, line)
-                if preferred is None:
-                    judgments.leave_out("without a preference")
-                    continue
-                found = Made(line, row[query], row[left], row[right], preferred, row["WorkerId"], at)
-                yield _checked(found, name)
+            yield _checked(Made(line, row[query], row[left], row[right], preferred, row["WorkerId"], at), name)
 
     judgments = Judgments("Mechanical Turk's results", iter(()))
-    judgments.made = made()
+    judgments.made = _gathered(_records(rows, name), read)
     return judgments
 
 
@@ -263,7 +299,7 @@ def _answer(row: Mapping[str, str], answers: Sequence[str], suffix: str) -> str:
 
 
 def _label_studio(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def made() -> Iterator[Made]:
+    def tasks() -> Iterator[tuple[int, Any]]:
         size, parts = 0, []
         for _line, row in rows:
             size += len(row)
@@ -271,18 +307,24 @@ def _label_studio(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
                 raise BadInput(name, None, f"more than {JSON_BYTES:,} bytes of JSON.")
             parts.append(row)
         try:
-            tasks = json.loads("\n".join(parts))
+            read = json.loads("\n".join(parts))
         except (ValueError, RecursionError) as error:
             raise BadInput(name, getattr(error, "lineno", None), f"not JSON ({error}).") from None
-        for number, task in enumerate(tasks, 1):
-            yield from _of_task(task, number)
+        yield from enumerate(read, 1)
 
-    def _of_task(task: Any, number: int) -> Iterator[Made]:
+    def of(numbered: tuple[int, Any]) -> Iterator[Made]:
+        number, task = numbered
+        try:
+            yield from of_task(task, number)
+        except BadInput as fault:
+            raise BadInput(name, None, f"task {number:,}: {fault.message}") from None
+
+    def of_task(task: Any, number: int) -> Iterator[Made]:
         if isinstance(task, dict) and "annotation_id" in task:  # JSON-MIN: an annotation, with its task's data
             yield from _of_annotation(judgments, task, number, name)
             return
         if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
-            raise BadInput(name, number, "task: not one of Label Studio's (no `data`). Export as JSON.")
+            raise BadInput(name, number, "it is not one of Label Studio's (no `data`). Export as JSON.")
         for annotation in task.get("annotations") or []:
             chosen = [
                 result.get("value")
@@ -296,19 +338,19 @@ def _label_studio(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
             yield from _of_annotation(judgments, task["data"] | flat, number, name)
 
     judgments = Judgments("Label Studio's pairwise export", iter(()))
-    judgments.made = made()
+    judgments.made = _gathered(tasks(), of)
     return judgments
 
 
 def _label_studio_table(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def made() -> Iterator[Made]:
-        for line, row in _records(rows, name):
-            record: dict[str, Any] = {key: _results_in(value) for key, value in row.items()}
-            record["was_cancelled"] = row.get("was_cancelled", "").lower() in ("true", "1")
-            yield from _of_annotation(judgments, record, line, name)
+    def read(numbered: tuple[int, dict[str, str]]) -> Iterator[Made]:
+        line, row = numbered
+        record: dict[str, Any] = {key: _results_in(value) for key, value in row.items()}
+        record["was_cancelled"] = row.get("was_cancelled", "").lower() in ("true", "1")
+        yield from _of_annotation(judgments, record, line, name)
 
     judgments = Judgments("Label Studio's pairwise export", iter(()))
-    judgments.made = made()
+    judgments.made = _gathered(_records(rows, name), read)
     return judgments
 
 
@@ -327,7 +369,7 @@ def _of_annotation(judgments: Judgments, record: Mapping[str, Any], number: int,
     data = {str(key).lower(): str(value) for key, value in record.items() if not isinstance(value, list)}
     query, left, right = (_column({key: key for key in data}, names, "") for names in (_QUERY, _LEFT, _RIGHT))
     if not (query and left and right):
-        message = "task: its data need a query and the ids of two passages (query_id, a, b); it has "
+        message = "the data need a query and the ids of two passages (query_id, a, b); it has "
         raise BadInput(name, number, message + (", ".join(list(data)[:12]) or "nothing") + ".")
     chosen = [
         str(result["selected"] or "")
@@ -351,49 +393,47 @@ def _of_annotation(judgments: Judgments, record: Mapping[str, Any], number: int,
 
 
 def _potato_json(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def made() -> Iterator[Made]:
-        for line, row in rows:
-            try:
-                value = json.loads(row)
-            except (ValueError, RecursionError) as error:
-                raise BadInput(name, line, f"not JSON ({error}).") from None
-            schemes = value.get("label_annotations", value.get("labels")) if isinstance(value, dict) else None
-            if not isinstance(schemes, dict):
-                raise BadInput(
-                    name, line, "no `label_annotations` or `labels`, which each line of Potato's output has."
-                )
-            answers = [
-                (str(scheme), str(label), _plain_value(answer))
-                for scheme, chosen in schemes.items()
-                if isinstance(chosen, dict)
-                for label, answer in chosen.items()
-            ]
-            timing = value.get("behavioral_data")
-            time = str(timing.get("timestamp") or "") if isinstance(timing, dict) else ""
-            worker = str(value.get("user_id", value.get("user", "")))
-            instance = str(value.get("instance_id", value.get("id", "")))
-            yield from _of_potato(judgments, line, instance, answers, worker, time, name)
+    def read(numbered: tuple[int, str]) -> Iterator[Made]:
+        line, row = numbered
+        try:
+            value = json.loads(row)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(name, line, f"not JSON ({error}).") from None
+        schemes = value.get("label_annotations", value.get("labels")) if isinstance(value, dict) else None
+        if not isinstance(schemes, dict):
+            raise BadInput(name, line, "no `label_annotations` or `labels`, which each line of Potato's output has.")
+        answers = [
+            (str(scheme), str(label), _plain_value(answer))
+            for scheme, chosen in schemes.items()
+            if isinstance(chosen, dict)
+            for label, answer in chosen.items()
+        ]
+        timing = value.get("behavioral_data")
+        time = str(timing.get("timestamp") or "") if isinstance(timing, dict) else ""
+        worker = str(value.get("user_id", value.get("user", "")))
+        instance = str(value.get("instance_id", value.get("id", "")))
+        yield from _of_potato(judgments, line, instance, answers, worker, time, name)
 
     judgments = Judgments("Potato's output", iter(()))
-    judgments.made = made()
+    judgments.made = _gathered(rows, read)
     return judgments
 
 
 def _potato_table(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def made() -> Iterator[Made]:
-        for line, row in _records(rows, name):
-            lower = {key.lower(): value for key, value in row.items()}
-            # A scheme's label has a column: `scheme:::label` in its output, `scheme.label` in its exports.
-            answers = [
-                (parts[0], parts[2], value.removeprefix(f"{parts[0]}:::"))
-                for key, value in row.items()
-                if (parts := key.partition(":::" if ":::" in key else "."))[1] and not parts[2].startswith("_")
-            ]
-            worker = lower.get("user", lower.get("user_id", ""))
-            yield from _of_potato(judgments, line, lower["instance_id"], answers, worker, "", name)
+    def read(numbered: tuple[int, dict[str, str]]) -> Iterator[Made]:
+        line, row = numbered
+        lower = {key.lower(): value for key, value in row.items()}
+        # A scheme's label has a column: `scheme:::label` in its output, `scheme.label` in its exports.
+        answers = [
+            (parts[0], parts[2], value.removeprefix(f"{parts[0]}:::"))
+            for key, value in row.items()
+            if (parts := key.partition(":::" if ":::" in key else "."))[1] and not parts[2].startswith("_")
+        ]
+        worker = lower.get("user", lower.get("user_id", ""))
+        yield from _of_potato(judgments, line, lower["instance_id"], answers, worker, "", name)
 
     judgments = Judgments("Potato's output", iter(()))
-    judgments.made = made()
+    judgments.made = _gathered(_records(rows, name), read)
     return judgments
 
 

@@ -214,6 +214,48 @@ def test_scores_are_those_of_the_commands_on_the_downloaded_file(
     assert all(f"{row.rr:.4f}" in said for row in stored.values())
 
 
+def test_versions_are_scored_by_the_other_measures_of_their_campaign_too(
+    collection: Collection, researcher: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new_run(collection, "other", {"q1": ["p3", "p1"], "q2": ["p4"], "q3": ["x", "p7"]})
+    campaign = judged(collection, runs=["red", "green"])
+    Campaign.objects.filter(pk=campaign.pk).update(measures="nDCG@3, RR@10, Compat@3")
+    version = add(campaign)
+    result_jobs.score_versions()
+    qrels, original = tmp_path / "preference.txt", tmp_path / "original.txt"
+    qrels.write_bytes(researcher.get(page("version_file", version, "txt")).content)
+    original.write_text(ORIGINAL)
+    runs = []
+    for run in collection.runs.order_by("name"):
+        with run.original.open("rb") as file:
+            runs.append(str(tmp_path / f"{run.name}.txt"))
+            Path(runs[-1]).write_bytes(file.read())
+    for measure in ("nDCG@3", "Compat@3"):
+        board = command(
+            *("leaderboard", "--json", "--measure", measure, "--qrels", str(original)),
+            *("--preference-qrels", str(qrels), *runs), capsys=capsys,
+        )  # fmt: skip
+        for row in VersionScore.objects.select_related("run"):
+            told, stored = board["runs"][row.run.name], row.others[measure]
+            assert stored["mean"] == pytest.approx(told["preference"]["mean"])
+            assert stored["original"] == pytest.approx(told["original"]["mean"])
+    address = page("version_scores", version)
+    shown = researcher.get(address, {"measure": "nDCG@3"}).content.decode()
+    assert "<option selected>nDCG@3</option>" in shown and shown.count("<option>RR@10</option>") == 1
+    assert (
+        "Mean nDCG@3 over" in shown and f"{VersionScore.objects.earliest('pk').others['nDCG@3']['mean']:.4f}" in shown
+    )
+    assert "?measure=nDCG%403&amp;sort=score" in shown
+    head = researcher.get(page("version_scores_file", version, "csv"), {"measure": "Compat@3"}).content.decode()
+    assert head.splitlines()[0] == "rank,run,score,interval_low,interval_high,queries,other_rank,other,change"
+    assert "Mean RR@10 over" in text_of(researcher, address + "?measure=bogus")
+
+    assert result_jobs.score_versions() == "runs scored: 0"
+    Campaign.objects.filter(pk=campaign.pk).update(measures="")
+    assert result_jobs.score_versions() == f"runs scored: {len(runs)}"
+    assert "nDCG" not in text_of(researcher, address)
+
+
 def test_a_run_that_comes_later_or_goes_is_scored_on_all_versions_or_on_none(collection: Collection) -> None:
     campaign = judged(collection, hits=1)
     add(campaign)
