@@ -82,6 +82,8 @@ def review(request: Request, pk: int) -> HttpResponse:
     if of_workers and action == BulkDecision.Action.EXCLUDE:
         action = BulkDecision.Action.EXCLUDE_ALL
     rows = [int(row[:18]) for row in request.POST.getlist("row") if row.isdecimal()]
+    if not rows and not everything:
+        raise BadRequest(_("Choose at least one row of the table, and then what to do."))
     chosen = _chosen(request, campaign, of_workers=of_workers, rows=None if everything else rows)
     makes, status = "why" in request.POST, 200
     form = BulkForm(request.POST if makes or "amount" in request.POST else None, action=action)

@@ -285,6 +285,8 @@ def test_the_bench_shows_what_it_would_do_then_does_it_without_scripts(
     asked = client.post(address, {"row": [works[0].pk], "action": "exclude"})
     said = asked.content.decode()
     assert "1 of 1 chosen would change" in said
+    nothing = client.post(address, {"action": "exclude", "why": "Too fast.", "expected": "0"})
+    assert (nothing.status_code, "Choose at least one row" in nothing.content.decode()) == (400, True)
     assert not BulkDecision.objects.exists()
     given = {"row": [works[0].pk], "action": "exclude", "why": "Too fast."}
     assert client.post(address, given).status_code == 400  # it was not seen what it would do
