@@ -128,6 +128,7 @@ class MachinesBeside(serializers.Serializer[Any]):
         "title": "All runs on version 2 and on the original qrels",
         "columns": [{"key": "run", "title": "Run", "kind": "name"}],
         "rows": [["fusion"], ["bm25"]],
+        "measure": "RR@10",
         "tau": 0.82,
         "waiting": 0,
         "unreadable": {},
@@ -136,6 +137,7 @@ class MachinesBeside(serializers.Serializer[Any]):
 class VersionScoresShape(TableShape):
     """The scores of all runs on a version, beside those on other qrels."""
 
+    measure = serializers.CharField(help_text="What the scores are.")
     tau = serializers.FloatField(allow_null=True, help_text="Kendall's, of the two orders.")
     waiting = serializers.IntegerField(help_text="Runs that are not scored yet.")
     unreadable = serializers.DictField(child=serializers.CharField(), help_text="Errors by run.")

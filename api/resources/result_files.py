@@ -28,6 +28,7 @@ from results.version_tables import version_scores
 
 TAGS = ["Results"]
 BESIDE = [OpenApiParameter("beside", OpenApiTypes.INT, description="Another version; the original qrels if not given.")]
+MEASURE = OpenApiParameter("measure", description="RR@10 if not given, or another that the version's campaign names.")
 
 
 class _ResultFile(Endpoint):
@@ -162,13 +163,27 @@ class MissingPassages(Endpoint):
 class VersionScores(Endpoint):
     """Scores on a version."""
 
-    @operation("version_scores", answer=result_shapes.VersionScoresShape, parameters=BESIDE, tags=["Versions"])
+    @operation(
+        "version_scores", answer=result_shapes.VersionScoresShape, parameters=[*BESIDE, MEASURE], tags=["Versions"]
+    )
     def get(self, request: Request, pk: int, number: int) -> Response:
         """The scores of all runs on a version of the preference qrels, beside those on the original qrels or on another
         version."""
         version, asked = version_of(self.collection(pk), number), request.query_params.get("beside", "")
         if asked and not (asked.isdecimal() and len(asked) < 10):
             raise ValidationError({"beside": [_("This is not the number of a version.")]})
-        scores = version_scores(version, version_of(version.collection, int(asked)) if asked else None)
-        about = {"tau": scores.tau, "waiting": scores.waiting, "unreadable": dict(scores.unreadable)}
+        beside, measure = (
+            version_of(version.collection, int(asked)) if asked else None,
+            request.query_params.get("measure"),
+        )
+        scores = version_scores(version, beside, measure or "")
+        if measure and measure != scores.measure:
+            named = ", ".join(scores.measures)
+            raise ValidationError({"measure": [_("This is none of %(measures)s.") % {"measures": named}]})
+        about = {
+            "measure": scores.measure,
+            "tau": scores.tau,
+            "waiting": scores.waiting,
+            "unreadable": dict(scores.unreadable),
+        }
         return Response(table_content(scores.table) | about)

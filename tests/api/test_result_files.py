@@ -112,5 +112,9 @@ def test_scores_on_a_version_beside_those_on_other_qrels(
     assert told["waiting"] == 0 and len(told["rows"]) == 3 and told["unreadable"] == {}
     beside = viewer.get(f"{address}?beside=1").json()
     assert [row[keys.index("change")] for row in beside["rows"]] == [0, 0, 0]
+    other = viewer.get(f"{address}?measure=nDCG%4010").json()
+    assert (told["measure"], other["measure"], len(other["rows"])) == ("RR@10", "nDCG@10", 3)
+    assert [column["key"] for column in other["columns"]][2] == "score"
+    assert_problem(viewer.get(f"{address}?measure=nDCG%4011"), 400, field="measure")
     assert_problem(viewer.get(f"{address}?beside=odd"), 400, field="beside")
     assert_problem(viewer.get(f"{address}?beside=9"), 404)
