@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from core.models import User
 from judgments import services as judgment_services
 from platforms import study_syncing, submitted
 from platforms.adapter import Work
@@ -218,21 +217,6 @@ def test_one_that_cannot_be_stored_stops_nobody_and_is_tried_again(
     clock.ahead += timedelta(hours=1)
     publication_sync(publication=published, at=clock())
     assert Submission.objects.count() == 2 and not Alarm.objects.filter(settled_at=None).exists()
-
-
-def test_work_submitted_before_it_was_finished_here_is_matched_later(
-    published: Publication, prolific: Double, clock: Clock, rita: User
-) -> None:
-    place, assignment = begin(published, prolific)
-    prolific.complete(place.submission, None)
-    publication_sync(publication=published, at=clock())
-    submission = Submission.objects.get()
-    assert submission.assignment is None and Alarm.objects.filter(kind="unmatched", settled_at=None).exists()
-    finish(published, prolific, assignment)
-    clock.ahead += study_syncing.POLL_EVERY
-    publication_sync(publication=published, at=clock())
-    submission.refresh_from_db()
-    assert submission.assignment == assignment and not Alarm.objects.filter(settled_at=None).exists()
 
 
 def test_sets_store_what_single_rows_would(published: Publication, prolific: Double, clock: Clock) -> None:
