@@ -5,6 +5,7 @@ import io
 import json
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -245,7 +246,9 @@ def test_launching_consent_and_roles_ask_why_and_keep_the_answer(collection: Col
 
     def ask(page: str, key: int, change: str, keys: list[int], **sent: str) -> AuditEntry:
         assert 'name="why"' in client.get(reverse(page, args=[key])).text, page
-        assert client.post(reverse(change, args=keys), sent).status_code == 303, change
+        form = "application/x-www-form-urlencoded"  # as browsers send it
+        answer = client.post(reverse(change, args=keys), urlencode(sent), content_type=form)
+        assert answer.status_code == 303, change
         return AuditEntry.objects.latest("id")
 
     wrote = ask(
