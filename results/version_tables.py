@@ -43,7 +43,7 @@ def version_scores(version: QrelsVersion, beside: QrelsVersion | None, measure: 
     measures = [f"RR@{K}", *(str(one) for one in read_measures(version.campaign.measures) if str(one) != f"RR@{K}")]
     measure = measure if measure in measures else measures[0]
     is_usual = measure == measures[0]
-    rows = list(VersionScore.objects.filter(version=version).select_related("run").order_by("run__name"))
+    rows = list(VersionScore.objects.filter(version=version).select_related("run", "version").order_by("run__name"))
     scored = {row.run_id: line for row in rows if (line := _line(row, measure)) is not None}
     others = {run: line.original for run, line in scored.items()} if beside is None else _other(beside, measure)
     ours = {run: line.mean for run, line in scored.items()}
