@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Publication, Submission
-from platforms.registry import phrase
 from tasks.models import Assignment
 
 PATIENCE = timedelta(hours=1)
@@ -51,7 +50,7 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
             said = _("Published at %(time)s UTC, and no worker has opened a task since.")
             if since > first:
                 said = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
-            text = phrase(publication, said) % {"time": f"{since:%Y-%m-%d %H:%M}"}
+            text = said % {"time": f"{since:%Y-%m-%d %H:%M}"}
             alarm_raise(publication=publication, kind=Alarm.Kind.UNSEEN, text=text, at=at)
             return True
     alarm_settle(publication=publication, kind=Alarm.Kind.UNSEEN, at=at)
