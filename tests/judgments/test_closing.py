@@ -157,7 +157,13 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
             "platforms.TermsVersion",
             "platforms.Submission",
         ),
-        *("platforms.Payment", "platforms.Message", "judgments.WorkerNote", "judgments.PairDecision"),
+        *(
+            "platforms.Payment",
+            "platforms.Message",
+            "judgments.WorkerNote",
+            "judgments.PairDecision",
+            "judgments.MachineAsking",
+        ),
         *(
             "judgments.Decision",
             "judgments.BulkDecision",
