@@ -27,6 +27,7 @@ from results.computing import compute
 from results.inputs import inputs_of
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
+from tests import factories
 
 LINES = (
     b"query\ta\tb\tpreferred\tworker\ttime\n"
@@ -348,6 +349,7 @@ def test_people_s_preferences_of_trec_s_passages_become_results(data: Path, lab:
             at=timezone.now(),
         )  # fmt: skip
     assert campaign.origin is not None and campaign.origin["judgments"] == 11_681
+    factories.analyze()
     outcome = judgment_selectors.derived(campaign)
     assert not outcome.incomplete and outcome.single > 20
     assert compute(inputs_of(campaign))["agreement"] is not None
