@@ -52,7 +52,7 @@ def test_a_person_asks_for_a_return_from_the_page_once_and_it_is_over_when_it_wa
     assert prolific.ledger("reward") == [] and not Payment.objects.exists()
     assert not Alarm.objects.filter(settled_at=None).exists()
     page = client.get(address).content.decode()
-    assert "has returned it, so nobody decides on it" in page and "Approve and pay" not in page
+    assert "has returned it, so there is nothing to decide" in page and "Approve and pay" not in page
 
 
 def test_work_with_answers_is_paid_and_its_worker_is_not_asked(
