@@ -4,9 +4,12 @@
 CROWD ?=
 # A folder with a collection of yours, instead of the demo.
 DATA ?=
+# Where the demo is published: nothing for a marketplace, or PLATFORM=prolific for a double of Prolific.
+PLATFORM ?=
 # Where the site answers, and its marketplace: the port after that, unless you name one.
 PORT ?= 8000
 MARKETPLACE_PORT ?=
+PROLIFIC_PORT ?=
 # Further words for pytest: make test ARGS="tests/evaluation -x"
 ARGS ?=
 # How Compose is called.
@@ -15,7 +18,7 @@ COMPOSE ?= docker compose
 PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.14; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
 
-export PORT MARKETPLACE_PORT COMPOSE
+export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 .DEFAULT_GOAL := help
 .PHONY: help run test storm fuzz check bench backup restore requirements screenshots translations architecture commands clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
@@ -24,8 +27,8 @@ help: ## Show this list
 	@echo "make TARGET, where TARGET is:"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F '|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
-run: environment ## Do the main job on the demo, then serve the site (CROWD=people DATA=folder PORT=8000 MARKETPLACE_PORT=8001)
-	@DEVELOPMENT=1 .venv/bin/python -m local.run $(if $(CROWD),--crowd "$(CROWD)") $(if $(DATA),--data "$(DATA)")
+run: environment ## Do the main job on the demo, then serve the site (PLATFORM=prolific CROWD=people DATA=folder PORT=8000)
+	@DEVELOPMENT=1 .venv/bin/python -m local.run $(if $(PLATFORM),--platform "$(PLATFORM)") $(if $(CROWD),--crowd "$(CROWD)") $(if $(DATA),--data "$(DATA)")
 
 test: environment-dev ## Run all tests, in a real browser too; installs one if it may (ARGS="tests/evaluation -x")
 	@.venv/bin/python -m tests.browser

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 class Group:
     """Fields that are shown together; `folded` ones can be opened."""
 
-    title: Promise
+    title: Promise | str
     fields: list[forms.BoundField]
     folded: bool
 

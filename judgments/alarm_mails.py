@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 
 from core.models import User
 from judgments.models import AlarmChoice, AlarmEpisode, AlarmMail
-from platforms.models import Alarm
+from platforms.models import Alarm, Publication
+from platforms.registry import vocabulary_of
 from pools.models import Campaign
 from tasks.models import CampaignAlarm
 
@@ -112,7 +113,8 @@ def recipients(campaign: Campaign, kind: str) -> list[User]:
 def _mail(episode: AlarmEpisode) -> tuple[str, str]:
     """Subject and text."""
     kinds = {**dict(Alarm.Kind.choices), **dict(CampaignAlarm.Kind.choices)}
-    what = {"what": str(kinds.get(episode.kind, episode.kind)), "campaign": episode.campaign.name}
+    vocabulary = vocabulary_of(Publication.objects.filter(campaign=episode.campaign_id).first())
+    what = {"what": vocabulary.phrase(str(kinds.get(episode.kind, episode.kind))), "campaign": episode.campaign.name}
     subject = _("%(campaign)s: %(what)s") % what
     address = settings.SITE_URL.rstrip("/") + reverse("judgments:campaign", args=[episode.campaign_id])
     choose = settings.SITE_URL.rstrip("/") + reverse("judgments:alarm_choice")

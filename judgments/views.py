@@ -84,6 +84,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "address": links.campaign_address(campaign),
         "tests": task_selectors.test_counts(campaign),
         "alarms": campaign_alarms.alarms_raised(campaign),
+        "likely": likely,
         "publication": likely if likely.state != Publication.State.DRAFT else None,
     }
     context |= {"reused": reused, "asked": pairs_to_ask(campaign)} | _reuse_context(campaign, draft=draft)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -15,7 +16,11 @@ from rich.table import Table
 
 from local import embedded
 from local.marketplace import LocalMarketplace, MarketplaceError
+from local.prolific import LocalProlific, ProlificError
 from local.supervisor import Site, SiteError, end_on_sigterm, remember_address
+
+if TYPE_CHECKING:
+    from local.crowds import Place
 
 FOLDER = Path(__file__).resolve().parent.parent
 
@@ -40,11 +45,14 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, default=FOLDER / "demo", help="a folder with queries, passages, qrels, runs/"
     )
+    parser.add_argument(
+        "--platform", choices=["marketplace", "prolific"], default="marketplace", help="where the campaign is published"
+    )
     parser.add_argument("--leave", action="store_true", help="stop when the main job is done")
     options = parser.parse_args()
     console = Console(stderr=True)
     port = int(os.environ.get("PORT") or 8000)
-    marketplace_port = int(os.environ.get("MARKETPLACE_PORT") or port % 65535 + 1)
+    beside = port % 65535 + 1  # the port of whatever runs beside the site, unless one is named
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
     def complain(text: str) -> None:
@@ -55,16 +63,22 @@ def main() -> int:
     from core.errors import Refused
 
     try:
-        # The simulated crowd registers from one address, faster than people may.
-        marketplace = LocalMarketplace(marketplace_port, rate_limits=options.crowd == "people")
+        marketplace, prolific = None, None
+        if options.platform == "prolific":
+            prolific = LocalProlific(int(os.environ.get("PROLIFIC_PORT") or beside))
+        else:
+            # The simulated crowd registers from one address, faster than people may.
+            marketplace_port = int(os.environ.get("MARKETPLACE_PORT") or beside)
+            marketplace = LocalMarketplace(marketplace_port, rate_limits=options.crowd == "people")
         with console.status("Starting PostgreSQL and Redis"):
             embedded.ensure()
         _refuse_foreign_data()
-        with console.status("Preparing the databases"), ThreadPoolExecutor(1) as beside:
-            prepared = beside.submit(marketplace.prepare)
+        with console.status("Preparing the databases"), ThreadPoolExecutor(1) as thread:
+            prepared = None if marketplace is None else thread.submit(marketplace.prepare)
             _migrate()
-            prepared.result()
-        site = Site(port, marketplace=marketplace, tell=complain)
+            if prepared is not None:
+                prepared.result()
+        site = Site(port, marketplace=marketplace, prolific=prolific, tell=complain)
         site.start()
         remember_address(port)
     except (embedded.EmbeddedServerError, SiteError, MarketplaceError, Refused) as error:
@@ -78,13 +92,17 @@ def main() -> int:
     from simulation.browser import WrongPage
 
     try:
-        with console.status("Starting the site and the marketplace"):
+        with console.status(f"Starting the site and its {'marketplace' if prolific is None else 'double of Prolific'}"):
             site.wait_until_ready()
-        _through_outages(lambda: _main_job(options.data, options.crowd, port, marketplace, console), site, complain)
+        place = _place(marketplace, prolific)
+        _through_outages(lambda: _main_job(options.data, options.crowd, port, place, console), site, complain)
         if not options.leave:
             console.print("\nThe site is running. Ctrl-C stops it; nothing is lost.")
             site.wait()
-    except (SiteError, MarketplaceError, BadInput, Refused, WrongPage, BotoCoreError, ClientError) as error:
+    except (
+        *(SiteError, MarketplaceError, ProlificError, BadInput, Refused, WrongPage),
+        *(BotoCoreError, ClientError),
+    ) as error:
         complain(str(error))
         return 1
     except KeyboardInterrupt:
@@ -118,6 +136,16 @@ def _through_outages(job: Callable[[], None], site: Site, complain: Callable[[st
     return job()
 
 
+def _place(marketplace: LocalMarketplace | None, prolific: LocalProlific | None) -> "Place":
+    """Where the campaign is published: whichever runs."""
+    from local.crowds import AtMarketplace, AtProlific
+
+    if prolific is not None:
+        return AtProlific(prolific)
+    assert marketplace is not None
+    return AtMarketplace(marketplace)
+
+
 def _refuse_foreign_data() -> None:
     import django
 
@@ -147,9 +175,8 @@ def _turn() -> None:
                 app.send_task(name)
 
 
-def _main_job(data: Path, crowd: str, port: int, marketplace: LocalMarketplace, console: Console) -> None:
+def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Console) -> None:
     from core.errors import Refused
-    from core.money import dollars
     from evaluation.files.textfiles import counted
     from judgments import selectors as judgment_selectors
     from pools.models import Campaign
@@ -181,21 +208,19 @@ def _main_job(data: Path, crowd: str, port: int, marketplace: LocalMarketplace, 
 
         collection = demo.load(folder, step)
         people = demo.open_campaign(collection, folder, f"{folder.name}, judged by people", step)
-        campaign = demo.open_campaign(collection, folder, folder.name, step)
+        campaign = demo.open_campaign(collection, folder, place.campaigns.format(folder=folder.name), step)
         crowd_said: list[str] = []
-        publication = demo.publication_of(campaign)
+        publication = place.publication_of(campaign)
         if campaign.state == Campaign.State.OPEN:
             if publication is not None and crowd == "simulated":
-                marketplace.lapse_all()  # simulated workers of an interrupted earlier run will not come back
+                place.lapse_all()  # simulated workers of an interrupted earlier run will not come back
             if campaign.hits.filter(needed__gt=0).exists():
-                publication = demo.publish(campaign, marketplace.deposit)
+                publication = place.publish(campaign)
             if publication is not None and crowd == "people":
                 demo.wait_until_posted(publication, _turn, step)
             elif publication is not None and folder.preferences is not None:
                 url = f"http://127.0.0.1:{port}"
-                crowd_said = demo.judge_at_platform(
-                    publication, folder.preferences, url, step, turn=_turn, lapse=marketplace.lapse
-                )
+                crowd_said = place.judge(publication, folder.preferences, url, step, _turn)
     out = Console()
     sizes, progress, crowd_did = (
         stored_sizes(campaign),
@@ -212,15 +237,7 @@ def _main_job(data: Path, crowd: str, port: int, marketplace: LocalMarketplace, 
         out.print(f"The simulated crowd: {', '.join(crowd_said)}.", highlight=False)
     if publication is not None:
         did = demo.count_at_platform(publication)
-        ours, theirs = did.ledgers.ours_rewards + did.ledgers.ours_bonuses, did.ledgers.platform_rewards
-        theirs += did.ledgers.platform_bonuses
-        out.print(
-            f"At the marketplace: {counted(did.hits, 'HIT')} published, {counted(did.submitted, 'assignment')} handed "
-            f"in, {did.approved:,} approved, {counted(did.bonuses, 'bonus', 'bonuses')} paid. Our ledger has "
-            f"{dollars(ours)} paid to workers and {dollars(did.ledgers.fees)} in fees; the marketplace's "
-            + (f"says the same to the cent, {dollars(theirs)}." if did.ledgers.agree else f"has {dollars(theirs)}."),
-            highlight=False,
-        )
+        out.print(place.report(did), highlight=False)
         for difference in did.ledgers.differences:
             out.print(f"  {difference}", highlight=False)
     later = collection.runs.exclude(pk__in=campaign.runs.all()).order_by("name").values_list("name", flat=True)
@@ -254,7 +271,6 @@ def _main_job(data: Path, crowd: str, port: int, marketplace: LocalMarketplace, 
             highlight=False, soft_wrap=True,
         )  # fmt: skip
     out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}", highlight=False)
-    operator = marketplace.kept()
     ways = [
         (
             name,
@@ -266,9 +282,8 @@ def _main_job(data: Path, crowd: str, port: int, marketplace: LocalMarketplace, 
     ways.append(("worker", campaign_address(people)))
     for name, way in ways:
         out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)
-    out.print(f"and the marketplace at {marketplace.url}", highlight=False)
-    login = f"{marketplace.url}/login  user {operator['operator']}, password {operator['operator_password']}"
-    for name, way in (("operator", login), ("worker", f"{marketplace.url}/register")):
+    out.print(f"and {place.name} at {place.url}", highlight=False)
+    for name, way in place.ways():
         out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""The site as one thing to start, watch and stop: the web server, the worker that runs the jobs, and a marketplace.
+"""The site as one thing to start, watch and stop: the web server, the worker that runs the jobs, and where people are.
 
 For development, trials and tests on one machine. In production, each part is a container (docker-compose.yml).
 """
@@ -26,6 +26,7 @@ from typing import Self
 
 from local import embedded
 from local.marketplace import LocalMarketplace
+from local.prolific import LocalProlific
 
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0  # seconds before a part that died is started again
 HEALTHY_SECONDS = 10.0  # a part that lived this long is started again without delay
@@ -40,7 +41,8 @@ class SiteError(Exception):
 class Site:
     """The web server on a port and, if wanted, the job worker and the clock that starts the regular jobs.
 
-    With a marketplace, which must be prepared, that has a web server on its own port, and a clock of its own. The site
+    With a marketplace, which must be prepared, that has a web server on its own port, and a clock of its own; with a
+    double of Prolific, that. The site
     itself holds the listening sockets, so that while a web server is replaced, browsers wait instead of being refused;
     if that takes long, they get a page that says what is waited for. Parts that die are started again, and so are the
     embedded PostgreSQL and Redis if they die or hang. When this process is killed, all parts end.
@@ -56,6 +58,7 @@ class Site:
         workers: int = 2,
         with_jobs: bool = True,
         marketplace: LocalMarketplace | None = None,
+        prolific: LocalProlific | None = None,
         tell: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.port = port
@@ -64,6 +67,7 @@ class Site:
         self._workers = workers
         self._with_jobs = with_jobs
         self._marketplace = marketplace
+        self._prolific = prolific
         self._tell_somebody = tell
         self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._listeners: list[socket.socket] = []
@@ -80,6 +84,7 @@ class Site:
             marketplace = (
                 None if self._marketplace is None else self._listen(self._marketplace.port, "MARKETPLACE_PORT")
             )
+            prolific = None if self._prolific is None else self._listen(self._prolific.port, "PROLIFIC_PORT")
         except SiteError:
             self._close()
             raise
@@ -105,6 +110,9 @@ class Site:
             self._add("marketplace", gunicorn, theirs, listener=marketplace)
             self._add("marketplace-tick", self._marketplace.clock(), theirs)
             self._add("marketplace-deliver", self._marketplace.sender(), theirs)
+        if self._prolific is not None and prolific is not None:
+            program = self._prolific.program(prolific.fileno())
+            self._add("prolific", program, self._prolific.environment, listener=prolific)
         self._ending.clear()
         self._upkeep = embedded.Upkeep(self._tell)
         # Parts are asked to end when the thread that has started them ends: this one must live as long as the site.
@@ -119,8 +127,12 @@ class Site:
         return self
 
     def wait_until_ready(self, path: str = "/healthz", seconds: float = 120) -> None:
-        """Return once the site answers `path` well, and so does its marketplace. Raises SiteError if one does not."""
-        ports = [self.port] if self._marketplace is None else [self.port, self._marketplace.port]
+        """Return once the site answers `path` well, and so do its marketplace and double. Raises SiteError if not."""
+        waited = [(self.port, path)]
+        if self._marketplace is not None:
+            waited.append((self._marketplace.port, path))
+        if self._prolific is not None:
+            waited.append((self._prolific.port, "/login"))
         deadline = time.monotonic() + seconds
         answer = "none"
         while time.monotonic() < deadline:
@@ -128,13 +140,13 @@ class Site:
                 if part.deaths >= 3:
                     raise SiteError(f"The site does not start: its {part.name} part ends at once.\n{part.end_of_log()}")
             try:
-                status, body = self._ask(ports[0], path)
+                status, body = self._ask(*waited[0])
             except (OSError, http.client.HTTPException) as error:
                 answer = str(error) or type(error).__name__
             else:
                 if status < http.client.BAD_REQUEST:
-                    ports.pop(0)
-                    if not ports:
+                    waited.pop(0)
+                    if not waited:
                         return
                     continue
                 answer = f"status {status}, {body[:200]!r}"

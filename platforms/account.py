@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core.errors import Refused
 from platforms.adapter import Adapter, Trouble
 from platforms.models import Publication
-from platforms.registry import adapter_of
+from platforms.registry import adapter_of, phrase
 
 PATIENCE = 5  # seconds that a page waits for the platform
 
@@ -38,7 +38,8 @@ def platform_refusals(publication: Publication) -> Iterator[Adapter]:
     except adapter.errors as error:
         raise NoAnswer(_in_words(adapter, error)) from error
     except ValueError as error:  # of an address that is none
-        raise NoAnswer(_("The platform's address is not valid: %(error)s.") % {"error": error}) from error
+        said = phrase(publication, _("The platform's address is not valid: %(error)s."))
+        raise NoAnswer(said % {"error": error}) from error
 
 
 def balance_look(publication: Publication) -> Balance:
@@ -53,10 +54,11 @@ def balance_look(publication: Publication) -> Balance:
 
 
 def _in_words(adapter: Adapter, error: Exception) -> str:
-    trouble = adapter.trouble_of(error)
+    trouble, phrase = adapter.trouble_of(error), adapter.vocabulary.phrase
     if trouble == Trouble.ACCOUNT:
         said = _("The platform does not accept our access key, or none is set. %(what_to_do)s (%(code)s)")
-        return said % {"what_to_do": adapter.how_to_give_access(), "code": adapter.code_of(error)}
+        return phrase(said) % {"what_to_do": adapter.how_to_give_access(), "code": adapter.code_of(error)}
     if trouble in (Trouble.UNKNOWN, Trouble.THROTTLED):
-        return _("The platform does not answer at the moment. Try again in a minute. (%(error)s)") % {"error": error}
-    return _("The platform refused: %(error)s") % {"error": error}
+        said = _("The platform does not answer at the moment. Try again in a minute. (%(error)s)")
+        return phrase(said) % {"error": error}
+    return phrase(_("The platform refused: %(error)s")) % {"error": error}

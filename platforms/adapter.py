@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from core.errors import Refused
 from platforms.demands import Demands, FilterKind
 from platforms.models import Operation, Payment, Publication
+from platforms.vocabulary import Vocabulary
 from tasks.models import Hit
 from tasks.outside_panels import Exit
 
@@ -207,10 +208,13 @@ class Adapter(ABC):
     rejection, if there are any, and `least_rejection` is how many characters its reason has at least.
     `asks_for_returns`: whether workers can be asked to return what they submitted. `least_hourly` is what the platform
     demands that an hour pays by the median time, in dollars, and `advised_hourly` what it recommends.
-    `notifies_accounts`: whether it sends notifications for a lab's whole account (`platforms.hooks`).
+    `notifies_accounts`: whether it sends notifications for a lab's whole account (`platforms.hooks`). `vocabulary`: its
+    words for what is said in general ones here. `has_lifetimes`: whether HITs there end by themselves.
     """
 
+    vocabulary: ClassVar[Vocabulary] = Vocabulary()
     has_lab_accounts: ClassVar[bool] = False
+    has_lifetimes: ClassVar[bool] = True
     opens_together: ClassVar[bool] = False
     rejection_categories: ClassVar[tuple[str, ...]] = ()
     least_rejection: ClassVar[int] = 1

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Publication, Submission
+from platforms.registry import phrase
 from tasks.models import Assignment
 
 PATIENCE = timedelta(hours=1)
@@ -50,7 +51,7 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
             said = _("Published at %(time)s UTC, and no worker has opened a task since.")
             if since > first:
                 said = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
-            text = said % {"time": f"{since:%Y-%m-%d %H:%M}"}
+            text = phrase(publication, said) % {"time": f"{since:%Y-%m-%d %H:%M}"}
             alarm_raise(publication=publication, kind=Alarm.Kind.UNSEEN, text=text, at=at)
             return True
     alarm_settle(publication=publication, kind=Alarm.Kind.UNSEEN, at=at)

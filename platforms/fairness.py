@@ -19,7 +19,7 @@ from core.money import CENT, dollars
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Payment, PayRate, Publication, PublishedHit, Submission
 from platforms.planning import adjustments_plan
-from platforms.registry import adapter_of
+from platforms.registry import adapter_of, phrase
 from platforms.reviewing import MOST_BONUS
 
 FEWEST = 3  # submissions before their median raises an alarm
@@ -118,6 +118,7 @@ def pay_rate_check(*, publication: Publication, at: datetime) -> PayRate:
         text = _("The median pay of this work is %(rate)s an hour. The lab's pay floor is %(least)s.")
         if minimum is not None and (floor is None or minimum >= floor):
             text = _("The median pay of this work is %(rate)s an hour. The platform's minimum is %(least)s.")
+        text = phrase(publication, text)
         # Once while it lasts; one that a person has dismissed is raised again when the median is another.
         same = Q(settled_at=None) | Q(text=text % figures)
         if not publication.alarms.filter(same, kind=kind).exists():

@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.forms.utils import ErrorDict
@@ -18,7 +18,7 @@ from core.forms import Group
 from core.money import dollars
 from platforms.demands import Demands, unknown_countries
 from platforms.models import PUBLISHED_TO, Publication
-from platforms.registry import adapter_for, adapter_of, platforms_of
+from platforms.registry import adapter_for, adapter_of, phrase, platforms_of, vocabulary_of
 from platforms.replacing_terms import FIXED
 from pools.models import Campaign
 
@@ -132,6 +132,17 @@ class RequirementsField(Told, forms.CharField):
         ):
             raise forms.ValidationError("")
         return tuple(given)
+
+
+def in_words_of(form: forms.Form, publication: Publication) -> None:
+    """Put what a form says of its fields into the words of the publication's platform."""
+    for field in form.fields.values():
+        field.label, field.help_text = (phrase(publication, str(text or "")) for text in (field.label, field.help_text))
+        field.error_messages = {key: phrase(publication, str(text)) for key, text in field.error_messages.items()}
+        if isinstance(field, forms.ChoiceField):
+            # Without the empty one, which a filter's field adds by itself.
+            choices = list(cast("Iterable[tuple[Any, Any]]", field.choices))
+            field.choices = [(key, phrase(publication, str(label))) for key, label in choices if key != ""]
 
 
 class TermsForm(forms.Form):
@@ -278,12 +289,14 @@ class TermsForm(forms.Form):
         if publication.state != Publication.State.DRAFT:
             for name in FIXED:
                 del self.fields[name]
+        self.vocabulary = vocabulary_of(publication)
+        in_words_of(self, publication)
 
     def fieldsets(self) -> Iterator[Group]:
         """The fields in the order in which a researcher decides."""
         for title, names, folded in self.groups:
             if fields := [self[name] for name in names if name in self.fields]:
-                yield Group(title, fields, folded)
+                yield Group(self.vocabulary.phrase(str(title)), fields, folded)
 
     def demanding(self, demands: Demands) -> "TermsForm":
         """The form as it was filled in, with other requirements on workers, to be checked."""
@@ -355,6 +368,7 @@ class PublishForm(forms.Form):
         }
         if not self.real:
             del self.fields["typed_name"]
+        in_words_of(self, publication)
 
     def clean_typed_name(self) -> str:
         """It must be exactly the name."""
@@ -372,6 +386,10 @@ class ReplaceForm(forms.Form):
     although_nobody_qualifies = forms.BooleanField(
         label=gettext_lazy("Replace the terms although no active worker qualifies for them now"), required=False
     )
+
+    def __init__(self, *args: Any, publication: Publication, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        in_words_of(self, publication)
 
 
 class ExtendForm(forms.Form):
@@ -422,3 +440,4 @@ class DecideForm(forms.Form):
                 choices=[(category, category) for category in reversed(categories)],
                 help_text=_("In the platform's own words. It does not count if you approve."),
             )
+        in_words_of(self, publication)

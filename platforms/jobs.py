@@ -19,7 +19,7 @@ from platforms.fairness import pay_rate_check, pay_rate_compute
 from platforms.models import Alarm, Publication
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
-from platforms.registry import CALL_ERRORS
+from platforms.registry import CALL_ERRORS, phrase
 from platforms.reviewing import publication_requeue, publication_settle
 from platforms.syncing import assignment_sync, finished_end, publication_sync
 from tasks import campaign_alarms
@@ -204,7 +204,7 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
             else:
                 log.exception("Publication %s, %s", publication.pk, job)
             text = _("The job to %(job)s failed: %(error)s. It is tried again automatically; nothing is lost.") % {
-                "job": IN_WORDS[job],
+                "job": phrase(publication, str(IN_WORDS[job])),
                 "error": campaign_alarms.in_words(error),
             }
             alarm_raise(

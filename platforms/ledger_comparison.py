@@ -34,7 +34,7 @@ from platforms.models import (
     Submission,
 )
 from platforms.payments import payment_settle
-from platforms.registry import adapter_of
+from platforms.registry import adapter_of, phrase
 from platforms.submitted import batches
 from tasks.campaign_alarms import in_words
 
@@ -226,7 +226,11 @@ def _compare_alone(adapter: Adapter, client: Any, published_hit: PublishedHit, a
             raise
         log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
         text = _("HIT %(hit)s: the platform's answer could not be understood (%(error)s).")
-        compared = {"difference": text % {"hit": published_hit.platform_hit_id, "error": in_words(error)}}
+        said = phrase(published_hit.publication, text) % {
+            "hit": published_hit.platform_hit_id,
+            "error": in_words(error),
+        }
+        compared = {"difference": said}
     this = PublishedHit.objects.filter(pk=published_hit.pk)
     this.update(compare_due=False, compared_at=at, settled_at=None, **compared)
     if not compared["difference"]:
@@ -268,7 +272,8 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
     difference = ""
     if amounts[:2] != amounts[2:]:
         text = _("HIT %(hit)s: we have rewards of %(r)s and bonuses of %(b)s, the platform %(vr)s and %(vb)s.")
-        difference = text % {"hit": hit_id, **dict(zip(("r", "b", "vr", "vb"), map(dollars, amounts), strict=True))}
+        values = dict(zip(("r", "b", "vr", "vb"), map(dollars, amounts), strict=True))
+        difference = phrase(published_hit.publication, text) % {"hit": hit_id, **values}
     return {**dict(zip(SUMS, amounts, strict=True)), "difference": difference}
 
 
@@ -294,9 +299,8 @@ def _end(running: RunningComparison, balance: Decimal, at: datetime) -> LedgerCo
     if not this.delete()[0]:
         return None
     publication = running.publication
-    strays = [
-        _("HIT %(hit)s is at the platform but unknown here.") % {"hit": hit_id} for hit_id in running.strays or []
-    ]
+    stray = phrase(publication, _("HIT %(hit)s is at the platform but unknown here."))
+    strays = [stray % {"hit": hit_id} for hit_id in running.strays or []]
     there = publication.published_hits
     _settle(there.filter(~Exists(Submission.objects.filter(published_hit=OuterRef("pk")))), at)
     differing = there.exclude(difference="").order_by("id")
@@ -305,7 +309,7 @@ def _end(running: RunningComparison, balance: Decimal, at: datetime) -> LedgerCo
     sums = there.aggregate(**{name: Sum(name, default=ZERO) for name in SUMS})
     comparison = Comparison(**sums, fees=totals(publication).fees, balance=balance, differences=words)
     if words:
-        text = _("The platform's ledger differs on %(count)d HITs. %(first)s")
+        text = phrase(publication, _("The platform's ledger differs on %(count)d HITs. %(first)s"))
         said = text % {"count": count, "first": words[0]}
         alarm_raise(publication=publication, kind=Alarm.Kind.LEDGER, text=said, at=at)
     else:

@@ -16,7 +16,7 @@ from platforms.alarms import alarm_raise, alarm_settle
 from platforms.bills import ZERO, remaining_bill
 from platforms.finishing import unfinished
 from platforms.models import Alarm, Payment, Publication, Submission
-from platforms.registry import adapter_of
+from platforms.registry import adapter_of, phrase
 from pools.models import Campaign
 
 
@@ -89,7 +89,7 @@ def _raise(
             "The account at the platform has %(balance)s, but what is still to be published and paid is expected to "
             "cost %(total)s (%(own)s of it for this campaign). Work will stop when the money runs out. %(who)s"
         )
-    text = text % {
+    text = phrase(publication, text) % {
         "balance": dollars(balance),
         "total": dollars(of_lab),
         "own": dollars(own),

@@ -12,7 +12,7 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from platforms.adapter import Heard
 from platforms.models import Message, MessageCursor, Publication, Submission
-from platforms.registry import adapter_named, adapter_of
+from platforms.registry import adapter_named, adapter_of, phrase
 from tasks.campaign_alarms import in_words
 from tasks.models import Worker
 
@@ -55,7 +55,7 @@ def message_write(
     worker = Worker.objects.select_for_update(of=("self",), no_key=True).get(pk=worker.pk)
     wrote = publication.messages.filter(worker=worker, state__in=Message.INCOMING)
     if not wrote.exists() and not may_be_written_to(publication).filter(pk=worker.pk).exists():
-        raise NotNow(_("The platform takes no message to somebody who has not submitted work."))
+        raise NotNow(phrase(publication, _("The platform takes no message to somebody who has not submitted work.")))
     answers = wrote.filter(state=State.RECEIVED).update(state=State.ANSWERED)
     same = publication.messages.filter(worker=worker, subject=subject, text=text, by=by, at__gt=at - SAME)
     known = same.exclude(state=State.FAILED).order_by("id").last()
@@ -116,7 +116,7 @@ def _send(publication: Publication, batch: list[Message]) -> int:
         failed = adapter.write_to(client, subject=first.subject, text=first.text, worker_ids=list(by_id))
     except Exception as error:
         log.warning("Messages of publication %s: %s", publication.pk, error)
-        text = _("The platform did not confirm it (%(error)s). It is not sent again by itself.")
+        text = phrase(publication, _("The platform did not confirm it (%(error)s). It is not sent again by itself."))
         failed = dict.fromkeys(by_id, text % {"error": in_words(error)})
     for worker_id, message in by_id.items():
         state = State.FAILED if worker_id in failed else State.SENT

@@ -157,6 +157,12 @@ class Publication(models.Model):
         seconds = self.terms.values_list("values__assignment_duration", flat=True)
         return max([self.assignment_duration, *(timedelta(seconds=float(given)) for given in seconds if given)])
 
+    def is_done(self, assignment: Assignment) -> bool:
+        """Whether somebody has finished work here so that what they submit at the platform is paid in full."""
+        return assignment.state == Assignment.State.SUBMITTED or (
+            assignment.state == Assignment.State.LEFT and self.pay == Publication.Pay.FULL_ON_EXIT
+        )
+
 
 def listed_reward(pay: str, base: Decimal, reward: Decimal) -> Decimal:
     """What a platform lists for HITs of this reward, by a publication's terms."""

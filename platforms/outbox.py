@@ -21,7 +21,7 @@ from platforms.adapter import Adapter, Answer, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit
 from platforms.planning import end_plan
-from platforms.registry import adapter_of, handler_of
+from platforms.registry import adapter_of, handler_of, phrase
 from tasks.campaign_alarms import in_words
 
 LEASE = timedelta(minutes=5)  # much longer than a call can take: the process that holds an operation longer is gone
@@ -310,9 +310,9 @@ def _fail(taken: Taken, error: Exception, at: datetime) -> None:
             Trouble.FUNDS: _(
                 "The account at the platform cannot pay for the planned calls. Add money; they continue automatically."
             ),
-            Trouble.ACCOUNT: _("The platform does not accept our access key. %(what_to_do)s")
-            % {"what_to_do": adapter.how_to_give_access()},
+            Trouble.ACCOUNT: _("The platform does not accept our access key. %(what_to_do)s"),
         }[trouble]
+        words = phrase(publication, words) % {"what_to_do": adapter.how_to_give_access()}
         alarm_raise(publication=publication, kind=Alarm.Kind(trouble), text=words, at=at)
         _not_done(taken, text, at)
     elif trouble == Trouble.UNKNOWN:
@@ -335,7 +335,7 @@ def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
         publication=operation.publication,
         kind=Alarm.Kind.DOUBT,
         operation=operation,
-        text=words % {"what": operation.get_kind_display(), "error": text},
+        text=phrase(operation.publication, words) % {"what": _what(operation), "error": text},
         at=at,
     )
 
@@ -351,7 +351,8 @@ def _unsettle(operation: Operation, at: datetime) -> None:
         publication=operation.publication,
         kind=Alarm.Kind.DOUBT,
         operation=operation,
-        text=words % {"what": operation.get_kind_display(), "about": operation.about},
+        text=phrase(operation.publication, words)
+        % {"what": _what(operation), "about": phrase(operation.publication, operation.about)},
         at=at,
     )
 
@@ -362,8 +363,14 @@ def _refuse(operation: Operation, text: str, at: datetime) -> None:
         Payment.objects.filter(operations=operation).exclude(state=Payment.State.PAID).update(
             state=Payment.State.REFUSED, evidence={"error": text}
         )
-        words = _("The platform refused to %(what)s: %(error)s") % {"what": operation.get_kind_display(), "error": text}
+        said = phrase(operation.publication, _("The platform refused to %(what)s: %(error)s"))
+        words = said % {"what": _what(operation), "error": text}
         alarm_raise(publication=operation.publication, kind=Alarm.Kind.REFUSED, operation=operation, text=words, at=at)
+
+
+def _what(operation: Operation) -> str:
+    """What a call is to do, in its platform's words."""
+    return phrase(operation.publication, operation.get_kind_display())
 
 
 def _not_done(taken: Taken, error: str, at: datetime) -> None:

@@ -20,7 +20,7 @@ from platforms.demands import unknown_countries
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, TermsVersion
 from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan, retypes_plan
 from platforms.reach import reach_look
-from platforms.registry import adapter_for, adapter_named, adapter_of
+from platforms.registry import adapter_for, adapter_named, adapter_of, phrase
 from pools import services as pool_services
 from pools.models import Campaign
 from tasks import services as task_services
@@ -104,7 +104,7 @@ def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
         _("There can be at most 9 requirements on workers, besides the exclusion."): len(publication.requirements) <= 9,
         _("Platforms only list rewards of a cent or more, and the campaign's reward is less."): publication.listed > 0,
     }
-    broken = [sentence for sentence, holds in limits.items() if not holds]
+    broken = [phrase(publication, sentence) for sentence, holds in limits.items() if not holds]
     if strange := unknown_countries(adapter.countries_of(publication.requirements)):
         said = _("“%(codes)s” is not an ISO 3166 country code. The United States are US, and Great Britain is GB.")
         broken.append(said % {"codes": ", ".join(strange)})
@@ -156,12 +156,14 @@ def publication_publish(
         raise Refused(_("Type the campaign's name to publish it where real people are paid real money."))
     first = Hit.objects.filter(campaign=campaign).order_by("number").first()
     if first is None:
-        raise Refused(_("There is nothing to publish: every pair was judged before, so the campaign has no HITs."))
+        said = _("There is nothing to publish: every pair was judged before, so the campaign has no HITs.")
+        raise Refused(phrase(publication, said))
     frame_address(publication, first)
     owed, balance = remaining_bill(publication).total, balance_of(publication)
     if balance < owed:
+        said = _("The account at the platform has %(balance)s, but the campaign may cost %(bill)s. %(who)s")
         raise Refused(
-            _("The account at the platform has %(balance)s, but the campaign may cost %(bill)s. %(who)s")
+            phrase(publication, said)
             % {"balance": dollars(balance), "bill": dollars(owed), "who": adapter_of(publication).who_adds_money()}
         )
     nobody_refuse(publication, although_nobody_qualifies)
@@ -186,7 +188,10 @@ def nobody_refuse(publication: Publication, although_nobody_qualifies: bool) -> 
     """Raise NobodyQualifies where it is known that no active worker does, unless a person wants it so."""
     if not although_nobody_qualifies and (reach := reach_look(publication)).is_nobody:
         raise NobodyQualifies(
-            _("%(reach)s Ask less of workers, or confirm that you want to go ahead although nobody qualifies.")
+            phrase(
+                publication,
+                _("%(reach)s Ask less of workers, or confirm that you want to go ahead although nobody qualifies."),
+            )
             % {"reach": reach.sentence}
         )
 

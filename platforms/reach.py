@@ -9,18 +9,21 @@ from core.errors import Refused
 from core.money import counted
 from platforms.account import PATIENCE, platform_refusals
 from platforms.models import Publication
+from platforms.registry import vocabulary_of
+from platforms.vocabulary import Vocabulary
 
 
 class Reach(NamedTuple):
     """Of the platform's `active` workers, those who could take the HITs; None where that is not known, and why.
 
-    `least_told`: a platform that tells no smaller numbers says 0 for these.
+    `least_told`: a platform that tells no smaller numbers says 0 for these. `vocabulary`: the platform's.
     """
 
     qualified: int | None
     active: int | None
     why_unknown: str = ""
     least_told: int = 1
+    vocabulary: Vocabulary = Vocabulary()
 
     @property
     def is_nobody(self) -> bool:
@@ -31,14 +34,13 @@ class Reach(NamedTuple):
     def sentence(self) -> str:
         """`41 of the marketplace's 63 active workers could take this.`"""
         if self.qualified is None or self.active is None:
-            return _("How many workers could take this is not known at this platform. %(why)s") % {
-                "why": self.why_unknown
-            }
+            said = _("How many workers could take this is not known at this platform. %(why)s")
+            return self.vocabulary.phrase(said) % {"why": self.why_unknown}
         if self.least_told > 1:
             said = _("%(qualified)s of the %(active)s people who were active in the last 90 days could take this.")
             few = _("Fewer than %(least)d") % {"least": self.least_told}
             qualified = counted(self.qualified) if self.qualified else few
-            return said % {"qualified": qualified, "active": counted(self.active)}
+            return self.vocabulary.phrase(said) % {"qualified": qualified, "active": counted(self.active)}
         if not self.active:
             return _("The marketplace has no active workers, so nobody could take this.")
         said = ngettext(
@@ -57,5 +59,5 @@ def reach_look(publication: Publication) -> Reach:
             qualified, active = adapter.count_workers(publication, seconds=PATIENCE)
             least = adapter.least_told
     except Refused as refused:
-        return Reach(None, None, str(refused))
-    return Reach(qualified, active, least_told=least)
+        return Reach(None, None, str(refused), vocabulary=vocabulary_of(publication))
+    return Reach(qualified, active, least_told=least, vocabulary=vocabulary_of(publication))

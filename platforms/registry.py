@@ -8,6 +8,7 @@ from platforms.adapter import Adapter, Handler
 from platforms.models import PUBLISHED_TO, LabAccount, Operation, Publication
 from platforms.mturk.adapter import MTurkAdapter
 from platforms.prolific.adapter import ProlificAdapter
+from platforms.vocabulary import Vocabulary
 from tasks.models import Platform
 
 ADAPTERS: dict[str, Adapter] = {
@@ -48,3 +49,13 @@ def adapter_for(platform: str, lab_id: int) -> Adapter:
 def handler_of(publication: Publication, kind: str) -> Handler:
     """How operations of a kind are made for a publication."""
     return adapter_of(publication).operations[Operation.Kind(kind)]
+
+
+def vocabulary_of(publication: Publication | None) -> Vocabulary:
+    """The words of the platform that a campaign is published at, or is to be; general ones without a publication."""
+    return Vocabulary() if publication is None else adapter_named(publication.platform).vocabulary
+
+
+def phrase(publication: Publication, text: str) -> str:
+    """A general text in the words of a publication's platform. To be asked before values are put into the text."""
+    return vocabulary_of(publication).phrase(text)

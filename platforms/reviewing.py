@@ -18,7 +18,7 @@ from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.payments import COMPENSATION_TIME
 from platforms.planning import end_plan, operation_plan, published_hits_plan
-from platforms.registry import adapter_of
+from platforms.registry import adapter_of, phrase
 from pools.models import Campaign
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Worker
@@ -103,7 +103,8 @@ def _settle(submission: Submission, at: datetime) -> None:
 
 def _settle_as_there(submission: Submission, at: datetime) -> None:
     if submission.status == Status.APPROVED:
-        _approve(submission, by=None, reason=_("Approved at the platform before anyone decided here."), at=at)
+        said = _("Approved at the platform before anyone decided here.")
+        _approve(submission, by=None, reason=phrase(submission.publication, said), at=at)
         _settle_alarms(submission, at)
     else:
         _reject_as_there(submission, at)
@@ -113,7 +114,7 @@ def _reject_as_there(submission: Submission, at: datetime) -> None:
     """Somebody rejected it at the platform itself: that is a person's decision, and it is not paid from here."""
     _compensated_before(submission, at)
     submission.decision, submission.decided_at = Decision.REJECT, at
-    submission.reason = _("Rejected at the platform.")
+    submission.reason = phrase(submission.publication, _("Rejected at the platform."))
     submission.save(update_fields=["decision", "decided_at", "reason"])
     _settle_alarms(submission, at)
 
@@ -231,11 +232,15 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
         reason, adapter = _reason(why), adapter_of(submission.publication)
         if len(reason) < adapter.least_rejection:
             said = _("The reason has %(seen)d characters. At this platform, a rejection has at least %(least)d.")
-            raise BadRequest(said % {"seen": len(reason), "least": adapter.least_rejection})
+            raise BadRequest(
+                phrase(submission.publication, said) % {"seen": len(reason), "least": adapter.least_rejection}
+            )
         if category and category not in adapter.rejection_categories:
-            raise BadRequest(_("This platform has no rejection category “%(seen)s”.") % {"seen": category})
+            said = _("This platform has no rejection category “%(seen)s”.")
+            raise BadRequest(phrase(submission.publication, said) % {"seen": category})
         if submission.status != Status.SUBMITTED:
-            raise NotNow(_("At the platform, this work is “%(status)s”.") % {"status": submission.get_status_display()})
+            said = _("At the platform, this work is “%(status)s”.")
+            raise NotNow(phrase(submission.publication, said) % {"status": submission.get_status_display()})
         _compensated_before(submission, at)
         submission.decision, submission.decided_by = Decision.REJECT, by
         submission.decided_at, submission.reason, submission.rejection_category = at, reason, category
@@ -287,7 +292,8 @@ def bonus_grant(*, submission: Submission, amount: Decimal, by: User, why: str, 
         if payment.amount != amount:
             raise NotNow(_("This work got an extra bonus of %(amount)s before.") % {"amount": dollars(payment.amount)})
         if payment.state == Payment.State.REFUSED:
-            raise NotNow(_("The platform refused this bonus. Under Calls, read why, and try that call again."))
+            said = _("The platform refused this bonus. Under Calls, read why, and try that call again.")
+            raise NotNow(phrase(submission.publication, said))
         return payment
     payment.by, payment.why = by, reason
     payment.save(update_fields=["by", "why"])
@@ -387,6 +393,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
         _payment_row, new = _compensation(publication, assignment, at)
         planned += new
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
+        text = phrase(publication, text)
         alarm_raise(
             publication=publication,
             kind=Alarm.Kind.COMPENSATION,
@@ -464,6 +471,7 @@ def _raise_lapsed(publication: Publication, at: datetime) -> None:
         payment.state = Payment.State.OWED
         payment.save(update_fields=["state"])
         text = _("The compensation for assignment %(id)s was not taken in time. Offer it again, or decline it.")
+        text = phrase(publication, text)
         alarm_raise(
             publication=publication,
             kind=Alarm.Kind.COMPENSATION,
@@ -634,7 +642,8 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
             planned += 1
     expired = _expired(publication, at).count()
     if expired:
-        text = _("%(count)d HITs have expired and still need work. Extend the publication.") % {"count": expired}
+        text = _("%(count)d HITs have expired and still need work. Extend the publication.")
+        text = phrase(publication, text) % {"count": expired}
         alarm_raise(publication=publication, kind=Alarm.Kind.EXPIRED, text=text, at=at)
     else:
         alarm_settle(publication=publication, kind=Alarm.Kind.EXPIRED, at=at)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from core.money import counted
 from platforms.demands import Demands
 from platforms.models import Alarm, Operation, Payment, Publication, Submission, TermsVersion
-from platforms.registry import adapter_of
+from platforms.registry import adapter_of, phrase
 from tasks.models import Assignment, Hit
 
 Kind = Operation.Kind
@@ -157,7 +157,7 @@ def compensations_of(publication: Publication) -> QuerySet[Payment]:
     compensations = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION).annotate(
         offers=Count("operations")
     )
-    return compensations.select_related("assignment__worker").order_by("offers", "-id")
+    return compensations.select_related("assignment__worker", "publication").order_by("offers", "-id")
 
 
 def compensation_rows(payments: list[Payment]) -> list[CompensationRow]:
@@ -192,7 +192,7 @@ def _offer_state(payment: Payment, offer: Operation | None, taken: set[int]) -> 
     if offer is None:
         return _("not offered")
     if offer.state == Operation.State.REFUSED:
-        return _("the platform refused the offer")
+        return phrase(payment.publication, _("the platform refused the offer"))
     if offer.published_hit_id in taken:
         return _("taken, and being paid")
     return _("offered") if offer.state == Operation.State.DONE else _("the offer is on its way")
@@ -237,7 +237,7 @@ class VersionRow(NamedTuple):
 
 def terms_compared(before: Publication, after: Publication, names: Iterable[str]) -> list[Change]:
     """The terms of these names before and after."""
-    return [Change(str(TERM_NAMES[name]), _term(name, before), _term(name, after)) for name in names]
+    return [Change(phrase(before, str(TERM_NAMES[name])), _term(name, before), _term(name, after)) for name in names]
 
 
 def terms_history(publication: Publication, versions: Sequence[TermsVersion]) -> list[VersionRow]:
@@ -251,7 +251,7 @@ def terms_history(publication: Publication, versions: Sequence[TermsVersion]) ->
         if before is not None:
             changes = [
                 Change(
-                    str(TERM_NAMES[name]),
+                    phrase(publication, str(TERM_NAMES[name])),
                     _kept(name, before.values.get(name), publication),
                     _kept(name, value, publication),
                 )

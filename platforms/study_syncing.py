@@ -16,6 +16,7 @@ from core.progress import Report
 from platforms.adapter import Adapter
 from platforms.alarms import alarm_raise
 from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
+from platforms.registry import phrase
 from platforms.reviewing import leavers_pay, shares_paid
 from platforms.submitted import leases_end, submissions_return, works_store
 from tasks.campaign_alarms import in_words
@@ -86,7 +87,7 @@ def _raise_failed(published_hit: PublishedHit, error: Exception, at: datetime) -
         publication=published_hit.publication,
         kind=Alarm.Kind.JOB,
         published_hit=published_hit,
-        text=text % {"hit": published_hit.platform_hit_id, "error": in_words(error)},
+        text=phrase(published_hit.publication, text) % {"hit": published_hit.platform_hit_id, "error": in_words(error)},
         at=at,
         retried=True,
     )

@@ -15,6 +15,7 @@ from platforms.alarms import alarm_raise, alarm_settle
 from platforms.erased import erased_name
 from platforms.models import Alarm, Payment, Publication, PublishedHit, Submission
 from platforms.payments import payment_settle
+from platforms.registry import phrase
 from tasks.models import Assignment
 
 log = logging.getLogger(__name__)
@@ -117,14 +118,14 @@ def _match(submission: Submission, published_hit: PublishedHit, at: datetime) ->
     if ours is None:
         same_id = unmatched.filter(platform_assignment_id=submission.platform_assignment_id)
         if not unmatched.exists():
-            why = _("No work by this worker on this HIT is stored here.")
+            why = phrase(publication, _("No work by this worker on this HIT is stored here."))
         elif same_id.filter(state=Assignment.State.ACTIVE).exists() or not ended.exists():
-            why = _("The worker submitted at the platform but did not finish here.")
+            why = phrase(publication, _("The worker submitted at the platform but did not finish here."))
         else:
             why = _("The submitted receipt does not belong to the work stored here.")
         submission.why_unmatched = why
         submission.save(update_fields=["why_unmatched"])
-        text = _("Work submitted at the platform needs a review: %(why)s") % {"why": why}
+        text = phrase(publication, _("Work submitted at the platform needs a review: %(why)s")) % {"why": why}
         alarm_raise(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, text=text, at=at)
         return
     submission.assignment, submission.why_unmatched = ours, ""
@@ -152,7 +153,7 @@ def _alarm_no_answers(submission: Submission, at: datetime) -> None:
         publication=submission.publication,
         kind=Alarm.Kind.NO_ANSWERS,
         submission=submission,
-        text=text % values,
+        text=phrase(submission.publication, text) % values,
         at=at,
     )
 
@@ -177,7 +178,7 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
             publication=submission.publication,
             kind=Alarm.Kind.AUTO_APPROVAL,
             submission=submission,
-            text=text
+            text=phrase(submission.publication, text)
             % {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
             at=at,
         )
@@ -281,7 +282,7 @@ def _plain(publication: Publication, works: dict[str, Work], at: datetime) -> tu
         assignment = mine.get((key, work.worker_id))
         home = homes.get(assignment.hit_id) if assignment else None
         near = work.auto_approval_at is not None and work.auto_approval_at - at <= ALARM_BEFORE
-        if assignment is None or home is None or near or not assignment.judged or not is_done(publication, assignment):
+        if assignment is None or home is None or near or not assignment.judged or not publication.is_done(assignment):
             others.append(work)
             continue
         plain.append(
@@ -299,13 +300,6 @@ def _plain(publication: Publication, works: dict[str, Work], at: datetime) -> tu
             )
         )
     return plain, others
-
-
-def is_done(publication: Publication, assignment: Assignment) -> bool:
-    """Whether somebody has finished work here so that what they submit at the platform is paid in full."""
-    return assignment.state == Assignment.State.SUBMITTED or (
-        assignment.state == Assignment.State.LEFT and publication.pay == Publication.Pay.FULL_ON_EXIT
-    )
 
 
 def _end_others(plain: Sequence[Submission], at: datetime) -> None:
@@ -338,7 +332,7 @@ def _homes(publication: Publication, works: Sequence[Work]) -> Iterator[tuple[Pu
         key, assignment = work.assignment_id, mine.get((work.assignment_id, work.worker_id))
         home = homes.get(key) or posted.get(hits.get(key, 0)) or stray
         if home is not None:
-            done = assignment is not None and is_done(publication, assignment)
+            done = assignment is not None and publication.is_done(assignment)
             yield home, work._replace(receipt=assignment.receipt if assignment is not None and done else "")
 
 

@@ -15,7 +15,7 @@ from platforms.adapter import Adapter, Trouble
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
 from platforms.planning import end_plan
-from platforms.registry import adapter_of
+from platforms.registry import adapter_of, phrase
 from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, study_sync
 from platforms.submitted import batches, leases_end, submission_store, submissions_return
 from pools.models import Campaign
@@ -121,7 +121,10 @@ def _poll_alone(
             raise
         log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
         text = _("Work submitted on HIT %(hit)s could not be stored (%(error)s). It is tried again automatically.")
-        said = text % {"hit": published_hit.platform_hit_id, "error": in_words(error)}
+        said = phrase(published_hit.publication, text) % {
+            "hit": published_hit.platform_hit_id,
+            "error": in_words(error),
+        }
         alarm = alarm_raise(
             publication=published_hit.publication,
             kind=Alarm.Kind.JOB,

@@ -39,13 +39,13 @@ from platforms.account import Balance, balance_look, platform_refusals
 from platforms.bills import Bill, campaign_bill, remaining_bill
 from platforms.costs import campaign_costs, cost_lines, costs_by_platform, started_campaigns
 from platforms.demands import PAPER, Demands
-from platforms.forms import DecideForm, ExtendForm, HourlyForm, PublishForm, ReplaceForm, TermsForm
+from platforms.forms import DecideForm, ExtendForm, HourlyForm, PublishForm, ReplaceForm, TermsForm, in_words_of
 from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
 from platforms.ledger_comparison import comparison_last, left_to_compare
 from platforms.models import AccountHook, Alarm, Operation, Payment, PayRate, Publication, Submission, TermsVersion
 from platforms.outbox import may_be_decided, operation_decide, operation_retry
 from platforms.reach import reach_look
-from platforms.registry import adapter_named, adapter_of
+from platforms.registry import adapter_named, adapter_of, phrase
 from platforms.status import terms_compared, terms_history
 from platforms.syncing import hints_take
 from pools import selectors as pool_selectors
@@ -143,7 +143,7 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
 def _replace(request: Request, publication: Publication, form: TermsForm) -> HttpResponse | None:
     """Show what other terms change, and replace them once that was seen. None if the form has errors."""
     campaign = publication.campaign
-    terms, last_step = form.terms(), ReplaceForm(request.POST)
+    terms, last_step = form.terms(), ReplaceForm(request.POST, publication=publication)
     last_step.is_valid()
     try:
         changed = replacing_terms.terms_replaced(publication, terms)
@@ -161,7 +161,11 @@ def _replace(request: Request, publication: Publication, form: TermsForm) -> Htt
                 although_nobody_qualifies=last_step.cleaned_data["although_nobody_qualifies"],
             )
             messages.success(
-                request, _("The terms have been replaced. HITs move to them in the background, at the set rate.")
+                request,
+                phrase(
+                    publication,
+                    _("The terms have been replaced. HITs move to them in the background, at the set rate."),
+                ),
             )
             return see_other("platforms:publication", campaign.pk)
     except Refused as error:
@@ -215,11 +219,13 @@ def publish(request: Request, pk: int) -> HttpResponse:
             except Refused as error:
                 status = refuse_in(form, error)
             else:
-                messages.success(request, _("Publishing has begun. HITs go out in the background, at the set rate."))
+                said = _("Publishing has begun. HITs go out in the background, at the set rate.")
+                messages.success(request, phrase(publication, said))
                 return see_other("platforms:publication", pk)
     requests, obstacles = _requests(publication)
     if not _is_packed(campaign):
-        obstacles.append(_("The campaign is a draft. Start it; you can publish it once its HITs are packed."))
+        said = _("The campaign is a draft. Start it; you can publish it once its HITs are packed.")
+        obstacles.append(phrase(publication, said))
     elif campaign.state != Campaign.State.OPEN:
         obstacles.append(_("The campaign is not open. Open it before you publish it."))
     if balance.amount is None:
@@ -246,7 +252,7 @@ def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> s
     """What is missing in the account, and who can add it, and how."""
     amounts = {"balance": dollars(balance), "total": dollars(total), "missing": dollars(total - balance)}
     said = _("The account at the platform has %(balance)s, but the bill is %(total)s: %(missing)s is missing.")
-    return f"{said % amounts} {adapter_of(publication).who_adds_money()}"
+    return f"{phrase(publication, said) % amounts} {adapter_of(publication).who_adds_money()}"
 
 
 def _publish(request: Request, publication: Publication, form: PublishForm, balance: Balance, seen: str) -> None:
@@ -452,19 +458,23 @@ def _pay_context(publication: Publication) -> dict[str, Any]:
 def _state_context(request: Request, publication: Publication, form: ExtendForm) -> dict[str, Any]:
     context = _progress_context(request, publication)
     open_now = publishing.open_published_hits(publication, context["counted_at"])
+    troubled = Listing(
+        request,
+        platform_status.calls_in_trouble(publication),
+        sorts=platform_lists.CALL_SORTS,
+        narrow=platform_lists.CallFilter,
+        key="calls",
+        size=LISTED,
+        columns=platform_lists.CALL_COLUMNS,
+    )
+    if troubled.filter is not None:
+        in_words_of(troubled.filter.form, publication)
     return context | {
         "calls": platform_status.calls(publication),
-        "troubled": Listing(
-            request,
-            platform_status.calls_in_trouble(publication),
-            sorts=platform_lists.CALL_SORTS,
-            narrow=platform_lists.CallFilter,
-            key="calls",
-            size=LISTED,
-            columns=platform_lists.CALL_COLUMNS,
-        ),
+        "troubled": troubled,
         "decidable": may_be_decided(publication),
         "open_until": open_now.aggregate(last=Max("expires_at"))["last"],
+        "has_lifetimes": adapter_of(publication).has_lifetimes,
         "form": form,
         "hears": bool(settings.MARKETPLACE_NOTIFICATION_SECRET) and publication.platform == Platform.MARKETPLACE,
     }
@@ -514,7 +524,7 @@ def act(request: Request, pk: int, what: str) -> HttpResponse:
         return render(request, "platforms/confirm.html", context)
     ACTS[what].do(publication=publication, at=timezone.now())
     log.info("Publication %s: %s by user %s", publication.pk, what, request.user.pk)
-    messages.success(request, str(ACTS[what].done))
+    messages.success(request, phrase(publication, str(ACTS[what].done)))
     return see_other("platforms:publication", pk)
 
 
@@ -534,7 +544,7 @@ def extend(request: Request, pk: int) -> HttpResponse:
             status = refuse_in(form, error)
         else:
             said = ngettext("%(count)d HIT stays open longer.", "%(count)d HITs stay open longer.", count)
-            messages.success(request, said % {"count": count})
+            messages.success(request, phrase(publication, said) % {"count": count})
             return see_other("platforms:publication", pk)
     return render(request, "platforms/state.html", _state_context(request, publication, form), status=status)
 
@@ -651,16 +661,14 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
     }
     if form.cleaned_data["decision"] == "approve":
         reviewing.submission_approve(**given)
-        messages.success(request, _("Approved. The decision is sent to the platform in the background."))
+        said = _("Approved. The decision is sent to the platform in the background.")
     elif form.cleaned_data["decision"] == "return":
         reviewing.return_ask(**given)
-        messages.success(request, _("The worker is asked to return it, and reads your reason."))
+        said = _("The worker is asked to return it, and reads your reason.")
     else:
         reviewing.submission_reject(**given, category=form.cleaned_data.get("category", ""))
-        messages.success(
-            request,
-            _("Rejected. The decision is sent to the platform in the background, and the worker reads your reason."),
-        )
+        said = _("Rejected. The decision is sent to the platform in the background, and the worker reads your reason.")
+    messages.success(request, phrase(submission.publication, said))
 
 
 # --- compensations
@@ -695,8 +703,10 @@ def compensations(request: Request, pk: int) -> HttpResponseBase:
 @require_POST
 def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     """Offer one compensation. Again is the same offer."""
-    reviewing.compensation_offer(payment=_compensation_of(request, pk, payment_pk), at=timezone.now())
-    messages.success(request, _("The compensation has been offered. Only this worker can take it, within 30 days."))
+    payment = _compensation_of(request, pk, payment_pk)
+    reviewing.compensation_offer(payment=payment, at=timezone.now())
+    said = _("The compensation has been offered. Only this worker can take it, within 30 days.")
+    messages.success(request, phrase(payment.publication, said))
     return see_other("platforms:compensations", pk)
 
 
@@ -833,6 +843,7 @@ def compared(request: Request, pk: int) -> HttpResponse:
     publication = _publication_of(campaign_of(request, pk))
     context = {
         "campaign": publication.campaign,
+        "publication": publication,
         "compared": comparison_last(publication),
         "left": left_to_compare(publication),
     }

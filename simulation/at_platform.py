@@ -5,9 +5,7 @@ would do are done by the caller: the background jobs, with `turn`, and the end o
 """
 
 import secrets
-import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -15,17 +13,12 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 from selectolax.lexbor import LexborNode
 
 from evaluation.files.preferences import Preference
-from platforms.models import Operation, Publication, PublishedHit, Submission
+from platforms.models import Publication, PublishedHit
 from platforms.mturk.client import client_for, listed
 from platforms.mturk.endpoints import endpoint_of
-from simulation.browser import ANSWERED, GIVE_UP_SECONDS, Page, WrongPage
-from simulation.people import Answers, End, Habits, Person, Tally, on_thread
-from tasks.models import Assignment, Hit
-
-# Seconds from one turn of the background jobs to the next, at least.
-SECONDS_A_TURN = 1.0
-# Statuses of pages that say why something is not possible: people read them and do something else.
-REFUSED = (200, 400, 403, 404, 409)
+from simulation.browser import ANSWERED, Page, WrongPage
+from simulation.crowds import REFUSED, Crowd, Progress, Visitor, attend
+from simulation.people import Answers, End, Habits, Tally
 
 
 class PlatformHabits(NamedTuple):
@@ -35,15 +28,6 @@ class PlatformHabits(NamedTuple):
 
     previews: float = 0.3
     returners: float = 0.15
-
-
-class Progress(NamedTuple):
-    """How far a published campaign is: HITs that are done, of all; work that is decided and paid, of all handed in."""
-
-    done: int
-    hits: int
-    settled: int
-    handed_in: int
 
 
 def judge(
@@ -67,56 +51,10 @@ def judge(
     Raises WrongPage, or what else went wrong, of the first who met it, and if nothing moves for two minutes.
     """
     crowd = _Crowd(publication, Answers(preferences), url, habits, platform_habits, lapse, seed)
-    now, last, last_change, next_turn = _progress(publication), None, time.monotonic(), 0.0
-    with ThreadPoolExecutor(workers) as pool:
-        running: set[Future[_Worker]] = set()
-        try:
-            while True:
-                if time.monotonic() >= next_turn:
-                    turn()
-                    next_turn = time.monotonic() + SECONDS_A_TURN
-                    places = crowd.free_assignments() if now.done < now.hits else 0
-                    searching = sum(member.searching for member in crowd.people)
-                    for _place in range(min(workers - len(running), places - searching)):
-                        person = crowd.newcomer()
-                        running.add(pool.submit(on_thread, person, person.come))
-                for future in [future for future in running if future.done()]:
-                    running.remove(future)
-                    future.result()
-                now = _progress(publication)
-                if progress is not None:
-                    progress(now)
-                if now != last or running:
-                    last, last_change = now, time.monotonic()
-                elif time.monotonic() - last_change > GIVE_UP_SECONDS:
-                    raise WrongPage(f"Nothing moved in {GIVE_UP_SECONDS:.0f} seconds, and not all is done: {now}.")
-                if not running and now.done == now.hits and crowd.all_arrived() and _is_settled(publication):
-                    break
-                time.sleep(0.1)
-        except BaseException:
-            crowd.closed = True
-            raise
-    crowd.tally.counts["pairs without a preference in the file"] = len(crowd.answers.unknown)
-    return crowd.tally
+    return attend(crowd, workers=workers, turn=turn, progress=progress)
 
 
-def _progress(publication: Publication) -> Progress:
-    hits = Hit.objects.filter(campaign_id=publication.campaign_id)
-    handed_in = publication.submissions.all()
-    waiting = handed_in.filter(decision=Submission.Decision.NONE) | handed_in.filter(operations__ended_at=None)
-    total, count = hits.count(), handed_in.count()
-    return Progress(total - hits.filter(needed__gt=0).count(), total, count - waiting.distinct().count(), count)
-
-
-def _is_settled(publication: Publication) -> bool:
-    """Whether everything that was handed in is decided on, and every call to the platform is made."""
-    undecided = publication.submissions.filter(decision=Submission.Decision.NONE, assignment__isnull=False)
-    unchecked = publication.submissions.filter(assignment__verdict=Assignment.Verdict.PENDING)
-    calls = Operation.objects.filter(publication=publication, ended_at=None)
-    return not (undecided.exists() or unchecked.exists() or calls.exists())
-
-
-class _Crowd:
+class _Crowd(Crowd):
     """What the people of one crowd have in common."""
 
     def __init__(
@@ -129,27 +67,18 @@ class _Crowd:
         lapse: Callable[[str], None],
         seed: int,
     ) -> None:
-        self.publication = publication
-        self.answers = answers
-        self.url = url
+        super().__init__(publication, answers, url, habits, seed)
         endpoint = endpoint_of(publication.platform)
         self.market = endpoint.submit_host
         self.client = client_for(endpoint)
-        self.habits = habits
         self.platform_habits = platform_habits
         self.lapse = lapse
-        self.seed = seed
-        self.tally = Tally()
-        self.people: list[_Worker] = []
-        self.handed_in: set[str] = set()
-        self.closed = False
 
-    def newcomer(self) -> "_Worker":
-        """One more person."""
-        self.people.append(_Worker(len(self.people) + 1, self))
-        return self.people[-1]
+    def person(self, number: int) -> "_Worker":
+        """Somebody who will register."""
+        return _Worker(number, self)
 
-    def free_assignments(self) -> int:
+    def free_places(self) -> int:
         """How many more assignments workers could accept now, by the platform's word. 0 if it does not answer."""
         ours = set(
             self.publication.published_hits.exclude(platform_hit_id="").values_list("platform_hit_id", flat=True)
@@ -161,19 +90,13 @@ class _Crowd:
         open_now = [hit for hit in hits if hit["HITStatus"] == "Assignable" and hit["HITId"] in ours]
         return sum(hit["NumberOfAssignmentsAvailable"] for hit in open_now)
 
-    def all_arrived(self) -> bool:
-        """Whether all that these people handed in at the platform is known here."""
-        known = self.publication.submissions.filter(platform_assignment_id__in=self.handed_in)
-        return known.count() == len(self.handed_in)
 
-
-class _Worker(Person):
+class _Worker(Visitor):
     """Somebody who works at the marketplace. In its frame, our pages get no cookies."""
 
     def __init__(self, number: int, crowd: _Crowd) -> None:
-        super().__init__(number, crowd.answers, crowd.habits, crowd.seed, crowd.tally)
-        self.crowd = crowd
-        self.searching = True
+        super().__init__(number, crowd)
+        self.crowd: _Crowd = crowd
         self.previews = self.random.random() < crowd.platform_habits.previews
         self.returner = self.random.random() < crowd.platform_habits.returners
         self.email = f"simulated-{secrets.token_hex(6)}@example.org"

@@ -30,8 +30,9 @@ from evaluation.measures.reciprocal_rank import reciprocal_rank
 from judgments import exports
 from judgments import selectors as judgment_selectors
 from platforms.bills import remaining_bill
+from platforms.lab_accounts import lab_account_store
 from platforms.ledger_comparison import Comparison, comparison_make
-from platforms.models import Operation, Payment, Publication
+from platforms.models import LabAccount, Operation, Payment, Publication
 from platforms.publishing import (
     balance_of,
     publication_publish,
@@ -42,8 +43,9 @@ from platforms.publishing import (
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Run
-from simulation import at_platform, people
+from simulation import at_platform, at_prolific, people
 from simulation.browser import GIVE_UP_SECONDS, WrongPage
+from simulation.crowds import SECONDS_A_TURN, Progress
 from tasks import services as task_services
 from tasks.models import Assignment, Platform, TestPair
 from tasks.test_file import read_test_pairs
@@ -53,6 +55,7 @@ MARK = "Made by make run"  # a group without permissions: its members are accoun
 TESTS = 12
 HABITS = people.Habits(errors=0.03, careless=0.2, leavers=0.1, late=0.1)
 PLATFORM_HABITS = at_platform.PlatformHabits(previews=0.3, returners=0.2)
+PARTICIPANT_HABITS = at_prolific.ParticipantHabits(returners=0.2, codeless=0.1)
 CALLS_PER_SECOND = 50.0
 ENDINGS = ("", ".gz", ".bz2", ".zst")
 
@@ -255,13 +258,13 @@ def judge(campaign: Campaign, preferences: Path, url: str, step: Step, workers: 
     )
 
 
-def publication_of(campaign: Campaign) -> Publication | None:
-    """The campaign's publication, if there is one. Raises Refused if it is at another platform than the marketplace."""
+def publication_of(campaign: Campaign, platform: str = Platform.MARKETPLACE) -> Publication | None:
+    """The campaign's publication, if there is one. Raises Refused if it is at another platform than this."""
     publication = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).first()
-    if publication is not None and publication.platform != Platform.MARKETPLACE:
+    if publication is not None and publication.platform != platform:
         raise Refused(
-            f"The campaign {campaign.name} is published at another platform, and this works at its own marketplace "
-            "alone. Rename the folder."
+            f"The campaign {campaign.name} is published at another platform, and this works at its own marketplace, "
+            "or its double of Prolific, alone. Rename the folder."
         )
     return publication
 
@@ -288,6 +291,27 @@ def publish(campaign: Campaign, deposit: Callable[[Decimal], None]) -> Publicati
     return publication_resume(publication=publication, at=at)
 
 
+def publish_at_prolific(campaign: Campaign, token: str, deposit: Callable[[Decimal], None]) -> Publication:
+    """The campaign as a study at the double of Prolific, which the lab reaches with this token.
+
+    `deposit` puts dollars into the account there, as `publish` says.
+    """
+    researcher, at = User.objects.get(username="researcher"), timezone.now()
+    if not LabAccount.objects.filter(lab=campaign.lab, platform=Platform.PROLIFIC).exists():
+        lab_account_store(
+            lab=campaign.lab, platform=Platform.PROLIFIC, token=token, workspace_id="", by=researcher, at=at
+        )
+    publication = publication_of(campaign, Platform.PROLIFIC) or publication_write(
+        campaign=campaign, platform=Platform.PROLIFIC, rate=CALLS_PER_SECOND
+    )
+    missing = 2 * remaining_bill(publication).total - balance_of(publication)
+    if missing > 0:
+        deposit(missing)
+    if publication.state == Publication.State.DRAFT:
+        return publication_publish(publication=publication, at=at, typed_name=campaign.name, by=researcher)
+    return publication_resume(publication=publication, at=at)
+
+
 def wait_until_posted(publication: Publication, turn: Callable[[], None], step: Step) -> None:
     """Have the background jobs run until the marketplace has every HIT."""
     total, started = publication.campaign.hits.filter(needed__gt=0).count(), time.monotonic()
@@ -298,8 +322,8 @@ def wait_until_posted(publication: Publication, turn: Callable[[], None], step: 
         if not left and progress.posted:
             return
         turn()
-        time.sleep(at_platform.SECONDS_A_TURN)
-    raise WrongPage("The marketplace does not take the HITs. The log of the jobs says why.")
+        time.sleep(SECONDS_A_TURN)
+    raise WrongPage("The platform does not take the HITs. The log of the jobs says why.")
 
 
 def judge_at_platform(
@@ -317,12 +341,6 @@ def judge_at_platform(
     `url` is where our pages are. `turn` has the background jobs run, `lapse` ends a worker's time at the marketplace.
     """
     calls_take_over(publication)
-
-    def progress(now: at_platform.Progress) -> None:
-        step("Judging at the marketplace", now.done, now.hits)
-        if now.done == now.hits:
-            step("Approving and paying", now.settled, now.handed_in)
-
     campaign = publication.campaign
     tally = at_platform.judge(
         publication=publication,
@@ -334,9 +352,52 @@ def judge_at_platform(
         turn=turn,
         lapse=lapse,
         seed=campaign.seed + campaign.assignments.count(),
-        progress=progress,
+        progress=_stepping("Judging at the marketplace", step),
     )
     return people.describe_crowd(tally, preferences)
+
+
+def judge_at_prolific(
+    publication: Publication,
+    preferences: Path,
+    url: str,
+    app_url: str,
+    step: Step,
+    *,
+    turn: Callable[[], None],
+    lapse: Callable[[str], None],
+    workers: int = 6,
+) -> list[str]:
+    """The same with participants of the double of Prolific, who are at home at `app_url`. `lapse` ends the time of a
+    submission.
+    """
+    calls_take_over(publication)
+    campaign = publication.campaign
+    tally = at_prolific.judge(
+        publication=publication,
+        preferences=read_preferences(preferences),
+        url=url,
+        app_url=app_url,
+        workers=workers,
+        habits=HABITS,
+        participant_habits=PARTICIPANT_HABITS,
+        turn=turn,
+        lapse=lapse,
+        seed=campaign.seed + campaign.assignments.count(),
+        progress=_stepping("Judging at Prolific's double", step),
+    )
+    return people.describe_crowd(tally, preferences)
+
+
+def _stepping(name: str, step: Step) -> Callable[[Progress], None]:
+    """Progress of a crowd as a step of this name, and then of paying."""
+
+    def progress(now: Progress) -> None:
+        step(name, now.done, now.hits)
+        if now.done == now.hits:
+            step("Approving and paying", now.settled, now.handed_in)
+
+    return progress
 
 
 def calls_take_over(publication: Publication) -> int:

@@ -59,7 +59,7 @@ from platforms.prolific.operations import (
 )
 from platforms.prolific.shares import amount_of_share, percent_of, shares
 from platforms.prolific.tokens import token_check
-from platforms.submitted import is_done
+from platforms.prolific.words import VOCABULARY
 from tasks.models import Assignment, Hit, Platform
 from tasks.outside_panels import Exit
 
@@ -98,7 +98,9 @@ class ProlificAdapter(Adapter):
     token_life = timedelta(days=3650)  # what may be asked for again looks first, however late it is
     platform = Platform.PROLIFIC.value
     spends_real_money = True
+    vocabulary = VOCABULARY
     has_lab_accounts = True
+    has_lifetimes = False
     opens_together = True
     rejection_categories = CATEGORIES
     least_rejection = 100
@@ -504,7 +506,7 @@ class ProlificAdapter(Adapter):
     @staticmethod
     def _with_receipt(publication: Publication, row: Answer, assignment: Assignment | None) -> Answer:
         """A submission with the receipt of our assignment, where that is finished."""
-        done = assignment is not None and is_done(publication, assignment)
+        done = assignment is not None and publication.is_done(assignment)
         return row | {"receipt": assignment.receipt if assignment is not None and done else ""}
 
     def _by_hit(self, client: Any, publication: Publication) -> dict[int, list[Answer]]:

@@ -576,6 +576,11 @@ class PaidOnce(ProlificHandler):
         """As long as no payment may have been sent."""
         return "batch" not in operation.result
 
+    def request(self, operation: Operation) -> Answer:
+        """The batch of this payment, for its submission."""
+        session = submission_of(operation).platform_assignment_id
+        return self.batch_of(operation.publication, session, payment_of(operation).amount)
+
     def make(self, client: Any, operation: Operation) -> Answer:
         """Make the batch, store it, pay it."""
         asked = operation.request
@@ -616,8 +621,7 @@ class PaidOnce(ProlificHandler):
         rivals = others.filter(result__batch__amount=operation.result["batch"]["amount"]).count()
         return {"batch": operation.result["batch"], "found": True} if paid[amount] > rivals else None
 
-    @staticmethod
-    def store(operation: Operation, answer: Answer, at: datetime) -> None:
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """It is paid, and what Prolific took for it is known to the cent."""
         settle(operation, answer, at)
         batch = answer.get("batch") or {}
@@ -636,43 +640,17 @@ class Bonus(PaidOnce):
 
     kind = Kind.BONUS
 
-    def request(self, operation: Operation) -> Answer:
-        """The batch of this payment."""
-        session = submission_of(operation).platform_assignment_id
-        return self.batch_of(operation.publication, session, payment_of(operation).amount)
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is paid."""
-        self.store(operation, answer, at)
-
 
 class ExtraBonus(PaidOnce):
     """Pays a bonus that a person granted beyond what is owed. Prolific shows no words with it."""
 
     kind = Kind.EXTRA_BONUS
 
-    def request(self, operation: Operation) -> Answer:
-        """The batch of this payment."""
-        session = submission_of(operation).platform_assignment_id
-        return self.batch_of(operation.publication, session, payment_of(operation).amount)
 
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is paid."""
-        self.store(operation, answer, at)
-
-
-class Adjust(ExtraBonus):
+class Adjust(PaidOnce):
     """Pays what brings the pay of an hour to what a person wants, once for each submission."""
 
     kind = Kind.ADJUST
-
-    def request(self, operation: Operation) -> Answer:
-        """The batch of this payment."""
-        return super().request(operation)
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is paid."""
-        self.store(operation, answer, at)
 
 
 class Compensate(PaidOnce):
@@ -715,7 +693,7 @@ class Compensate(PaidOnce):
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """It is paid. What it is compared by at the platform is the submission."""
-        self.store(operation, answer, at)
+        super().apply(operation, answer, at)
         mine = PublishedHit.objects.filter(operations=operation, platform_hit_id="")
         mine.update(platform_hit_id=operation.request["submission"], posted_at=at)
 

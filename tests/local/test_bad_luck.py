@@ -44,10 +44,18 @@ class Running:
 
     def __init__(self, var: Path, *command: str) -> None:
         self.var, self.port = var, free_port()
-        ours = {"DATABASE_URL", "REDIS_URL", "HOST", "SITE_URL", "MARKETPLACE_PORT", "MARKETPLACE_URL"}
+        ours = {
+            "DATABASE_URL",
+            "REDIS_URL",
+            "HOST",
+            "SITE_URL",
+            "MARKETPLACE_PORT",
+            "MARKETPLACE_URL",
+            "PROLIFIC_API_URL",
+        }
         inherited = {name: value for name, value in os.environ.items() if name not in ours}
         own = {"DEVELOPMENT": "1", "BESTKNOWN_VAR": str(var), "PORT": str(self.port), "WORKERS": "1"}
-        self.environment = inherited | own | {"MARKETPLACE_PORT": str(free_port())}
+        self.environment = inherited | own | {"MARKETPLACE_PORT": str(free_port()), "PROLIFIC_PORT": str(free_port())}
         self.process = subprocess.Popen(
             [sys.executable, *command],
             cwd=REPOSITORY,

@@ -16,6 +16,7 @@ from platforms.jobs import publish, requeue, settle, sync
 from platforms.models import Operation, Publication
 from pools.models import Campaign, Collection, Pair
 from simulation import at_platform, demonstration
+from simulation.crowds import Progress
 from simulation.people import Habits, Tally
 from tasks.models import Assignment, Consent, Worker
 from tests import factories
@@ -96,7 +97,7 @@ def test_a_mixed_crowd_does_a_campaign_at_a_marketplace(
 
     publication = demonstration.publish(campaign, deposit)
     assert publication.requirements == []
-    seen: list[at_platform.Progress] = []
+    seen: list[Progress] = []
     tally = judged(publication, market, both.url, progress=seen.append)
 
     for happened in ("previews", "given back", "time ran out", "left early", "double clicks", "handed in"):

@@ -1,6 +1,10 @@
 """People from somebody else's panel: they come with ids, do one HIT in a session, and leave with a code."""
 
 import csv
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
@@ -19,6 +23,7 @@ from tasks import outside_panels
 from tasks.models import Assignment, OutsidePanel, PanelVisit, Worker
 from tests import factories
 
+SESSIONS = 14_189
 SETTINGS = {
     "name": "Connect",
     "person_parameter": "participantId",
@@ -159,3 +164,67 @@ def test_a_person_is_found_by_their_id_and_erased_with_their_sessions(campaign: 
     visit = PanelVisit.objects.select_related("worker").get()
     assert visit.session.startswith("erased-") and visit.worker.external_id == ""
     assert erasing.worker_erase(worker=worker, at=timezone.now(), why="again").is_done
+
+
+def test_the_sessions_of_the_largest_campaign_are_paged_and_read_as_a_file_in_bounded_time(
+    campaign: Campaign,
+    panel: OutsidePanel,
+    client: Client,
+    rita: User,
+    django_assert_max_num_queries: Callable[[int], AbstractContextManager[Any]],
+) -> None:
+    """As many as the HITs of the paper's largest design."""
+    at, hit = timezone.now(), campaign.hits.order_by("pk").first()
+    assert hit is not None
+    people = Worker.objects.bulk_create(
+        [
+            Worker(lab=campaign.lab, platform="panel", external_id=f"Connect: p{number:05}")
+            for number in range(SESSIONS)
+        ],
+        batch_size=2000,
+    )
+    states = ("submitted", "left", "active")
+    work = Assignment.objects.bulk_create(
+        [
+            Assignment(
+                campaign=campaign,
+                hit=hit,
+                worker=person,
+                state=states[number % 3],
+                finished_at=None if number % 3 == 2 else at,
+                taken_at=at,
+                leased_until=at,
+                owed=Decimal("0.10"),
+            )
+            for number, person in enumerate(people)
+        ],
+        batch_size=2000,
+    )
+    PanelVisit.objects.bulk_create(
+        [
+            PanelVisit(panel=panel, worker=person, session=f"s{number:05}", came_at=at, assignment=work[number])
+            for number, person in enumerate(people)
+        ],
+        batch_size=2000,
+    )
+    client.force_login(rita)
+    address = reverse("tasks:outside_panel", args=[campaign.pk])
+    began = time.process_time()
+    with django_assert_max_num_queries(45):
+        first = client.get(address)
+        last = client.get(f"{address}?sessions=999999")
+        found = client.get(f"{address}?sessions-person=p00077")
+    pages = time.process_time() - began
+    shown = [len(page.context["visits"]) for page in (first, last, found)]
+    assert 0 < shown[0] <= 200 and 0 < shown[1] <= 200 and shown[2] == 1
+    assert len(first.content) < 200_000
+    began = time.process_time()
+    lines = sessions(client, campaign)
+    file = time.process_time() - began
+    print(f"{SESSIONS:,} sessions: three pages in {pages:.2f} s of CPU, the file in {file:.2f} s")
+    assert len(lines) == SESSIONS
+    assert Counter(line["outcome"] for line in lines.values()) == {
+        outcome: len(range(number, SESSIONS, 3)) for number, outcome in enumerate(("finished", "left", "at work"))
+    }
+    assert (lines["s00001"]["outcome"], lines["s00001"]["owed"]) == ("left", "0.10")
+    assert pages < 3 and file < 20

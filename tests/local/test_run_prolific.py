@@ -1,0 +1,43 @@
+"""`make run PLATFORM=prolific`: the double beside the site, a campaign published to it, and nothing left afterwards."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.local.test_bad_luck import _used, comes_true, running, var  # noqa: F401 - fixtures
+
+QUESTIONS = 3
+
+
+def data_in(path: Path) -> Path:
+    """A folder with three queries, two runs, and what the crowd prefers."""
+    data = path / "questions"
+    (data / "runs").mkdir(parents=True)
+    numbers = range(1, QUESTIONS + 1)
+    (data / "queries.tsv").write_text("".join(f"q{n}\tquestion number {n}\n" for n in numbers))
+    (data / "qrels.txt").write_text("".join(f"q{n} 0 p{n} 1\n" for n in numbers))
+    (data / "passages.tsv").write_text("".join(f"p{n}\tpassage {n} says so\n" for n in range(1, 30)))
+    for name, shift in (("red", 10), ("blue", 20)):
+        (data / "runs" / f"{name}.txt").write_text("".join(f"q{n} Q0 p{n + shift} 1 1.0 {name}\n" for n in numbers))
+    pairs = "".join(f"q{n} p{n + a} p{n + b} p{n + b}\n" for n in numbers for a, b in ((0, 10), (0, 20), (10, 20)))
+    (data / "preferences.txt").write_text(pairs)
+    tests = "".join(f"q{n}\tp{n}\tp{n + 5}\n" for n in numbers)
+    (data / "test-pairs.tsv").write_text(tests)
+    return data
+
+
+@pytest.mark.timeout(900)
+def test_the_demo_is_published_at_the_double_and_no_process_is_left(var: Path, tmp_path: Path) -> None:  # noqa: F811
+    data = data_in(tmp_path)
+    options = ("-m", "local.run", "--platform", "prolific", "--data", str(data), "--leave")
+    with running(var, *options) as program:
+        program.process.wait(800)
+        said = " ".join("".join(program.said).split())
+        assert program.process.returncode == 0, said
+        assert re.search(r"At the double of Prolific: 1 study with places for \d+ tasks?, \d+ submissions?", said)
+        assert "the double of Prolific's says the same to the cent" in said
+        assert "The simulated crowd:" in said and "participant http://localhost:" in said
+        assert comes_true(lambda: not program.left()), program.left()
+        assert (var / "prolific" / "prolific.sqlite3").exists()
+        assert oct((var / "prolific" / "token.txt").stat().st_mode)[-3:] == "600"
