@@ -23,6 +23,16 @@ FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"  # DejaVu Sans: Latin, Greek
 _MARKS = dict.fromkeys((0x200E, 0x200F, *range(0x2066, 0x206A)))
 
 
+class _Sheets(FPDF):
+    """Numbers its pages, so that a board can tell whether one is missing."""
+
+    def footer(self) -> None:
+        self.set_y(-15)
+        self.set_font("DejaVu", "", 8)
+        said = _("Page %(page)s of %(pages)s") % {"page": self.page_no(), "pages": self.str_alias_nb_pages}
+        self.cell(0, 5, said, align=Align.R)
+
+
 class NoGlyphs(Refused):
     """The PDF's font lacks characters of the texts."""
 
@@ -33,7 +43,7 @@ def ethics_pdf(summary: Summary) -> bytes:
     Raises NoGlyphs for scripts that the font does not have, as Chinese: the page can be printed instead.
     """
     _check(summary)
-    pdf = FPDF(format="A4")
+    pdf = _Sheets(format="A4")
     pdf.set_title(_("Ethics summary: %(name)s") % {"name": summary.campaign.name})
     pdf.set_creation_date(summary.at)
     pdf.set_margin(22)

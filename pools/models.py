@@ -327,8 +327,8 @@ class Campaign(models.Model):
     class RankBy(models.TextChoices):
         ESL_WSR = "esl-wsr", _("mean search length, signed-rank test")
         ESL_T = "esl-t", _("mean search length, t-test")
-        RR_WSR = "rr-wsr", _("mean RR, signed-rank test")
-        RR_T = "rr-t", _("mean RR, t-test")
+        RR_WSR = "rr-wsr", _("mean RR@k, signed-rank test")
+        RR_T = "rr-t", _("mean RR@k, t-test")
 
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="campaigns")
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="campaigns")

@@ -77,9 +77,14 @@ def browsers() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
-    """The test database, which may be emptied between tests; the audit of a real one refuses that."""
+    """The test database, which may be emptied between tests; the triggers of a real one refuse that."""
     with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE core_auditentry DISABLE TRIGGER audit_never_emptied")
+        cursor.execute(
+            "SELECT format('ALTER TABLE %s DISABLE TRIGGER %I', tgrelid::regclass, tgname) FROM pg_trigger "
+            "WHERE tgname IN ('audit_never_emptied', 'audit_not_emptied')"
+        )
+        for (statement,) in cursor.fetchall():
+            cursor.execute(statement)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -47,7 +47,7 @@ from evaluation.statistics.measured import Measured, PairTest, measured, pair_te
 from evaluation.statistics.ranks import Ranks, ranks_of
 
 _TESTS = "a|b|delta|WRS|WRS ties|WSR|t|correlation".split("|")
-_OUTCOMES = "a|b|neither|only a|only b|p|both|ESL a|ESL b|WSR|t|RR a|RR b|WSR|t".split("|")
+_OUTCOMES = "a|b|neither|only a|only b|p|both|ESL a|ESL b|WSR|t|{rr} a|{rr} b|WSR|t"
 _SPOKEN = 10  # with no more pairs than that, a sentence for each; with more, for those with a verdict
 _FEW = 200  # with fewer queries, differences of the usual size do not show
 
@@ -62,11 +62,12 @@ def add_compare(commands: Any) -> None:
         """Compares every two runs, a and b, in the order given, over all queries that the qrels name:
 
   delta     mean RR@k of b less that of a
-  WRS       rank-sum test on RR, without and with correction for ties (WRS ties)
-  WSR       signed-rank test on RR; t: paired t-test on RR
+  WRS       rank-sum test on RR@k, without and with correction for ties (WRS ties)
+  WSR       signed-rank test on RR@k; t: paired t-test on RR@k
   outcomes  queries in which neither, only a, only b, or both find a relevant passage within k, and the exact binomial
             test of only a against only b
-  both      where both find it: mean search length (ESL, the rank) and mean RR of each, with WSR and t for each
+  both      where both find it: mean search length (ESL, the rank) and mean RR@k of each, with WSR and t for
+            each
 
 Differences are compared as exact fractions. p-values are raw. A verdict takes p < alpha / pairs as significant
 (Bonferroni), where the pairs are those compared:
@@ -129,7 +130,7 @@ different runs, "significance" if only one of them is significant.""",
         "--rank-by",
         choices=RANK_BYS,
         default="esl-wsr",
-        help="what says which run ranks better where both find: mean ESL or mean RR, with WSR or t; default: esl-wsr",
+        help="what says which run ranks better where both find: mean ESL or mean RR@k, with WSR or t; default: esl-wsr",
     )
 
 
@@ -287,7 +288,7 @@ def _report(comparison: Comparison) -> Iterator[str]:
     yield from table([_TESTS, *(_tests(pair) for pair in pairs)], left=2)
     yield ""
     yield f"Outcomes: who finds a relevant passage, and where both do, how far down (ESL) and with what {rr}"
-    yield from table([_OUTCOMES, *(_outcomes(pair) for pair in pairs)], left=2)
+    yield from table([_OUTCOMES.format(rr=rr).split("|"), *(_outcomes(pair) for pair in pairs)], left=2)
     yield ""
     yield "Outcomes, in percent of the queries"
     rows = [[pair.a, pair.b, *(f"{share:.1%}" for share in pair.outcomes.shares().values())] for pair in pairs]

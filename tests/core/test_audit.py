@@ -392,6 +392,21 @@ def test_no_entry_can_be_changed_deleted_or_emptied_away(statement: str, campaig
     assert list(AuditEntry.objects.values()) == before
 
 
+def test_no_table_that_is_audited_can_be_emptied_without_a_trace(campaign: Campaign) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger WHERE tgfoid = 'core_audit_record'::regproc"
+        )
+        tables = {name for (name,) in cursor.fetchall()}
+        cursor.execute("SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'audit_not_emptied'")
+        assert {name for (name,) in cursor.fetchall()} == tables >= {"core_lab_members", "pools_campaign"}
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE core_lab_members ENABLE TRIGGER audit_not_emptied")
+    with pytest.raises(DatabaseError, match="rows of core_lab_members are audited: delete them"), transaction.atomic():
+        connection.cursor().execute("TRUNCATE core_lab_members")
+    assert campaign.lab.members.exists()
+
+
 def test_old_entries_are_removed_after_the_period_and_young_ones_never(campaign: Campaign, settings: Any) -> None:
     young = AuditEntry.objects.count()
     old = AuditEntry.objects.latest("id")

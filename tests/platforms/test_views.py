@@ -581,7 +581,7 @@ def test_matched_work_waits_for_nobody(page: Client, published: Publication, wan
     assert address not in text_of(page, at("submissions", campaign))
     assert address in text_of(page, at("submissions", campaign) + "?show=all")
     text = text_of(page, address)
-    assert all(words in text for words in ("the same", "$1.90", "by the rule"))
+    assert all(words in text for words in ("the same", "$1.90", "Approved automatically"))
 
 
 # --- compensations

@@ -51,7 +51,7 @@ def test_pay_below_the_minimum_raises_an_alarm_and_is_raised_once_by_one_confirm
     assert rate.seconds_there == pytest.approx(1200, abs=5) and rate.seconds_here == pytest.approx(600, abs=1)
     assert rate.lowest == rate.hourly_there == pytest.approx(reward * 3, abs=Decimal("0.05"))
     assert rate.hourly_here == pytest.approx(reward * 6, abs=Decimal("0.05"))
-    assert reward * 3 < 8 and "The platform's minimum is $8.00." in unfair(slow)[0]
+    assert reward * 3 < 8 and "Prolific's minimum is $8.00." in unfair(slow)[0]
     client.force_login(rita)
     alarm = Alarm.objects.get(kind="unfair")
     client.post(reverse("platforms:set_aside", args=[slow.campaign_id, alarm.pk]))

@@ -98,7 +98,7 @@ def test_the_reach_is_asked_before_anything_is_frozen_and_small_numbers_are_not_
         prolific.participant(f"P{number}", country="3" if number < 26 else "1", age=30)
     client.force_login(rita)
     page = reverse("platforms:publish", args=[publication.campaign_id])
-    for age, said in ((18, "30 of the 30 people who were active"), (31, "Fewer than 25 of the 30 people")):
+    for age, said in ((18, "30 of the 30 participants who were active"), (31, "Fewer than 25 of the 30 participants")):
         publication_write(
             campaign=publication.campaign,
             requirements=[{"filter_id": "age", "selected_range": {"lower": age}}],
@@ -107,6 +107,6 @@ def test_the_reach_is_asked_before_anything_is_frozen_and_small_numbers_are_not_
         assert said in text and "nobody would see" not in text
     german = [{"filter_id": "current-country-of-residence", "selected_values": ["3"]}]
     publication_write(campaign=publication.campaign, requirements=german)
-    assert "26 of the 30 people who were active in the last 90 days could take this." in client.get(page).text
+    assert "26 of the 30 participants who were active in the last 90 days could take this." in client.get(page).text
     prolific.fault("broken before", path="eligibility-count", times=None)
-    assert "is not known at this platform" in client.get(page).text
+    assert "is not known" in client.get(page).text
