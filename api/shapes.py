@@ -16,6 +16,7 @@ from pools.forms import LABELS
 from pools.models import Campaign, Collection, Job, QrelsVersion, Round, Run
 from pools.services import READING
 from results.asking import USUAL
+from results.planning import WORST as WRONG_AT_MOST
 from tasks.models import Assignment, TestPair
 
 SETTINGS = [name for name in LABELS if name not in ("name", "base_version")]
@@ -508,6 +509,53 @@ class BillShape(serializers.Serializer[Any]):
     dollars_per_hour = Money(allow_null=True, help_text="What the reward is then worth.")
 
 
+@example({"error_rate": "0.3"})
+class WrongJudgments(serializers.Serializer[Any]):
+    """The share of wrong judgments to plan for."""
+
+    error_rate = serializers.DecimalField(
+        max_digits=6, decimal_places=5, min_value=Decimal(0), max_value=Decimal(WRONG_AT_MOST), required=False
+    )
+
+
+class PlannedOverlap(serializers.Serializer[Any]):
+    """What so many judgments of each pair cost, and how sure the best known answers would be."""
+
+    overlap = serializers.IntegerField(help_text="Judgments of each pair.")
+    judgments = serializers.IntegerField()
+    assignments = serializers.IntegerField(source="bill.assignments")
+    redone = serializers.IntegerField(source="bill.redone", help_text="Assignments expected to be done again.")
+    total = Money(source="bill.total")
+    same = serializers.FloatField(help_text="The share of queries whose best known answer is the true one alone.")
+    kept = serializers.FloatField(help_text="The share of queries whose best known answers have the true one.")
+
+
+@example(
+    {
+        "error_rate": 0.18,
+        "observed": {"rate": 0.18, "source": "how far workers agree on the pairs that several judged"},
+        "pools": 43,
+        "draws": 233,
+        "overlaps": [
+            {
+                "overlap": 1, "judgments": 3108, "assignments": 311, "redone": 31, "total": "342.00",
+                "same": 0.61, "kept": 0.74,
+            }
+        ],
+    }
+)  # fmt: skip
+class PlanShape(serializers.Serializer[Any]):
+    """How many judgments a campaign needs, by simulated tournaments over its pools."""
+
+    error_rate = serializers.FloatField(help_text="The share of wrong judgments that is planned for.")
+    observed = serializers.DictField(
+        allow_null=True, help_text="The share that the judgments speak of, and how; null while nothing shows it."
+    )
+    pools = serializers.IntegerField()
+    draws = serializers.IntegerField(help_text="How often each pool is played.")
+    overlaps = PlannedOverlap(many=True, help_text="None where the campaign has no pools.")
+
+
 @example({"budget": "40.00", "judgments": 3, "wanted": 1})
 class Wish(serializers.Serializer[Any]):
     """A budget in dollars, how many judgments each pair of a confidence set is to have, and how many passages a set."""
@@ -722,6 +770,15 @@ class Reason(serializers.Serializer[Any]):
     """Why you decide so. It is stored with your name."""
 
     why = serializers.CharField(max_length=2000)
+
+
+@example({"why": "The questions were answered by pressing one key throughout.", "category": ""})
+class Rejection(Reason):
+    """Why you reject it: the worker reads this."""
+
+    category = serializers.CharField(
+        max_length=30, required=False, allow_blank=True, help_text="One of the platform's, where it has some."
+    )
 
 
 @example(

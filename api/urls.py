@@ -302,6 +302,7 @@ routes = [
     path(f"{CAMPAIGN}/results/", outcomes.Results.as_view(), name="results"),
     path(f"{CAMPAIGN}/results/settings/", campaigns.ResultSettings.as_view(), name="result_settings"),
     path(f"{CAMPAIGN}/results/further/", outcomes.Further.as_view(), name="further"),
+    path(f"{CAMPAIGN}/results/plan/", outcomes.Plan.as_view(), name="plan"),
     path(f"{CAMPAIGN}/results/compute/", outcomes.Compute.as_view(), name="compute"),
     path(f"{CAMPAIGN}/results/tables/<slug:name>/", outcomes.Table.as_view(), name="table"),
     path(f"{CAMPAIGN}/results/tables/<slug:name>.<slug:form>", result_files.TableFile.as_view(), name="table_file"),

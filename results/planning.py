@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from evaluation.judging.planning import plan
-from evaluation.statistics.agreement import error_rate
+from evaluation.statistics.agreement import ASSUMED, error_rate
 from platforms.bills import Bill, campaign_bill
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
@@ -52,6 +52,11 @@ def observed_error(campaign: Campaign) -> Observed | None:
     """
     data = result_selectors.stored_data(campaign)
     return (_own_error(data) if data else None) or _error_of_champion_check(campaign)
+
+
+def likely_error(observed: Observed | None) -> float:
+    """The share of wrong judgments to plan for, unless somebody says another."""
+    return min(observed.rate, WORST) if observed else ASSUMED
 
 
 def _error_of_champion_check(campaign: Campaign) -> Observed | None:

@@ -18,7 +18,6 @@ from kombu.exceptions import OperationalError
 from core.errors import NotYours
 from core.http import Request, see_other
 from core.lists import Listing
-from evaluation.statistics.agreement import ASSUMED
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
@@ -296,8 +295,7 @@ def plan(request: Request, pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     data = result_selectors.stored_data(campaign)
     observed = planning.observed_error(campaign)
-    assumed = min(observed.rate, planning.WORST) if observed else ASSUMED
-    first = {"error_rate": f"{100 * assumed:.0f}"}
+    first = {"error_rate": f"{100 * planning.likely_error(observed):.0f}"}
     form = planning.PlanForm(request.GET if "error_rate" in request.GET else first)
     context: dict[str, Any] = {"campaign": campaign, "form": form, "observed": observed}
     status = 200

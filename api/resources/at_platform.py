@@ -79,8 +79,10 @@ class Submissions(Endpoint):
 
 
 class _Submission(Endpoint):
-    def decide(self, request: Request, pk: int, key: int, service: Callable[..., Submission]) -> Response:
-        publication, sent = published_of(self.campaign(pk)), checked(shapes.Reason, request)
+    def decide(
+        self, request: Request, pk: int, key: int, service: Callable[..., Submission], shape: type[shapes.Reason]
+    ) -> Response:
+        publication, sent = published_of(self.campaign(pk)), checked(shape, request)
         submission = platform_status.submissions_of(publication).filter(pk=key).first()
         if submission is None:
             raise NotYours(_("This publication has no such submission."))
@@ -102,7 +104,7 @@ class Approve(_Submission):
     )
     def post(self, request: Request, pk: int, submission_pk: int) -> Response:
         """Approve submitted work, and pay it. The platform is told in the background."""
-        return self.decide(request, pk, submission_pk, reviewing.submission_approve)
+        return self.decide(request, pk, submission_pk, reviewing.submission_approve, shapes.Reason)
 
 
 class Reject(_Submission):
@@ -110,14 +112,14 @@ class Reject(_Submission):
 
     @operation(
         "submission_reject",
-        takes=shapes.Reason,
+        takes=shapes.Rejection,
         answer=review_shapes.SubmissionShape,
         right=Right.DECIDE,
         tags=TAGS,
     )
     def post(self, request: Request, pk: int, submission_pk: int) -> Response:
         """Reject submitted work; the worker reads why. The platform is told in the background."""
-        return self.decide(request, pk, submission_pk, reviewing.submission_reject)
+        return self.decide(request, pk, submission_pk, reviewing.submission_reject, shapes.Rejection)
 
 
 # --- compensations

@@ -22,7 +22,7 @@ from judgments.downloads import TYPES, file_response
 from judgments.models import StoredFile
 from pools import selectors as pool_selectors
 from pools.models import Collection, QrelsVersion
-from results import asking, tables
+from results import asking, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results import versions as version_services
@@ -32,6 +32,9 @@ WISH = [
     OpenApiParameter("budget", OpenApiTypes.DECIMAL, description="Dollars; 40 if it is not given."),
     OpenApiParameter("judgments", OpenApiTypes.INT, description="Of each pair of a set: 3, 5 or 7; 3 if not given."),
     OpenApiParameter("wanted", OpenApiTypes.INT, description="Passages of a set, at most: 1, 2 or 3; 1 if not given."),
+]
+ERROR_RATE = [
+    OpenApiParameter("error_rate", OpenApiTypes.DECIMAL, description="The share of wrong judgments, from 0 to 0.5."),
 ]
 FILE = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
 
@@ -120,6 +123,29 @@ class Further(Endpoint):
     def _answer(self, offer: asking.Offer) -> Response:
         content = offer._asdict() | {"queries": len(offer.queries), "hits": offer.bill.hits, "total": offer.bill.total}
         return Response(shapes.FurtherShape(content).data)
+
+
+class Plan(Endpoint):
+    """How many judgments a campaign needs."""
+
+    @operation("results_plan", answer=shapes.PlanShape, parameters=ERROR_RATE, tags=["Results"])
+    def get(self, request: Request, pk: int) -> Response:
+        """What 1, 3 or 5 judgments of each pair cost, and how sure the best known answers would be: simulated, by the
+        share of wrong judgments that you name, that the judgments show, or, while nothing shows it, 30%."""
+        campaign = self.campaign(pk)
+        sent = shapes.WrongJudgments(data=request.query_params)
+        sent.is_valid(raise_exception=True)
+        observed = planning.observed_error(campaign)
+        rate = float(sent.validated_data.get("error_rate", planning.likely_error(observed)))
+        planned = planning.plan_for(campaign, result_selectors.stored_data(campaign), rate)
+        content = {
+            "error_rate": rate,
+            "observed": observed._asdict() if observed else None,
+            "pools": planned.pools if planned else 0,
+            "draws": planned.draws if planned else 0,
+            "overlaps": planned.rows if planned else [],
+        }
+        return Response(shapes.PlanShape(content).data)
 
 
 class Rounds(Endpoint):

@@ -206,6 +206,21 @@ def test_a_campaign_that_has_started_keeps_its_settings_but_not_how_results_are_
     assert_problem(program.patch(address, {"overlap": 2}), 400, field="overlap")
 
 
+def test_how_many_judgments_are_needed_is_as_on_the_page(campaign: Campaign, program: Program) -> None:
+    address = f"campaigns/{campaign.pk}/results/plan/"
+    answer = program.get(address).json()
+    assert (answer["error_rate"], answer["observed"]) == (0.3, None)
+    page = Client()
+    page.force_login(program.user)
+    planned = page.get(f"/campaigns/{campaign.pk}/results/plan/").context["plan"]
+    told = [(row["overlap"], row["total"], row["same"], row["kept"]) for row in answer["overlaps"]]
+    assert told == [(row.overlap, str(row.bill.total), row.same, row.kept) for row in planned.rows]
+    sure = program.get(f"{address}?error_rate=0").json()
+    assert {row["same"] for row in sure["overlaps"]} == {1.0}
+    for wrong in ("0.51", "-1", "NaN", "many"):
+        assert_problem(program.get(f"{address}?error_rate={wrong}"), 400, field="error_rate")
+
+
 def test_a_pilots_lessons_and_its_rest(campaign: Campaign, program: Program) -> None:
     judge_all(campaign, hits=1)
     campaign.hits.filter(number=3).update(is_held=True, needed=0)
@@ -244,6 +259,8 @@ def test_what_waits_for_a_person_at_a_platform(campaign: Campaign, program: Prog
     assert (told["assignment"], told["decision"]) == (work.pk, "")
     address = f"{base}publication/submissions/{submission.pk}/"
     assert_problem(program.post(f"{address}reject/", {}), 400, field="why")
+    ugly = {"why": "It was late.", "category": "UGLY"}
+    assert_problem(program.post(f"{address}reject/", ugly), 400, says="no rejection category “UGLY”")
     decider = Program(program.user, "read", "decide")
     assert_problem(decider.post(f"{address}approve/", {"why": "Fine work."}), 403, says="spend")
     assert not Operation.objects.exists()
