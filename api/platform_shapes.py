@@ -169,7 +169,7 @@ class Raised(serializers.Serializer[Any]):
 
 
 class CostAmounts(serializers.Serializer[Any]):
-    """Amounts in dollars."""
+    """Amounts in the campaign's currency."""
 
     expected = Money(help_text="The total of the bill.")
     owed = Money(help_text="For all work so far, paid or not.")
@@ -186,6 +186,7 @@ class CostAmounts(serializers.Serializer[Any]):
         "name": "pilot",
         "state": "open",
         "platform": "marketplace",
+        "currency": "USD",
         "expected": "316.80",
         "owed": "28.40",
         "paid": "26.40",
@@ -202,17 +203,27 @@ class CostShape(CostAmounts):
     name = serializers.CharField()
     state = serializers.CharField()
     platform = serializers.CharField(help_text="Empty where people come by a link or a panel.")
+    currency = serializers.CharField(help_text="USD or GBP.")
 
 
 # --- a lab's account at a platform
 
 
-@example({"workspace": "Search lab", "workspace_id": "6f1e2d", "stored_at": "2026-11-22T12:00:00Z", "by": "anna"})
+@example(
+    {
+        "workspace": "Search lab",
+        "workspace_id": "6f1e2d",
+        "currency": "USD",
+        "stored_at": "2026-11-22T12:00:00Z",
+        "by": "anna",
+    }
+)
 class PlatformAccountShape(serializers.Serializer[Any]):
     """A lab's account at a platform where each lab has its own. Its token is stored encrypted, and never shown."""
 
     workspace = serializers.CharField(help_text="It pays for the lab's campaigns.")
     workspace_id = serializers.CharField()
+    currency = serializers.CharField(help_text="USD or GBP: of all that it pays.")
     stored_at = serializers.DateTimeField(source="at")
     by = serializers.CharField(source="by.username", default=None, allow_null=True)
 

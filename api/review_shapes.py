@@ -316,7 +316,7 @@ class PilotShape(serializers.Serializer[Any]):
 
 @example({"reward": "2.40", "why": "The pilot took longer than expected."})
 class NewPay(Why):
-    """What a HIT of the rest pays, in dollars."""
+    """What a HIT of the rest pays."""
 
     reward = serializers.DecimalField(max_digits=8, decimal_places=2, min_value=Decimal(0))
 

@@ -36,7 +36,7 @@ class Key(serializers.IntegerField):
 
 
 class Money(serializers.DecimalField):
-    """Dollars, as text with two digits after the point."""
+    """An amount in the campaign's currency, as text with two digits after the point."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_digits=12, decimal_places=2, **options)
@@ -352,6 +352,7 @@ CAMPAIGN_EXAMPLE = {
     "pair_count": 1200,
     "pool_histogram": {"1": 4, "5": 49},
     "address": "https://judge.example.org/c/Zx81/",
+    "currency": "USD",
 }
 
 
@@ -367,7 +368,7 @@ class CampaignShape(serializers.ModelSerializer[Campaign]):
         model = Campaign
         fields = [
             *("id", "lab", "collection", "name", "state", "created_at", "archived_at", "is_finished", "pair_count"),
-            *("pool_histogram", "address"),
+            *("pool_histogram", "address", "currency"),
         ]
 
     def get_address(self, campaign: Campaign) -> str:
@@ -493,11 +494,11 @@ class BillLine(serializers.Serializer[Any]):
         "total": "316.80",
         "lines": [{"what": "Rewards", "detail": "", "assignments": 120, "each": "2.00", "amount": "240.00"}],
         "minutes_per_assignment": 9,
-        "dollars_per_hour": "13.33",
+        "per_hour": "13.33",
     }
 )
 class BillShape(serializers.Serializer[Any]):
-    """What judging all of a campaign costs, in dollars, on the terms that are stored or likely."""
+    """What judging all of a campaign costs, in its currency, on the terms that are stored or likely."""
 
     hits = serializers.IntegerField()
     assignments = serializers.IntegerField()
@@ -506,7 +507,7 @@ class BillShape(serializers.Serializer[Any]):
     total = Money()
     lines = BillLine(many=True)
     minutes_per_assignment = serializers.IntegerField(allow_null=True, help_text="Expected; null without texts.")
-    dollars_per_hour = Money(allow_null=True, help_text="What the reward is then worth.")
+    per_hour = Money(allow_null=True, help_text="What the reward is then worth.")
 
 
 @example({"error_rate": "0.3"})
@@ -558,7 +559,7 @@ class PlanShape(serializers.Serializer[Any]):
 
 @example({"budget": "40.00", "judgments": 3, "wanted": 1})
 class Wish(serializers.Serializer[Any]):
-    """A budget in dollars, how many judgments each pair of a confidence set is to have, and how many passages a set."""
+    """A budget, how many judgments each pair of a confidence set is to have, and how many passages a set."""
 
     budget = serializers.DecimalField(max_digits=8, decimal_places=2, min_value=Decimal("0.01"), default=USUAL)
     judgments = serializers.ChoiceField(choices=JUDGMENTS, default=JUDGMENTS[0])

@@ -123,6 +123,7 @@ DATASET_DOWNLOAD_BYTES = int(env.str("DATASET_DOWNLOAD_BYTES", default="") or 2_
 
 # Dollars an hour below which researchers are warned.
 HOURLY_FLOOR = Decimal(env.str("HOURLY_FLOOR", default="") or "8.00")
+HOURLY_FLOOR_GBP = Decimal(env.str("HOURLY_FLOOR_GBP", default="") or "6.00")  # of campaigns that pay in pounds
 
 INSTALLED_APPS = [
     "django.contrib.admin",

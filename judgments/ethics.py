@@ -10,7 +10,7 @@ from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
 
 from core.languages import language_of
-from core.money import counted, dollars
+from core.money import counted
 from core.version import VERSION
 from judgments.models import Retention
 from judgments.pages.example import worked_example
@@ -157,7 +157,7 @@ def _pay(campaign: Campaign) -> list[str]:
     pace = task_selectors.expected_pace(campaign)
     said = [
         _("%(reward)s for a whole task. Whoever leaves early is owed a share, in proportion to the answers given.")
-        % {"reward": dollars(campaign.reward)}
+        % {"reward": campaign.money(campaign.reward)}
     ]
     publication = Publication.objects.filter(campaign=campaign).first()
     if publication is not None:
@@ -165,7 +165,7 @@ def _pay(campaign: Campaign) -> list[str]:
             _("Workers come from %(platform)s, where %(listed)s is listed (%(pay)s).")
             % {
                 "platform": publication.get_platform_display(),
-                "listed": dollars(publication.listed),
+                "listed": campaign.money(publication.listed),
                 "pay": publication.get_pay_display(),
             }
         )
@@ -186,17 +186,19 @@ def _pay(campaign: Campaign) -> list[str]:
     said.append(
         _("That is %(hourly)s an hour: %(reward)s × 60 ÷ %(minutes)s. The time comes from %(how)s.")
         % {
-            "hourly": dollars(pace.hourly),
-            "reward": dollars(campaign.reward),
+            "hourly": campaign.money(pace.hourly),
+            "reward": campaign.money(campaign.reward),
             "minutes": _minutes(pace.minutes),
             "how": how,
         }
     )
     if pace.practice:
         text = _("With practice, the first task takes about %(minutes)s, and pays %(hourly)s an hour.")
-        said.append(text % {"minutes": _minutes(pace.minutes + pace.practice), "hourly": dollars(pace.first_hourly)})
+        said.append(
+            text % {"minutes": _minutes(pace.minutes + pace.practice), "hourly": campaign.money(pace.first_hourly)}
+        )
     floor = _("It is below the site's floor of %(floor)s an hour.") if pace.is_low else ""
-    return [*said, floor % {"floor": dollars(pace.floor)}] if floor else said
+    return [*said, floor % {"floor": campaign.money(pace.floor)}] if floor else said
 
 
 def _usual_instructions() -> str:

@@ -475,6 +475,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
         "campaign": campaign.name,
         "collection": campaign.collection.name,
         "software": f"bestknown {VERSION}",
+        "currency": campaign.currency,
         "settings": {name: _plain(getattr(campaign, name)) for name in SETTINGS},
         **({"example": _example(campaign)} if campaign.example_query else {}),
         "consent": None if consent is None else {"version": consent.version, "sha256": _sha256(consent.text.encode())},

@@ -422,7 +422,7 @@ class BulkDecision(models.Model):
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="bulk_decisions")
     action = models.CharField(max_length=12, choices=Action)
-    amount = models.DecimalField(max_digits=8, decimal_places=2, null=True, help_text=_("Of each bonus, in dollars."))
+    amount = models.DecimalField(max_digits=8, decimal_places=2, null=True, help_text=_("Of each bonus."))
     why = models.TextField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()

@@ -27,7 +27,7 @@ class PayForm(forms.Form):
     """What a HIT of the rest pays."""
 
     reward = forms.DecimalField(
-        label=gettext_lazy("Reward per HIT, in dollars"), min_value=Decimal("0.00"), max_digits=8, decimal_places=2
+        label=gettext_lazy("Reward per HIT"), min_value=Decimal("0.00"), max_digits=8, decimal_places=2
     )
 
 
@@ -72,7 +72,7 @@ def rest_repay(request: Request, pk: int) -> HttpResponse:
     """End the pilot, and go on with a copy at another pay."""
     campaign, form = campaign_of(request, pk), PayForm(request.POST)
     if not form.is_valid():
-        raise BadRequest(_("Enter what a HIT of the rest pays, in dollars and cents."))
+        raise BadRequest(_("Enter what a HIT of the rest pays, in whole cents."))
     draft = rest_copy(campaign=campaign, reward=form.cleaned_data["reward"], by=request.user, at=timezone.now())
     text = _(
         "The pilot is closed. This copy reuses what it judged, and asks about the rest at the new pay. Start it here."

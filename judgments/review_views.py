@@ -40,7 +40,7 @@ class BulkForm(forms.Form):
 
     action = forms.ChoiceField(choices=BulkDecision.Action.choices, widget=forms.HiddenInput)
     amount = forms.DecimalField(
-        label=gettext_lazy("Bonus for each assignment, in dollars"), min_value=0, max_digits=8, decimal_places=2
+        label=gettext_lazy("Bonus for each assignment"), min_value=0, max_digits=8, decimal_places=2
     )
     why = forms.CharField(label=gettext_lazy("Why"), max_length=1024, widget=forms.Textarea(attrs={"rows": 3}))
 

@@ -13,7 +13,6 @@ from django.utils.translation import ngettext
 
 from core.errors import NotNow
 from core.models import User
-from core.money import dollars
 from evaluation.files.preferences import Pair as IdPair
 from evaluation.judging.pooling import canonical
 from evaluation.judging.rounds import Status
@@ -162,7 +161,7 @@ def _obstacle(campaign: Campaign, planned: Round) -> str:
     said = {"number": planned.number, "pairs": pairs}
     cost = round_cost(campaign, planned)
     if campaign.rounds_budget is not None and cost > campaign.rounds_budget:
-        said |= {"cost": dollars(cost), "budget": dollars(campaign.rounds_budget)}
+        said |= {"cost": campaign.money(cost), "budget": campaign.money(campaign.rounds_budget)}
         text = _(
             "Round %(number)s, with %(pairs)s, is planned. With it, the rounds cost %(cost)s, and their budget is "
             "%(budget)s. Ask it on the campaign's page if you want to spend more, or close the campaign."

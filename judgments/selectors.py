@@ -976,6 +976,7 @@ class ShownItem(NamedTuple):
     total: int
     campaign_id: int
     reward: Decimal
+    currency: str
     leased_until: datetime
     terms: Terms | None
     practice_waits: bool = False
@@ -997,7 +998,7 @@ _SHOWN_ITEM = """SELECT campaign.question, campaign.language,
      SELECT item_id FROM judgments_judgment WHERE assignment_id = assignment.id
      UNION SELECT item_id FROM judgments_pairreport WHERE assignment_id = assignment.id AND withdrawn_at IS NULL) done),
   (SELECT count(*) FROM tasks_item WHERE hit_id = assignment.hit_id AND layout = assignment.layout),
-  campaign.id, campaign.reward, assignment.leased_until,
+  campaign.id, campaign.reward, campaign.currency, assignment.leased_until,
   campaign.practice <> 'nothing' AND NOT EXISTS (SELECT 1 FROM tasks_practice
    WHERE worker_id = assignment.worker_id AND campaign_id = campaign.id AND state IN ('done', 'skipped', 'passed')),
   publication.platform, publication.pay, publication.base
@@ -1023,7 +1024,7 @@ def shown_item(*, assignment_id: int, worker_id: int, hit_id: int, position: int
     if row is None:
         return None
     question, question_language, language, *texts, a_left, preferred, reported, answered, total = row[:14]
-    campaign_id, reward, leased_until, practice_waits, platform, pay, base = row[14:]
+    campaign_id, reward, currency, leased_until, practice_waits, platform, pay, base = row[14:]
     query, first, second = texts[:3] if texts[0] is not None else texts[3:]
     left, right = (first, second) if a_left else (second, first)
     return ShownItem(
@@ -1039,6 +1040,7 @@ def shown_item(*, assignment_id: int, worker_id: int, hit_id: int, position: int
         total=total,
         campaign_id=campaign_id,
         reward=reward,
+        currency=currency,
         leased_until=leased_until,
         terms=terms_of(platform, pay, base, reward),
         practice_waits=practice_waits,

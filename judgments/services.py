@@ -38,6 +38,7 @@ class Saved(NamedTuple):
     answered: int
     total: int
     reward: Decimal
+    currency: str
     terms: judgment_selectors.Terms | None
     language: str
 
@@ -72,7 +73,7 @@ SELECT
      WHERE assignment_id = chosen.assignment_id AND withdrawn_at IS NULL) done)
     + (before IS NULL AND NOT reported)::int,
   (SELECT count(*) FROM tasks_item WHERE hit_id = chosen.hit_id AND layout = chosen.layout),
-  campaign.reward, campaign.language, publication.platform, publication.pay, publication.base
+  campaign.reward, campaign.currency, campaign.language, publication.platform, publication.pay, publication.base
 FROM chosen
   JOIN pools_campaign campaign ON campaign.id = chosen.campaign_id
   LEFT JOIN platforms_publication publication
@@ -97,8 +98,9 @@ def judgment_save(*, assignment_id: int, position: int, preferred: str, shown_at
         if Assignment.objects.filter(pk=assignment_id).exclude(state=Assignment.State.ACTIVE).exists():
             raise NotNow(_("You have already finished this task, so its answers can no longer be changed."))
         raise NotYours(_("This task has no question %(position)d.") % {"position": position})
-    answered, total, reward, language, platform, pay, base = row
-    return Saved(answered, total, reward, judgment_selectors.terms_of(platform, pay, base, reward), language)
+    answered, total, reward, currency, language, platform, pay, base = row
+    terms = judgment_selectors.terms_of(platform, pay, base, reward)
+    return Saved(answered, total, reward, currency, terms, language)
 
 
 @transaction.atomic

@@ -21,7 +21,6 @@ from core.audit.services import entry_note
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
-from core.money import dollars
 from core.progress import progress_of
 from judgments import deciding, detail, exports, reusing, rounds, watching
 from judgments import jobs as judgment_jobs
@@ -187,7 +186,7 @@ def _in_words(campaign: Campaign, name: str) -> object:
     if isinstance(value, QrelsVersion):
         return _("version %(number)d") % {"number": value.number}
     if name == "reward" or (name == "rounds_budget" and value is not None):
-        return dollars(value)
+        return campaign.money(value)
     if name == "fee_rate" and value is None:
         return _("what the platform charges")
     if name == "error_rate" and value is None:

@@ -44,8 +44,8 @@ class Forecast(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """In dollars: owed to workers so far, paid of that by the platform, its fees so far, and all of it at the end,
-    with what a pilot holds back.
+    """Owed to workers so far, paid of that by the platform, its fees so far, and all of it at the end, with what a
+    pilot holds back.
     """
 
     owed: Decimal

@@ -23,7 +23,7 @@ class NoAnswer(Refused):
 
 
 class Balance(NamedTuple):
-    """What the account can spend now, in dollars; None where the platform could not be asked, for the reason given."""
+    """What the account can spend now; None where the platform could not be asked, for the reason given."""
 
     amount: Decimal | None
     trouble: str

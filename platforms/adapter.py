@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
+from core.money import DOLLARS
 from platforms.demands import Demands, FilterKind
 from platforms.models import Operation, Payment, Publication
 from platforms.vocabulary import Vocabulary
@@ -168,20 +169,21 @@ class Notice(NamedTuple):
 
 
 class MarkedHit(NamedTuple):
-    """A HIT at the platform that bears a publication's mark, and its reward in dollars."""
+    """A HIT at the platform that bears a publication's mark, and its reward."""
 
     mark: str
     reward: Decimal
 
 
 class AccountFacts(NamedTuple):
-    """What a platform says of a lab's account: its workspace and project; what it can spend, in dollars; the fee on a
-    payment as a share of it, taxes included; and what only some accounts have, and this one has.
+    """What a platform says of a lab's account: its workspace and project; its currency, and what it can
+    spend; the fee on a payment as a share of it, taxes included; and what only some accounts have, and this one has.
     """
 
     workspace_id: str
     workspace: str
     project_id: str
+    currency: str
     balance: Decimal
     fee_share: Decimal
     offers: list[str]
@@ -206,8 +208,7 @@ class Adapter(ABC):
     a campaign's HITs are one thing there, opened and ended as a whole, and which of them a worker gets is decided here
     when they arrive. `bonus_purposes`: what it pays as bonuses. `rejection_categories`: one of these goes with each
     rejection, if there are any, and `least_rejection` is how many characters its reason has at least.
-    `asks_for_returns`: whether workers can be asked to return what they submitted. `least_hourly` is what the platform
-    demands that an hour pays by the median time, in dollars, and `advised_hourly` what it recommends.
+    `asks_for_returns`: whether workers can be asked to return what they submitted.
     `notifies_accounts`: whether it sends notifications for a lab's whole account (`platforms.hooks`). `vocabulary`: its
     words for what is said in general ones here. `has_lifetimes`: whether HITs there end by themselves.
     """
@@ -220,8 +221,6 @@ class Adapter(ABC):
     least_rejection: ClassVar[int] = 1
     asks_for_returns: ClassVar[bool] = False
     notifies_accounts: ClassVar[bool] = False
-    least_hourly: ClassVar[Decimal | None] = None
-    advised_hourly: ClassVar[Decimal | None] = None
     bonus_purposes: ClassVar[frozenset[str]] = frozenset(Payment.BONUSES)
 
     platform: str
@@ -322,9 +321,24 @@ class Adapter(ABC):
 
     # --- money
 
+    @property
+    def currency(self) -> str:
+        """That of the account, and so of all amounts here: one of core.money.CURRENCIES."""
+        return DOLLARS
+
+    @property
+    def least_hourly(self) -> Decimal | None:
+        """What the platform demands that an hour pays by the median time."""
+        return None
+
+    @property
+    def advised_hourly(self) -> Decimal | None:
+        """What the platform recommends that an hour pays."""
+        return None
+
     @abstractmethod
     def balance(self, client: Any, *, once: bool = False) -> Decimal:
-        """What the account can spend now, in dollars. Asked `once`, or again while the answer is slow or lost."""
+        """What the account can spend now. Asked `once`, or again while the answer is slow or lost."""
 
     def pays_leavers(self, publication: Publication) -> bool:
         """Whether whoever leaves early is paid a part of the reward, and so does not return the task there."""
@@ -336,11 +350,11 @@ class Adapter(ABC):
 
     @abstractmethod
     def reward_fee(self, reward: Decimal, max_assignments: int) -> Decimal:
-        """The fee for one approved assignment of a HIT of so many, in dollars and cents."""
+        """The fee for one approved assignment of a HIT of so many, in whole cents."""
 
     @abstractmethod
     def bonus_fee(self, bonus: Decimal) -> Decimal:
-        """The fee for a bonus, in dollars and cents."""
+        """The fee for a bonus, in whole cents."""
 
     @abstractmethod
     def fees_in_words(self, max_assignments: int) -> str:
@@ -426,11 +440,11 @@ class Adapter(ABC):
 
     @abstractmethod
     def reward_of(self, client: Any, platform_hit_id: str) -> Decimal:
-        """A HIT's reward in dollars."""
+        """A HIT's reward."""
 
     @abstractmethod
     def bonuses_of(self, client: Any, platform_hit_id: str) -> Decimal:
-        """The bonuses that were paid on a HIT, in dollars."""
+        """The bonuses that were paid on a HIT."""
 
     # --- notifications
 

@@ -14,7 +14,7 @@ from evaluation.judging.recognition import ShownItem
 from platforms.bills import Bill, campaign_bill
 from platforms.models import Publication
 from platforms.publishing import publication_likely, publication_unsaved
-from platforms.registry import adapter_named, platforms_of
+from platforms.registry import adapter_named, adapter_of, platforms_of
 from pools import selectors as pool_selectors
 from pools.drafting import Preview, pools_preview
 from pools.models import Campaign, Run
@@ -31,6 +31,7 @@ class Offer(NamedTuple):
     name: str
     fees: str
     total: Decimal
+    currency: str
     is_chosen: bool
 
 
@@ -85,12 +86,12 @@ def offers_of(campaign: Campaign, asked: int | None = None) -> list[Offer]:
         publication.platform, publication.pay = platform, adapter_named(platform).pay_at_first()
         if platform == chosen:
             publication.pay, publication.base = stored.pay, stored.base
-        bill = campaign_bill(publication, pairs=asked)
-        offers.append(Offer(platform, str(name), bill.fees_detail, bill.total, platform == chosen))
+        bill, currency = campaign_bill(publication, pairs=asked), adapter_of(publication).currency
+        offers.append(Offer(platform, str(name), bill.fees_detail, bill.total, currency, platform == chosen))
     by_link = copy(campaign)
     by_link.fee_rate = Decimal(0)
     bill = campaign_bill(publication_unsaved(by_link), pairs=asked)
-    return [*offers, Offer(LINK, _("a link or a panel"), _("no fees"), bill.total, False)]
+    return [*offers, Offer(LINK, _("a link or a panel"), _("no fees"), bill.total, campaign.currency, False)]
 
 
 def _publication(campaign: Campaign) -> Publication:

@@ -1,4 +1,4 @@
-"""What campaigns cost, many at a time, and all together. Amounts are dollars in whole cents."""
+"""What campaigns cost, many at a time, and all together. Amounts are in whole cents of a campaign's currency."""
 
 import csv
 from collections import defaultdict
@@ -10,6 +10,7 @@ from django.db.models import QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from core.lists import Lines, no_formula
+from core.money import CURRENCIES
 from platforms.bills import campaign_bill
 from platforms.models import PUBLISHED_TO, Payment, Publication
 from platforms.publishing import publication_unsaved
@@ -18,7 +19,7 @@ from tasks.models import Assignment, Platform
 
 ZERO = Decimal("0.00")
 BATCH = 2_000  # campaigns at a time
-COLUMNS = "campaign lab collection state platform expected owed paid bonuses fees outstanding".split()
+COLUMNS = "campaign lab collection state platform expected owed paid bonuses fees outstanding currency".split()
 
 
 class Amounts(NamedTuple):
@@ -48,17 +49,23 @@ class Cost(NamedTuple):
     amounts: Amounts
 
     @property
+    def currency(self) -> str:
+        """The campaign's."""
+        return self.campaign.currency
+
+    @property
     def platform_name(self) -> str:
         """The platform in words."""
         return name_of_platform(self.platform)
 
 
 class PlatformCosts(NamedTuple):
-    """The campaigns at one platform: how many, and what they cost together."""
+    """The campaigns at one platform that pay in one currency: how many, and what they cost together."""
 
     name: str
     campaigns: int
     amounts: Amounts
+    currency: str
 
 
 def name_of_platform(platform: str) -> str:
@@ -121,24 +128,28 @@ def _paid(keys: Sequence[int]) -> defaultdict[int, Amounts]:
 
 
 def costs_by_platform(campaigns: QuerySet[Campaign]) -> list[PlatformCosts]:
-    """What campaigns cost together at each platform, and last, if there are several, at all that pay money."""
-    counts: defaultdict[str, int] = defaultdict(int)
-    sums: defaultdict[str, Amounts] = defaultdict(Amounts)
+    """What campaigns cost together at each platform, and last, if there are several, at all that pay money: in each
+    currency by itself, as nothing here is converted.
+    """
+    counts: defaultdict[tuple[str, str], int] = defaultdict(int)
+    sums: defaultdict[tuple[str, str], Amounts] = defaultdict(Amounts)
     for cost in campaign_costs(campaigns.iterator(chunk_size=BATCH)):
-        counts[cost.platform] += 1
-        sums[cost.platform] = sums[cost.platform].plus(cost.amounts)
-    rows = [
-        PlatformCosts(name_of_platform(platform), counts[platform], sums[platform])
-        for platform in (*PUBLISHED_TO, "")
-        if platform in counts
-    ]
-    real = [platform for platform in counts if platform != Platform.MTURK_SANDBOX]
-    if len(rows) > 1:
-        total = Amounts()
-        for platform in real:
-            total = total.plus(sums[platform])
-        name = _("Total") if len(real) == len(counts) else _("Total, without the sandbox's play money")
-        rows.append(PlatformCosts(name, sum(counts[platform] for platform in real), total))
+        key = cost.currency, cost.platform
+        counts[key] += 1
+        sums[key] = sums[key].plus(cost.amounts)
+    rows: list[PlatformCosts] = []
+    for currency in CURRENCIES:
+        there = [platform for platform in (*PUBLISHED_TO, "") if (currency, platform) in counts]
+        for platform in there:
+            key = currency, platform
+            rows.append(PlatformCosts(name_of_platform(platform), counts[key], sums[key], currency))
+        real = [platform for platform in there if platform != Platform.MTURK_SANDBOX]
+        if len(there) > 1:
+            total = Amounts()
+            for platform in real:
+                total = total.plus(sums[currency, platform])
+            name = _("Total") if len(real) == len(there) else _("Total, without the sandbox's play money")
+            rows.append(PlatformCosts(name, sum(counts[currency, platform] for platform in real), total, currency))
     return rows
 
 
@@ -151,4 +162,4 @@ def cost_lines(campaigns: QuerySet[Campaign]) -> Iterator[str]:
     yield writer.writerow(COLUMNS)
     for campaign, platform, amounts in campaign_costs(campaigns.iterator(chunk_size=BATCH)):
         names = [no_formula(name) for name in (campaign.name, campaign.lab.name, campaign.collection.name)]
-        yield writer.writerow([*names, campaign.state, platform, *amounts])
+        yield writer.writerow([*names, campaign.state, platform, *amounts, campaign.currency])

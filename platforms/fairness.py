@@ -15,20 +15,21 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
 from core.models import User
-from core.money import CENT, dollars
+from core.money import CENT
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Payment, PayRate, Publication, PublishedHit, Submission
 from platforms.planning import adjustments_plan
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing import MOST_BONUS
+from tasks.selectors import lab_floor_of
 
 FEWEST = 3  # submissions before their median raises an alarm
 EVERY = timedelta(minutes=5)  # how often the median is computed
-MOST_HOURLY = Decimal(200)  # dollars an hour that pay can be raised to: more is likely a slip of the finger
+MOST_HOURLY = Decimal(200)  # dollars or pounds an hour that pay can be raised to: more is likely a slip of the finger
 ZERO = Decimal("0.00")
 
 # A row for each submission that was not rejected: how long it took by both clocks, in seconds; what it is paid in
-# dollars, or will be once it is approved; whether a person can still raise that.
+# the campaign's currency, or will be once it is approved; whether a person can still raise that.
 _WORK = """
 WITH work AS (
   SELECT s.id, s.assignment_id, nullif(greatest(s.seconds_there, 0), 0) AS there,
@@ -63,7 +64,7 @@ _ADJUSTED = Payment.Purpose.ADJUSTMENT
 
 class Adjustment(NamedTuple):
     """What raising the pay would do: everyone who was approved, and was not raised before, gets what is missing to `to`
-    dollars for the work, which is `hourly` in the median time.
+    for the work, which is `hourly` in the median time.
 
     `people` would be raised, for `amount` and `fees` together. `after` is the lower of the two medians then, and
     `before` how many were raised earlier.
@@ -89,8 +90,8 @@ class Adjustment(NamedTuple):
 
 
 def least_hourly(publication: Publication) -> Decimal | None:
-    """What an hour is to pay at least, in dollars: the platform's minimum or the lab's pay floor, the higher one."""
-    least = (adapter_of(publication).least_hourly, publication.campaign.lab.pay_floor)
+    """What an hour is to pay at least: the platform's minimum or the lab's pay floor, the higher one."""
+    least = (adapter_of(publication).least_hourly, lab_floor_of(publication.campaign))
     return max((hourly for hourly in least if hourly is not None), default=None)
 
 
@@ -113,8 +114,8 @@ def pay_rate_check(*, publication: Publication, at: datetime) -> PayRate:
     if least is None or lowest is None or lowest >= least:
         alarm_settle(publication=publication, kind=kind, at=at)
     elif rate.submissions >= FEWEST:
-        minimum, floor = adapter_of(publication).least_hourly, publication.campaign.lab.pay_floor
-        figures = {"rate": dollars(lowest), "least": dollars(least)}
+        minimum, floor = adapter_of(publication).least_hourly, lab_floor_of(publication.campaign)
+        figures = {"rate": publication.campaign.money(lowest), "least": publication.campaign.money(least)}
         text = _("The median pay of this work is %(rate)s an hour. The lab's pay floor is %(least)s.")
         if minimum is not None and (floor is None or minimum >= floor):
             text = _("The median pay of this work is %(rate)s an hour. The platform's minimum is %(least)s.")
@@ -141,12 +142,13 @@ def pay_rate_compute(*, publication: Publication, at: datetime) -> PayRate:
 
 
 def adjustment_of(publication: Publication, hourly: Decimal) -> Adjustment:
-    """What raising the pay to so many dollars an hour would do. Raises BadRequest for an amount that cannot be meant,
+    """What raising the pay an hour to so much would do. Raises BadRequest for an amount that cannot be meant,
     and NotNow where no time is known yet.
     """
+    money = publication.campaign.money
     if not ZERO < hourly <= MOST_HOURLY:
-        said = _("The pay per hour can be between $0.01 and %(most)s.")
-        raise BadRequest(said % {"most": dollars(MOST_HOURLY)})
+        said = _("The pay per hour can be between %(least)s and %(most)s.")
+        raise BadRequest(said % {"least": money(CENT), "most": money(MOST_HOURLY)})
     times = [seconds for seconds in _rows(publication, _RATES, ZERO)[0][3:] if seconds]
     if not times:
         raise NotNow(_("No submission's time is known yet."))
@@ -154,7 +156,7 @@ def adjustment_of(publication: Publication, hourly: Decimal) -> Adjustment:
     raises = _rows(publication, _RAISES, to)
     if raises and raises[0][0] > MOST_BONUS:
         said = _("That would be a bonus of %(amount)s for one submission, and %(most)s is the most.")
-        raise BadRequest(said % {"amount": dollars(raises[0][0]), "most": dollars(MOST_BONUS)})
+        raise BadRequest(said % {"amount": money(raises[0][0]), "most": money(MOST_BONUS)})
     adapter = adapter_of(publication)
     after = [_rounded(rate) for rate in _rows(publication, _RATES, to)[0][1:3]]
     return Adjustment(
@@ -184,7 +186,7 @@ def adjustment_pay(*, publication: Publication, hourly: Decimal, seen: str, by: 
         raise NotNow(_("More work was submitted or paid since you opened this page. Check the amounts, then confirm."))
     adapter = adapter_of(publication)
     text = _("Your pay was raised, so that somebody who takes the median time earns %(hourly)s an hour.")
-    why = text % {"hourly": dollars(hourly)}
+    why = text % {"hourly": publication.campaign.money(hourly)}
     raised = _rows(publication, _RAISED, adjustment.to)
     payments = Payment.objects.bulk_create(
         [
@@ -215,7 +217,7 @@ def adjustment_pay(*, publication: Publication, hourly: Decimal, seen: str, by: 
 
 
 def _rows(publication: Publication, query: str, to: Decimal) -> list[tuple[Any, ...]]:
-    """What a query says of the publication's work, where pay that can rise is raised to so many dollars."""
+    """What a query says of the publication's work, where pay that can rise is raised to so much."""
     values: dict[str, bool | int | Decimal] = {
         "publication": publication.pk,
         "listed": publication.listed,

@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.forms import Group
-from core.money import dollars
 from platforms.demands import Demands, unknown_countries
 from platforms.models import PUBLISHED_TO, Publication
 from platforms.registry import adapter_for, adapter_of, phrase, platforms_of, vocabulary_of
@@ -61,7 +60,7 @@ class Told(forms.Field):
 
 
 class MoneyField(Told, forms.DecimalField):
-    """Dollars and whole cents."""
+    """An amount in whole cents."""
 
 
 class WholeField(Told, forms.IntegerField):
@@ -168,11 +167,11 @@ class TermsForm(forms.Form):
     )
     base = MoneyField(
         label=gettext_lazy("Base"),
-        help_text=gettext_lazy("In dollars, for “a small base and a bonus” only: the reward that the platform lists."),
+        help_text=gettext_lazy("For “a small base and a bonus” only: the reward that the platform lists."),
         min_value=Decimal("0.01"),
         max_digits=8,
         decimal_places=2,
-        expected=gettext_lazy("It must be an amount in dollars and whole cents, from 0.01 to 999999.99."),
+        expected=gettext_lazy("It must be an amount in whole cents, from 0.01 to 999999.99."),
     )
     title = WordsField(
         label=gettext_lazy("Title"),
@@ -314,7 +313,7 @@ class TermsForm(forms.Form):
         base, reward = data.get("base"), self.campaign.reward
         if data.get("pay") == Publication.Pay.BASE_AND_BONUS and base is not None and base > reward:
             said = _("“%(seen)s” was given. It must be at most the campaign's reward, %(reward)s.")
-            self.add_error("base", said % {"seen": base, "reward": dollars(reward)})
+            self.add_error("base", said % {"seen": base, "reward": self.campaign.money(reward)})
         wait, clock = data.get("approve_after"), data.get("auto_approval")
         if wait is not None and clock is not None and wait > clock - timedelta(days=1):
             said = _(
@@ -338,7 +337,7 @@ class HourlyForm(forms.Form):
     """What an hour is to pay."""
 
     hourly = forms.DecimalField(
-        label=gettext_lazy("Wanted pay per hour, in dollars"), min_value=Decimal("0.01"), max_digits=6, decimal_places=2
+        label=gettext_lazy("Wanted pay per hour"), min_value=Decimal("0.01"), max_digits=6, decimal_places=2
     )
 
 

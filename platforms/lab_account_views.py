@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
-from core.money import dollars
+from core.money import CURRENCIES, in_currency
 from core.roles import Right, labs_of, require
 from platforms.hooks import said_of
 from platforms.lab_accounts import LONGEST_TOKEN, lab_account_remove, lab_account_store
@@ -72,13 +72,16 @@ def lab_account(request: Request, pk: int, platform: str) -> HttpResponse:
                 status = refuse_in(form, error)
             else:
                 said = _("The token has been stored. The workspace “%(name)s” has %(balance)s.")
-                messages.success(request, said % {"name": facts.workspace, "balance": dollars(facts.balance)})
+                messages.success(
+                    request, said % {"name": facts.workspace, "balance": in_currency(facts.balance, facts.currency)}
+                )
                 return see_other("platforms:lab_account", pk, platform)
     context = {
         "lab": lab,
         "platform": PUBLISHED_TO[platform],
         "stored": stored,
         "notifications": said_of(getattr(stored, "hook", None)) if ADAPTERS[platform].notifies_accounts else "",
+        "currency": CURRENCIES[stored.currency] if stored else "",
         "fee": f"{stored.fee_share * 100:.2f}".rstrip("0").rstrip(".") if stored else "",
         "form": form,
     }

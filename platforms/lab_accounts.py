@@ -10,6 +10,7 @@ from core.models import Lab, User
 from core.sealing import seal
 from platforms.adapter import AccountFacts
 from platforms.models import LabAccount, Publication
+from platforms.publishing import currency_set
 from platforms.registry import adapter_named
 
 LONGEST_TOKEN = 500
@@ -21,7 +22,7 @@ def lab_account_store(
     """Ask the platform about a token, and keep it, sealed, in place of the one before.
 
     Raises Refused where the platform does not accept it or the account cannot be used, and NotNow where a campaign of
-    the lab is published in another workspace.
+    the lab is published in another workspace or currency. Drafts there get the account's currency.
     """
     token = token.strip()
     if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable():
@@ -31,6 +32,9 @@ def lab_account_store(
         before = LabAccount.objects.select_for_update().filter(lab=lab, platform=platform).first()
         if before is not None and before.workspace_id != facts.workspace_id and _is_used(lab, platform):
             raise NotNow(_("Campaigns of this lab are published in the workspace “%s”.") % before.workspace)
+        if before is not None and before.currency != facts.currency and _is_used(lab, platform):
+            said = _("Campaigns of this lab are published there, and their pay is in %(before)s, not %(now)s.")
+            raise NotNow(said % {"before": before.currency, "now": facts.currency})
         LabAccount.objects.update_or_create(
             lab=lab,
             platform=platform,
@@ -40,11 +44,16 @@ def lab_account_store(
                 "workspace": facts.workspace,
                 "project_id": before.project_id if before and _is_used(lab, platform) else facts.project_id,
                 "fee_share": facts.fee_share,
+                "currency": facts.currency,
                 "offers": facts.offers,
                 "by": by,
                 "at": at,
             },
         )
+        for publication in Publication.objects.filter(
+            campaign__lab=lab, platform=platform, state=Publication.State.DRAFT
+        ):
+            currency_set(campaign=publication.campaign, currency=facts.currency)
     return facts
 
 

@@ -19,7 +19,7 @@ COLUMNS = (
 
 
 class LedgerRow(NamedTuple):
-    """One paid effect, as the page and the export show it. Amounts in dollars; the token is the call's own.
+    """One paid effect, as the page and the export show it. The token is the call's own.
 
     `worker` is our own number of them. In `evidence`, what the platform said has been reduced to single facts, without
     its id of the worker.
@@ -40,7 +40,7 @@ class LedgerRow(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Sums of a ledger in dollars. `owed` is all that is not paid and not refused; fees are of what is paid."""
+    """Sums of a ledger. `owed` is all that is not paid and not refused; fees are of what is paid."""
 
     owed: Decimal
     paid: Decimal

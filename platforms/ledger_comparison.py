@@ -19,7 +19,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.locks import alone
-from core.money import dollars
 from platforms.adapter import Adapter, MarkedHit, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.ledger import totals
@@ -49,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 class Comparison(NamedTuple):
-    """Our ledger beside the platform's: rewards of approved assignments, and bonuses, in dollars.
+    """Our ledger beside the platform's: rewards of approved assignments, and bonuses.
 
     `differences` are sentences, one for each HIT that the two do not agree on (the first `MOST_SENTENCES`); `balance`
     is what the account has.
@@ -272,7 +271,7 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
     difference = ""
     if amounts[:2] != amounts[2:]:
         text = _("HIT %(hit)s: we have rewards of %(r)s and bonuses of %(b)s, the platform %(vr)s and %(vb)s.")
-        values = dict(zip(("r", "b", "vr", "vb"), map(dollars, amounts), strict=True))
+        values = dict(zip(("r", "b", "vr", "vb"), map(published_hit.publication.campaign.money, amounts), strict=True))
         difference = phrase(published_hit.publication, text) % {"hit": hit_id, **values}
     return {**dict(zip(SUMS, amounts, strict=True)), "difference": difference}
 

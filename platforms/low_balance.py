@@ -10,7 +10,6 @@ from decimal import Decimal
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from core.money import dollars
 from platforms.account import balance_look
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.bills import ZERO, remaining_bill
@@ -90,9 +89,9 @@ def _raise(
             "cost %(total)s (%(own)s of it for this campaign). Work will stop when the money runs out. %(who)s"
         )
     text = phrase(publication, text) % {
-        "balance": dollars(balance),
-        "total": dollars(of_lab),
-        "own": dollars(own),
+        "balance": publication.campaign.money(balance),
+        "total": publication.campaign.money(of_lab),
+        "own": publication.campaign.money(own),
         "who": adapter_of(publication).who_adds_money(),
     }
     alarm_raise(publication=publication, kind=Alarm.Kind.LOW, text=text, at=at)

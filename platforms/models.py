@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
+from core.money import CURRENCIES, DOLLARS
 from pools.models import Campaign, new_token
 from tasks.models import Assignment, Hit, Platform, Worker
 
@@ -34,6 +35,9 @@ class LabAccount(models.Model):
     workspace = models.CharField(max_length=200)
     project_id = models.CharField(max_length=64)
     fee_share = models.DecimalField(max_digits=8, decimal_places=6)
+    currency = models.CharField(
+        max_length=3, choices=CURRENCIES, default=DOLLARS, db_default=DOLLARS, help_text=_("Of all that it pays.")
+    )
     offers = models.JSONField(
         default=list, db_default=[], blank=True, help_text=_("What only some accounts there have, and this one has.")
     )
@@ -209,7 +213,7 @@ class PublishedHit(models.Model):
     turn = models.PositiveIntegerField(default=0)
     next_poll_at = models.DateTimeField(null=True, help_text=_("Empty if nothing more can arrive."))
 
-    # What the comparison of the ledgers last saw (platforms.ledger_comparison), in dollars.
+    # What the comparison of the ledgers last saw (platforms.ledger_comparison).
     compare_due = models.BooleanField(default=False, help_text=_("The comparison that is going on is yet to ask."))
     compared_at = models.DateTimeField(null=True)
     listed_reward = models.DecimalField(
@@ -319,7 +323,7 @@ class Submission(models.Model):
 
 
 class Payment(models.Model):
-    """One paid effect, in dollars and cents: written down before it is sent, and only once for each purpose.
+    """One paid effect, in whole cents: written down before it is sent, and only once for each purpose.
 
     It is for an assignment of ours, or for a submission that none of ours belongs to and that a person (or the
     platform's clock) approved.
@@ -510,7 +514,7 @@ class Operation(models.Model):
 class PayRate(models.Model):
     """What an hour of a publication's work has paid, as a job last computed it.
 
-    `hourly_there` and `hourly_here` are medians in dollars over `submissions` that were not rejected, by the platform's
+    `hourly_there` and `hourly_here` are medians over `submissions` that were not rejected, by the platform's
     clock and by ours; `seconds_there` and `seconds_here` the medians of how long they took. Empty without any such
     time.
     """

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
 from core.models import User
-from core.money import dollars
 from platforms.addresses import frame_address
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.bills import remaining_bill
@@ -23,7 +22,9 @@ from platforms.reach import reach_look
 from platforms.registry import adapter_for, adapter_named, adapter_of, phrase
 from pools import services as pool_services
 from pools.models import Campaign
+from tasks import selectors as task_selectors
 from tasks import services as task_services
+from tasks.default_texts import default_consent
 from tasks.models import Hit, Platform
 
 State = Publication.State
@@ -80,7 +81,22 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
         raise NotNow(_("The campaign is published. Its terms can be replaced, after a preview of what that changes."))
     terms_set(publication, terms)
     publication.save()
+    currency_set(campaign=publication.campaign, currency=adapter_of(publication).currency)
     return publication
+
+
+@transaction.atomic
+def currency_set(*, campaign: Campaign, currency: str) -> None:
+    """Have a campaign's amounts be of a currency. The numbers stay: there are no exchange rates here. A consent text
+    that nobody wrote says the pay in it.
+    """
+    if campaign.currency == currency:
+        return
+    consent, before = task_selectors.current_consent(campaign), default_consent(campaign)
+    campaign.currency = currency
+    Campaign.objects.filter(pk=campaign.pk).update(currency=currency)
+    if consent is not None and consent.text == before:
+        task_services.consent_write(campaign=campaign, text=default_consent(campaign))
 
 
 def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
@@ -124,7 +140,7 @@ def dry_run(publication: Publication) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def balance_of(publication: Publication) -> Decimal:
-    """What the account at the platform can spend now, in dollars."""
+    """What the account at the platform can spend now."""
     adapter = adapter_of(publication)
     client = adapter.client()
     adapter.assert_host(client)
@@ -164,7 +180,11 @@ def publication_publish(
         said = _("The account at the platform has %(balance)s, but the campaign may cost %(bill)s. %(who)s")
         raise Refused(
             phrase(publication, said)
-            % {"balance": dollars(balance), "bill": dollars(owed), "who": adapter_of(publication).who_adds_money()}
+            % {
+                "balance": campaign.money(balance),
+                "bill": campaign.money(owed),
+                "who": adapter_of(publication).who_adds_money(),
+            }
         )
     nobody_refuse(publication, although_nobody_qualifies)
     with transaction.atomic():

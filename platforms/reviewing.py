@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
 from core.models import User
-from core.money import dollars
+from core.money import CENT
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.payments import COMPENSATION_TIME
@@ -185,7 +185,7 @@ def _approve(submission: Submission, *, by: User | None, reason: str, at: dateti
 
 
 def bonus_owed(submission: Submission) -> Decimal:
-    """What is owed beyond the listed reward, in dollars: only a base and a bonus leave anything."""
+    """What is owed beyond the listed reward: only a base and a bonus leave anything."""
     if submission.assignment is None or submission.publication.pay != Publication.Pay.BASE_AND_BONUS:
         return Decimal("0.00")
     return max(Decimal("0.00"), submission.assignment.owed - submission.publication.listed)
@@ -284,13 +284,15 @@ def bonus_grant(*, submission: Submission, amount: Decimal, by: User, why: str, 
     reason = _reason(why)
     if submission.decision != Decision.APPROVE:
         raise NotNow(_("Only work that was approved can get a bonus."))
+    money = submission.publication.campaign.money
     if not Decimal(0) < amount <= MOST_BONUS:
-        raise BadRequest(_("A bonus is between $0.01 and %(most)s.") % {"most": dollars(MOST_BONUS)})
+        said = _("A bonus is between %(least)s and %(most)s.")
+        raise BadRequest(said % {"least": money(CENT), "most": money(MOST_BONUS)})
     fee = adapter_of(submission.publication).bonus_fee(amount)
     payment = _payment(submission, Purpose.EXTRA, amount, fee, at)
     if payment.by is not None:
         if payment.amount != amount:
-            raise NotNow(_("This work got an extra bonus of %(amount)s before.") % {"amount": dollars(payment.amount)})
+            raise NotNow(_("This work got an extra bonus of %(amount)s before.") % {"amount": money(payment.amount)})
         if payment.state == Payment.State.REFUSED:
             said = _("The platform refused this bonus. Under Calls, read why, and try that call again.")
             raise NotNow(phrase(submission.publication, said))

@@ -199,7 +199,7 @@ def _offer_state(payment: Payment, offer: Operation | None, taken: set[int]) -> 
 
 
 class Sums(NamedTuple):
-    """What payments of one purpose and state add up to, in dollars."""
+    """What payments of one purpose and state add up to."""
 
     purpose: str
     state: str

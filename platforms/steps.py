@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.money import counted, dollars
+from core.money import counted
 from platforms.models import Publication
 from pools import selectors as pool_selectors
 from pools.models import Campaign
@@ -43,14 +43,14 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
     pairs = ngettext("%(n)s pair", "%(n)s pairs", campaign.pair_count) % {"n": counted(campaign.pair_count)}
     pools = ngettext("%(pairs)s in %(n)s pool", "%(pairs)s in %(n)s pools", sizes.queries)
     pools %= {"pairs": pairs, "n": counted(sizes.queries)}
-    pay = dollars(campaign.reward)
+    pay = campaign.money(campaign.reward)
     if pace is not None:
-        pay = _("%(reward)s a HIT, %(hourly)s an hour") % {"reward": pay, "hourly": dollars(pace.hourly)}
+        pay = _("%(reward)s a HIT, %(hourly)s an hour") % {"reward": pay, "hourly": campaign.money(pace.hourly)}
         if pace.practice:
-            first = _("%(hourly)s in the first, with practice") % {"hourly": dollars(pace.first_hourly)}
+            first = _("%(hourly)s in the first, with practice") % {"hourly": campaign.money(pace.first_hourly)}
             pay = f"{pay}, {first}"
         if pace.is_low:
-            pay += ", " + _("which is less than %(floor)s") % {"floor": dollars(pace.floor)}
+            pay += ", " + _("which is less than %(floor)s") % {"floor": campaign.money(pace.floor)}
     asked = ngettext("%(n)d pair", "%(n)d pairs", campaign.pairs_per_hit) % {"n": campaign.pairs_per_hit}
     task = ngettext(
         "%(pairs)s and %(tests)s test pair a HIT, each judged by %(overlap)s",

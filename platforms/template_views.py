@@ -47,7 +47,8 @@ class PayFloorForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         help_texts = {
             "pay_floor": gettext_lazy(
                 "A campaign that pays less, for the time that its HITs are expected to take, cannot be started. Leave "
-                "empty for no floor. Campaigns that have started stay as they are."
+                "empty for no floor. Campaigns that have started stay as they are, and those "
+                "whose platform pays in another currency are not held to it."
             )
         }
 

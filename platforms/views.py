@@ -28,7 +28,7 @@ from kombu.exceptions import OperationalError
 from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
-from core.money import counted, dollars
+from core.money import counted
 from core.roles import labs_of
 from core.sealing import SealedOtherwise, unseal
 from platforms import alarms, fairness, hooks, publishing, replacing_terms, reviewing
@@ -52,6 +52,7 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks.models import Platform
+from tasks.selectors import lab_floor_of
 
 log = logging.getLogger(__name__)
 LISTED = 20  # alarms, and calls in trouble, on a page
@@ -250,7 +251,8 @@ def publish(request: Request, pk: int) -> HttpResponse:
 
 def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> str:
     """What is missing in the account, and who can add it, and how."""
-    amounts = {"balance": dollars(balance), "total": dollars(total), "missing": dollars(total - balance)}
+    money = publication.campaign.money
+    amounts = {"balance": money(balance), "total": money(total), "missing": money(total - balance)}
     said = _("The account at the platform has %(balance)s, but the bill is %(total)s: %(missing)s is missing.")
     return f"{phrase(publication, said) % amounts} {adapter_of(publication).who_adds_money()}"
 
@@ -452,6 +454,7 @@ def _pay_context(publication: Publication) -> dict[str, Any]:
         "pay_rate": PayRate.objects.filter(publication=publication).first(),
         "platform_least": adapter.least_hourly,
         "advised_hourly": adapter.advised_hourly,
+        "lab_floor": lab_floor_of(publication.campaign),
     }
 
 

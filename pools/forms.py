@@ -138,8 +138,8 @@ HELP: dict[str, "_StrPromise"] = {
     "finalists": gettext_lazy("When at most so many are left, all their pairs are compared. 9 is usual."),
     "rounds_wait": gettext_lazy("Each round after the first waits until somebody asks it on the campaign's page."),
     "rounds_budget": gettext_lazy(
-        "In dollars, for all rounds together. A round that would cost more waits for a person. Leave empty for no "
-        "limit."
+        "For all rounds together, in the currency of the pay. A round that would cost more waits for a person. Leave "
+        "empty for no limit."
     ),
     "champion_qrel": gettext_lazy(
         "For queries with several qrels. The paper takes the first. If the run has none of them in its first 100, the "
@@ -181,7 +181,10 @@ HELP: dict[str, "_StrPromise"] = {
         "better, with tabs between. You can also write them one by one, or choose test pairs, on the draft's "
         "page “Practice”."
     ),
-    "reward": gettext_lazy("In dollars, for a whole HIT. A worker who leaves early is owed a share."),
+    "reward": gettext_lazy(
+        "For a whole HIT. A worker who leaves early is owed a share. It is in dollars, unless the campaign goes to a "
+        "platform where the lab’s account is in another currency."
+    ),
     "fee_rate": gettext_lazy(
         "What a platform charges on top, as a share of the reward: 0.2 is 20 %. Leave empty for the "
         "fees of our own marketplace and Mechanical Turk; enter 0 if workers come by a link. Once "

@@ -12,6 +12,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
+from core.money import CURRENCIES, DOLLARS, in_currency, in_local_words
 from evaluation.measures.named import read_measures
 
 KEPT = 100  # passages of each query that are kept of a run
@@ -469,6 +470,14 @@ class Campaign(models.Model):
     reward = models.DecimalField(
         max_digits=8, decimal_places=2, default=Decimal("2.00"), validators=[MinValueValidator(Decimal(0))]
     )
+    currency = models.CharField(
+        max_length=3,
+        choices=CURRENCIES,
+        default=DOLLARS,
+        db_default=DOLLARS,
+        editable=False,
+        help_text=_("Of the reward and all other amounts: that of the account at the campaign's platform."),
+    )
     fee_rate = models.DecimalField(
         max_digits=4,
         decimal_places=3,
@@ -572,6 +581,14 @@ class Campaign(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def money(self, amount: Decimal) -> str:
+        """An amount in its currency: `$1,234.50`."""
+        return in_currency(amount, self.currency)
+
+    def local_money(self, amount: Decimal) -> str:
+        """The same, as the current language writes it."""
+        return in_local_words(amount, self.currency)
 
     @property
     def is_finished(self) -> bool:

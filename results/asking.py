@@ -11,7 +11,6 @@ from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from core.money import dollars
 from evaluation.judging.pooling import canonical
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from judgments import services as judgment_services
@@ -93,7 +92,9 @@ def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: 
     groups = _groups(campaign, sets, judgments)
     hits = [(own.needed, -(-sum(map(len, own.pairs_by_query)) // campaign.pairs_per_hit)) for own in groups]
     if (cost := hits_bill(publication_likely(campaign), hits).total) > budget:
-        raise Refused(_("These judgments cost %(cost)s, which is more than the budget.") % {"cost": dollars(cost)})
+        raise Refused(
+            _("These judgments cost %(cost)s, which is more than the budget.") % {"cost": campaign.money(cost)}
+        )
     pairs = [pk for group in groups for own in group.pairs_by_query for pk in own]
     judgment_services.hits_lock(pairs)  # before the campaign, in the order of the jobs that check work
     if task_services.hits_add(campaign=campaign, groups=groups, after=seen):

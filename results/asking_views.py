@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
 from core.http import Request, see_other
-from core.money import dollars
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from pools.models import Campaign
 from pools.views import campaign_of
@@ -23,9 +22,7 @@ from results import asking
 class AskForm(forms.Form):
     """A budget, and what it is for."""
 
-    budget = forms.DecimalField(
-        label=gettext_lazy("Budget, in dollars"), min_value=Decimal("0.01"), max_digits=8, decimal_places=2
-    )
+    budget = forms.DecimalField(label=gettext_lazy("Budget"), min_value=Decimal("0.01"), max_digits=8, decimal_places=2)
     judgments = forms.TypedChoiceField(label=gettext_lazy("Judgments of a pair, at most"), coerce=int)
     wanted = forms.TypedChoiceField(
         label=gettext_lazy("Passages of a confidence set, at most"),
@@ -58,10 +55,10 @@ def ask(request: Request, pk: int) -> HttpResponse:
             "More judgments are asked for, on %(count)s queries: up to %(cost)s.",
             len(asked.queries),
         )
-        messages.success(request, text % {"count": f"{len(asked.queries):,}", "cost": dollars(asked.bill.total)})
+        messages.success(request, text % {"count": f"{len(asked.queries):,}", "cost": campaign.money(asked.bill.total)})
         return see_other("results:ask", pk)
     found = asking.offer_for(campaign, **form.cleaned_data)
-    context = {"campaign": campaign, "form": form, "offer": found, "says": says(found)}
+    context = {"campaign": campaign, "form": form, "offer": found, "says": says(campaign, found)}
     return render(request, "results/ask.html", context)
 
 
@@ -72,21 +69,21 @@ def offer(request: Request, pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     judgments = next(iter(asking.numbers_of(campaign)), JUDGMENTS[-1])
     found = asking.offer_for(campaign, judgments=judgments)
-    return render(request, "results/_offer.html", {"campaign": campaign, "offer": found, "says": says(found)})
+    return render(request, "results/_offer.html", {"campaign": campaign, "offer": found, "says": says(campaign, found)})
 
 
-def says(found: asking.Offer) -> str:
+def says(campaign: Campaign, found: asking.Offer) -> str:
     """What an offer would settle, in a sentence; empty where it buys nothing."""
     if found.obstacle or not found.queries:
         return ""
     settled = round(found.settled)
     if not settled:
         return _("Spend %(cost)s more: less than one more query would be settled.") % {
-            "cost": dollars(found.bill.total)
+            "cost": campaign.money(found.bill.total)
         }
     text = ngettext(
         "Spend %(cost)s more: about %(count)s more query settled.",
         "Spend %(cost)s more: about %(count)s more queries settled.",
         settled,
     )
-    return text % {"cost": dollars(found.bill.total), "count": f"{settled:,}"}
+    return text % {"cost": campaign.money(found.bill.total), "count": f"{settled:,}"}

@@ -4,7 +4,6 @@ from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
 
 from core.languages import language_of
-from core.money import local_dollars
 from pools.models import Campaign
 
 FEATURES = {
@@ -44,7 +43,7 @@ def _consent(campaign: Campaign) -> str:
         "then, in proportion to %(reward)s for a whole task.\n\n"
         "We store your choices and when you made them. They may be published for research, without anything that "
         "identifies you. A few comparisons have a known answer; work that misses them is not used."
-    ) % {"lab": campaign.lab.name, "items": campaign.items_per_hit, "reward": local_dollars(campaign.reward)}
+    ) % {"lab": campaign.lab.name, "items": campaign.items_per_hit, "reward": campaign.local_money(campaign.reward)}
     if person is None or not person.email:
         contact = _("Responsible for the study: %(lab)s. You can write to them from the receipt of each task.")
         return text + "\n\n" + contact % {"lab": campaign.lab.name}

@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from core.money import CENT, dollars
+from core.money import CENT, DOLLARS
 from evaluation.judging.reading import reading_minutes
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import reuse
@@ -134,7 +134,8 @@ def lacking_tests(campaign: Campaign) -> list[str]:
 
 def lacking_pay(campaign: Campaign) -> list[str]:
     """A sentence if the lab has a pay floor, and the campaign pays less an hour, as far as can be known."""
-    if campaign.lab.pay_floor is None:
+    floor = lab_floor_of(campaign)
+    if floor is None:
         return []
     pace = expected_pace(campaign)
     if pace is None or not pace.is_refused:
@@ -149,8 +150,8 @@ def lacking_pay(campaign: Campaign) -> list[str]:
             "an hour. The lab's floor is %(floor)s an hour: pay at least %(least)s a HIT, or make practice or HITs "
             "shorter."
         )
-    figures = {"reward": pace.reward, "hourly": pace.first_hourly, "floor": campaign.lab.pay_floor, "least": pace.least}
-    said = {name: dollars(figure) for name, figure in figures.items()}
+    figures = {"reward": pace.reward, "hourly": pace.first_hourly, "floor": floor, "least": pace.least}
+    said = {name: campaign.money(figure) for name, figure in figures.items()}
     return [text % {"minutes": pace.minutes + pace.practice, **said}]
 
 
@@ -163,10 +164,11 @@ def packing_key(campaign_id: int) -> str:
 
 
 class Pace(NamedTuple):
-    """What workers see before they begin: minutes expected, minutes allowed, dollars for the whole task.
+    """What workers see before they begin: minutes expected, minutes allowed, the pay for the whole task.
 
     `measured`: finished assignments that the expected time is the median of; 0 if it follows from the words to read.
-    `lab_floor`: dollars an hour below which the lab starts nothing.
+    `site_floor`, `lab_floor`: the pay an hour below which the researcher is warned, and the lab starts nothing. All
+    amounts are in the campaign's currency.
     `practice`: minutes that practice takes before the first task, 0 without any; the others do not count them.
     """
 
@@ -174,23 +176,24 @@ class Pace(NamedTuple):
     measured: int
     limit: int
     reward: Decimal
+    site_floor: Decimal
     lab_floor: Decimal | None = None
     practice: int = 0
 
     @property
     def hourly(self) -> Decimal:
-        """Dollars an hour at that pace."""
+        """The pay an hour at that pace."""
         return (self.reward * 60 / self.minutes).quantize(CENT)
 
     @property
     def first_hourly(self) -> Decimal:
-        """Dollars an hour in the first task, which practice is a part of."""
+        """The pay an hour in the first task, which practice is a part of."""
         return (self.reward * 60 / (self.minutes + self.practice)).quantize(CENT)
 
     @property
     def floor(self) -> Decimal:
-        """Dollars an hour below which the researcher is warned: the site's floor, or the lab's if that is higher."""
-        return max(Decimal(settings.HOURLY_FLOOR), self.lab_floor or Decimal(0))
+        """The pay an hour below which the researcher is warned: the site's floor, or the lab's if that is higher."""
+        return max(self.site_floor, self.lab_floor or Decimal(0))
 
     @property
     def is_low(self) -> bool:
@@ -199,7 +202,7 @@ class Pace(NamedTuple):
 
     @property
     def least(self) -> Decimal:
-        """Dollars for the whole task, rounded up to cents, that are not below the lab's floor."""
+        """The pay for the whole task, rounded up to cents, that is not below the lab's floor."""
         hourly = self.lab_floor or Decimal(0)
         return (hourly * (self.minutes + self.practice) / 60).quantize(CENT, ROUND_CEILING)
 
@@ -207,6 +210,11 @@ class Pace(NamedTuple):
     def is_refused(self) -> bool:
         """Whether the campaign cannot be started, as the pay an hour is below the lab's floor."""
         return self.lab_floor is not None and self.reward * 60 < self.lab_floor * (self.minutes + self.practice)
+
+
+def lab_floor_of(campaign: Campaign) -> Decimal | None:
+    """The pay an hour below which the lab starts no campaign of this currency. The floors of labs are in dollars."""
+    return campaign.lab.pay_floor if campaign.currency == DOLLARS else None
 
 
 def expected_pace(
@@ -232,7 +240,8 @@ def expected_pace(
         measured,
         int(allowed),
         campaign.reward,
-        campaign.lab.pay_floor,
+        Decimal(settings.HOURLY_FLOOR if campaign.currency == DOLLARS else settings.HOURLY_FLOOR_GBP),
+        lab_floor_of(campaign),
         practice_minutes(campaign),
     )
 

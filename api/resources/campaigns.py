@@ -318,7 +318,7 @@ class Bill(Endpoint):
             "total": bill.total,
             "lines": bill.lines,
             "minutes_per_assignment": pace.minutes if pace else None,
-            "dollars_per_hour": pace.hourly if pace else None,
+            "per_hour": pace.hourly if pace else None,
         }
         return Response(shapes.BillShape(content).data)
 

@@ -30,7 +30,7 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 
 TAGS = ["Publication"]
-HOURLY = [OpenApiParameter("hourly", OpenApiTypes.DECIMAL, description="Dollars; what is recommended if not given.")]
+HOURLY = [OpenApiParameter("hourly", OpenApiTypes.DECIMAL, description="What is recommended if not given.")]
 SUMS = ("ours_rewards", "ours_bonuses", "platform_rewards", "platform_bonuses", "fees", "balance")
 
 
@@ -135,6 +135,7 @@ def _cost_rows(campaigns: list[Campaign]) -> list[dict[str, Any]]:
             "name": campaign.name,
             "state": campaign.state,
             "platform": platform,
+            "currency": campaign.currency,
             **amounts._asdict(),
         }
         for campaign, platform, amounts in costs.campaign_costs(campaigns)

@@ -29,7 +29,7 @@ from results import versions as version_services
 from results.sentences import findings
 
 WISH = [
-    OpenApiParameter("budget", OpenApiTypes.DECIMAL, description="Dollars; 40 if it is not given."),
+    OpenApiParameter("budget", OpenApiTypes.DECIMAL, description="In the campaign's currency; 40 if it is not given."),
     OpenApiParameter("judgments", OpenApiTypes.INT, description="Of each pair of a set: 3, 5 or 7; 3 if not given."),
     OpenApiParameter("wanted", OpenApiTypes.INT, description="Passages of a set, at most: 1, 2 or 3; 1 if not given."),
 ]

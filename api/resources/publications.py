@@ -15,7 +15,6 @@ from api import shapes
 from api.frame import Endpoint, Pages, checked, operation, user_of
 from api.resources.campaigns import by_field
 from core.errors import NotNow, NotYours
-from core.money import dollars
 from core.roles import Right
 from platforms import publishing
 from platforms.account import platform_refusals
@@ -200,7 +199,8 @@ class PublishNow(Endpoint):
             amount = remaining_bill(publication).total
             if sent["amount"] != amount:
                 text = _("It costs %(amount)s now, not %(confirmed)s. Read the publication again, then decide.")
-                said = text % {"amount": dollars(amount), "confirmed": dollars(sent["amount"])}
+                money = publication.campaign.money
+                said = text % {"amount": money(amount), "confirmed": money(sent["amount"])}
                 raise ValidationError({"amount": [said]})
         with platform_refusals(publication):
             publishing.publication_publish(

@@ -13,7 +13,6 @@ from django_ratelimit.decorators import ratelimit
 from core.addresses import address_digest
 from core.errors import NotYours, Refused
 from core.languages import speak
-from core.money import local_dollars
 from judgments.pages import worker as worker_pages
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, submit_host
@@ -59,8 +58,8 @@ def _answer_arrival(request: HttpRequest, publication: Publication, hit: Hit) ->
             "task": worker_pages.offer_context(campaign, publication),
             "example": worked_example(campaign),
             "framed": True,
-            "listed": local_dollars(publication.listed),
-            "bonus": local_dollars(bonus) if bonus > 0 else "",
+            "listed": campaign.local_money(publication.listed),
+            "bonus": campaign.local_money(bonus) if bonus > 0 else "",
             "return_it": publication.pay == Publication.Pay.RETURN_AND_COMPENSATE,
         }
         return render(request, "judgments/pages/preview.html", context)

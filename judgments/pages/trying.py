@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.languages import speak
 from core.lists import Listing
-from core.money import local_dollars, owed
+from core.money import owed
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Judgment, PairReport
@@ -140,7 +140,7 @@ def home(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
         "available": True,
         "listing": Listing(request, receipts),
         "receipts": receipts,
-        "total_owed": local_dollars(_owed(trial, done)),
+        "total_owed": trial.campaign.local_money(_owed(trial, done)),
     }
     return _page(request, "home", context)
 
@@ -260,9 +260,9 @@ def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
 def _save(request: HttpRequest, token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
     trial = trials.trial_of(token)
     done = _choose(trial, position, preferred, shown)
-    saved = judgment_services.Saved(
-        len(done.choices), len(trial.items), trial.campaign.reward, None, trial.campaign.language
-    )
+    campaign = trial.campaign
+    counts = len(done.choices), len(trial.items)
+    saved = judgment_services.Saved(*counts, campaign.reward, campaign.currency, None, campaign.language)
     return worker_pages.saved_context(request, preferred, saved)
 
 

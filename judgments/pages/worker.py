@@ -28,7 +28,7 @@ from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.languages import speak
 from core.lists import Listing
 from core.models import Lab
-from core.money import local_dollars, owed
+from core.money import in_local_words, owed
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.pages.example import worked_example
@@ -186,6 +186,8 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         reason = task_services.nothing_left_reason(campaign)
     finished = task_selectors.finished_assignments(worker, campaign)
     listing = Listing(request, finished.annotate(item_count=_ITEM_COUNT), size=RECEIPTS)
+    for done in listing.page:
+        done.campaign = campaign
     context = {
         "task": offer_context(campaign),
         "bookmark_url": links.home_address(worker, campaign) or request.build_absolute_uri(),
@@ -196,7 +198,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "exit": None if assignment else outside_panels.exit_of_worker(worker, campaign),
         "listing": listing,
         "receipts": [receipt_context(done, done.item_count) for done in listing.page],
-        "total_owed": local_dollars(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
+        "total_owed": campaign.local_money(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
     }
     return render(request, "judgments/pages/home.html", context)
 
@@ -457,7 +459,7 @@ def finish_context(
         "post_url": reverse("judging:finish", args=[token]),
         "back_url": reverse("judging:item", args=[token, total]),
         "leave_url": reverse("judging:leave", args=[token]),
-        "owed": local_dollars(pay_for(publication, owed(campaign.reward, answered, total), answered)),
+        "owed": campaign.local_money(pay_for(publication, owed(campaign.reward, answered, total), answered)),
         "framed": publication is not None,
     }
 
@@ -471,7 +473,7 @@ def leave_context(
         "task": task_context(campaign),
         "answered": answered,
         "total": total,
-        "owed": local_dollars(pay) if pay else "",
+        "owed": campaign.local_money(pay) if pay else "",
         "post_url": reverse("judging:leave", args=[token]),
         "back_url": reverse("judging:instructions", args=[token]),
         "framed": publication is not None,
@@ -523,7 +525,7 @@ def shown_from(token: str, assignment_id: int, position: int) -> datetime:
 
 
 def pay_for(terms: Publication | judgment_selectors.Terms | None, earned: Decimal, answered: int) -> Decimal:
-    """What a worker is paid, in dollars, for these earnings and answers: nothing without an answer, and at a platform
+    """What a worker is paid for these earnings and answers: nothing without an answer, and at a platform
     by its terms, once the work is submitted.
     """
     if not answered or terms is None or terms.pay == Publication.Pay.RETURN_AND_COMPENSATE:
@@ -547,7 +549,7 @@ def saved_context(request: HttpRequest, preferred: str, saved: judgment_services
         "preferred": preferred,
         "answered": saved.answered,
         "total": saved.total,
-        "owed": local_dollars(pay_for(saved.terms, earned, saved.answered)),
+        "owed": in_local_words(pay_for(saved.terms, earned, saved.answered), saved.currency),
     }
 
 
@@ -596,7 +598,7 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
             "minutes_left": max(0, int(seconds_left // 60)),
             "late": seconds_left < 0,
         },
-        "owed_now": local_dollars(pay_for(shown.terms, earned, shown.answered)),
+        "owed_now": in_local_words(pay_for(shown.terms, earned, shown.answered), shown.currency),
         "framed": framed,
     }
 
@@ -609,7 +611,7 @@ def task_context(campaign: Campaign) -> dict[str, Any]:
         "lang": campaign.language,
         "lab": campaign.lab.name,
         "items": campaign.items_per_hit,
-        "reward": local_dollars(campaign.reward),
+        "reward": campaign.local_money(campaign.reward),
     }
 
 
@@ -619,11 +621,11 @@ def offer_context(campaign: Campaign, publication: Publication | None = None) ->
     limit = publication.assignment_duration if publication else timedelta(minutes=campaign.minutes_per_hit)
     offer = task_context(campaign) | {"limit": span(limit)}
     if pace is not None:
-        offer |= {"minutes": pace.minutes, "hourly": local_dollars(pace.hourly)}
+        offer |= {"minutes": pace.minutes, "hourly": campaign.local_money(pace.hourly)}
     if campaign.practice != Campaign.Practice.NOTHING:
         offer["practice"] = practice_facts(campaign)
         if pace is not None:
-            offer["practice"]["hourly"] = local_dollars(pace.first_hourly)
+            offer["practice"]["hourly"] = campaign.local_money(pace.first_hourly)
     return offer
 
 
@@ -675,7 +677,7 @@ def receipt_context(assignment: Assignment, items: int, publication: Publication
         "code": assignment.receipt,
         "judged": assignment.judged,
         "total": items,
-        "owed": local_dollars(pay),
+        "owed": assignment.campaign.local_money(pay),
         "finished_at": assignment.finished_at,
         "left": left,
     }
@@ -699,8 +701,8 @@ def _submission(assignment: Assignment, publication: Publication) -> dict[str, s
         "assignment_id": assignment.platform_assignment_id,
         "receipt": assignment.receipt,
         "judged": str(assignment.judged),
-        "reward": local_dollars(publication.listed),
-        "bonus": local_dollars(bonus) if bonus > 0 else "",
+        "reward": assignment.campaign.local_money(publication.listed),
+        "bonus": assignment.campaign.local_money(bonus) if bonus > 0 else "",
     }
 
 

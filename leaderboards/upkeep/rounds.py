@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
 from core.models import User
+from core.money import DOLLARS
 from judgments import selectors as judgment_selectors
 from leaderboards.models import Board, Challenger, Submission, Upkeep, UpkeepRound
 from leaderboards.upkeep.rescoring import considered
@@ -416,6 +417,9 @@ def _runs_of(round: UpkeepRound) -> list[Run]:
 
 
 def _check_bill(campaign: Campaign, upkeep: Upkeep) -> None:
+    if campaign.currency != DOLLARS:
+        said = _("The budgets of an upkeep are in dollars, and the lab's account at this platform is in %(currency)s.")
+        raise Refused(said % {"currency": campaign.get_currency_display()})
     bill = campaign_bill(publication_likely(campaign)).total
     if bill > upkeep.campaign_dollars:
         raise Refused(

@@ -37,7 +37,7 @@ def platform_errors() -> Iterator[None]:
 
 
 def bill_facts(bill: Bill) -> dict[str, Any]:
-    """A bill for a program: counts, and amounts in dollars."""
+    """A bill for a program: counts, and amounts in the campaign's currency."""
     return {
         "hits": bill.hits,
         "assignments": bill.assignments,

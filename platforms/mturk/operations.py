@@ -14,7 +14,6 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from core.money import dollars
 from platforms.adapter import Answer, Handler
 from platforms.addresses import frame_address
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
@@ -178,8 +177,8 @@ def _description(publication: Publication) -> str:
     if not bonus:
         return publication.description
     sentence = _("Pays %(listed)s and a bonus of up to %(bonus)s for the comparisons that you make.") % {
-        "listed": dollars(publication.listed),
-        "bonus": dollars(bonus),
+        "listed": publication.campaign.money(publication.listed),
+        "bonus": publication.campaign.money(bonus),
     }
     return f"{sentence} {publication.description}"[:2000]
 
@@ -196,7 +195,7 @@ def _keywords(publication: Publication) -> str:
 
 
 def _bonus_up_to(publication: Publication) -> Decimal:
-    """What the listed reward lacks of all the pay, in dollars; 0 where it is all."""
+    """What the listed reward lacks of all the pay; 0 where it is all."""
     bonus = publication.campaign.reward - publication.listed
     return bonus if publication.pay == Publication.Pay.BASE_AND_BONUS and bonus > 0 else Decimal(0)
 

@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow, Refused
-from core.money import CENT
+from core.money import CENT, CURRENCIES, DOLLARS, POUNDS
 from core.sealing import SealedOtherwise, unseal
 from platforms.adapter import (
     AccountFacts,
@@ -64,11 +64,10 @@ from tasks.models import Assignment, Hit, Platform
 from tasks.outside_panels import Exit
 
 Kind, Status = Operation.Kind, Submission.Status
-CURRENCY = "USD"  # all amounts of this site are dollars
 # What Prolific demands that an hour pays by the median time, and what it recommends, in a study's currency:
 # its help pages on payment, 2026. Below the minimum it asks for adjustments.
-LEAST_HOURLY = {"USD": Decimal("8.00"), "GBP": Decimal("6.00")}
-ADVISED_HOURLY = {"USD": Decimal("12.00"), "GBP": Decimal("9.00")}
+LEAST_HOURLY = {DOLLARS: Decimal("8.00"), POUNDS: Decimal("6.00")}
+ADVISED_HOURLY = {DOLLARS: Decimal("12.00"), POUNDS: Decimal("9.00")}
 COUNTRY, RATE, NUMBER = "current-country-of-residence", "approval_rate", "approval_numbers"
 FILTERS_KEPT = 3600  # seconds that the list of filters is kept
 ROWS_KEPT = 60.0  # seconds that one client keeps a study's submissions
@@ -106,8 +105,6 @@ class ProlificAdapter(Adapter):
     least_rejection = 100
     asks_for_returns = True
     notifies_accounts = True
-    least_hourly = LEAST_HOURLY[CURRENCY]
-    advised_hourly = ADVISED_HOURLY[CURRENCY]
     bonus_purposes = frozenset({*Payment.BONUSES, Payment.Purpose.COMPENSATION})
 
     def __init__(self, lab_id: int | None = None) -> None:
@@ -182,12 +179,9 @@ class ProlificAdapter(Adapter):
                 said = _("The token opens these workspaces: %(known)s. Choose one by its id.")
                 raise BadRequest(said % {"known": known or "–"})
             balance = client.get(f"workspaces/{workspace_id}/balance/")
-            if balance["currency_code"] != CURRENCY:
-                said = _(
-                    "The workspace's money is in %(currency)s. Only workspaces in %(wanted)s can be used, because "
-                    "rewards, bills and ledgers here are in dollars."
-                )
-                raise Refused(said % {"currency": balance["currency_code"], "wanted": CURRENCY})
+            if balance["currency_code"] not in CURRENCIES:
+                said = _("The workspace's money is in %(currency)s. Only workspaces in these can be used: %(wanted)s.")
+                raise Refused(said % {"currency": balance["currency_code"], "wanted": ", ".join(CURRENCIES)})
             projects = list(client.listed(f"workspaces/{workspace_id}/projects/"))
             if not projects:
                 raise Refused(_("The workspace has no project. Create one at Prolific."))
@@ -196,6 +190,7 @@ class ProlificAdapter(Adapter):
                 workspace_id,
                 workspaces[workspace_id][:200],
                 str(projects[0]["id"]),
+                balance["currency_code"],
                 amount_of(balance["available_balance"]),
                 max(Decimal(0), Decimal(str(cost["total_cost"])) / PROBE - 1),
                 offers_of(client, str(projects[0]["id"])),
@@ -353,10 +348,25 @@ class ProlificAdapter(Adapter):
 
     # --- money
 
+    @property
+    def currency(self) -> str:
+        """The workspace's; without a lab, dollars."""
+        return self.account.currency if self.lab_id is not None else DOLLARS
+
+    @property
+    def least_hourly(self) -> Decimal:
+        """By Prolific's help pages."""
+        return LEAST_HOURLY[self.currency]
+
+    @property
+    def advised_hourly(self) -> Decimal:
+        """By Prolific's help pages."""
+        return ADVISED_HOURLY[self.currency]
+
     def balance(self, client: Any, *, once: bool = False) -> Decimal:
         """What the workspace can spend, without what running studies hold."""
         said = client.get(f"workspaces/{self.account.workspace_id}/balance/", once=once)
-        if said["currency_code"] != CURRENCY:
+        if said["currency_code"] != self.currency:
             raise ProlificError(409, "currency", _("The workspace's money is in %s.") % said["currency_code"])
         return amount_of(said["available_balance"])
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from core.money import dollars
 from pools.models import Campaign
 from tasks.selectors import expected_pace
 
@@ -13,8 +12,9 @@ def pay_lines(campaign: Campaign, limit: timedelta | None = None) -> Iterator[st
     pace = expected_pace(campaign, limit)
     if pace is None:
         return
-    yield f"A HIT takes about {pace.minutes} min and pays {dollars(pace.reward)}: {dollars(pace.hourly)} an hour."
+    money = campaign.money
+    yield f"A HIT takes about {pace.minutes} min and pays {money(pace.reward)}: {money(pace.hourly)} an hour."
     if pace.practice:
-        yield f"With {pace.practice} min of practice, the first one pays {dollars(pace.first_hourly)} an hour."
+        yield f"With {pace.practice} min of practice, the first one pays {money(pace.first_hourly)} an hour."
     if pace.is_low:
-        yield f"That is less than {dollars(pace.floor)} an hour."
+        yield f"That is less than {money(pace.floor)} an hour."

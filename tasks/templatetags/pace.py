@@ -14,4 +14,4 @@ register = template.Library()
 @register.inclusion_tag("tasks/_pace.html")
 def pay_an_hour(campaign: Campaign, limit: timedelta | None = None) -> dict[str, Any]:
     """The expected time of a task and what it pays an hour, with a warning where that is little."""
-    return {"pace": expected_pace(campaign, limit)}
+    return {"pace": expected_pace(campaign, limit), "campaign": campaign}

@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from core.management.command import SiteCommand
 from core.management.files import reporting_to
-from core.money import dollars
 from judgments.campaign_erasing import whole_erase, whole_plan
 from judgments.erasing import campaign_erase, campaign_workers
 from pools.management.lookup import campaign_called
@@ -62,7 +61,7 @@ class Command(SiteCommand):
             if count:
                 self.say(f"  {count:,} × {what}")
         if plan.owed:
-            self.say(f"  who is owed {dollars(plan.owed)} that no platform pays")
+            self.say(f"  who is owed {campaign.money(plan.owed)} that no platform pays")
         self.say("This stays:")
         for what, reason in plan.stays:
             self.say(f"  {what}. {reason}")

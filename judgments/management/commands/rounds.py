@@ -7,7 +7,6 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from core.management.command import SiteCommand
-from core.money import dollars
 from evaluation.files.textfiles import counted
 from judgments import rounds
 from pools.management.lookup import campaign_called, user_called
@@ -50,7 +49,7 @@ class Command(SiteCommand):
             names = ("number", "pools", "passages", "pairs", "unsettled", "hits", "planned_at", "asked_at", "obstacle")
             facts.append({name: getattr(row, name) for name in names})
         if shown.waits is not None and shown.cost is not None:
-            self.say(f"{shown.waits.obstacle} All rounds then cost {dollars(shown.cost)}.")
+            self.say(f"{shown.waits.obstacle} All rounds then cost {campaign.money(shown.cost)}.")
         if shown.is_over:
             self.say("All rounds are over.")
         return {"campaign": campaign.pk, "rounds": facts, "is_over": shown.is_over, "cost": shown.cost}

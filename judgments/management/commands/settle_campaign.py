@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from core.management.command import SiteCommand
 from core.management.files import reporting_to
-from core.money import dollars
 from judgments.services import confirmed_check_all
 from platforms.ledger import totals
 from platforms.management.platforms import platform_errors, publication_of
@@ -52,10 +51,10 @@ class Command(SiteCommand):
                 calls += made
                 report("Calling the platform", calls, max(calls, planned))
             to_send = waiting.count()
-        sums = totals(publication)
+        sums, money = totals(publication), publication.campaign.money
         self.say(
-            f"{checked:,} checked, {decided:,} decided. Paid {dollars(sums.paid)} and fees of {dollars(sums.fees)}; "
-            f"{dollars(sums.owed)} still owed, {dollars(sums.refused)} refused by the platform."
+            f"{checked:,} checked, {decided:,} decided. Paid {money(sums.paid)} and fees of {money(sums.fees)}; "
+            f"{money(sums.owed)} still owed, {money(sums.refused)} refused by the platform."
         )
         if to_send:
             self.say(f"{to_send:,} calls to the platform wait to be made.")

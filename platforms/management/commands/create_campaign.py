@@ -10,7 +10,6 @@ from django.db.models import BooleanField, DecimalField, Field, IntegerField
 
 from core.management.command import SiteCommand
 from core.management.files import reporting_to
-from core.money import dollars
 from evaluation.files.textfiles import TextFile, counted
 from platforms.bills import campaign_bill
 from platforms.management.platforms import bill_facts
@@ -129,8 +128,8 @@ class Command(SiteCommand):
             self.say(f"{pairs:,} pairs, {reused:,} of them already judged.")
         self.say(f"{pairs - reused:,} pairs in {counted(bill.hits, 'HIT')}, {counted(bill.assignments, 'assignment')}.")
         self.say(
-            f"{dollars(bill.total)}: "
-            + ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in bill.lines)
+            f"{campaign.money(bill.total)}: "
+            + ", ".join(f"{line.what.lower()} {campaign.money(line.amount)}" for line in bill.lines)
             + f" ({counted(bill.redone, 'assignment')}, an assumption)."
         )
         for line in pay_lines(campaign):

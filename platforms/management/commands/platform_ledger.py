@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from core.management.command import SiteCommand
 from core.management.files import reporting_to
-from core.money import dollars
 from platforms.ledger import ledger_export, totals
 from platforms.ledger_comparison import comparison_make
 from platforms.management.platforms import platform_errors, publication_of
@@ -35,10 +34,10 @@ class Command(SiteCommand):
             with options["csv"].open("w", encoding="utf-8", newline="") as file:
                 lines = ledger_export(publication, file)
             self.say(f"{lines:,} payments written to {options['csv']}.")
-        owed = totals(publication).owed
-        self.say(f"Ours:      rewards {dollars(both.ours_rewards)}, bonuses {dollars(both.ours_bonuses)}.")
-        self.say(f"The platform: rewards {dollars(both.platform_rewards)}, bonuses {dollars(both.platform_bonuses)}.")
-        self.say(f"Fees {dollars(both.fees)}; {dollars(owed)} still owed; the account has {dollars(both.balance)}.")
+        owed, money = totals(publication).owed, publication.campaign.money
+        self.say(f"Ours:      rewards {money(both.ours_rewards)}, bonuses {money(both.ours_bonuses)}.")
+        self.say(f"The platform: rewards {money(both.platform_rewards)}, bonuses {money(both.platform_bonuses)}.")
+        self.say(f"Fees {money(both.fees)}; {money(owed)} still owed; the account has {money(both.balance)}.")
         if not both.agree:
             self.failure = "\n".join(["The ledgers differ.", *both.differences])
         return {

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from core.management.command import SiteCommand
 from core.management.files import reporting_to
-from core.money import dollars
 from platforms.bills import remaining_bill
 from platforms.management.platforms import DEMANDED, bill_facts, platform_errors, requirements_read
 from platforms.models import PUBLISHED_TO, Publication
@@ -52,7 +51,7 @@ class Command(SiteCommand):
             choices=Publication.Pay.values,
             help="default: return-and-compensate at our own marketplace, else base-and-bonus",
         )
-        parser.add_argument("--base", type=Decimal, help="the listed reward for base-and-bonus, in dollars")
+        parser.add_argument("--base", type=Decimal, help="the listed reward for base-and-bonus")
         parser.add_argument("--rate", type=float, help="calls per second")
         parser.add_argument("--requirements", help=DEMANDED)
         parser.add_argument(
@@ -119,10 +118,10 @@ class Command(SiteCommand):
         }
 
     def _bill(self, publication: Publication) -> dict[str, Any]:
-        owed, reach = remaining_bill(publication), reach_look(publication)
-        lines = ", ".join(f"{line.what.lower()} {dollars(line.amount)}" for line in owed.lines)
+        owed, reach, money = remaining_bill(publication), reach_look(publication), publication.campaign.money
+        lines = ", ".join(f"{line.what.lower()} {money(line.amount)}" for line in owed.lines)
         self.say(
-            f"{owed.hits:,} HITs, {owed.assignments:,} assignments: {dollars(owed.total)} if all is finished: {lines}."
+            f"{owed.hits:,} HITs, {owed.assignments:,} assignments: {money(owed.total)} if all is finished: {lines}."
         )
         for line in pay_lines(publication.campaign, publication.assignment_duration):
             self.say(line)

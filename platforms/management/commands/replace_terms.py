@@ -8,7 +8,6 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from core.management.files import refusals_as_errors
-from core.money import dollars
 from platforms.bills import remaining_bill
 from platforms.management.platforms import DEMANDED, platform_errors, publication_of, requirements_read
 from platforms.publishing import open_or_needed
@@ -71,9 +70,10 @@ class Command(BaseCommand):
                 self.stdout.write("These are already the terms. Nothing was changed.")
                 return
             self.stdout.write(reach_look(changed).sentence)
+            cost = publication.campaign.money(remaining_bill(publication).total)
             self.stdout.write(
                 f"{open_or_needed(publication, at).count():,} HITs move to the new terms. Pay and fees stay: the "
-                f"work that is still needed costs {dollars(remaining_bill(publication).total)} as before."
+                f"work that is still needed costs {cost} as before."
             )
             if not options["yes"]:
                 self.stdout.write("Nothing was sent. Give --yes to replace the terms.")

@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 from core.management.command import SiteCommand
-from core.money import dollars
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from pools.management.lookup import campaign_called
 from results.asking import USUAL, further_ask, offer_for
@@ -23,7 +22,9 @@ class Command(SiteCommand):
     def add_options(self, parser: ArgumentParser) -> None:
         """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
-        parser.add_argument("--budget", type=Decimal, default=USUAL, help="dollars, with fees and work done again")
+        parser.add_argument(
+            "--budget", type=Decimal, default=USUAL, help="in the campaign's currency, with fees and work done again"
+        )
         parser.add_argument(
             "--judgments",
             type=int,
@@ -46,7 +47,7 @@ class Command(SiteCommand):
             offer = further_ask(campaign=campaign, **wish, seen=offer.seen)
         self.say(
             f"{len(offer.queries):,} of {offer.open:,} queries with larger confidence sets: {offer.bill.hits:,} HITs, "
-            f"up to {dollars(offer.bill.total)}; about {offer.settled:.1f} queries settled."
+            f"up to {campaign.money(offer.bill.total)}; about {offer.settled:.1f} queries settled."
         )
         if offer.obstacle:
             self.say(offer.obstacle)

@@ -18,9 +18,17 @@ def features() -> list[str]:
 
 
 @pytest.fixture
-def account(campaign: Campaign, rita: User, prolific: Double, features: list[str], settings: object) -> LabAccount:
-    """The lab's account at the double, with $1,000."""
-    prolific.settings(features=features)
+def currency() -> str:
+    """The workspace's, unless a test says otherwise."""
+    return "USD"
+
+
+@pytest.fixture
+def account(
+    campaign: Campaign, rita: User, prolific: Double, features: list[str], currency: str, settings: object
+) -> LabAccount:
+    """The lab's account at the double, with 1,000 dollars or pounds."""
+    prolific.settings(features=features, currency=currency)
     settings.PROLIFIC_API_URL, settings.PROLIFIC_APP_URL = f"{prolific.api}/", prolific.url  # type: ignore[attr-defined]
     settings.DEVELOPMENT, settings.SITE_URL = True, "http://localhost:8000"  # type: ignore[attr-defined]
     given = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}

@@ -38,6 +38,7 @@ from platforms.syncing import finished_end, publication_sync
 from pools.models import Campaign
 from tasks import links
 from tasks.models import Assignment
+from tasks.selectors import current_consent
 from tests import factories
 from tests.doubles.prolific import Double, Place
 from tests.platforms.platforms import Clock, drain
@@ -55,7 +56,8 @@ def visit(place: Place, version: int = 1) -> str:
 def begin(published: Publication, prolific: Double, name: str = "Pat") -> tuple[Place, Assignment]:
     """Somebody takes a place and begins."""
     place = prolific.take(published.hit_type_id, prolific.participant(name))
-    assert visit(place).startswith("/j/")
+    consent = current_consent(published.campaign)
+    assert visit(place, consent.version if consent else 1).startswith("/j/")
     return place, Assignment.objects.get(platform_assignment_id=place.submission)
 
 
@@ -275,9 +277,9 @@ def test_a_token_is_checked_kept_sealed_and_never_shown(
     address = reverse("platforms:lab_account", args=[campaign.lab_id, "prolific"])
     page = client.post(address, {"token": "wrong"})
     assert page.status_code == 400 and "does not accept this token" in page.content.decode()
-    prolific.settings(currency="GBP")
+    prolific.settings(currency="CHF")
     page = client.post(address, {"token": prolific.token})
-    assert page.status_code == 409 and "is in GBP" in page.content.decode()
+    assert page.status_code == 409 and "is in CHF" in page.content.decode()
     prolific.settings(currency="USD")
     page = client.post(address, {"token": prolific.token}, follow=True)
     assert "$1,000.00" in page.content.decode() and prolific.token not in page.content.decode()
