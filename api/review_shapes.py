@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import Key, Money, Why, example
+from api.shapes import Key, Money, Reason, Why, example
 from judgments.adjudicating import LONGEST_NOTE
 from judgments.deciding import row_counts
 from judgments.exports import pseudonym
@@ -265,6 +265,28 @@ class SubmissionShape(serializers.ModelSerializer[Submission]):
             *("id", "assignment", "status", "submitted_at", "auto_approval_at"),
             *("why_unmatched", "decision", "decided_at", "reason"),
         ]
+
+
+@example({"why": "You came back with another code, and never opened the study.", "return_reason": "Withdrew consent"})
+class ReturnAsked(Reason):
+    """Why a worker is asked to return work. They read `return_reason`, one of the platform's own, or else `why`."""
+
+    return_reason = serializers.CharField(max_length=60, required=False, allow_blank=True)
+
+
+@example({"email": "tester@example.org"})
+class TestRun(serializers.Serializer[Any]):
+    """The address of a test participant who is made first, if the workspace has none."""
+
+    email = serializers.EmailField(required=False, allow_blank=True)
+
+
+@example({"study": "6a1f0c", "address": "https://app.prolific.com/studies/6a1f0c"})
+class TestRunShape(serializers.Serializer[Any]):
+    """A study for test participants, and where they open it."""
+
+    study = serializers.CharField()
+    address = serializers.CharField()
 
 
 @example({"until": "2026-12-24", "why": "Few workers came in the first week."})

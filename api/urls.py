@@ -258,6 +258,12 @@ routes = [
         name="submission_reject",
     ),
     path(
+        f"{CAMPAIGN}/publication/submissions/<int:submission_pk>/ask-return/",
+        at_platform.AskReturn.as_view(),
+        name="submission_ask_return",
+    ),
+    path(f"{CAMPAIGN}/publication/test-run/", at_platform.TestRun.as_view(), name="test_run"),
+    path(
         f"{CAMPAIGN}/publication/payments/<int:payment_pk>/offer/",
         at_platform.Offer.as_view(),
         name="compensation_offer",

@@ -227,6 +227,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "platforms:terms": (R.SEE, R.SPEND),
     "platforms:filters": (R.SEE, R.SPEND),
     "platforms:publish": (R.SEE, R.SPEND),
+    "platforms:test_run": (R.SEE, R.SPEND),
     "platforms:pause": R.SPEND,
     "platforms:resume": R.SPEND,
     "platforms:expire": R.SPEND,

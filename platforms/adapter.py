@@ -131,7 +131,9 @@ class Work(NamedTuple):
 
 
 class Heard(NamedTuple):
-    """A message that a worker wrote, as the platform says it. `hit_id` is empty where it is about no HIT."""
+    """A message that a worker wrote, as the platform says it. `hit_id` is the HIT, or `study` the study, that it is
+    about; empty where it is about none. `cursor` is what to ask for later ones by.
+    """
 
     message_id: str
     worker_id: str
@@ -139,6 +141,8 @@ class Heard(NamedTuple):
     subject: str
     text: str
     sent_at: datetime
+    cursor: str
+    study: str = ""
 
 
 class Seen(NamedTuple):
@@ -175,6 +179,13 @@ class MarkedHit(NamedTuple):
     reward: Decimal
 
 
+class TestStudy(NamedTuple):
+    """A study for test participants, and where it is at the platform."""
+
+    study_id: str
+    address: str
+
+
 class AccountFacts(NamedTuple):
     """What a platform says of a lab's account: its workspace and project; its currency, and what it can
     spend; the fee on a payment as a share of it, taxes included; and what only some accounts have, and this one has.
@@ -208,18 +219,27 @@ class Adapter(ABC):
     a campaign's HITs are one thing there, opened and ended as a whole, and which of them a worker gets is decided here
     when they arrive. `bonus_purposes`: what it pays as bonuses. `rejection_categories`: one of these goes with each
     rejection, if there are any, and `least_rejection` is how many characters its reason has at least.
-    `asks_for_returns`: whether workers can be asked to return what they submitted.
+    `asks_for_returns`: whether workers can be asked to return what they submitted, and `return_reasons` are the
+    platform's own reasons for it, beside free words.
     `notifies_accounts`: whether it sends notifications for a lab's whole account (`platforms.hooks`). `vocabulary`: its
     words for what is said in general ones here. `has_lifetimes`: whether HITs there end by themselves.
+    `tells_messages`: whether it says what workers write. `has_subjects`: whether messages have one.
+    `reaches_beginners`: whether a message reaches also those who have submitted no work. `has_test_runs`: whether some
+    accounts there can try a study with test participants.
     """
 
     vocabulary: ClassVar[Vocabulary] = Vocabulary()
     has_lab_accounts: ClassVar[bool] = False
     has_lifetimes: ClassVar[bool] = True
+    tells_messages: ClassVar[bool] = False
+    has_subjects: ClassVar[bool] = True
+    reaches_beginners: ClassVar[bool] = False
+    has_test_runs: ClassVar[bool] = False
     opens_together: ClassVar[bool] = False
     rejection_categories: ClassVar[tuple[str, ...]] = ()
     least_rejection: ClassVar[int] = 1
     asks_for_returns: ClassVar[bool] = False
+    return_reasons: ClassVar[tuple[str, ...]] = ()
     notifies_accounts: ClassVar[bool] = False
     bonus_purposes: ClassVar[frozenset[str]] = frozenset(Payment.BONUSES)
 
@@ -313,6 +333,16 @@ class Adapter(ABC):
     def dry_run(self, publication: Publication, hits: Iterable[Hit]) -> Iterator[tuple[str, Answer]]:
         """The exact requests that publishing these HITs will make, as `(operation, parameters)`."""
 
+    def test_study_make(self, client: Any, publication: Publication, *, email: str) -> TestStudy:
+        """Make a study that only test participants see, and that pays nobody; first, a test participant of this
+        address, if one is given.
+        """
+        raise NotTold(_("This platform has no test runs."))
+
+    def test_study_end(self, client: Any, publication: Publication) -> None:
+        """End the study of a test run. One that is over stays so."""
+        raise NotTold(_("This platform has no test runs."))
+
     least_told = 1  # the smallest number but 0 that `count_workers` says
 
     @abstractmethod
@@ -375,12 +405,16 @@ class Adapter(ABC):
         """Whom a message reaches, and within what limits, for whoever is about to write one."""
 
     @abstractmethod
-    def write_to(self, client: Any, *, subject: str, text: str, worker_ids: list[str]) -> dict[str, str]:
-        """Send a message to up to 100 workers. Those it did not reach, by id, each with why."""
+    def write_to(
+        self, client: Any, publication: Publication, *, subject: str, text: str, worker_ids: list[str]
+    ) -> dict[str, str]:
+        """Send a message to up to 100 workers, in one call. Those it did not reach, by id, each with why."""
 
     @abstractmethod
-    def messages_after(self, message_id: str) -> list[Heard]:
-        """What workers wrote after a message, the oldest first; some of it if it is much. Raises NotTold."""
+    def messages_after(self, cursor: str) -> list[Heard]:
+        """What workers wrote since the `cursor` of an earlier answer (empty: ever), the oldest first; some of it if it
+        is much, and perhaps the last again. Raises NotTold.
+        """
 
     @abstractmethod
     def may_extend(self, max_assignments: int, wanted: int) -> bool:

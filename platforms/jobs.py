@@ -23,7 +23,6 @@ from platforms.registry import CALL_ERRORS, phrase
 from platforms.reviewing import publication_requeue, publication_settle
 from platforms.syncing import assignment_sync, finished_end, publication_sync
 from tasks import campaign_alarms
-from tasks.models import Platform
 
 log = logging.getLogger(__name__)
 # For which one job makes the calls of one publication, before the others, and other jobs, get their turn.
@@ -154,14 +153,14 @@ def _compare(publication: Publication) -> int:
 
 @shared_task
 def messages() -> str:
-    """Read what workers wrote at our marketplace, and send what was written to workers, once each.
+    """Read what workers wrote, where the platform tells it, and send what was written to workers, once each.
 
     Safe to run many at once, and to be killed: what was being sent then is not sent again.
     """
-    received, platform = 0, Platform.MARKETPLACE
-    if Publication.objects.filter(platform=platform).exclude(state=Publication.State.DRAFT).exists():
+    received = 0
+    for platform, lab_id in messaging.accounts_to_read():
         try:
-            received = messaging.messages_receive(platform=platform)
+            received += messaging.messages_receive(platform=platform, lab_id=lab_id)
         except Exception as error:  # the platform is away, refuses us or says nonsense: others' messages are sent
             log.warning("Messages at %s: %s", platform, error)
     sent = sum(messaging.messages_send(publication=publication) for publication in messaging.publications_to_send())

@@ -36,6 +36,11 @@ class MessageForm(forms.Form):
         label=gettext_lazy("Message"), max_length=messaging.MOST_TEXT, widget=forms.Textarea(attrs={"rows": 6})
     )
 
+    def __init__(self, *arguments: Any, publication: Publication, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        if not adapter_of(publication).has_subjects:
+            del self.fields["subject"]
+
 
 def _publication_of(campaign: Campaign) -> Publication:
     publication = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).first()
@@ -73,11 +78,11 @@ def conversation(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     exchanged = messaging.messages_of(publication).filter(worker=worker)
     last = exchanged.filter(state__in=Message.INCOMING).first()
     subject = publication.title if last is None else messaging.subject_of_answer(last)
-    form, status = MessageForm(initial={"subject": subject}), 200
+    form, status = MessageForm(initial={"subject": subject}, publication=publication), 200
     if request.method == "POST":
-        form, status = MessageForm(request.POST), 400
+        form, status = MessageForm(request.POST, publication=publication), 400
         if form.is_valid():
-            given: dict[str, Any] = form.cleaned_data
+            given: dict[str, Any] = {"subject": subject, **form.cleaned_data}
             try:
                 messaging.message_write(
                     publication=publication, worker=worker, by=request.user, at=timezone.now(), **given

@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from core.errors import BadRequest, NotNow
 from core.models import User
 from platforms.adapter import Heard
+from platforms.finishing import unfinished
 from platforms.models import Message, MessageCursor, Publication, Submission
-from platforms.registry import adapter_named, adapter_of, phrase
+from platforms.registry import ADAPTERS, adapter_for, adapter_named, adapter_of, phrase
 from tasks.campaign_alarms import in_words
 from tasks.models import Worker
 
@@ -34,7 +35,10 @@ def unanswered(publication: Publication) -> int:
 
 
 def may_be_written_to(publication: Publication) -> QuerySet[Worker]:
-    """The workers of a publication whom the platform knows: those who have submitted work there."""
+    """The workers of a publication whom a message reaches: at most platforms, those who have submitted work there."""
+    if adapter_of(publication).reaches_beginners:
+        began = publication.campaign.assignments.exclude(platform_assignment_id="")
+        return Worker.objects.filter(pk__in=began.values("worker")).exclude(external_id="")
     known = Submission.objects.filter(publication=publication, assignment__isnull=False)
     return Worker.objects.filter(pk__in=known.values("assignment__worker")).exclude(external_id="")
 
@@ -47,6 +51,8 @@ def message_write(
 
     The same message again, soon after, is not written again: unless it failed, or answers another message.
     """
+    if not adapter_of(publication).has_subjects:
+        subject = publication.title
     subject, text = " ".join(subject.split()), text.strip().replace("\0", "")
     if not subject or len(subject) > MOST_SUBJECT:
         raise BadRequest(_("A message needs a subject of at most %(most)d characters.") % {"most": MOST_SUBJECT})
@@ -113,7 +119,7 @@ def _send(publication: Publication, batch: list[Message]) -> int:
     try:
         client = adapter.client()
         adapter.assert_host(client)
-        failed = adapter.write_to(client, subject=first.subject, text=first.text, worker_ids=list(by_id))
+        failed = adapter.write_to(client, publication, subject=first.subject, text=first.text, worker_ids=list(by_id))
     except Exception as error:
         log.warning("Messages of publication %s: %s", publication.pk, error)
         text = phrase(publication, _("The platform did not confirm it (%(error)s). It is not sent again by itself."))
@@ -127,34 +133,60 @@ def _send(publication: Publication, batch: list[Message]) -> int:
 # --- receiving
 
 
-def messages_receive(*, platform: str) -> int:
-    """Read what workers of a platform wrote since the last look. How many messages are about a publication of ours."""
-    adapter, stored = adapter_named(platform), 0
+def accounts_to_read() -> list[tuple[str, int | None]]:
+    """Platforms that tell messages, and whose account there to ask with: each lab's that has a campaign going on, where
+    labs have accounts of their own, and this site's (None) elsewhere.
+    """
+    accounts: list[tuple[str, int | None]] = []
+    for platform, adapter in ADAPTERS.items():
+        if not adapter.tells_messages:
+            continue
+        published = Publication.objects.filter(platform=platform).exclude(state=Publication.State.DRAFT)
+        if adapter.has_lab_accounts:
+            going_on = unfinished().filter(pk__in=published.values("pk"))
+            labs = going_on.order_by("campaign__lab").values_list("campaign__lab", flat=True).distinct()
+            accounts += [(platform, lab_id) for lab_id in labs]
+        elif published.exists():
+            accounts.append((platform, None))
+    return accounts
+
+
+def messages_receive(*, platform: str, lab_id: int | None = None) -> int:
+    """Read what workers of a platform wrote since the last look, to a lab's account or this site's. How many messages
+    are about a publication of ours.
+    """
+    adapter = adapter_named(platform) if lab_id is None else adapter_for(platform, lab_id)
+    stored = 0
     for _round in range(ROUNDS):
-        cursor = MessageCursor.objects.filter(platform=platform).first()
-        heard = adapter.messages_after("0" if cursor is None else cursor.message_id)
-        if not heard:
+        cursor = MessageCursor.objects.filter(platform=platform, lab=lab_id).first()
+        since = "" if cursor is None else cursor.message_id
+        heard = adapter.messages_after(since)
+        stored += _store(platform, lab_id, heard)
+        if not heard or heard[-1].cursor == since:
             break
-        stored += _store(platform, heard)
     return stored
 
 
 @transaction.atomic
-def _store(platform: str, heard: Iterable[Heard]) -> int:
+def _store(platform: str, lab_id: int | None, heard: Iterable[Heard]) -> int:
     stored = 0
     for said in heard:
-        publication = _about(platform, said)
+        publication = _about(platform, lab_id, said)
         if publication is not None:
             stored += _store_one(publication, said)
-        MessageCursor.objects.update_or_create(platform=platform, defaults={"message_id": said.message_id})
+        MessageCursor.objects.update_or_create(platform=platform, lab_id=lab_id, defaults={"message_id": said.cursor})
     return stored
 
 
-def _about(platform: str, said: Heard) -> Publication | None:
-    """The publication whose HIT a message is about, or else the last that the worker wrote or submitted to."""
+def _about(platform: str, lab_id: int | None, said: Heard) -> Publication | None:
+    """The publication whose HIT or study a message is about, or else the last that the worker wrote or submitted to."""
     ours = Publication.objects.filter(platform=platform).select_related("campaign")
+    if lab_id is not None:
+        ours = ours.filter(campaign__lab=lab_id)
     if said.hit_id:
         return ours.filter(published_hits__platform_hit_id=said.hit_id).first()
+    if said.study:
+        return ours.filter(hit_type_id=said.study).first()
     worker = {"worker__external_id": said.worker_id, "worker__platform": platform}
     written = Message.objects.filter(**worker, publication__in=ours).order_by("-id").values_list("publication")
     submitted = Submission.objects.filter(platform_worker_id=said.worker_id, publication__in=ours).order_by("-id")

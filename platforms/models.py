@@ -132,6 +132,10 @@ class Publication(models.Model):
         help_text=_("The campaign's revision when everything here was settled and the ledgers agreed."),
     )
     next_call_at = models.DateTimeField(null=True, blank=True, editable=False)
+    test_study_id = models.TextField(
+        blank=True, default="", db_default="", editable=False, help_text=_("The study of a test run, while it is open.")
+    )
+    test_study_address = models.TextField(blank=True, default="", db_default="", editable=False)
 
     class Meta:
         constraints = [
@@ -307,6 +311,16 @@ class Submission(models.Model):
         default="",
         db_default="",
         help_text=_("The platform's word for why it was rejected."),
+    )
+    return_reason = models.CharField(
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Why its worker was asked to return it, where that is one of the platform's own reasons."),
+    )
+    return_asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
 
     class Meta:
@@ -701,10 +715,18 @@ class Message(models.Model):
 
 
 class MessageCursor(models.Model):
-    """The last message of a platform that was looked at here."""
+    """Up to where the messages of a platform were read here: of a lab's account there, where each has its own."""
 
-    platform = models.CharField(max_length=16, choices=PUBLISHED_TO, unique=True)
+    platform = models.CharField(max_length=16, choices=PUBLISHED_TO)
+    lab = models.ForeignKey(Lab, null=True, on_delete=models.CASCADE, related_name="+")
     message_id = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["platform", "lab"], nulls_distinct=False, name="message_cursor_once_per_account"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.message_id} of {self.platform}"

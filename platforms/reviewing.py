@@ -257,18 +257,25 @@ def may_ask_return(submission: Submission) -> bool:
 
 
 @transaction.atomic
-def return_ask(*, submission: Submission, by: User, why: str, at: datetime) -> Operation:
-    """A person asks the worker to return a submission, and says why. It stays undecided until it is returned. Asking
-    again is not an error, and not done twice.
+def return_ask(*, submission: Submission, by: User, why: str, at: datetime, return_reason: str = "") -> Operation:
+    """A person asks the worker to return a submission, and says why: the worker reads one of the platform's own reasons
+    if it is given, and else what the person wrote. It stays undecided until it is returned. Asking again is not an
+    error, and not done twice.
     """
     submission = _undecided(submission, Decision.NONE)
     reason = _reason(why)
+    if return_reason and return_reason not in adapter_of(submission.publication).return_reasons:
+        said = _("“%(seen)s” is not one of the platform's reasons for a return.")
+        raise BadRequest(phrase(submission.publication, said) % {"seen": return_reason})
+    asked = submission.operations.filter(kind=Kind.ASK_RETURN).first()
+    if asked is not None:
+        return asked
     if not may_ask_return(submission):
         raise NotNow(_("Its worker cannot be asked to return this: work that is stored here is paid."))
     if submission.status != Status.SUBMITTED:
         raise NotNow(_("At the platform, this work is “%(status)s”.") % {"status": submission.get_status_display()})
-    submission.reason = reason
-    submission.save(update_fields=["reason"])
+    submission.reason, submission.return_reason, submission.return_asked_by = reason, return_reason, by
+    submission.save(update_fields=["reason", "return_reason", "return_asked_by"])
     log.info("Submission %s: %s asks for a return", submission.pk, by.pk)
     return operation_plan(publication=submission.publication, kind=Kind.ASK_RETURN, submission=submission, at=at)
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from platforms import draft_views, filter_views, lab_account_views, message_views, template_views, views
+from platforms import draft_views, filter_views, lab_account_views, message_views, template_views, testing_views, views
 
 app_name = "platforms"
 urlpatterns = [
@@ -24,6 +24,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/platform/terms/", views.terms, name="terms"),
     path("campaigns/<int:pk>/platform/filters/", filter_views.filters, name="filters"),
     path("campaigns/<int:pk>/platform/publish/", views.publish, name="publish"),
+    path("campaigns/<int:pk>/platform/test-run/", testing_views.test_run, name="test_run"),
     *[path(f"campaigns/<int:pk>/platform/{what}/", views.act, {"what": what}, name=what) for what in views.ACTS],
     path("campaigns/<int:pk>/platform/pay/", views.adjustment, name="adjustment"),
     path("campaigns/<int:pk>/platform/extend/", views.extend, name="extend"),

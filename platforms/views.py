@@ -240,6 +240,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
         "balance": balance,
         "whole": campaign_bill(publication),
         "own_rate": campaign.fee_rate,
+        "has_test_runs": adapter_of(publication).has_test_runs,
         "reach": reach,
         "requests": requests,
         "obstacles": obstacles,
@@ -647,7 +648,9 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
         "payments": submission.payments.order_by("id"),
         "about_rejecting": adapter_of(publication).about_rejecting(publication),
         "may_ask_return": reviewing.may_ask_return(submission),
-        "return_asked": submission.operations.filter(kind=Operation.Kind.ASK_RETURN).first(),
+        "return_asked": submission.operations.filter(kind=Operation.Kind.ASK_RETURN)
+        .select_related("submission__return_asked_by")
+        .first(),
         "may_decide": submission.decision == Submission.Decision.NONE
         and submission.status == Submission.Status.SUBMITTED,
         "form": form,
@@ -666,7 +669,7 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
         reviewing.submission_approve(**given)
         said = _("Approved. The decision is sent to the platform in the background.")
     elif form.cleaned_data["decision"] == "return":
-        reviewing.return_ask(**given)
+        reviewing.return_ask(**given, return_reason=form.cleaned_data.get("return_reason", ""))
         said = _("The worker is asked to return it, and reads your reason.")
     else:
         reviewing.submission_reject(**given, category=form.cleaned_data.get("category", ""))

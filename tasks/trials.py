@@ -57,13 +57,23 @@ class Trial:
     items: tuple[PackedItem, ...] = ()
     begun_at: datetime | None = None
     consent: str = ""
+    is_sent: bool = False  # by the campaign's platform, where the visitor goes back to at the end
 
     @property
     def token(self) -> str:
         """The signed token of its pages."""
         begun = self.begun_at.timestamp() if self.begun_at else 0
         campaign = self.campaign
-        named = [campaign.pk, campaign.trials_revoked, self.linked_at, self.wording, self.visit, begun, self.items]
+        named = [
+            campaign.pk,
+            campaign.trials_revoked,
+            self.linked_at,
+            self.wording,
+            self.visit,
+            begun,
+            self.items,
+            self.is_sent,
+        ]
         return PREFIX + signing.dumps(named, salt=_SALT)
 
     @property
@@ -107,13 +117,18 @@ def trial_link(campaign: Campaign, words: Mapping[str, str] | None = None) -> Tr
     return Trial(campaign, linked_at, wording)
 
 
+def trial_sent(campaign: Campaign) -> Trial:
+    """A trial for somebody whom the campaign's platform sends here to test it."""
+    return Trial(campaign, time.time(), is_sent=True)
+
+
 def trial_of(token: str) -> Trial:
     """The trial that a token was made for. Raises NotYours for any other text, and TrialOver for a token that is too
     old or was revoked.
     """
     text = token.removeprefix(PREFIX)
     try:
-        key, turn, linked_at, wording, visit, begun, items = signing.loads(text, salt=_SALT)
+        key, turn, linked_at, wording, visit, begun, items, *sent = signing.loads(text, salt=_SALT)
         signing.loads(text, salt=_SALT, max_age=VISIT_LASTS if visit else LASTS)
         if time.time() - linked_at > LASTS.total_seconds():  # nor may visits begin visits for ever
             raise signing.SignatureExpired
@@ -142,6 +157,7 @@ def trial_of(token: str) -> Trial:
         tuple(PackedItem(*item) for item in items),
         begun_at,
         words.get("consent", ""),
+        bool(sent and sent[0]),
     )
 
 

@@ -238,6 +238,7 @@ NOT_PAGES = {
         "platforms:compare",
         "platforms:notifications",
         "platforms:account_notifications",
+        "platforms:test_run",  # only where the platform has test runs: tests/platforms/prolific/test_test_runs.py
         "platforms:filters",  # only where the platform has filters: tests/platforms/prolific/test_filters.py
     ),
     *("results:compute", "results:report", "results:confidence_sets", "results:file", "results:figure"),

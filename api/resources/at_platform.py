@@ -13,13 +13,13 @@ from rest_framework.response import Response
 
 from api import review_shapes, shapes
 from api.frame import Endpoint, Pages, checked, may_spend_too, operation, user_of
-from api.resources.publications import published_of
+from api.resources.publications import publication_of, published_of
 from api.resources.work import worker_named
 from core.errors import NotYours
 from core.roles import Right
-from platforms import messaging, publishing, reviewing
+from platforms import messaging, publishing, reviewing, testing
 from platforms import status as platform_status
-from platforms.models import Message, Payment, Submission
+from platforms.models import Message, Payment, Publication, Submission
 
 TAGS = ["Publication"]
 LONGEST = timedelta(days=364)
@@ -83,11 +83,8 @@ class _Submission(Endpoint):
         self, request: Request, pk: int, key: int, service: Callable[..., Submission], shape: type[shapes.Reason]
     ) -> Response:
         publication, sent = published_of(self.campaign(pk)), checked(shape, request)
-        submission = platform_status.submissions_of(publication).filter(pk=key).first()
-        if submission is None:
-            raise NotYours(_("This publication has no such submission."))
+        submission = _submission_of(publication, key)
         may_spend_too(request, publication.campaign.lab)
-        submission.publication = publication
         decided = service(submission=submission, by=user_of(request), at=timezone.now(), **sent)
         return Response(review_shapes.SubmissionShape(decided).data)
 
@@ -120,6 +117,57 @@ class Reject(_Submission):
     def post(self, request: Request, pk: int, submission_pk: int) -> Response:
         """Reject submitted work; the worker reads why. The platform is told in the background."""
         return self.decide(request, pk, submission_pk, reviewing.submission_reject, shapes.Rejection)
+
+
+class AskReturn(_Submission):
+    """Asking for a return."""
+
+    @operation(
+        "submission_ask_return",
+        takes=review_shapes.ReturnAsked,
+        answer=review_shapes.SubmissionShape,
+        right=Right.DECIDE,
+        tags=TAGS,
+    )
+    def post(self, request: Request, pk: int, submission_pk: int) -> Response:
+        """Ask a worker to return submitted work without answers here, where the platform can. They read why, once."""
+        publication, sent = published_of(self.campaign(pk)), checked(review_shapes.ReturnAsked, request)
+        submission = _submission_of(publication, submission_pk)
+        reviewing.return_ask(submission=submission, by=user_of(request), at=timezone.now(), **sent)
+        submission.refresh_from_db()
+        return Response(review_shapes.SubmissionShape(submission).data)
+
+
+def _submission_of(publication: Publication, key: int) -> Submission:
+    submission = platform_status.submissions_of(publication).filter(pk=key).first()
+    if submission is None:
+        raise NotYours(_("This publication has no such submission."))
+    submission.publication = publication
+    return submission
+
+
+# --- test runs
+
+
+class TestRun(Endpoint):
+    """Trying a campaign through its platform."""
+
+    @operation(
+        "test_run_begin", takes=review_shapes.TestRun, answer=review_shapes.TestRunShape, right=Right.SPEND, tags=TAGS
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Make a study that only the workspace's test participants see, before the campaign is published. Nobody is
+        paid. Only some workspaces at Prolific have test runs.
+        """
+        publication, sent = publication_of(self.campaign(pk)), checked(review_shapes.TestRun, request)
+        begun = testing.test_run_begin(publication=publication, email=sent.get("email", ""))
+        return Response({"study": begun.test_study_id, "address": begun.test_study_address})
+
+    @operation("test_run_end", status=204, right=Right.SPEND, tags=TAGS)
+    def delete(self, request: Request, pk: int) -> Response:
+        """End the test run. If there is none, nothing changes."""
+        testing.test_run_end(publication=publication_of(self.campaign(pk)))
+        return Response(status=204)
 
 
 # --- compensations

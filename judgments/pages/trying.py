@@ -30,6 +30,9 @@ from judgments.pages import practice as practice_pages
 from judgments.pages import worker as worker_pages
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame
+from platforms.adapter import Ending
+from platforms.models import Publication
+from platforms.registry import adapter_of
 from tasks import links, trials
 from tasks.models import Assignment
 from tasks.trials import Done, Trial
@@ -122,7 +125,8 @@ def _begin(trial: Trial) -> HttpResponse:
 @on_trial
 def declined(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     """The page for a visitor who did not agree."""
-    return _page(request, "declined", {"task": worker_pages.task_context(trial.campaign)})
+    context = {"task": worker_pages.task_context(trial.campaign)}
+    return _page(request, "declined", context | _way_back(trial, Assignment.State.ACTIVE))
 
 
 @require_safe
@@ -194,6 +198,7 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
         total=len(trial.items),
         campaign_id=trial.campaign.pk,
         reward=trial.campaign.reward,
+        currency=trial.campaign.currency,
         leased_until=_leased_until(trial),
         terms=None,
     )
@@ -311,7 +316,18 @@ def done(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
         return worker_pages.see_other("judging:instructions", token)
     home_url = reverse("judging:home", args=[token])
     context = worker_pages.done_context(_assignment(trial, done), len(trial.items), home_url=home_url)
-    return _page(request, "done", context)
+    return _page(request, "done", context | _way_back(trial, done.ended))
+
+
+def _way_back(trial: Trial, ended: str) -> dict[str, Any]:
+    """Where whoever the platform sent here to test the campaign goes back to. Still active: they did not agree."""
+    publication = Publication.objects.filter(campaign=trial.campaign).first() if trial.is_sent else None
+    if publication is None:
+        return {}
+    publication.campaign = trial.campaign
+    endings = {Assignment.State.SUBMITTED: Ending.FINISHED, Assignment.State.LEFT: Ending.LEFT}
+    ending = endings.get(Assignment.State(ended), Ending.DECLINED)
+    return {"exit": adapter_of(publication).exit_of(publication, ending), "framed": True}
 
 
 def _check_side(preferred: str) -> None:

@@ -24,7 +24,7 @@ from platforms.arriving import may_be_an_id, worker_of
 from platforms.attention import look_note
 from platforms.models import Publication
 from platforms.registry import adapter_of
-from tasks import links
+from tasks import links, trials
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment
@@ -39,6 +39,8 @@ _READING = 60 * 60 * 2  # seconds that somebody may take to read the consent
 @ratelimit(key="ip", rate="120/m", method="POST", block=False)  # type: ignore[untyped-decorator]
 def arrive(request: HttpRequest, link: str) -> HttpResponse:
     """Somebody comes from the platform. The same visit again goes on where it was."""
+    if tested := _publication_tested(request, link):
+        return _arrive_to_test(request, tested)
     publication = _publication(request, link)
     campaign, adapter = publication.campaign, adapter_of(publication)
     if not adapter.opens_together:
@@ -110,6 +112,25 @@ def declined(request: HttpRequest, link: str) -> HttpResponse:
         "exit": adapter_of(publication).exit_of(publication, Ending.DECLINED),
     }
     return render(request, "judgments/pages/declined.html", context)
+
+
+def _publication_tested(request: HttpRequest, link: str) -> Publication | None:
+    """The publication at a link whose test study the platform sends a test participant from."""
+    study = request.GET.get("STUDY_ID", "")
+    if not may_be_an_id(study):
+        return None
+    named = Publication.objects.select_related("campaign__lab").filter(campaign__link=link.replace("\0", ""))
+    return named.filter(test_study_id=study).first()
+
+
+def _arrive_to_test(request: HttpRequest, publication: Publication) -> HttpResponse:
+    """Send a test participant to the pages of a trial, which store nothing."""
+    speak(request, publication.campaign.language)
+    person, visit = request.GET.get("PROLIFIC_PID", ""), request.GET.get("SESSION_ID", "")
+    adapter_of(publication).confirm_arrival(
+        publication, study=publication.test_study_id, worker_id=person, assignment_id=visit
+    )
+    return worker_pages.see_other("judging:preview", trials.trial_sent(publication.campaign).token)
 
 
 def _publication(request: HttpRequest, link: str) -> Publication:

@@ -206,7 +206,9 @@ class MTurkAdapter(Adapter):
             return said
         return said + " " + _("Workers answer by mail, to the address of the requester's account.")
 
-    def write_to(self, client: Any, *, subject: str, text: str, worker_ids: list[str]) -> dict[str, str]:
+    def write_to(
+        self, client: Any, publication: Publication, *, subject: str, text: str, worker_ids: list[str]
+    ) -> dict[str, str]:
         """NotifyWorkers."""
         answer = client.notify_workers(Subject=subject[:200], MessageText=text[:4096], WorkerIds=worker_ids)
         failures = answer.get("NotifyWorkersFailureStatuses", [])
@@ -215,12 +217,17 @@ class MTurkAdapter(Adapter):
             for failure in failures
         }
 
-    def messages_after(self, message_id: str) -> list[Heard]:
+    @property
+    def tells_messages(self) -> bool:  # type: ignore[override]  # of the class elsewhere
+        """Our own marketplace does."""
+        return self.platform == Platform.MARKETPLACE
+
+    def messages_after(self, cursor: str) -> list[Heard]:
         """Only our own marketplace says: Mechanical Turk mails them to the requester."""
         if self.platform != Platform.MARKETPLACE:
             raise NotTold(_("Mechanical Turk mails what workers write to the address of the requester's account."))
         self.assert_host(self.client())
-        answer = signed_post(self.endpoint, MESSAGES_PATH, MESSAGES_TARGET, {"After": message_id}, READ_SECONDS)
+        answer = signed_post(self.endpoint, MESSAGES_PATH, MESSAGES_TARGET, {"After": cursor or "0"}, READ_SECONDS)
         return [
             Heard(
                 str(said["MessageId"]),
@@ -229,6 +236,7 @@ class MTurkAdapter(Adapter):
                 str(said["Subject"]),
                 str(said["MessageText"]),
                 datetime.fromtimestamp(float(said["SentTime"]), UTC),
+                str(said["MessageId"]),
             )
             for said in answer["Messages"]
         ]

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pycountry
 from django.conf import settings
 from django.core.cache import cache
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
@@ -28,6 +29,7 @@ from platforms.adapter import (
     Notice,
     NotTold,
     Seen,
+    TestStudy,
     Trouble,
     Work,
 )
@@ -58,6 +60,7 @@ from platforms.prolific.operations import (
     study_request,
 )
 from platforms.prolific.shares import amount_of_share, percent_of, shares
+from platforms.prolific.testing import test_study_end, test_study_make
 from platforms.prolific.tokens import token_check
 from platforms.prolific.words import VOCABULARY
 from tasks.models import Assignment, Hit, Platform
@@ -69,6 +72,9 @@ Kind, Status = Operation.Kind, Submission.Status
 LEAST_HOURLY = {DOLLARS: Decimal("8.00"), POUNDS: Decimal("6.00")}
 ADVISED_HOURLY = {DOLLARS: Decimal("12.00"), POUNDS: Decimal("9.00")}
 COUNTRY, RATE, NUMBER = "current-country-of-residence", "approval_rate", "approval_numbers"
+OLDEST_MESSAGES = timedelta(days=29)  # Prolific tells those of the last 30 days
+OVERLAP = timedelta(minutes=10)
+PATIENCE = 10  # seconds that a look for messages waits
 FILTERS_KEPT = 3600  # seconds that the list of filters is kept
 ROWS_KEPT = 60.0  # seconds that one client keeps a study's submissions
 MOST_LOOKS = 25  # submissions that are asked about one by one; of more, the whole list is read
@@ -104,7 +110,12 @@ class ProlificAdapter(Adapter):
     rejection_categories = CATEGORIES
     least_rejection = 100
     asks_for_returns = True
+    return_reasons = ("Didn't finish the study", "Encountered technical problems", "Withdrew consent")
     notifies_accounts = True
+    tells_messages = True
+    has_subjects = False
+    reaches_beginners = True
+    has_test_runs = True
     bonus_purposes = frozenset({*Payment.BONUSES, Payment.Purpose.COMPENSATION})
 
     def __init__(self, lab_id: int | None = None) -> None:
@@ -332,6 +343,14 @@ class ProlificAdapter(Adapter):
         yield "POST /studies/", study_request(imagined, imagined.exclusion_id)
         yield "POST /studies/<study>/transition/", {"action": "PUBLISH"}
 
+    def test_study_make(self, client: Any, publication: Publication, *, email: str) -> TestStudy:
+        """POST /studies/{id}/test-study of a draft that is made for this, and deleted again."""
+        return test_study_make(client, publication, email=email)
+
+    def test_study_end(self, client: Any, publication: Publication) -> None:
+        """Stop it."""
+        test_study_end(client, publication.test_study_id)
+
     least_told = 25  # Prolific says 0 for fewer, to protect them
 
     def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
@@ -420,16 +439,50 @@ class ProlificAdapter(Adapter):
         )
 
     def about_writing(self) -> str:
-        """At Prolific's own messages."""
-        return _("Prolific passes a message on to the participant, who answers at Prolific.")
+        """By Prolific's own messages."""
+        return _(
+            "Prolific passes a message on to the participant, without a subject. What they answer there is read here "
+            "every minute."
+        )
 
-    def write_to(self, client: Any, *, subject: str, text: str, worker_ids: list[str]) -> dict[str, str]:
-        """Not from here."""
-        return dict.fromkeys(worker_ids, _("Write to participants at Prolific, under “Messages”."))
+    def write_to(
+        self, client: Any, publication: Publication, *, subject: str, text: str, worker_ids: list[str]
+    ) -> dict[str, str]:
+        """POST /messages/, or /messages/bulk/ for several. It reaches all of them or none."""
+        about = {"body": text, "study_id": publication.hit_type_id}
+        if len(worker_ids) == 1:
+            client.post("messages/", {"recipient_id": worker_ids[0], **about})
+        else:
+            client.post("messages/bulk/", {"ids": worker_ids, **about})
+        return {}
 
-    def messages_after(self, message_id: str) -> list[Heard]:
-        """Not read here."""
-        raise NotTold(_("Prolific shows what participants write, under “Messages”."))
+    def messages_after(self, cursor: str) -> list[Heard]:
+        """GET /messages/, but for what the account itself wrote. The cursor is when the last one was sent; the minutes
+        before it are asked for again, since messages may become visible out of order.
+        """
+        now = timezone.now()
+        earliest = now - OLDEST_MESSAGES
+        since = parse_datetime(cursor) if cursor else None
+        since = max(earliest, since - OVERLAP) if since is not None else earliest
+        client = self.client(read_seconds=PATIENCE)
+        said = client.get("messages/", {"created_after": since.isoformat(), "excluded_sender_ids": self._user(client)})
+        heard = []
+        for row in said.get("results") or []:
+            at = parse_datetime(str(row["sent_at"])) or now
+            study = str((row.get("data") or {}).get("study_id") or "")
+            text = str(row["body"])
+            sender, key = str(row["sender_id"]), str(row["id"])
+            heard.append(Heard(key, sender, "", text.partition("\n")[0], text, at, at.isoformat(), study))
+        return sorted(heard, key=lambda one: (one.sent_at, one.message_id))
+
+    def _user(self, client: Client) -> str:
+        """The account's own id, kept for a day."""
+        key = f"prolific-user-{self.account.pk}-{self.account.at.timestamp()}"
+        kept: str | None = cache.get(key)
+        if kept is None:
+            kept = str(client.get("users/me/")["id"])
+            cache.set(key, kept, 86_400)
+        return kept
 
     def may_extend(self, max_assignments: int, wanted: int) -> bool:
         """A study may have any number of places."""
@@ -626,7 +679,10 @@ class ProlificAdapter(Adapter):
     def confirm_arrival(self, publication: Publication, *, study: str, worker_id: str, assignment_id: str) -> None:
         """GET /submissions/{id}/ must show this participant, this study, and that they are at work."""
         unknown = BadRequest(_("Prolific does not know of this visit. Open the study from Prolific's page again."))
-        if not all(map(may_be_an_id, (study, worker_id, assignment_id))) or study != publication.hit_type_id:
+        if not all(map(may_be_an_id, (study, worker_id, assignment_id))) or study not in (
+            publication.hit_type_id,
+            publication.test_study_id,
+        ):
             raise unknown
         try:
             said = self.client(read_seconds=4).get(f"submissions/{assignment_id}/")

@@ -522,7 +522,10 @@ class AskReturn(ProlificHandler):
     def request(self, operation: Operation) -> Answer:
         """POST /submissions/{id}/request-return/."""
         submission = submission_of(operation)
-        return {"submission": submission.platform_assignment_id, "reason": submission.reason}
+        return {
+            "submission": submission.platform_assignment_id,
+            "reason": submission.return_reason or submission.reason,
+        }
 
     def make(self, client: Any, operation: Operation) -> Answer:
         """Ask, unless that was done or the submission is over."""

@@ -95,7 +95,9 @@ def test_a_message_whose_answer_is_lost_is_not_sent_again(
     deciding.bulk_run(bulk=bulk, at=at, seconds=60)
     calls: list[list[str]] = []
 
-    def lose(_adapter: object, _client: object, *, subject: str, text: str, worker_ids: list[str]) -> dict[str, str]:
+    def lose(
+        _adapter: object, _client: object, _publication: object, *, subject: str, text: str, worker_ids: list[str]
+    ) -> dict[str, str]:
         calls.append(worker_ids)
         raise TimeoutError("no answer")
 

@@ -231,7 +231,7 @@ def test_every_requirement_can_be_removed(page: Client, campaign: Campaign, requ
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        ("base", "0.001", "dollars and whole cents"),
+        ("base", "0.001", "an amount in whole cents"),
         ("base", "2.01", "at most the campaign's reward, $2.00"),
         ("title", "x" * 129, "at most 128 characters"),
         ("title", "", "at most 128 characters"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
-from . import filters, hooks, money, studies, submissions
+from . import filters, hooks, messages, money, studies, submissions
 from .errors import ApiError, bad, missing
 from .store import Row, Store, iso, new_id
 
@@ -296,6 +296,28 @@ def _ask_return(call: Call) -> Answer:
         "id": asked["id"], "status": asked["status"], "participant": asked["participant"],
         "return_requested": iso(asked["return_requested"]),
     })  # fmt: skip
+
+
+@operation("GET", "/api/v1/messages/")
+def _messages(call: Call) -> Answer:
+    return Answer(200, {"results": messages.messages_of(call.store, call.query)})
+
+
+@operation("POST", "/api/v1/messages/")
+def _message_send(call: Call) -> Answer:
+    return _sent(call, [call.body["recipient_id"]])
+
+
+@operation("POST", "/api/v1/messages/bulk/")
+def _message_send_many(call: Call) -> Answer:
+    return _sent(call, call.body["ids"])
+
+
+def _sent(call: Call, recipients: list[str]) -> Answer:
+    study = studies.study_get(call.store, call.body["study_id"])["id"]
+    messages.participants_check(call.store, recipients)
+    messages.message_send(call.store, call.store.setting("user"), recipients, call.body["body"], study)
+    return Answer(204, None)
 
 
 @operation("GET", "/api/v1/participant-groups/")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from . import filters, money, studies, submissions
+from . import filters, messages, money, studies, submissions
 from .errors import missing
 from .store import Row, Store, dicts, new_id
 
@@ -110,6 +110,13 @@ def approve(store: Store, *, submission: str) -> str:
     """Approve a submission at Prolific's own pages; the state afterwards."""
     status: str = submissions.submission_approve(store, submissions.submission_get(store, submission))["status"]
     return status
+
+
+@command
+def write(store: Store, *, participant: str, body: str, study: str | None = None) -> str:
+    """A participant writes to the account; the message's id."""
+    participant_get(store, participant)
+    return messages.message_send(store, participant, [store.setting("user")], body, study)[0]
 
 
 @command

@@ -131,6 +131,10 @@ class Double:
         """End its time. The state afterwards."""
         return str(self.do("time_out", submission=submission))
 
+    def write(self, participant: str, body: str, study: str | None = None) -> str:
+        """A participant writes to the account, about a study or none. The message's id."""
+        return str(self.do("write", participant=participant, body=body, study=study))
+
     def pause(self, study: str) -> None:
         """Pause a study from Prolific's side."""
         self.do("pause", study=study)

@@ -46,6 +46,10 @@ CREATE TABLE IF NOT EXISTS ledger (
     batch TEXT, amount INTEGER NOT NULL, fee INTEGER NOT NULL DEFAULT 0, vat INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS ledger_submission ON ledger (submission);
+CREATE TABLE IF NOT EXISTS message (
+    id TEXT PRIMARY KEY, sender TEXT NOT NULL, recipient TEXT NOT NULL, study TEXT, body TEXT NOT NULL,
+    sent_at REAL NOT NULL
+);
 CREATE TABLE IF NOT EXISTS secret (id TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS subscription (
     id TEXT PRIMARY KEY, event_type TEXT NOT NULL, target_url TEXT NOT NULL, secret TEXT NOT NULL,

@@ -10,6 +10,8 @@ from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.registry import adapter_of
 from platforms.reviewing import compensations_find, return_ask, submission_approve
 from platforms.syncing import publication_sync
+from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
 from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, settle
@@ -35,6 +37,8 @@ def test_a_person_asks_for_a_return_from_the_page_once_and_it_is_over_when_it_wa
     page = client.get(address).content.decode()
     assert "Ask for a return" in page and "This study takes about" in page
     assert client.post(address, {"decision": "return", "why": ""}).status_code == 400
+    wrong = {"decision": "return", "why": WHY, "return_reason": "Ugly"}
+    assert client.post(address, wrong).status_code == 400
     for _again in range(2):
         assert client.post(address, {"decision": "return", "why": WHY}).status_code in (302, 303)
     prolific.fault("lost after", path="request-return")
@@ -44,6 +48,7 @@ def test_a_person_asks_for_a_return_from_the_page_once_and_it_is_over_when_it_wa
     assert prolific.rows("submission")[0]["return_reasons"] == WHY
     stray.refresh_from_db()
     assert (stray.decision, stray.status) == ("", "Submitted")  # nothing is decided by asking
+    assert stray.return_asked_by == rita
     assert WHY in client.get(address).content.decode()
     prolific.give_back(stray.platform_assignment_id)
     settle(published, clock)
@@ -53,6 +58,22 @@ def test_a_person_asks_for_a_return_from_the_page_once_and_it_is_over_when_it_wa
     assert not Alarm.objects.filter(settled_at=None).exists()
     page = client.get(address).content.decode()
     assert "has returned it, so there is nothing to decide" in page and "Approve and pay" not in page
+
+
+def test_a_program_asks_for_a_return_with_one_of_prolifics_reasons(
+    published: Publication, prolific: Double, stray: Submission, rita: User
+) -> None:
+    program = Program(rita)
+    address = f"campaigns/{published.campaign_id}/publication/submissions/{stray.pk}/ask-return/"
+    assert_problem(program.post(address, {"why": WHY, "return_reason": "Ugly"}), 400, says="not one of Prolific's")
+    assert not Operation.objects.filter(kind="ask-return").exists()
+    sent = {"why": WHY, "return_reason": "Withdrew consent"}
+    assert program.post(address, sent).json()["decision"] == "" and program.post(address, sent).status_code == 200
+    drain(published, Clock())
+    (asked,) = prolific.requests("request-return")
+    assert asked["body"] == {"request_return_reasons": ["Withdrew consent"]}
+    stray.refresh_from_db()
+    assert (stray.return_asked_by, stray.reason, stray.return_reason) == (rita, WHY, "Withdrew consent")
 
 
 def test_work_with_answers_is_paid_and_its_worker_is_not_asked(
