@@ -424,7 +424,12 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
             "order": gettext_lazy("Order of a run"),
         }
         help_texts = {"slug": gettext_lazy("Letters, digits, - and _: the end of its public address.")}
-        error_messages = {"slug": {"unique": gettext_lazy("There is a leaderboard at this address. Choose another.")}}
+        error_messages = {
+            "slug": {
+                "unique": gettext_lazy("There is a leaderboard at this address. Choose another."),
+                "invalid": gettext_lazy("An address has letters, digits, - and _ only."),
+            }
+        }
 
     def __init__(self, *args: Any, user: User, **named: Any) -> None:
         super().__init__(*args, **named)

@@ -57,7 +57,7 @@ class Board(models.Model):
     )
     order = models.CharField(max_length=5, choices=Campaign.Order, default=Campaign.Order.RANK)
     types = models.JSONField(help_text=_("What an entry's type may be."))
-    is_public = models.BooleanField(default=False, help_text=_("Whether everybody can see it."))
+    is_public = models.BooleanField(default=False, help_text=_("Also without an account: its page, files and feed."))
     season_months = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(120)],

@@ -2,7 +2,8 @@
 
 A package is `BKSEAL`, a version byte, the length of its header (four bytes, the highest first), the header as JSON, and
 the ciphertext. The header names the board, the submission and the recipients, and is authenticated with the content:
-a package cannot be changed, cut or moved to another board or id without failing to open.
+a package cannot be changed, cut or moved to another board or id without failing to open. It also says how many bytes
+follow, so that an upload that broke off is noticed by whoever cannot open it.
 
 The content is encrypted with ChaCha20-Poly1305 under a key drawn for this package. For each recipient, that key is
 encrypted under one that HKDF-SHA-256 derives from X25519 between a key pair made for this and the recipient's.
@@ -31,6 +32,7 @@ SIZE_MOST = 1 << 30  # bytes of all files together
 HEADER_MOST = 64 << 10
 RECIPIENTS_MOST = 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+_TAG = 16  # bytes that ChaCha20-Poly1305 adds
 _NONCE = bytes(12)  # each key encrypts one message only
 _PURPOSE = b"bestknown sealed package, version 1"
 _SPKI = serialization.PublicFormat.SubjectPublicKeyInfo
@@ -119,12 +121,13 @@ def seal(files: Mapping[str, bytes], *, to: str, board: str, run_id: str, also_t
                 "key": _text(ChaCha20Poly1305(wrapping).encrypt(_NONCE, key, None)),
             }
         )
-    header = json.dumps({"board": board, "id": run_id, "recipients": recipients}, sort_keys=True).encode()
+    index = json.dumps([[name, len(content)] for name, content in files.items()]).encode()
+    content = b"".join([len(index).to_bytes(4, "big"), index, *files.values()])
+    told = {"board": board, "bytes": len(content) + _TAG, "id": run_id, "recipients": recipients}
+    header = json.dumps(told, sort_keys=True).encode()
     if len(header) > HEADER_MOST:
         raise ValueError(f"a header of more than {HEADER_MOST:,} bytes: the board's name or the id is too long")
     start = MAGIC + bytes([VERSION]) + len(header).to_bytes(4, "big") + header
-    index = json.dumps([[name, len(content)] for name, content in files.items()]).encode()
-    content = b"".join([len(index).to_bytes(4, "big"), index, *files.values()])
     return start + ChaCha20Poly1305(key).encrypt(_NONCE, content, start)
 
 
@@ -220,6 +223,11 @@ def _parse(package: bytes) -> tuple[Label, list[Any], bytes]:
             raise ValueError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise NotAPackage("the header of the package is damaged") from None
+    follow = len(package) - head - size
+    if header.get("bytes", follow) != follow:  # the first packages did not say
+        raise NotAPackage(
+            f"the package was cut or damaged on its way: {follow} bytes follow its header, which says {header['bytes']}"
+        )
     return label, recipients, package[: head + size]
 
 

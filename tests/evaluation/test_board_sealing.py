@@ -67,6 +67,14 @@ def test_a_package_that_was_cut_stays_shut(length: int) -> None:
         opened(PACKAGE[:length])
 
 
+def test_whoever_cannot_open_a_package_notices_that_it_was_cut() -> None:
+    assert sealing.read_label(PACKAGE).run_id == "20210301-ours"
+    with pytest.raises(
+        sealing.NotAPackage, match=r"cut or damaged on its way: \d+ bytes follow its header, which says"
+    ):
+        sealing.read_label(PACKAGE[:-1])
+
+
 @given(st.dictionaries(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True), st.binary(), min_size=1))
 def test_what_is_sealed_comes_out(files: dict[str, bytes]) -> None:
     if len(files) > sealing.FILES_MOST:

@@ -156,6 +156,7 @@ def test_an_id_stays_taken_whatever_becomes_of_the_run(board: Board, team: Team,
     [
         (lambda board: taking_part.package(board, "20261101-blue"), "sealed for “20261101-blue”"),
         (lambda board: taking_part.package(board, "20261101-red")[:30], "cut within its header"),
+        (lambda board: taking_part.package(board, "20261101-red")[:-1], "cut or damaged on its way"),
         (lambda board: b"PK\x03\x04 not sealed", "begin with BKSEAL"),
         (lambda board: taking_part.package(board, "20261101-red", key=new_key().public_pem), "sealed for another key"),
     ],
