@@ -213,6 +213,7 @@ class Ending(StrEnum):
 class Adapter(ABC):
     """One platform: its operations, its errors, its money, and what it tells.
 
+    `operations` has a handler for each kind of operation but those that the platform `lacks`.
     `errors` are what a failed call raises; `token_life` is how long the platform surely knows a token;
     `spends_real_money` says whether people are paid real money there. `has_lab_accounts`: whether each lab has an
     account of its own there, whose token is stored here; if not, the keys are this site's. `opens_together`: whether
@@ -228,6 +229,7 @@ class Adapter(ABC):
     accounts there can try a study with test participants.
     """
 
+    lacks: ClassVar[frozenset[str]] = frozenset()
     vocabulary: ClassVar[Vocabulary] = Vocabulary()
     has_lab_accounts: ClassVar[bool] = False
     has_lifetimes: ClassVar[bool] = True

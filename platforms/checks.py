@@ -1,4 +1,4 @@
-"""What Django refuses to start without: every platform can make every kind of operation."""
+"""What Django refuses to start without: every platform can make every kind of operation but those that it lacks."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def check_operations(**_options: Any) -> list[CheckMessage]:
         if platform not in ADAPTERS
     ]
     for platform, adapter in ADAPTERS.items():
-        for kind in Operation.Kind:
+        for kind in set(Operation.Kind) - adapter.lacks:
             handler = adapter.operations.get(kind)
             if handler is None or handler.kind != kind:
                 said = f"There is no class for operations of kind “{kind.value}” at {platform}."

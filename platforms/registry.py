@@ -47,8 +47,11 @@ def adapter_for(platform: str, lab_id: int) -> Adapter:
 
 
 def handler_of(publication: Publication, kind: str) -> Handler:
-    """How operations of a kind are made for a publication."""
-    return adapter_of(publication).operations[Operation.Kind(kind)]
+    """How operations of a kind are made for a publication. Raises Refused where its platform has none of the kind."""
+    handler = adapter_of(publication).operations.get(Operation.Kind(kind))
+    if handler is None:
+        raise Refused(_("%(platform)s has no such call.") % {"platform": publication.get_platform_display()})
+    return handler
 
 
 def vocabulary_of(publication: Publication | None) -> Vocabulary:

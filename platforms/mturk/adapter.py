@@ -39,6 +39,7 @@ MESSAGES_TARGET = "BestknownMarketplace.ListMessages"
 class MTurkAdapter(Adapter):
     """Mechanical Turk, its sandbox, or our own marketplace."""
 
+    lacks = frozenset({Kind.ASK_RETURN})
     errors = (BotoCoreError, ClientError)
     token_life = timedelta(hours=23)  # platforms forget a token after 24 hours
 

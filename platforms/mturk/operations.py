@@ -13,7 +13,6 @@ from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from core.errors import Refused
 from platforms.adapter import Answer, Handler
 from platforms.addresses import frame_address
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
@@ -515,31 +514,6 @@ class Reject(MTurkHandler):
         Submission.objects.filter(operations=operation).update(status=Submission.Status.REJECTED)
 
 
-class AskReturn(MTurkHandler):
-    """Nobody can be asked to return what they submitted: it is never planned."""
-
-    kind = Kind.ASK_RETURN
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
-
-    def request(self, operation: Operation) -> Answer:
-        """Which assignment, and why."""
-        submission = submission_of(operation)
-        return {"AssignmentId": submission.platform_assignment_id, "Reason": submission.reason}
-
-    def call(self, client: Any, operation: Operation) -> Answer:
-        """Refused."""
-        raise Refused(_("At this platform, nobody can be asked to return what they submitted."))
-
-    def look(self, client: Any, operation: Operation) -> Answer | None:
-        """It was not done."""
-        return None
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """Nothing follows."""
-
-
 class Bonus(MTurkHandler):
     """Pays the part of what is owed that the listed reward leaves, as a bonus: one at most."""
 
@@ -745,7 +719,6 @@ HANDLERS: tuple[Handler, ...] = (
     Reopen(),
     Approve(),
     Reject(),
-    AskReturn(),
     Bonus(),
     ExtraBonus(),
     Adjust(),

@@ -12,6 +12,7 @@ from django.core.management.base import SystemCheckError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from core.errors import Refused
 from core.labs import lab_rename
 from platforms import checks, outbox
 from platforms.adapter import Handler
@@ -44,6 +45,8 @@ RULES = {
     Kind.EXCLUDE: (False, True, True),
     Kind.READMIT: (False, True, False),
 }
+AT_PROLIFIC = {Kind.ASK_RETURN}  # what no other platform has
+HERE = set(Kind) - AT_PROLIFIC
 
 
 @pytest.fixture
@@ -90,7 +93,6 @@ def abouts(publication: Publication) -> dict[str, dict[str, Any]]:
         Kind.REOPEN: here | {"turn": 2, "until": at + timedelta(days=1)},
         Kind.APPROVE: {"submission": submission},
         Kind.REJECT: {"submission": submission},
-        Kind.ASK_RETURN: {"submission": submission},
         Kind.BONUS: {"submission": submission, "payment": bonus},
         Kind.EXTRA_BONUS: {"submission": submission, "payment": extra},
         Kind.ADJUST: {"submission": submission, "payment": adjustment},
@@ -113,8 +115,9 @@ def operations(publication: Publication, abouts: dict[str, dict[str, Any]]) -> d
 # --- one class says everything
 
 
-@pytest.mark.parametrize("platform", PUBLISHED_TO)
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize(
+    ("platform", "kind"), [(platform, kind) for platform in PUBLISHED_TO for kind in ADAPTERS[platform].operations]
+)
 def test_every_kind_has_one_class_that_says_all_six_things(platform: str, kind: str) -> None:
     handler = ADAPTERS[platform].operations[kind]
     own = {name for cls in type(handler).__mro__ if cls not in Handler.__mro__ for name in vars(cls)}
@@ -127,17 +130,18 @@ def test_every_kind_has_one_class_that_says_all_six_things(platform: str, kind: 
 
 def test_what_spends_and_what_a_pause_and_the_kill_switch_let_through_are_these() -> None:
     assert set(RULES) == set(Kind)
-    for adapter in ADAPTERS.values():
+    for name, adapter in ADAPTERS.items():
+        assert set(adapter.operations) == (set(Kind) if name == "prolific" else HERE)
         handlers = adapter.operations.values()
         rules = {one.kind: (one.spends, one.runs_while_paused, one.runs_while_stopped) for one in handlers}
-        assert rules == RULES
+        assert rules == {kind: RULES[kind] for kind in rules}
 
 
 @pytest.mark.parametrize(
     ("state", "allowed"),
     [
-        ("open", set(RULES)),
-        ("paused", {kind for kind, rule in RULES.items() if rule[1]}),
+        ("open", HERE),
+        ("paused", {kind for kind in HERE if RULES[kind][1]}),
         ("stopped", {Kind.EXPIRE, Kind.EXCLUDE}),
         ("draft", set()),
     ],
@@ -145,10 +149,19 @@ def test_what_spends_and_what_a_pause_and_the_kill_switch_let_through_are_these(
 def test_only_what_its_class_allows_is_sent_while_a_publication_is_halted(
     publication: Publication, operations: dict[str, Operation], state: str, allowed: set[str]
 ) -> None:
-    assert set(operations) == set(Kind)
+    assert set(operations) == HERE
     publication.state = state
     sendable = outbox._sendable(publication, timezone.now())
     assert set(sendable.values_list("kind", flat=True)) == allowed
+
+
+def test_what_a_platform_does_not_have_is_refused_and_not_planned(
+    publication: Publication, abouts: dict[str, dict[str, Any]]
+) -> None:
+    about = abouts[Kind.APPROVE]
+    with pytest.raises(Refused, match="no such call"):
+        operation_plan(publication=publication, kind=Kind.ASK_RETURN, at=timezone.now(), **about)
+    assert not Operation.objects.exists()
 
 
 @pytest.mark.parametrize("state", ["paused", "stopped"])
@@ -229,7 +242,7 @@ def refuse(make: Any) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in AT_PROLIFIC])
 def test_the_same_operation_is_stored_once(
     publication: Publication, abouts: dict[str, dict[str, Any]], operations: dict[str, Operation], kind: str
 ) -> None:
