@@ -19,7 +19,10 @@ class Demands(NamedTuple):
 
 
 class FilterKind(NamedTuple):
-    """A filter that a platform offers, by its own name: with `choices` by their ids, or from `least` to `most`."""
+    """A filter that a platform offers, by its own name: with `choices` by their ids, or from `least` to `most`.
+
+    `keeps_out`: whether those may not take part whom a choice is about.
+    """
 
     key: str
     title: str
@@ -27,11 +30,13 @@ class FilterKind(NamedTuple):
     choices: dict[str, str]
     least: int | None = None
     most: int | None = None
+    keeps_out: bool = False
 
     def in_words(self, requirement: Mapping[str, Any]) -> str:
         """A requirement of this kind: what is chosen, or the range. A choice that is gone goes by its id."""
         if "selected_values" in requirement:
-            return ", ".join(self.choices.get(value, value) for value in requirement["selected_values"])
+            chosen = ", ".join(self.choices.get(value, value) for value in requirement["selected_values"])
+            return _("not: %(choices)s") % {"choices": chosen} if self.keeps_out else chosen
         bounds = requirement.get("selected_range") or {}
         lower, upper = bounds.get("lower"), bounds.get("upper")
         if lower is not None and upper is not None:

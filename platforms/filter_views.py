@@ -47,6 +47,7 @@ class FilterForm(forms.Form):
             values = self.fields["values"]
             assert isinstance(values, forms.MultipleChoiceField)
             values.choices = list(kind.choices.items())
+            values.label = _("None of these") if kind.keeps_out else _("Any of these")
             values.widget.attrs["size"] = min(LINES, len(kind.choices))
             return
         del self.fields["values"]

@@ -48,6 +48,7 @@ from platforms.prolific.client import (
     trouble_of,
 )
 from platforms.prolific.codes import RETURN_REASONS, code_of_ending
+from platforms.prolific.earlier import KEPT_OUT, LET_IN, check_earlier, earlier_studies
 from platforms.prolific.lists import submissions_of
 from platforms.prolific.offers import offers_of
 from platforms.prolific.operations import (
@@ -288,6 +289,16 @@ class ProlificAdapter(Adapter):
 
     def filters_offered(self) -> list[FilterKind]:
         """Prolific's filters by title, but for country and approvals, which all platforms have."""
+        earlier = earlier_studies(self.lab_id)
+
+        def with_earlier(one: Answer) -> Answer:
+            """Of earlier studies, those of the lab's campaigns by the campaigns' names, whether or not Prolific lists them."""
+            if one.get("filter_id") not in (KEPT_OUT, LET_IN):
+                return one
+            return one | {
+                "choices": earlier | {k: v for k, v in (one.get("choices") or {}).items() if k not in earlier}
+            }
+
         kinds = [
             FilterKind(
                 key=str(one["filter_id"]),
@@ -296,8 +307,9 @@ class ProlificAdapter(Adapter):
                 choices={str(choice): str(name) for choice, name in (one.get("choices") or {}).items()},
                 least=one.get("min"),
                 most=one.get("max"),
+                keeps_out=str(one["filter_id"]).endswith("_blocklist"),
             )
-            for one in self._filters()
+            for one in map(with_earlier, self._filters())
             if one.get("filter_id") not in (None, COUNTRY, RATE, NUMBER)
             and (one.get("type") != "select" or one.get("choices"))
         ]
@@ -694,6 +706,12 @@ class ProlificAdapter(Adapter):
             raise unknown
         if said.get("status") not in AT_WORK:
             raise NotNow(_("At Prolific, this submission is over. Open the study from Prolific's page again."))
+        try:
+            check_earlier(publication, worker_id)
+        except NotNow as refused:
+            way_back = self.exit_of(publication, Ending.NOTHING)
+            refused.way_out = (way_back.address, _("Return to %(panel)s") % {"panel": way_back.panel})
+            raise
 
     def exit_of(self, publication: Publication, ending: Ending) -> Exit:
         """Prolific's page of completion, with the code of the ending."""

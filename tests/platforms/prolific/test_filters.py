@@ -1,8 +1,10 @@
 """Prolific's filters, chosen on the page by their own names."""
 
+import pytest
 from django.test import Client
 from django.urls import reverse
 
+from core.errors import NotNow
 from core.models import User
 from platforms.models import Publication
 from platforms.publishing import publication_publish, publication_write
@@ -11,6 +13,7 @@ from pools.models import Campaign
 from tests import factories
 from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
+from tests.platforms.prolific.test_work import begin
 
 
 def test_filters_are_found_by_words_chosen_by_name_and_sent_as_prolific_takes_them(
@@ -89,6 +92,39 @@ def test_a_viewer_sees_filters_and_changes_none_and_other_platforms_have_none(
     assert client.get(reverse("platforms:filters", args=[other.pk])).status_code == 404
     publication_write(campaign=other, platform="marketplace")
     assert client.get(reverse("platforms:filters", args=[other.pk])).status_code == 404
+
+
+def test_whoever_took_part_in_an_earlier_campaign_is_kept_out_there_and_here(
+    client: Client, published: Publication, rita: User, prolific: Double
+) -> None:
+    place, _assignment = begin(published, prolific, "Before")
+    later = factories.campaign(published.campaign.collection, "later", pairs_per_hit=3, tests_per_hit=2)
+    publication = publication_write(campaign=later, platform="prolific", rate=1000)
+    client.force_login(rita)
+    page = reverse("platforms:filters", args=[later.pk])
+    form = client.get(page, {"filter": "previous_studies_blocklist"}).text
+    assert f'<option value="{published.hit_type_id}">{published.campaign.name}</option>' in form
+    assert "None of these" in form
+    sent = {"filter": "previous_studies_blocklist", "values": [published.hit_type_id]}
+    assert client.post(page, sent).status_code == 303
+    assert f"<td>not: {published.campaign.name}</td>" in client.get(page).text
+    publication.refresh_from_db()
+    clock = Clock()
+    publication_publish(publication=publication, at=clock(), typed_name=later.name)
+    drain(publication, clock)
+    (before,) = [row["participant"] for row in prolific.rows("submission") if row["id"] == place.submission]
+    new = prolific.participant("New")
+    assert publication.hit_type_id not in prolific.open_studies(before)
+    assert publication.hit_type_id in prolific.open_studies(new)
+    # somebody of them comes all the same, as by an address that was passed on
+    taken = prolific.take(publication.hit_type_id, new)
+    prolific.do("sql", statement=f"UPDATE submission SET participant = '{before}' WHERE id = '{taken.submission}'")
+    adapter = adapter_of(publication)
+    with pytest.raises(NotNow, match="earlier study") as refused:
+        adapter.confirm_arrival(
+            publication, study=publication.hit_type_id, worker_id=before, assignment_id=taken.submission
+        )
+    assert refused.value.way_out is not None and "/submissions/complete?cc=" in refused.value.way_out[0]
 
 
 def test_the_reach_is_asked_before_anything_is_frozen_and_small_numbers_are_not_told(
