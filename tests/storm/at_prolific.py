@@ -55,6 +55,7 @@ PEOPLE = 3  # at once
 DOUBT = timedelta(seconds=15)  # after which a person looks at Prolific's history
 WAYS = ("finished", "failed", "left", "returned", "timed out", "without a code", "never came")
 WEIGHTS = (6, 2, 4, 1, 1, 2, 1)
+RETURNING = 0.5  # of those who leave early: they are owed a bonus, and the others a share of the reward
 
 
 class Came(NamedTuple):
@@ -65,6 +66,7 @@ class Came(NamedTuple):
     faults: dict[str, int]
     kills: int
     requests: int
+    notices: Counter[str]
     seconds: float
 
 
@@ -134,10 +136,10 @@ class People:
         elif what == "timed out":
             double.time_out(place.submission)
         else:
-            self._work(double, assignment, what)
+            self._work(double, assignment, what, chance)
         return True
 
-    def _work(self, double: Double, assignment: Assignment, what: str) -> None:
+    def _work(self, double: Double, assignment: Assignment, what: str, chance: random.Random) -> None:
         factories.judge(assignment, only=[1] if what == "left" else None, fail_tests=what == "failed")
         end = judgment_services.assignment_leave if what == "left" else judgment_services.assignment_finish
         end(assignment=assignment, at=timezone.now())
@@ -146,8 +148,10 @@ class People:
         assert way_back is not None
         session = assignment.platform_assignment_id
         double.complete(session, None if what == "without a code" else way_back.code)
-        if what == "left":
-            double.give_back(session)
+        if what == "left" and chance.random() < RETURNING:
+            with suppress(ValueError):  # a share of the reward was paid already
+                double.give_back(session)
+                self.did["left and returned"] += 1
 
 
 def storm(
@@ -192,7 +196,8 @@ def storm(
     requests, faults = prolific.counts()
     prolific.clear_faults()
     publication.refresh_from_db()
-    return Came(publication, people.did, faults, workers.kills, requests, time.monotonic() - started)
+    notices = Counter(row["status"] for row in prolific.rows("event"))
+    return Came(publication, people.did, faults, workers.kills, requests, notices, time.monotonic() - started)
 
 
 def _listen(url: str) -> bool:
@@ -281,8 +286,11 @@ def wrong_after(publication: Publication, prolific: Double) -> list[str]:
     if len(studies) != 1:
         wrong.append(f"{len(studies)} studies were published")
     rewards = Counter(row["submission"] for row in prolific.ledger("reward"))
-    bonuses = Counter(row["submission"] for row in prolific.ledger("bonus"))
+    shares = Counter(row["submission"] for row in prolific.ledger("partial"))
+    bonuses = Counter(row["submission"] for row in prolific.ledger("bonus")) + shares
     wrong += [f"{submission} got {count} rewards" for submission, count in rewards.items() if count > 1]
+    wrong += [f"{one} got {count} shares of the reward" for one, count in shares.items() if count > 1]
+    wrong += [f"{one} got the reward and a share of it" for one in shares if one in rewards]
     purposes = (Payment.Purpose.EXTRA, Payment.Purpose.COMPENSATION)
     payments = publication.payments.filter(purpose__in=purposes).select_related("assignment")
     ours = Counter(payment.assignment.platform_assignment_id for payment in payments if payment.assignment)
@@ -309,4 +317,6 @@ def figures_of(came: Came) -> dict[str, Any]:
         "kills": came.kills,
         "by kind": came.faults,
         "people": dict(came.did),
+        "notifications": dict(came.notices),
+        "paid": dict(Counter(came.publication.payments.values_list("purpose", flat=True))),
     }

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from core.models import Lab, User
 from platforms.lab_accounts import lab_account_store
+from platforms.models import AccountHook
 from tests.doubles.prolific import Double
 from tests.storm.at_prolific import FAULTS, HOOKS, WAYS, figures_of, published, storm, wrong_after
 
@@ -51,6 +52,8 @@ def test_a_campaign_at_prolific_comes_through_a_storm(
     print(figures_of(came))
     assert wrong_after(came.publication, prolific) == []
     assert came.kills >= 2
+    assert came.notices["SUCCEEDED"] >= HITS and AccountHook.objects.get().heard_at is not None
+    assert len(prolific.ledger("partial")) >= HITS // 20
     assert {kind for kind, count in came.faults.items() if count} >= {"lost before", "lost after", "still active"}
     assert came.did["finished"] + came.did["without a code"] >= HITS // 2
     if HITS >= 100:
