@@ -224,7 +224,7 @@ class Adapter(ABC):
     platform's own reasons for it, beside free words.
     `notifies_accounts`: whether it sends notifications for a lab's whole account (`platforms.hooks`). `vocabulary`: its
     words for what is said in general ones here. `has_lifetimes`: whether HITs there end by themselves.
-    `tells_messages`: whether it says what workers write. `has_subjects`: whether messages have one.
+    `has_subjects`: whether messages have one.
     `reaches_beginners`: whether a message reaches also those who have submitted no work. `has_test_runs`: whether some
     accounts there can try a study with test participants.
     """
@@ -233,7 +233,6 @@ class Adapter(ABC):
     vocabulary: ClassVar[Vocabulary] = Vocabulary()
     has_lab_accounts: ClassVar[bool] = False
     has_lifetimes: ClassVar[bool] = True
-    tells_messages: ClassVar[bool] = False
     has_subjects: ClassVar[bool] = True
     reaches_beginners: ClassVar[bool] = False
     has_test_runs: ClassVar[bool] = False
@@ -411,6 +410,11 @@ class Adapter(ABC):
         self, client: Any, publication: Publication, *, subject: str, text: str, worker_ids: list[str]
     ) -> dict[str, str]:
         """Send a message to up to 100 workers, in one call. Those it did not reach, by id, each with why."""
+
+    @property
+    def tells_messages(self) -> bool:
+        """Whether it says what workers write (`messages_after`)."""
+        return False
 
     @abstractmethod
     def messages_after(self, cursor: str) -> list[Heard]:

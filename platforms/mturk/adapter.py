@@ -219,7 +219,7 @@ class MTurkAdapter(Adapter):
         }
 
     @property
-    def tells_messages(self) -> bool:  # type: ignore[override]  # of the class elsewhere
+    def tells_messages(self) -> bool:
         """Our own marketplace does."""
         return self.platform == Platform.MARKETPLACE
 

@@ -113,7 +113,6 @@ class ProlificAdapter(Adapter):
     asks_for_returns = True
     return_reasons = ("Didn't finish the study", "Encountered technical problems", "Withdrew consent")
     notifies_accounts = True
-    tells_messages = True
     has_subjects = False
     reaches_beginners = True
     has_test_runs = True
@@ -292,7 +291,7 @@ class ProlificAdapter(Adapter):
         earlier = earlier_studies(self.lab_id)
 
         def with_earlier(one: Answer) -> Answer:
-            """Of earlier studies, those of the lab's campaigns by the campaigns' names, whether or not Prolific lists them."""
+            """Of earlier studies, those of the lab's campaigns by name, whether or not Prolific lists them."""
             if one.get("filter_id") not in (KEPT_OUT, LET_IN):
                 return one
             return one | {
@@ -467,6 +466,11 @@ class ProlificAdapter(Adapter):
         else:
             client.post("messages/bulk/", {"ids": worker_ids, **about})
         return {}
+
+    @property
+    def tells_messages(self) -> bool:
+        """To each lab's account."""
+        return True
 
     def messages_after(self, cursor: str) -> list[Heard]:
         """GET /messages/, but for what the account itself wrote. The cursor is when the last one was sent; the minutes
