@@ -439,13 +439,14 @@ class DecideForm(forms.Form):
                 choices=[(category, category) for category in reversed(categories)],
                 help_text=_("In the platform's own words. It does not count if you approve."),
             )
+        in_words_of(self, publication)  # which would drop the empty choice of this field
         if reasons := adapter.return_reasons:
             self.fields["return_reason"] = forms.ChoiceField(
                 label=_("Reason for a return"),
                 required=False,
                 choices=[("", _("what is written above")), *((reason, reason) for reason in reasons)],
-                help_text=_(
-                    "What the worker reads if you ask for a return. The platform has these reasons of its own."
+                help_text=phrase(
+                    publication,
+                    _("What the worker reads if you ask for a return. The platform has these reasons of its own."),
                 ),
             )
-        in_words_of(self, publication)

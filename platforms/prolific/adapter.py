@@ -434,9 +434,9 @@ class ProlificAdapter(Adapter):
 
     def about_rejecting(self, publication: Publication) -> str:
         """By Prolific's rules, for a study that takes so long."""
-        checks = _("This study takes about %(minutes)d minutes: two failed checks are a reason, and one is not.")
+        checks = _("This study takes about %(minutes)d min: two failed checks are a reason, and one is not.")
         if minutes_of(publication) < SHORT:
-            checks = _("This study takes about %(minutes)d minutes: one failed check is a reason, as it is under five.")
+            checks = _("This study takes about %(minutes)d min: one failed check is a reason, as it is under five.")
         return " ".join(
             (
                 _("The participant is not paid, and reads your reason, which has at least 100 characters."),

@@ -36,6 +36,7 @@ def test_a_person_asks_for_a_return_from_the_page_once_and_it_is_over_when_it_wa
     address = reverse("platforms:submission", args=[published.campaign_id, stray.pk])
     page = client.get(address).content.decode()
     assert "Ask for a return" in page and "This study takes about" in page
+    assert '<option value="" selected>what is written above</option>' in page
     assert client.post(address, {"decision": "return", "why": ""}).status_code == 400
     wrong = {"decision": "return", "why": WHY, "return_reason": "Ugly"}
     assert client.post(address, wrong).status_code == 400
