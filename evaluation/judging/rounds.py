@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import shake_256
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,7 @@ def replay(
             is_final = unsettled or len(playing) <= settings.finalists
             continue
         is_open = come > judged.count
-        requests = _named(passages, left[is_open], right[is_open])
+        requests = _named(passages, left[is_open], right[is_open]) if is_open.any() else ()
         winners: frozenset[str] = frozenset()
         if not requests and is_final:
             winners = most_wins(names, judged.among(names))
@@ -160,9 +161,10 @@ def replay_all(
     """How far each query has come, in the order of the pools. Raises UnknownPassage as `replay` does."""
     judged: dict[str, list[Preference]] = {query: [] for query in pools}
     for preference in preferences:
-        if preference.query not in judged:
-            raise UnknownPassage(preference.a)
-        judged[preference.query].append(preference)
+        try:
+            judged[preference[0]].append(preference)
+        except KeyError:
+            raise UnknownPassage(preference.a) from None
     return {query: replay(query, pool, judged[query], settings) for query, pool in pools.items()}
 
 
@@ -178,8 +180,8 @@ def draw(query: str, number: int, playing: Collection[str], partners: int, seed:
 
 
 def _named(passages: Sequence[str], left: Ints, right: Ints) -> tuple[Request, ...]:
-    name = passages.__getitem__
-    return tuple(zip(map(name, left.tolist()), map(name, right.tolist()), strict=True))
+    names = np.array(passages, dtype=object)
+    return tuple(zip(names[left].tolist(), names[right].tolist(), strict=True))
 
 
 def _drawn(query: str, number: int, names: Sequence[str], partners: int, seed: int) -> Ints:
@@ -216,14 +218,17 @@ class _Judged:
         self._preferences = list(preferences)
         index = {passage: at for at, passage in enumerate(passages)}
         self.count, self._size = len(self._preferences), len(passages)
+        _, a, b, preferred = zip(*self._preferences, strict=True) if self._preferences else ((), (), (), ())
         try:
-            first = np.array([index[a] for _, a, _, _ in self._preferences], dtype=np.int64)
-            second = np.array([index[b] for _, _, b, _ in self._preferences], dtype=np.int64)
+            first = np.fromiter(map(index.__getitem__, a), np.int64, self.count)
+            second = np.fromiter(map(index.__getitem__, b), np.int64, self.count)
         except KeyError as error:
             raise UnknownPassage(error.args[0]) from None
-        won = [(preferred == a) - (preferred == b) for _, a, b, preferred in self._preferences]
-        self._pairs = np.minimum(first, second) * self._size + np.maximum(first, second)
-        self._values = np.where(first < second, 1.0, -1.0) * won
+        # Of each judgment: 1 if the passage of the smaller index won, -1 if the other, 0 for a tie.
+        best = np.fromiter(map(index.get, preferred, repeat(-1)), np.int64, self.count)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        self._pairs = low * self._size + high
+        self._values = (best == low).astype(float) - (best == high)
         # By pair, how many judgments had come with the first of it; more than there are where there is none.
         self.come = np.full(self._size**2, self.count + 1)
         self.come[self._pairs[::-1]] = np.arange(self.count, 0, -1)
