@@ -31,6 +31,7 @@ from tasks import services as task_services
 from tasks.models import CampaignAlarm, Hit, Worker
 from tests import factories
 from tests.api.conftest import Program
+from tests.killing import killed_at
 
 SIZES = {"q1": 24, "q2": 13, "q3": 5, "q4": 1}
 RANK = {f"{qid}-{number:02}": place for qid, size in SIZES.items()
@@ -351,3 +352,27 @@ def test_the_api_and_the_command_list_rounds_and_ask_the_one_that_waits(
     assert program.get(f"/api/v1/campaigns/{plain.pk}/rounds/").json()["results"] == []
     with pytest.raises(CommandError, match="not judged in rounds"):
         call_command("rounds", "plain")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_jobs_that_are_killed_between_rounds_change_neither_what_is_asked_nor_the_outcome(
+    transactional_db: None, deep: Collection
+) -> None:
+    code = "from judgments import jobs; jobs.advance_rounds()"
+    campaign = make(deep)
+    jobs.advance_rounds()
+    judge(campaign)
+    before = (campaign.hits.count(), Pair.objects.filter(pool__campaign=campaign).count())
+    for table in ("pools_roundpool", "tasks_item"):  # while the round is planned, and while it is packed
+        with killed_at(table, code):
+            assert campaign.rounds.count() == 1 and not RoundPool.objects.exists()
+            assert (campaign.hits.count(), Pair.objects.filter(pool__campaign=campaign).count()) == before
+    to_the_end(campaign)
+    alike = to_the_end(make(deep, "never killed", reuse="nothing"), "Ben")
+    assert judgment_selectors.derived(campaign).qrels == judgment_selectors.derived(alike).qrels == best(SIZES)
+    told = ("number", "pools", "passages", "pairs", "unsettled", "hits")
+    assert list(campaign.rounds.values_list(*told)) == list(alike.rounds.values_list(*told))
+    asked, others = (
+        set(Pair.objects.filter(pool__campaign=each).values_list("a__pid", "b__pid")) for each in (campaign, alike)
+    )
+    assert asked == others and not CampaignAlarm.objects.exists()
