@@ -8,30 +8,31 @@ from hypothesis import strategies as st
 
 from evaluation.files.preferences import Preference
 from evaluation.judging.batch_tournaments import by_size
-from evaluation.judging.tournament import Judged, Tied, best_known
+from evaluation.judging.tournament import Judged, Tied, best_known, most_wins
 from evaluation.statistics import fragility
 from evaluation.statistics.fragility import Fragility, fragilities
 
 Rows = list[tuple[str, str, str | None]]
 
 
-def of(pool: str, rows: Rows) -> Fragility:
+def of(pool: str, rows: Rows, again: bool = True) -> Fragility:
     preferences = [Preference("q", *row) for row in rows]
-    (found,) = (fragilities(group)["q"] for group in by_size({"q": list(pool)}, preferences))
+    (found,) = (fragilities(group)["q"] for group in by_size({"q": list(pool)}, preferences, again=again))
     return found
 
 
-def winners_of(pool: str, rows: Rows) -> frozenset[str]:
-    return best_known(pool, [Tied(a, b) if p is None else Judged(p, b if p == a else a) for a, b, p in rows])
+def winners_of(pool: str, rows: Rows, again: bool = True) -> frozenset[str]:
+    play = best_known if again else most_wins
+    return play(pool, [Tied(a, b) if p is None else Judged(p, b if p == a else a) for a, b, p in rows])
 
 
-def by_trying_all(pool: str, rows: Rows) -> int | None:
-    before = winners_of(pool, rows)
+def by_trying_all(pool: str, rows: Rows, again: bool = True) -> int | None:
+    before = winners_of(pool, rows, again)
     decided = [at for at, (_, _, preferred) in enumerate(rows) if preferred is not None]
     for count in range(1, len(decided) + 1):
         for chosen in combinations(decided, count):
             turned = [(a, b, (b if p == a else a) if at in chosen else p) for at, (a, b, p) in enumerate(rows)]
-            if winners_of(pool, turned) != before:
+            if winners_of(pool, turned, again) != before:
                 return count
     return None
 
@@ -51,6 +52,13 @@ def judged_pools(draw: st.DrawFn) -> tuple[str, Rows]:
 def test_no_fewer_reversals_change_the_winners_and_so_many_do(judged: tuple[str, Rows]) -> None:
     pool, rows = judged
     assert of(pool, rows) == (by_trying_all(pool, rows), True)
+
+
+@settings(max_examples=300)
+@given(judged_pools())
+def test_the_same_holds_where_all_with_the_most_wins_are_winners(judged: tuple[str, Rows]) -> None:
+    pool, rows = judged
+    assert of(pool, rows, again=False) == (by_trying_all(pool, rows, again=False), True)
 
 
 @settings(max_examples=40)

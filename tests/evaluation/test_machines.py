@@ -1,16 +1,23 @@
 """A machine's answers beside people's judgments."""
 
 import json
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from evaluation.cli.main import main
 from evaluation.errors import BadInput
 from evaluation.files.answers import Answer, read_answers
+from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference, read_preferences
 from evaluation.statistics.machines import (
     Beside,
@@ -183,3 +190,40 @@ def test_real_judgments_agree_with_themselves_wherever_people_did_not_differ(
 
 def test_without_a_common_query_there_is_no_order() -> None:
     assert compare_orders(Board({}, 10, "score"), [("q", "a")], [("r", "a")]) is None
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.data())
+def test_tau_among_the_first_ten_is_that_of_its_definition(data: st.DataObject) -> None:
+    """14 runs over 6 queries, which rank four passages; people and the machine name one best each."""
+    queries, names = [f"q{number}" for number in range(6)], "abcd"
+    order = st.permutations(names)
+    ranked = {f"r{number:02}": [data.draw(order) for _ in queries] for number in range(14)}
+    starts, hits = np.arange(0, 4 * len(queries) + 1, 4), np.full(len(queries), 4)
+    runs = {}
+    for run, lists in ranked.items():
+        flat = np.array([names.index(passage) for own in lists for passage in own], dtype=np.int32)
+        runs[run] = RunArtifact(4, tuple(queries), pa.array(list(names)), starts, flat, flat, hits)
+    best = [[(query, data.draw(st.sampled_from(names))) for query in queries] for _ in range(2)]
+    found = compare_orders(Board(runs, 10, "score"), *best)
+    assert found is not None
+    means = [
+        {
+            run: sum(Fraction(1, own.index(passage) + 1) for own, (_, passage) in zip(lists, side, strict=True))
+            for run, lists in ranked.items()
+        }
+        for side in best
+    ]
+    by_people, by_machine = means
+    first = [run for run in ranked if sum(other > by_people[run] for other in by_people.values()) < 10]
+
+    def tau(runs: Iterable[str]) -> float | None:
+        both, one, other = 0, 0, 0
+        for a, b in combinations(runs, 2):
+            x, y = by_people[a] - by_people[b], by_machine[a] - by_machine[b]
+            both += (x * y > 0) - (x * y < 0)
+            one, other = one + (x != 0), other + (y != 0)
+        return both / math.sqrt(one * other) if one and other else None
+
+    assert list(found.first) == first and len(first) >= 10
+    assert found.tau == pytest.approx(tau(ranked)) and found.tau_first == pytest.approx(tau(first))

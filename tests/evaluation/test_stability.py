@@ -6,12 +6,12 @@ import random
 from collections import defaultdict
 from collections.abc import Callable
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.errors import UnknownPassage
@@ -22,7 +22,7 @@ from evaluation.judging.batch_tournaments import by_size, winners
 from evaluation.judging.planning import plan
 from evaluation.judging.pooling import canonical, pool_queries
 from evaluation.judging.rounds import Settings, replay, replay_all
-from evaluation.judging.tournament import Judged, Judgment, Tied, best_known
+from evaluation.judging.tournament import Judged, Judgment, Tied, best_known, most_wins
 from evaluation.statistics.agreement import Vote, agreement, error_rate, judging_error, repeated_agreement, side_bias
 from evaluation.statistics.certainty import RunOrder, certainty, confidence_set
 from evaluation.statistics.champion import champion_outcomes
@@ -408,3 +408,41 @@ def test_sets_of_rounds_hold_the_best_passage_about_nine_times_in_ten(spread: fl
     held = sum(truly[query] in sets[query] for query in pools) / len(pools)
     assert 0.86 <= held <= 0.99
     assert sum(map(len, sets.values())) / len(pools) < 6, "not by calling everything possible"
+
+
+ONES = st.lists(st.sampled_from([0, 1, None]), min_size=1, max_size=2)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(ONES, min_size=3, max_size=3), st.sampled_from([None, 0.2, 0.4]), st.booleans())
+def test_the_chance_of_being_best_is_that_of_all_ways_to_draw_again(
+    said: list[list[int | None]], rate: float | None, again: bool
+) -> None:
+    if rate is not None:
+        said = [own[:1] for own in said]  # each judged once, and turned round by the rate
+    pairs = list(combinations("abc", 2))
+    rows = [
+        Preference("q", *pair, None if which is None else pair[which])
+        for pair, own in zip(pairs, said, strict=True)
+        for which in own
+    ]
+    ways: list[list[tuple[float, list[Judged | Tied]]]] = []
+    for (a, b), own in zip(pairs, said, strict=True):
+        outcome = {0: Judged(a, b), 1: Judged(b, a), None: Tied(a, b)}
+        if rate is None:  # as many, each of them any of its own
+            ways.append(
+                [(len(own) ** -len(own), [outcome[w] for w in drawn]) for drawn in product(own, repeat=len(own))]
+            )
+        elif own[0] is None:
+            ways.append([(1, [outcome[None]])])
+        else:
+            ways.append([(1 - rate, [outcome[own[0]]]), (rate, [outcome[1 - own[0]]])])
+    expected = dict.fromkeys("abc", 0.0)
+    for way in product(*ways):
+        winners = (best_known if again else most_wins)("abc", [one for _, drawn in way for one in drawn])
+        for passage in winners:
+            expected[passage] += math.prod(chance for chance, _ in way) / len(winners)
+    assert sum(expected.values()) == pytest.approx(1)
+    best = None if again else {"q": "abc"}
+    found = certainty({"q": "abc"}, rows, error_rate=rate, draws=6_000, best=best).chances["q"]
+    assert found == pytest.approx(expected, abs=0.035)

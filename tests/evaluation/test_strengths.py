@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.optimize import minimize
 
 from evaluation.cli.main import main
@@ -57,6 +58,36 @@ def plain_fit(judgments: list[Preference], tie: float, penalty: float) -> dict[s
 def test_strengths_are_those_of_the_published_formulas(judgments: list[Preference], tie: float, penalty: float) -> None:
     ours = {one.passage: one.strength for one in fit_strengths(judgments, tie=tie, penalty=penalty)["q"]}
     assert ours == pytest.approx(plain_fit(judgments, tie, penalty), abs=2e-3)
+
+
+@settings(deadline=None, max_examples=30)
+@given(JUDGMENTS, st.sampled_from([0.05, 1.0]), st.sampled_from([0.2, 1.0]))
+def test_the_intervals_are_those_of_a_sandwich_by_finite_differences(
+    judgments: list[Preference], tie: float, penalty: float
+) -> None:
+    found = sorted(fit_strengths(judgments, tie=tie, penalty=penalty)["q"])
+    at, names = np.array([one.strength for one in found]), [one.passage for one in found]
+    number, step = {name: place for place, name in enumerate(names)}, 1e-4
+
+    def of_one(merits: np.ndarray, one: Preference) -> float:
+        a, b = merits[number[one.a]], merits[number[one.b]]
+        wins, loses = 1 / (1 + math.exp(b + tie - a)), 1 / (1 + math.exp(a + tie - b))
+        return math.log({one.a: wins, one.b: loses}.get(one.preferred or "", 1 - wins - loses))
+
+    def penalized(merits: np.ndarray) -> float:
+        drawn = sum(math.log(1 / (1 + math.exp(1 - m))) + math.log(1 / (1 + math.exp(m - 1))) for m in merits)
+        return sum(of_one(merits, one) for one in judgments) + penalty * drawn
+
+    moves = step * np.eye(len(at))
+    scores = [[(of_one(at + move, one) - of_one(at - move, one)) / (2 * step) for move in moves] for one in judgments]
+    bends = [
+        [(penalized(at + i + j) - penalized(at + i - j) - penalized(at - i + j) + penalized(at - i - j)) for i in moves]
+        for j in moves
+    ]
+    bread = np.linalg.inv(-np.array(bends) / (4 * step**2))
+    variances = np.diag(bread @ np.array(scores).T @ np.array(scores) @ bread)
+    halves = [(one.high - one.low) / 2 for one in found]
+    assert halves == pytest.approx((stats.norm.ppf(0.975) * np.sqrt(variances)).tolist(), rel=2e-3, abs=1e-4)
 
 
 @given(JUDGMENTS, st.randoms())
