@@ -1,6 +1,7 @@
 """Judgments that were made elsewhere, with whoever made them: lines, and what other tools export.
 
-Formats are told by content: lines `query a b preferred worker time` (prefj's log is the first four columns), the
+Formats are told by content: lines `query a b preferred worker time` (prefj's log is the first four columns), lines
+`query a b` in which a is preferred (prefj takes these too), the
 judgments.tsv of a campaign's exports, Mechanical Turk's results (CSV; answers in columns, or crowd-form's in one of
 JSON), Label Studio's exports of Pairwise (JSON, JSON-MIN, CSV or TSV), Potato's output and exports of pairwise and
 radio schemes (JSON lines, CSV or TSV).
@@ -23,6 +24,7 @@ from evaluation.files.textfiles import ID_BYTES, Source, TextFile, columns, coun
 MOST_FAULTS = 100  # that are looked for in a file
 TOLD = 10  # of these, in words
 Record = TypeVar("Record")
+_BY_PREFJ = "query a b, the first preferred"
 JSON_BYTES = 200 << 20  # of a file that has to be in memory at once
 COLUMNS = ("query", "a", "b", "preferred", "worker", "time")
 
@@ -157,8 +159,13 @@ def _plain(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
         split = [part.strip(" ") for part in row.split("\t")] if row.count("\t") >= 3 else columns(row)
         if number == 0 and split[1:4] == list(COLUMNS[1:4]):
             return
-        if not 4 <= len(split) <= 6:
+        if len(split) == 3 and (number == 0 or judgments.format == _BY_PREFJ):  # all lines, or none
+            judgments.format = _BY_PREFJ
+            split = [*split, split[1]]
+        elif not 4 <= len(split) <= 6 or judgments.format == _BY_PREFJ:
             needed = "4 to 6 (query a b preferred, and if known worker time)"
+            if judgments.format == _BY_PREFJ:
+                needed = "3, as the first line (query a b, where a is preferred)"
             raise BadInput(name, line, f"{counted(len(split), 'column')} where judgments have {needed}.")
         query, a, b, preferred, worker, time = [*split, "", ""][:6]
         at = _time(time, name, line)

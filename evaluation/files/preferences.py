@@ -7,9 +7,19 @@ from typing import NamedTuple
 
 from evaluation.errors import BadInput
 from evaluation.files.rows import read_rows
-from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, name_of, quote_value, rereadable
+from evaluation.files.textfiles import (
+    COLUMN_LIMITS,
+    Source,
+    TextFile,
+    columns,
+    counted,
+    name_of,
+    quote_value,
+    rereadable,
+)
 
 TIE = "="
+_OUTCOME = ("query", "a", "b", "preferred")
 
 
 class Preference(NamedTuple):
@@ -32,8 +42,9 @@ class Pair(NamedTuple):
 def read_preferences(source: Source, *, name: str | None = None, ties: bool = False) -> Iterator[Preference]:
     """Judgments in file order, from lines `query a b preferred`. Pairs may repeat: each line is a judgment.
 
-    With `ties`, `preferred` may be =. Raises BadInput where a line has other columns, compares a passage with itself,
-    or prefers neither, and where the file is damaged or empty.
+    With `ties`, `preferred` may be =. All lines may also be `query a b`, as `prefj.py` takes them: then a is preferred.
+    Raises BadInput where a line has other columns, compares a passage with itself, or prefers neither, and where the
+    file is damaged or empty.
     """
     for _, preference in numbered_preferences(source, name=name, ties=ties):
         yield preference
@@ -45,18 +56,26 @@ def numbered_preferences(
     """As `read_preferences`, each with its line."""
     name = name_of(source) if name is None else name
     signs = (TIE,) if ties else ()
-    for line, (query, a, b, preferred) in numbered_outcomes(source, name, signs, "preferences have"):
+    for line, row in numbered_outcomes(source, name, signs, "preferences have", optional=1):
+        query, a, b, preferred = row if len(row) == len(_OUTCOME) else [*row, row[1]]
         if preferred not in (a, b, *signs):
             message = f"{quote_value(preferred)} is preferred, which is neither {quote_value(a)} nor {quote_value(b)}."
             raise BadInput(name, line, message)
         yield line, Preference(query, a, b, None if preferred in signs else preferred)
 
 
-def numbered_outcomes(source: Source, name: str, signs: Collection[str], what: str) -> Iterator[tuple[int, list[str]]]:
+def numbered_outcomes(
+    source: Source, name: str, signs: Collection[str], what: str, *, optional: int = 0
+) -> Iterator[tuple[int, list[str]]]:
     """Lines `query a b preferred` with their numbers, whatever is preferred. `signs`: what may stand there beside ids,
-    and so cannot be the id of a passage.
+    and so cannot be the id of a passage. As many columns as `optional` may be missing, in all lines alike.
     """
-    for line, row in _rows(source, name, ("query", "a", "b", "preferred"), what):
+    needed = 0
+    for line, row in _rows(source, name, _OUTCOME, what, optional):
+        needed = needed or len(row)
+        if len(row) != needed:
+            names = " ".join(_OUTCOME[:needed])
+            raise BadInput(name, line, f"{counted(len(row), 'column')} where {what} {needed} ({names}).")
         for passage in row[1:3]:
             if passage in signs:
                 raise BadInput(name, line, f"a passage called {passage}, which would be taken for an outcome.")
@@ -100,8 +119,10 @@ def read_any_pools(source: Source, *, name: str | None = None) -> dict[str, set[
         return pools
 
 
-def _rows(source: Source, name: str, names: tuple[str, ...], what: str) -> Iterator[tuple[int, list[str]]]:
-    for line, split in read_rows(source, names, what, name=name):
+def _rows(
+    source: Source, name: str, names: tuple[str, ...], what: str, optional: int = 0
+) -> Iterator[tuple[int, list[str]]]:
+    for line, split in read_rows(source, names, what, name=name, optional=optional):
         if split[1] == split[2]:
             raise BadInput(name, line, f"passage {quote_value(split[1])} against itself.")
         yield line, split

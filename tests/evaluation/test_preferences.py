@@ -5,6 +5,7 @@ import io
 import pytest
 
 from evaluation.errors import BadInput
+from evaluation.files.judgments import read_judgments
 from evaluation.files.preferences import Pair, Preference, read_pairs, read_preferences
 
 
@@ -17,6 +18,17 @@ def test_preferences_come_in_file_order_with_repeats() -> None:
     ]
 
 
+def test_lines_of_three_columns_prefer_the_first_as_those_that_prefj_takes() -> None:
+    found = list(read_preferences(io.BytesIO(b"q a b\nq\tb\tc\n"), ties=True))
+    assert found == [Preference("q", "a", "b", "a"), Preference("q", "b", "c", "b")]
+    with pytest.raises(BadInput, match=r"line 2: 4 columns where preferences have 3 \(query a b\)"):
+        list(read_preferences(io.BytesIO(b"q a b\nq a b b\n")))
+    made = list(read_judgments(io.BytesIO(b"q a b\nq b c\n")).made)
+    assert [(one.a, one.b, one.preferred) for one in made] == [("a", "b", "a"), ("b", "c", "b")]
+    with pytest.raises(BadInput, match="4 columns where judgments have 3, as the first line"):
+        list(read_judgments(io.BytesIO(b"q a b\nq a b b\n")).made)
+
+
 def test_pairs_are_three_columns() -> None:
     assert list(read_pairs(io.BytesIO(b"q\ta\tb\n"))) == [Pair("q", "a", "b")]
 
@@ -27,7 +39,7 @@ def test_pairs_are_three_columns() -> None:
         ("q a b", "3 columns where preferences have 4 (query a b preferred)."),
         ("q a b c", "c is preferred, which is neither a nor b."),
         ("q a a a", "passage a against itself."),
-        ("", "0 columns where preferences have 4 (query a b preferred)."),
+        ("", "0 columns where preferences have 3 or 4 (query a b preferred)."),
     ],
 )
 def test_a_bad_preference_is_refused_with_its_line(line: str, message: str) -> None:
