@@ -8,8 +8,9 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from api.shapes import FILE, Key, example
+from judgments import machine_asking
 from judgments.exports import pseudonym
-from judgments.models import MachineJudge
+from judgments.models import MachineAsking, MachineJudge
 from pools.models import Campaign, Collection, OutsideScores, PreferenceImport
 from tasks import links
 from tasks.models import OutsidePanel, Worker
@@ -273,6 +274,54 @@ class NewMachine(serializers.Serializer[Any]):
     )
     prompt = serializers.CharField(
         max_length=MachineJudge._meta.get_field("prompt").max_length, help_text="What it was told, word for word."
+    )
+
+
+ASKED_EXAMPLE = {
+    "name": "careful prompt", "model": "example-model-7b", "budget": 1200,
+    "prompt": "Question: {query} Passage 1: {first} Passage 2: {second} Which is better? Answer with 1, 2 or =.",
+}  # fmt: skip
+
+
+@example(
+    {
+        "id": 7, "campaign": 3, **ASKED_EXAMPLE, "state": "asking", "questions": 1200, "asked": 340, "tokens": 181000,
+        "asked_by": "rita", "asked_at": "2026-11-22T12:00:00Z", "ended_at": None, "retry_at": None, "error": "",
+        "judge": None,
+    }
+)  # fmt: skip
+class AskingShape(serializers.ModelSerializer[MachineAsking]):
+    """A machine that is, or was, asked about a campaign's pairs. Once it has ended, `judge` is the machine judge of its
+    answers, if it gave any."""
+
+    asked_by = serializers.CharField(source="asked_by.username", default=None, allow_null=True, read_only=True)
+
+    class Meta:
+        model = MachineAsking
+        fields = [
+            *("id", "campaign", "name", "model", "prompt", "budget", "state", "questions", "asked", "tokens"),
+            *("asked_by", "asked_at", "ended_at", "retry_at", "error", "judge"),
+        ]
+
+
+@example(ASKED_EXAMPLE)
+class NewAskedMachine(serializers.Serializer[Any]):
+    """A machine to be asked about a campaign's pairs."""
+
+    name = serializers.CharField(
+        max_length=MachineAsking._meta.get_field("name").max_length, help_text="Of the machine judge."
+    )
+    model = serializers.CharField(
+        max_length=MachineAsking._meta.get_field("model").max_length, help_text="As the endpoint calls it."
+    )
+    prompt = serializers.CharField(
+        max_length=MachineAsking._meta.get_field("prompt").max_length,
+        trim_whitespace=False,
+        help_text="What it is told, with {query}, {first} and {second} where these texts belong. It has to ask for 1, "
+        "2 or = (neither).",
+    )
+    budget = serializers.IntegerField(
+        min_value=1, max_value=machine_asking.MOST, help_text="How many questions may be asked; each pair has two."
     )
 
 

@@ -37,6 +37,7 @@ PROMPT = gettext_noop(
     "Answer with 1 or 2 alone, or with = if neither is better."
 )
 PLACES = ("{query}", "{first}", "{second}")
+MOST = 10_000_000  # questions of a budget
 ATTEMPTS = 8  # that fail one after another
 FIRST_REST, LONGEST_REST = timedelta(seconds=30), timedelta(hours=1)
 _READ = 500

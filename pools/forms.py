@@ -339,7 +339,7 @@ class MachineForm(AnswersForm):
     field_order = ("file", "name", "model", "prompt")
 
 
-NEWEST = 50  # campaigns that a machine can be asked about
+NEWEST = 50  # campaigns to choose from where a machine is to be asked; others are named
 
 
 class AskedCampaignField(_CampaignChoice):
@@ -361,6 +361,16 @@ class MachineAskingForm(forms.Form):
         label=gettext_lazy("Campaign"),
         empty_label=None,
         help_text=gettext_lazy("The machine is asked about the same pairs as its people, each in both orders."),
+    )
+    other = forms.CharField(
+        label=gettext_lazy("Another campaign"),
+        max_length=100,
+        required=False,
+        help_text=gettext_lazy(
+            "The name of a campaign that is not in the list, which has the newest %(count)s. It takes "
+            "the place of the chosen one."
+        )
+        % {"count": NEWEST},
     )
     name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
     model = forms.CharField(
@@ -385,10 +395,22 @@ class MachineAskingForm(forms.Form):
 
     def __init__(self, *args: Any, collection: Collection, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        newest = collection.campaigns.filter(pair_count__gt=0).order_by("-id").values_list("pk", flat=True)[:NEWEST]
+        self.with_pairs = collection.campaigns.filter(pair_count__gt=0).order_by("-id")
+        newest = list(self.with_pairs.values_list("pk", flat=True)[: NEWEST + 1])
         field = self.fields["campaign"]
         assert isinstance(field, AskedCampaignField)
-        field.queryset = collection.campaigns.filter(pk__in=list(newest)).order_by("-id")
+        field.queryset = self.with_pairs.filter(pk__in=newest[:NEWEST])
+        if len(newest) <= NEWEST:
+            del self.fields["other"]
+
+    def clean(self) -> dict[str, Any]:
+        """The campaign that is named takes the place of the one in the list."""
+        cleaned: dict[str, Any] = super().clean() or {}
+        if name := cleaned.pop("other", "").strip():
+            cleaned["campaign"] = self.with_pairs.filter(name=name).first()
+            if cleaned["campaign"] is None:
+                self.add_error("other", _("The collection has no campaign of this name with pairs."))
+        return cleaned
 
 
 class CollectionForm(forms.Form):

@@ -10,10 +10,12 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -27,6 +29,7 @@ from judgments.models import Judgment, MachineAsking, MachineJudge, MachineReply
 from pools.models import Campaign, Pair, Passage
 from pools.selectors import withheld_passages
 from tests import factories
+from tests.api.conftest import Program
 
 pytestmark = pytest.mark.django_db
 PROMPT = "Q {query} A {first} B {second} ?"
@@ -234,6 +237,59 @@ def test_the_page_asks_and_stops_and_is_off_without_an_endpoint(
     assert "is asked nothing more" in client.post(stop, follow=True).text
     settings.MACHINE_API_URL = ""
     assert ask not in client.get(listed).text and "no endpoint to ask" in client.get(ask).text
+
+
+def test_a_campaign_that_is_not_among_the_newest_is_named(
+    client: Client, campaign: Campaign, local: Local, rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = reverse("judgments:machine_ask", args=[campaign.collection_id])
+    client.force_login(rita)
+    assert 'name="other"' not in client.get(ask).text
+    monkeypatch.setattr("pools.forms.NEWEST", 1)
+    newer = factories.campaign(campaign.collection, "newer", start=False)
+    page = client.get(ask).text
+    assert 'name="other"' in page and f'value="{newer.pk}"' in page and f'value="{campaign.pk}"' not in page
+    form = {"campaign": newer.pk, "name": "tiny", "model": "tiny-1", "prompt": PROMPT, "budget": 5}
+    wrong = client.post(ask, form | {"other": "nobody"})
+    assert wrong.status_code == 400 and "no campaign of this name" in wrong.text
+    assert "is being asked" in client.post(ask, form | {"other": campaign.name}, follow=True).text
+    assert MachineAsking.objects.get().campaign == campaign
+
+
+def test_the_api_and_the_command_ask_list_and_stop(
+    campaign: Campaign, local: Local, rita: User, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, address = Program(rita), f"/api/v1/campaigns/{campaign.pk}/machines/asked/"
+    wish = {"name": "tiny", "model": "tiny-1", "prompt": PROMPT, "budget": 1_000}
+    refused = program.post(address, wish | {"prompt": "Which?"})
+    assert refused.status_code == 409 and "lacks {query}" in refused.text
+    assert program.post(address, wish | {"budget": 0}).status_code == 400
+    asked = program.post(address, wish)
+    assert asked.status_code == 202 and asked.json()["asked_by"] == "rita" and asked.json()["state"] == "asking"
+    jobs.ask_machines()
+    (listed,) = program.get(address).json()["results"]
+    assert (listed["state"], listed["asked"]) == ("done", questions(campaign)) and listed["judge"] is not None
+    assert program.post(f"{address}{listed['id']}/stop/", {}).status_code == 409
+    viewer = Program(factories.member(campaign.lab, "viewer"))
+    assert viewer.post(address, wish | {"name": "other"}).status_code == 403
+    assert viewer.get(address).status_code == 200
+
+    prompt = tmp_path / "prompt.txt"
+    prompt.write_text(PROMPT + " Say = if neither.")
+    words = ["--model", "tiny-1", "--budget", "9", "--prompt", str(prompt), "--by", "rita"]
+    call_command("ask_machine", campaign.name, "--name", "by command", *words)
+    assert f"by command (tiny-1): asking, 0 of {questions(campaign)} questions asked" in capsys.readouterr().out
+    call_command("ask_machine", campaign.name, "--name", "by command", "--stop", "--json")
+    (stopped,) = json.loads(capsys.readouterr().out)["askings"]
+    assert stopped["state"] == "stopped"
+    call_command("ask_machine", campaign.name)
+    assert "tiny (tiny-1): done" in capsys.readouterr().out
+    assert MachineAsking.objects.get(name="by command").prompt == prompt.read_text()
+    for given, message in ((["--name", "third"], "give its --model"), (["--budget", "3"], "needs a --name")):
+        with pytest.raises(CommandError, match=message):
+            call_command("ask_machine", campaign.name, *given)
+    with pytest.raises(CommandError, match="already has a machine judge called tiny"):
+        call_command("ask_machine", campaign.name, "--name", "tiny", "--model", "tiny-1", "--budget", "5")
 
 
 @pytest.mark.django_db(transaction=True)
