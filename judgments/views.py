@@ -87,6 +87,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "publication": likely if likely.state != Publication.State.DRAFT else None,
     }
     context |= {"reused": reused, "asked": pairs_to_ask(campaign)} | _reuse_context(campaign, draft=draft)
+    context |= {"expected": reused + context["asked"], "hit_count": campaign.hits.count()}
     if draft:
         missing, pace = pool_selectors.missing_texts(campaign), task_selectors.expected_pace(campaign)
         steps = draft_steps(campaign, missing, pace)

@@ -83,8 +83,7 @@ def forecast(campaign: Campaign, at: datetime) -> Forecast:
     lasted = at - ended[-1] if ended and ended[-1] else timedelta(0)
     said = Forecast(remaining, len(ended), lasted.total_seconds(), None, "")
     if not remaining:
-        is_piloted = Hit.objects.filter(campaign=campaign, is_held=True).exists()
-        return said._replace(why=_("The pilot's work is done.") if is_piloted else _("All the work is done."))
+        return said._replace(why=_all_done(campaign))
     if campaign.state != Campaign.State.OPEN:
         return said._replace(why=_("Nobody gets a HIT while the campaign is not open."))
     if len(ended) < ENOUGH or not lasted:
@@ -95,6 +94,15 @@ def forecast(campaign: Campaign, at: datetime) -> Forecast:
     if takes > LONGEST:
         return said._replace(why=_("At this pace it takes more than a year."))
     return said._replace(done_at=at + takes)
+
+
+def _all_done(campaign: Campaign) -> str:
+    """What no HIT that waits means."""
+    if Hit.objects.filter(campaign=campaign, is_held=True).exists():
+        return _("The pilot's work is done.")
+    if campaign.design == Campaign.Design.ROUNDS and campaign.rounds_revision != campaign.revision:
+        return _("The work of this round is done.")
+    return _("All the work is done.")
 
 
 def _cost(campaign: Campaign, owed: Decimal) -> Cost:

@@ -1,7 +1,7 @@
 """Asking where it helps: more judgments for queries whose confidence sets are larger than wanted, within a budget."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from evaluation.judging.pooling import canonical
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from judgments import services as judgment_services
 from platforms.bills import Bill, further_bill, hits_bill
+from platforms.models import Publication
 from platforms.publishing import publication_likely
 from pools.models import Campaign, Pair
 from results import selectors as result_selectors
@@ -32,7 +33,7 @@ class Offer(NamedTuple):
 
     `judgments`: how many each pair of their sets then has. `open`: all queries with larger sets. `asked`: queries that
     wait for judgments that were asked for before; they are not offered. `seen`: the number of the last HIT. `obstacle`:
-    why nothing can be asked now; empty if it can.
+    why nothing can be asked now; empty if it can. `groups`: the pairs to be asked.
     """
 
     budget: Decimal
@@ -45,6 +46,7 @@ class Offer(NamedTuple):
     asked: int
     seen: int
     obstacle: str
+    groups: Sequence[Further]
 
 
 def offer_for(campaign: Campaign, *, budget: Decimal = USUAL, judgments: int, wanted: int = 1) -> Offer:
@@ -59,24 +61,30 @@ def offer_for(campaign: Campaign, *, budget: Decimal = USUAL, judgments: int, wa
             break
         spent += Counter(one.lacking)
         chosen.append(one)
+    lacking = _lacking(campaign, {row["qid"]: row for row in rows}, [one.query for one in chosen], judgments)
+    chosen = [one for one in chosen if one.query in lacking]  # more may have been judged than the results know
+    while (bill := _bill(publication, _groups(lacking, chosen))).total > budget:
+        chosen.pop()  # HITs are begun for reused pairs apart, so there may be some more of them
     last = campaign.hits.aggregate(last=Max("number"))["last"] or 0
     return Offer(
         budget=budget,
         judgments=judgments,
         wanted=wanted,
         queries=[one.query for one in chosen],
-        bill=further_bill(publication, spent),
+        bill=bill,
         settled=sum(one.chance for one in chosen),
         open=len(rows),
         asked=len(waiting),
         seen=last,
         obstacle=_obstacle(campaign, data),
+        groups=_groups(lacking, chosen),
     )
 
 
 @transaction.atomic
 def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: int, seen: int) -> Offer:
-    """Ask for the judgments of an offer: new HITs with the pairs of the chosen queries' confidence sets.
+    """Ask for the judgments of an offer: new HITs with the pairs of the chosen queries' confidence sets, or, in rounds,
+    with those that were in the final.
 
     A pair is asked about until it has so many judgments, each by another worker; judgments that were made already and
     found no slot are used first. `seen` is that of the offer that somebody saw. Raises NotNow where more HITs were
@@ -87,17 +95,9 @@ def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: 
         raise Refused(offer.obstacle)
     if not offer.queries:
         raise Refused(_("This budget buys no judgments that are expected to settle a query."))
-    data = result_selectors.table_data(campaign, "stability") or {}
-    sets = {row["qid"]: row["set"] for row in data["stability"] if row["qid"] in offer.queries}
-    groups = _groups(campaign, sets, judgments)
-    hits = [(own.needed, -(-sum(map(len, own.pairs_by_query)) // campaign.pairs_per_hit)) for own in groups]
-    if (cost := hits_bill(publication_likely(campaign), hits).total) > budget:
-        raise Refused(
-            _("These judgments cost %(cost)s, which is more than the budget.") % {"cost": campaign.money(cost)}
-        )
-    pairs = [pk for group in groups for own in group.pairs_by_query for pk in own]
+    pairs = [pk for group in offer.groups for own in group.pairs_by_query for pk in own]
     judgment_services.hits_lock(pairs)  # before the campaign, in the order of the jobs that check work
-    if task_services.hits_add(campaign=campaign, groups=groups, after=seen):
+    if task_services.hits_add(campaign=campaign, groups=offer.groups, after=seen):
         judgment_services.pairs_fill(pairs)
     return offer
 
@@ -126,21 +126,51 @@ def _waiting(campaign: Campaign) -> set[str]:
     return set(asked.values_list("items__pair__pool__query__qid", flat=True).distinct())
 
 
-def _groups(campaign: Campaign, sets: dict[str, list[str]], judgments: int) -> list[Further]:
-    """The pairs of these sets, by how many judgments they lack and are to have of the campaign's own workers."""
-    named = {(query, *canonical(a, b)) for query, own in sets.items() for a, b in combinations(own, 2)}
-    rows = (
+class _Lacking(NamedTuple):
+    """A pair that lacks `needed` judgments, until the campaign's own workers have made `wanted` of it."""
+
+    needed: int
+    wanted: int
+    pair: int
+
+
+def _lacking(
+    campaign: Campaign, rows: Mapping[str, dict[str, Any]], queries: Sequence[str], judgments: int
+) -> dict[str, list[_Lacking]]:
+    """The pairs of these queries' confidence sets that lack judgments, by query.
+
+    In rounds, it is the pairs of the final alone: no judgment brings back a passage that is out.
+    """
+    sets = {
+        query: {*rows[query]["set"]}.intersection(rows[query].get("final", rows[query]["set"])) for query in queries
+    }
+    named = {(query, *canonical(a, b)) for query, own in sets.items() for a, b in combinations(sorted(own), 2)}
+    stored = (
         Pair.objects.filter(pool__campaign=campaign, pool__query__qid__in=sets, is_set_aside=False)
         .annotate(slots=Count("acceptances"))
         .values_list("pk", "pool__query__qid", "a__pid", "b__pid", "is_reused", "slots")
         .order_by("pool__query__qid", "a__pid", "b__pid")
     )
-    found: dict[tuple[int, int], dict[str, list[int]]] = {}
-    for pk, query, a, b, is_reused, slots in rows:
+    found: dict[str, list[_Lacking]] = {}
+    for pk, query, a, b, is_reused, slots in stored:
         wanted = judgments - (campaign.overlap if is_reused else 0)
         if (query, a, b) in named and slots < wanted:
-            found.setdefault((wanted - slots, wanted), {}).setdefault(query, []).append(pk)
+            found.setdefault(query, []).append(_Lacking(wanted - slots, wanted, pk))
+    return found
+
+
+def _groups(lacking: Mapping[str, Sequence[_Lacking]], chosen: Iterable[_Worth]) -> list[Further]:
+    """What these queries lack, by how many judgments of a pair."""
+    found: dict[tuple[int, int], dict[str, list[int]]] = {}
+    for query in sorted(one.query for one in chosen):
+        for own in lacking.get(query, ()):
+            found.setdefault((own.needed, own.wanted), {}).setdefault(query, []).append(own.pair)
     return [Further(*key, list(own.values())) for key, own in sorted(found.items())]
+
+
+def _bill(publication: Publication, groups: Iterable[Further]) -> Bill:
+    per_hit = publication.campaign.pairs_per_hit
+    return hits_bill(publication, [(own.needed, -(-sum(map(len, own.pairs_by_query)) // per_hit)) for own in groups])
 
 
 def _obstacle(campaign: Campaign, data: dict[str, Any] | None) -> str:
@@ -148,8 +178,8 @@ def _obstacle(campaign: Campaign, data: dict[str, Any] | None) -> str:
         return _("These judgments were made elsewhere: nobody can judge in this campaign.")
     if campaign.state not in LIVE:
         return _("The campaign is not open. Open it again to ask for more judgments.")
-    if campaign.design == Campaign.Design.ROUNDS:
-        return _("In rounds, more judgments of a pair cannot bring back a passage that is out: they are not offered.")
+    if campaign.design == Campaign.Design.ROUNDS and campaign.rounds_revision != campaign.revision:
+        return _("The rounds are not over. More judgments are offered once all pools have had their final.")
     if held_back(campaign):
         return _("The pilot has not ended. Launch the rest first.")
     if data is None or data["stability"] is None:

@@ -478,9 +478,10 @@ def _certainty(
         fragile = {query: one for group in by_size(played, own) for query, one in fragilities(group).items()}
     turned = reverse_judgments(played, own, board=board, queries=queries, seed=seed, again=not is_in_rounds)
     sets = {query: confidence_set(chances) for query, chances in found.chances.items()}
-    # What more judgments of rounds would settle is not known: passages that are out could not come back.
-    are_final = is_imported or is_in_rounds
-    prospects = {} if are_final else settling_prospects(played, judgments, sets, error_rate=error.rate, seed=seed)
+    finals = {query: set(played[query]) for query in played} if is_in_rounds else None
+    prospects = {} if is_imported else settling_prospects(
+        {query: pools[query] for query in played}, judgments, sets, error_rate=error.rate, seed=seed, finals=finals
+    )  # fmt: skip
     judged = {row.query for row in judgments}
     stability: list[Json] = []
     for query, shares in found.answers.items():
@@ -500,6 +501,7 @@ def _certainty(
                 "further": {number: prospect._asdict() for number, prospect in prospects.get(query, {}).items()},
                 "passages": [{"passage": passage, "p": p} for passage, p in chances.items()],
             }
+            | ({"final": list(played[query])} if is_in_rounds else {})
         )
     return {
         "error_rate": error.rate,

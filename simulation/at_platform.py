@@ -193,8 +193,14 @@ class _Worker(Visitor):
         return work.end == End.SENT
 
     def _hand_in(self, page: Page, assignment_id: str) -> None:
-        """Send the last page's form to the marketplace, and see there that it has arrived."""
-        form = page.form("form#submit")
+        """Send the last page's form to the marketplace, and see there that it has arrived. Who left early is asked to
+        return the task, where the terms say so.
+        """
+        form = page.maybe_form("form#submit")
+        if form is None:
+            self._give_back(assignment_id)
+            self.tally.add("given back")
+            return
         times = 2 if self.random.random() < self.habits.double_clicks else 1
         for _click in range(times):
             self.browser.post(form, {})

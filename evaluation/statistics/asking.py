@@ -22,7 +22,7 @@ class Prospect(NamedTuple):
     """What a query needs, and gains, until each pair of its confidence set has a number of judgments.
 
     `lacking`: how many pairs lack so many judgments, by that number. `chances`: that its set then has 1, 2 or 3
-    passages (`WANTED`) or fewer.
+    passages (`WANTED`) or fewer. In rounds, it is each pair of the set that was in the final.
     """
 
     lacking: dict[int, int]
@@ -38,18 +38,23 @@ def settling_prospects(
     judgments: Sequence[int] = JUDGMENTS,
     level: float = SURE,
     seed: int = 0,
+    finals: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, dict[int, Prospect]]:
     """By query, sorted, and number of judgments of a pair; `sets` are the confidence sets. Queries whose set has one
     passage are left out.
+
+    `finals` are who played in the finals, where rounds found the answers: only their pairs are asked about, as no
+    judgment brings back a passage that is out, and those that tie for first are all best, as in `certainty`.
 
     What people will say is drawn `FUTURES` times: which passage of a pair is better, by its judgments so far, and then
     judgments that are wrong by the error rate, 0 to 0.5. The same seed gives the same, whatever the order of the input.
     """
     random = np.random.default_rng(seed)
     wide = {query: pools[query] for query, likely in sets.items() if len(likely) > 1}
+    asked = {query: sets[query] if finals is None else {*sets[query]}.intersection(finals[query]) for query in wide}
     found: dict[str, dict[int, Prospect]] = {query: {} for query in sorted(wide)}
-    for group in by_size(wide, (row for row in preferences if row.query in wide)):
-        inside, first_is_better = _inside(group, sets), _belief(group.counts, error_rate)
+    for group in by_size(wide, (row for row in preferences if row.query in wide), again=finals is None):
+        inside, first_is_better = _inside(group, asked), _belief(group.counts, error_rate)
         for wanted in judgments:
             lacking = np.where(inside, np.maximum(0, wanted - group.counts.sum(axis=2)), 0)
             drawn = np.tile(lacking, (FUTURES, 1))
@@ -66,7 +71,7 @@ def settling_prospects(
 
 
 def _inside(group: SizedPools, sets: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:
-    """Which pairs [pools x pairs] have both passages in the set."""
+    """Which pairs [pools x pairs] have both passages among these."""
     members = np.array([[passage in sets[query] for passage in pool] for query, pool in group.pools.items()])
     first, second = np.triu_indices(group.size, 1)
     both: NDArray[np.bool_] = members[:, first] & members[:, second]
@@ -85,7 +90,7 @@ def _sizes(
 ) -> NDArray[np.int64]:
     """The sizes of the confidence sets of pools with other counts."""
     passages = next(iter(group.pools.values()))
-    played = SizedPools(group.size, {str(at): passages for at in range(len(counts))}, counts)
+    played = SizedPools(group.size, {str(at): passages for at in range(len(counts))}, counts, group.again)
     sizes = np.zeros(len(counts), np.int64)
     for part, won in played.resampled(error_rate, DRAWS, random):
         chances = np.sort((won / won.sum(axis=0)).mean(axis=2), axis=0)[::-1]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation.files.preferences import Preference
+from evaluation.judging.rounds import Settings, replay_all
 from evaluation.statistics.asking import JUDGMENTS, settling_prospects
 from evaluation.statistics.certainty import certainty, confidence_set
 
@@ -60,3 +61,32 @@ def test_as_many_queries_are_settled_as_was_expected(wanted: int) -> None:
     after = certainty(pools, [*rows, *more], error_rate=rate).chances
     settled = sum(len(confidence_set(after[query])) == 1 for query in found)
     assert expected == pytest.approx(settled, abs=0.12 * len(found))
+
+
+def test_in_rounds_only_finals_are_asked_about_and_as_many_are_settled_as_was_expected() -> None:
+    rate, random, settings = 0.2, np.random.default_rng(5), Settings(5, 6)
+    pools = {f"q{number:02}": [f"p{place:02}" for place in range(16)] for number in range(60)}
+
+    def ask(query: str, a: str, b: str) -> Preference:  # in the order of the alphabet, a is better
+        return Preference(query, a, b, min(a, b) if random.random() > rate else max(a, b))
+
+    rows: list[Preference] = []
+    while requests := [
+        (query, *pair) for query, own in replay_all(pools, rows, settings).items() for pair in own.requests
+    ]:
+        rows += [ask(*request) for request in requests]
+    ended = replay_all(pools, rows, settings)
+    best = {query: status.winners for query, status in ended.items()}
+    finals = {query: status.playing for query, status in ended.items()}
+    before = certainty(pools, rows, error_rate=rate, best=best, draws=300).chances
+    sets = {query: confidence_set(own) for query, own in before.items()}
+    found = settling_prospects(pools, rows, sets, error_rate=rate, judgments=(5,), finals=finals)
+    pairs = [(query, *pair) for query in found for pair in combinations(sorted({*sets[query]} & {*finals[query]}), 2)]
+    assert any(not {*own} <= {*finals[query]} for query, own in sets.items()), "somebody who is out may be the best"
+    assert sum(sum(own[5].lacking.values()) for own in found.values()) == len(pairs)
+    more = [ask(*pair) for pair in pairs for _ in range(4)]
+    after = certainty(pools, [*rows, *more], error_rate=rate, best=best, draws=300).chances
+    for size in (1, 2):
+        expected = sum(own[5].chances[size - 1] for own in found.values())
+        settled = sum(len(confidence_set(after[query])) <= size for query in found)
+        assert expected == pytest.approx(settled, abs=0.15 * len(found))
