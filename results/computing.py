@@ -501,8 +501,9 @@ def _certainty(
                 "further": {number: prospect._asdict() for number, prospect in prospects.get(query, {}).items()},
                 "passages": [{"passage": passage, "p": p} for passage, p in chances.items()],
             }
-            | ({"final": list(played[query])} if is_in_rounds else {})
         )
+        if is_in_rounds:
+            stability[-1]["final"] = list(played[query])
     return {
         "error_rate": error.rate,
         "error_source": error.source,

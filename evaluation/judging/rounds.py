@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import shake_256
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +127,9 @@ def replay(
             is_final = unsettled or len(playing) <= settings.finalists
             continue
         is_open = come > judged.count
-        requests = _named(passages, left[is_open], right[is_open]) if is_open.any() else ()
+        requests: tuple[Request, ...] = ()
+        if is_open.any():
+            requests = _named(passages, left[is_open], right[is_open])
         winners: frozenset[str] = frozenset()
         if not requests and is_final:
             winners = most_wins(names, judged.among(names))
@@ -218,7 +221,8 @@ class _Judged:
         self._preferences = list(preferences)
         index = {passage: at for at, passage in enumerate(passages)}
         self.count, self._size = len(self._preferences), len(passages)
-        _, a, b, preferred = zip(*self._preferences, strict=True) if self._preferences else ((), (), (), ())
+        columns: Sequence[tuple[Any, ...]] = list(zip(*self._preferences, strict=True)) or [()] * 4
+        _, a, b, preferred = columns
         try:
             first = np.fromiter(map(index.__getitem__, a), np.int64, self.count)
             second = np.fromiter(map(index.__getitem__, b), np.int64, self.count)

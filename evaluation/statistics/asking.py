@@ -51,7 +51,9 @@ def settling_prospects(
     """
     random = np.random.default_rng(seed)
     wide = {query: pools[query] for query, likely in sets.items() if len(likely) > 1}
-    asked = {query: sets[query] if finals is None else {*sets[query]}.intersection(finals[query]) for query in wide}
+    asked: Mapping[str, Collection[str]] = sets
+    if finals is not None:
+        asked = {query: {*sets[query]}.intersection(finals[query]) for query in wide}
     found: dict[str, dict[int, Prospect]] = {query: {} for query in sorted(wide)}
     for group in by_size(wide, (row for row in preferences if row.query in wide), again=finals is None):
         inside, first_is_better = _inside(group, asked), _belief(group.counts, error_rate)

@@ -426,9 +426,9 @@ def test_the_chance_of_being_best_is_that_of_all_ways_to_draw_again(
         for pair, own in zip(pairs, said, strict=True)
         for which in own
     ]
-    ways: list[list[tuple[float, list[Judged | Tied]]]] = []
+    ways: list[list[tuple[float, list[Judgment]]]] = []
     for (a, b), own in zip(pairs, said, strict=True):
-        outcome = {0: Judged(a, b), 1: Judged(b, a), None: Tied(a, b)}
+        outcome: dict[int | None, Judgment] = {0: Judged(a, b), 1: Judged(b, a), None: Tied(a, b)}
         if rate is None:  # as many, each of them any of its own
             ways.append(
                 [(len(own) ** -len(own), [outcome[w] for w in drawn]) for drawn in product(own, repeat=len(own))]

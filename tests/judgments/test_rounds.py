@@ -168,7 +168,8 @@ def test_what_is_asked_further_is_about_finals_alone_and_opens_no_round(deep: Co
     to_the_end(campaign)
     refreshing.result_refresh(campaign=campaign)
     before = {row["qid"]: row for row in Result.objects.get(campaign=campaign).data["stability"]}
-    planned, wish = campaign.rounds.count(), {"budget": Decimal(900), "judgments": 5, "wanted": 1}
+    wish: dict[str, Any] = {"budget": Decimal(900), "judgments": 5, "wanted": 1}
+    planned = campaign.rounds.count()
     offer = offer_for(campaign, **wish)
     assert not offer.obstacle and len(offer.groups) > 1, "of reused pairs, fewer judgments of its own are wanted"
     less = offer_for(campaign, **wish | {"budget": offer.bill.total - Decimal("0.01")})

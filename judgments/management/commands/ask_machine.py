@@ -10,6 +10,7 @@ from core.management.command import SiteCommand
 from core.management.files import input_path
 from evaluation.files.textfiles import counted
 from judgments import machine_asking
+from judgments.models import MachineAsking
 from pools.management.lookup import campaign_called, user_called
 
 
@@ -73,13 +74,13 @@ class Command(SiteCommand):
         return {"campaign": campaign.pk, "askings": [_facts(asking)]}
 
 
-def _line(asking: machine_asking.MachineAsking) -> str:
+def _line(asking: MachineAsking) -> str:
     said = (
         f"{asking.name} ({asking.model}): {asking.state}, {asking.asked:,} of {counted(asking.questions, 'question')}"
     )
     return f"{said} asked, at most {asking.budget:,}.{' ' if asking.error else ''}{asking.error}"
 
 
-def _facts(asking: machine_asking.MachineAsking) -> dict[str, Any]:
+def _facts(asking: MachineAsking) -> dict[str, Any]:
     names = ("id", "name", "model", "state", "questions", "asked", "budget", "tokens", "error")
     return {name: getattr(asking, name) for name in names} | {"judge": asking.judge_id}
