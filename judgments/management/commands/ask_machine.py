@@ -52,9 +52,10 @@ class Command(SiteCommand):
                 self.say("No machine was asked about this campaign.")
             return {"campaign": campaign.pk, "askings": [_facts(asking) for asking in askings]}
         if options["stop"]:
-            asking = campaign.machine_askings.filter(name=options["name"]).order_by("id").last()
-            if asking is None:
+            named = campaign.machine_askings.filter(name=options["name"]).order_by("id").last()
+            if named is None:
                 raise CommandError(f"No machine called {options['name']} was asked about this campaign.")
+            asking = named
             machine_asking.machine_asking_stop(asking=asking, at=timezone.now())
             asking.refresh_from_db()
         else:
