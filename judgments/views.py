@@ -46,6 +46,7 @@ from tasks import selectors as task_selectors
 from tasks.models import Worker
 
 LATEST = 10  # decisions that the campaign's page shows
+OF_ROUNDS = ("partners", "finalists", "rounds_wait", "rounds_budget")  # settings that other designs have no use for
 DECISIONS = 20  # that a page of a list of them shows
 RUNS_NAMED = 20
 SOURCES_NAMED = 20  # of reused judgments
@@ -173,8 +174,10 @@ def _exports_context(found: Campaign) -> dict[str, Any]:
 
 
 def _settings(campaign: Campaign) -> list[tuple[object, object]]:
-    """Every setting with its label and its value in words."""
-    return [(LABELS[name], _in_words(campaign, name)) for name in exports.SETTINGS]
+    """Every setting of the campaign's design, with its label and its value in words."""
+    in_rounds = campaign.design == Campaign.Design.ROUNDS
+    names = [name for name in exports.SETTINGS if in_rounds or name not in OF_ROUNDS]
+    return [(LABELS[name], _in_words(campaign, name)) for name in names]
 
 
 def _in_words(campaign: Campaign, name: str) -> object:

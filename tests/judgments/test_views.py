@@ -22,6 +22,7 @@ from judgments import services as judgment_services
 from judgments.exports import pseudonym
 from judgments.models import Decision
 from platforms.models import Publication
+from pools.forms import LABELS
 from pools.models import Campaign, Collection
 from results.quality import behaviour
 from tasks.models import Assignment, Worker
@@ -151,7 +152,14 @@ def test_an_open_campaign_shows_how_far_how_good_and_how_much(
 def test_every_setting_is_shown(page: Client, campaign: Campaign) -> None:
     source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
     settings = source[source.index('id="settings"') :]
-    assert settings.count("<dt>") == len(exports.SETTINGS) + 2  # and the runs, and when it was made
+    of_rounds = ("partners", "finalists", "rounds_wait", "rounds_budget")
+    shown = len(exports.SETTINGS) - len(of_rounds) + 2  # and the runs, and when it was made
+    assert settings.count("<dt>") == shown
+    assert not any(str(LABELS[name]) in settings for name in of_rounds)
+    Campaign.objects.filter(pk=campaign.pk).update(design=Campaign.Design.ROUNDS)
+    source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    settings = source[source.index('id="settings"') :]
+    assert settings.count("<dt>") == shown + len(of_rounds)
 
 
 # --- queries
