@@ -5,6 +5,7 @@ An endpoint is a class with a method for each verb; `operation` says what each i
 
 import functools
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -125,6 +126,9 @@ class OnlyJson(BaseContentNegotiation):
         return only, only.media_type
 
 
+_CURSOR = re.compile("[A-Za-z0-9+/]*={0,2}")  # of base64
+
+
 class Pages(CursorPagination):
     """Lists by cursor: what is added or removed meanwhile neither repeats nor hides a row. Newest first."""
 
@@ -145,10 +149,12 @@ class Pages(CursorPagination):
 
     def decode_cursor(self, request: Request) -> Any:
         """The place in the list. What is no cursor of ours is a mistake in a field."""
+        text = _("This is not a cursor. Follow “next” and “previous” as they are.")
+        if not _CURSOR.fullmatch(request.query_params.get(self.cursor_query_param, "")):
+            raise exceptions.ValidationError({"cursor": [text]})  # letters of no base64 would be passed over
         try:
             return super().decode_cursor(request)
         except exceptions.NotFound as error:
-            text = _("This is not a cursor. Follow “next” and “previous” as they are.")
             raise exceptions.ValidationError({"cursor": [text]}) from error
 
 

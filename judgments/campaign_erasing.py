@@ -85,7 +85,8 @@ def whole_plan(campaign: Campaign, *, at: datetime) -> CampaignPlan:
         (_("the audit, without what it says of workers"), _("It says who erased what, when and why.")),
         (_("copies in backups, and files that were downloaded"), _("They go when you remove them.")),
     ]
-    owed = assignments.aggregate(sum=Sum("owed"))["sum"] or Decimal(0)
+    unpaid = assignments.filter(platform_assignment_id="")
+    owed = unpaid.aggregate(sum=Sum("owed"))["sum"] or Decimal(0)
     return CampaignPlan(campaign, goes, owed, stays, _obstacles(campaign, at))
 
 

@@ -389,7 +389,8 @@ def retention_keep(*, lab: Lab, days: int, at: datetime) -> Erased:
     return _erase_each(
         retention_due(lab=lab, days=days, at=at),
         at=at,
-        why=_("The lab keeps such data for %(days)d days.") % {"days": days},
+        why=ngettext("The lab keeps such data for %(days)d day.", "The lab keeps such data for %(days)d days.", days)
+        % {"days": days},
     )
 
 

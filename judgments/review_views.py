@@ -91,6 +91,8 @@ def review(request: Request, pk: int) -> HttpResponse:
     if form.is_bound:
         form.is_valid()
         amount = form.cleaned_data.get("amount")
+        if not makes:
+            form.errors.pop("why", None)  # nobody could have said why so far
     preview = None
     try:
         if action != BulkDecision.Action.BONUS or amount is not None:

@@ -193,7 +193,8 @@ def test_filters_narrow_and_what_is_no_filter_value_names_the_field(program: Pro
     assert program.get(f"runs/?collection={collection.pk + 99}").json()["results"] == []
     assert_problem(program.get("runs/?collection=first"), 400, field="collection")
     assert_problem(program.get("jobs/?state=lost"), 400, field="state")
-    assert_problem(program.get("runs/?cursor=nonsense"), 400, field="cursor")
+    for cursor in ("nonsense", "%25%25%25"):
+        assert_problem(program.get(f"runs/?cursor={cursor}"), 400, field="cursor")
     for address in ("runs/?nmae=re", f"collections/{collection.pk}/?name=re", "labs/?name=re"):
         assert_problem(program.get(address), 400, says="no such parameter")
     following = program.get("runs/?name=r&limit=1").json()["next"]

@@ -297,6 +297,14 @@ def test_what_goes_has_the_same_keys_in_every_language(closed: Campaign, lidia: 
     assert all(key.isascii() and " " not in key for key in chain.from_iterable(said))
 
 
+def test_only_pay_that_no_platform_pays_is_warned_of(closed: Campaign) -> None:
+    at, work = timezone.now(), Assignment.objects.filter(campaign=closed, owed__gt=0).earliest("pk")
+    before = whole_plan(closed, at=at).owed
+    assert before >= work.owed
+    Assignment.objects.filter(pk=work.pk).update(platform_assignment_id="AT-THE-PLATFORM")
+    assert whole_plan(closed, at=at).owed == before - work.owed
+
+
 def test_what_rests_on_a_campaign_keeps_it_and_is_named(closed: Campaign) -> None:
     at = timezone.now()
     assert whole_plan(closed, at=at).obstacles == []

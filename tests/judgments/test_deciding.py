@@ -241,6 +241,19 @@ def test_pay_and_bonus_are_planned_once_and_cannot_be_undone(
         make(campaign, Action.BONUS, campaign.assignments.all(), rita, amount=Decimal(101))
 
 
+def test_who_has_said_how_much_and_not_yet_why_is_not_told_of_a_mistake(
+    campaign: Campaign, published: Publication, rita: User
+) -> None:
+    make(campaign, Action.PAY, campaign.assignments.all(), rita)
+    client = Client()
+    client.force_login(rita)
+    asked = {"action": "bonus", "amount": "0.25", "row": list(campaign.assignments.values_list("pk", flat=True))}
+    address = reverse("judgments:review", args=[campaign.pk])
+    page = client.post(address, asked).content.decode()
+    assert 'name="why"' in page and "This field is required" not in page
+    assert "This field is required" in client.post(address, asked | {"why": "", "expected": ""}).content.decode()
+
+
 def test_work_is_rejected_with_the_reason_that_the_worker_reads(
     campaign: Campaign, published: Publication, rita: User
 ) -> None:

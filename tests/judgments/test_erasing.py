@@ -446,3 +446,6 @@ def test_periods_are_set_on_a_page_and_recorded(browser: Client, lab: Lab) -> No
     assert [entry.changes for entry in AuditEntry.objects.filter(subject="judgments_retention")] == [
         {"worker_days": [None, 180]}
     ]
+    for days, words in ((180, '180 <span class="unit">days'), (1, '1 <span class="unit">day<')):
+        Retention.objects.update(worker_days=days)
+        assert words in browser.get(reverse("judgments:protection")).text
