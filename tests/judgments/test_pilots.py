@@ -13,6 +13,7 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.labs import pay_floor_set
 from core.models import AuditEntry, User
+from judgments import services as judgment_services
 from judgments import watching
 from judgments.models import Acceptance
 from judgments.piloting import pilot_lessons
@@ -367,3 +368,19 @@ def test_the_rest_goes_on_at_another_pay_through_the_api(rita: User, piloted: Ca
     kept = AuditEntry.objects.filter(subject="pools_campaign", key=str(piloted.pk), changes__has_key="state")
     assert kept.latest("id").why == "It took longer than expected."
     assert_problem(program.post(address, sent), 409, says="No HITs are held back")
+
+
+def test_who_is_late_is_accepted_beside_whoever_took_the_hit_over(collection: Collection) -> None:
+    draft = factories.campaign(collection, start=False, pairs_per_hit=1, tests_per_hit=1)
+    task_services.campaign_launch(campaign=draft, pilot_hits=1)
+    task_services.campaign_pack(campaign_id=draft.pk)
+    draft.refresh_from_db()
+    slow, quick = factories.worker(draft, "ann"), factories.worker(draft, "ben")
+    late = factories.take(slow, draft, at=timezone.now() - timedelta(minutes=draft.minutes_per_hit + 1))
+    factories.do(quick, draft)
+    factories.judge(late)
+    judgment_services.assignment_finish(assignment=late, at=timezone.now())
+    lessons = pilot_lessons(draft)
+    assert (lessons.hits, lessons.hits_done, lessons.finished, lessons.failed) == (1, 1, 2, 0)
+    assert Assignment.objects.filter(verdict="accepted").count() == 2
+    assert Acceptance.objects.count() == 1  # the pair counts once
