@@ -174,7 +174,8 @@ def _store(platform: str, lab_id: int | None, heard: Iterable[Heard]) -> int:
         publication = _about(platform, lab_id, said)
         if publication is not None:
             stored += _store_one(publication, said)
-        MessageCursor.objects.update_or_create(platform=platform, lab_id=lab_id, defaults={"message_id": said.cursor})
+        if not MessageCursor.objects.filter(platform=platform, lab=lab_id).update(message_id=said.cursor):
+            MessageCursor.objects.create(platform=platform, lab_id=lab_id, message_id=said.cursor)
     return stored
 
 
