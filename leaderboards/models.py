@@ -18,7 +18,7 @@ PERSON = settings.AUTH_USER_MODEL
 
 
 def new_public_id() -> str:
-    """What a submission is called in addresses and files: 16 characters that say nothing about it (80 bits)."""
+    """What a submission is called in addresses and files: 16 characters that say nothing about it (64 bits)."""
     return secrets.token_hex(8)
 
 

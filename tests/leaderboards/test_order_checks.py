@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -18,7 +20,7 @@ from leaderboards.boards import NUMBERS, policy_add
 from leaderboards.models import Board, Opening, OrderCheck, PolicyVersion, Score, Season, Submission
 from pools.models import Collection
 from tests.api.conftest import Program
-from tests.leaderboards.public_boards import NOW, entry, public_board
+from tests.leaderboards.public_boards import NOW, OPENED, entry, public_board
 from tests.leaderboards.test_pages import browser as log_in
 
 GOOD, FAIR, BAD = [1.0, 1.0, 1.0, 0.5] * 10, [1.0, 0.5, 1.0, 1.0] * 10, [0.0, 0.1, 0.0, 0.2] * 10
@@ -145,9 +147,28 @@ def test_each_month_has_one_check_of_a_season_that_has_two_entries(season: Seaso
     assert jobs.check_orders() == "checked: 1"
     assert jobs.check_orders() == "checked: 0"
     assert OrderCheck.objects.count() == 2
-    assert order_checks.seasons_due(at=now + timedelta(days=32)) == [season]
+    assert list(order_checks.seasons_due(at=now + timedelta(days=32))) == [season]
     Season.objects.filter(pk=season.pk).update(closes_at=now - timedelta(days=1))
-    assert order_checks.seasons_due(at=now + timedelta(days=32)) == []
+    assert list(order_checks.seasons_due(at=now + timedelta(days=32))) == []
+
+
+def test_a_check_that_somebody_asked_for_does_not_stand_for_that_of_the_month(season: Season, olga: User) -> None:
+    order_checks.order_check(season=season, at=NOW)
+    later = NOW + timedelta(days=40)
+    order_checks.order_check(season=season, at=later, by=olga)
+    assert list(order_checks.seasons_due(at=later)) == [season]
+    assert order_checks.monthly_check(season=season, at=later)
+    assert list(order_checks.seasons_due(at=later)) == []
+
+
+def test_seasons_that_are_not_due_cost_one_query_together(season: Season, board: Board) -> None:
+    assert order_checks.monthly_check(season=season, at=NOW)
+    for number in range(2, 12):
+        other = Season.objects.create(board=board, number=number, name=f"S{number}", opens_at=OPENED)
+        scored(board, f"alone{number}", GOOD, season=other)
+    with CaptureQueriesContext(connection) as asked:
+        assert list(order_checks.seasons_due(at=NOW)) == []
+    assert len(asked) == 1
 
 
 def test_a_damaged_file_is_left_out_and_so_are_other_queries(
