@@ -51,7 +51,7 @@ def season_check(*, season: Season, at: datetime) -> bool:
     if check is None:
         return False
     board = season.board
-    shown = published(board, at)
+    shown = published(board, at, season=season)
     entries = shown.of_season(season.name)
     trend = grows(entries)
     side = "" if trend is None else trend.alarm

@@ -136,8 +136,8 @@ def printed(score: Fraction | None) -> str:
     return "" if score is None else str(rounded(score))
 
 
-def published(board: Board, at: datetime) -> Published:
-    """The board at a moment: five queries, however many entries there are."""
+def published(board: Board, at: datetime, *, season: Season | None = None) -> Published:
+    """The board at a moment, with the entries of one season if one is given: five queries, however many there are."""
     measure = board.ranking_measure
     rows = (
         board.submissions.filter(Q(state="published") | Q(state="withdrawn", published_at__isnull=False))
@@ -149,10 +149,12 @@ def published(board: Board, at: datetime) -> Published:
         )
         .order_by("arrived_at", "pk")
     )
+    if season is not None:
+        rows = rows.filter(season=season)
     seasons = list(board.seasons.filter(opens_at__lte=at).select_related("check_of_entries").order_by("-number"))
-    best_p = {key: found for season in seasons for key, found in _bests(season).items()}
+    best_p = {key: found for each in seasons for key, found in _bests(each).items()}
     arrived = _without_hidden([_shown(row, at) for row in rows], {row.run_id for row in rows if row.is_hidden(at)})
-    entries = [entry for season in seasons for entry in _listed([one for one in arrived if one.season == season.name])]
+    entries = [entry for each in seasons for entry in _listed([one for one in arrived if one.season == each.name])]
     entries = [replace(one, best_p=best_p[one.id]) if one.mark and one.id in best_p else one for one in entries]
     policy = board.policy_at(at)
     waiting = board.submissions.filter(state="waiting").select_related("policy")

@@ -12,7 +12,8 @@ from django.urls import reverse
 
 from core.models import User
 from leaderboards import events, importing, jobs, season_checks
-from leaderboards.models import Board, BoardMail, SeasonCheck, Submission, SubmissionEvent
+from leaderboards.models import Board, BoardMail, Season, SeasonCheck, Submission, SubmissionEvent
+from leaderboards.public.reading import published
 from pools.models import Collection
 from tests import factories
 from tests.leaderboards.public_boards import NOW, OPENED, entry, public_board
@@ -95,6 +96,25 @@ def test_a_gap_that_is_steady_tells_nobody_and_one_that_ends_is_told_again_when_
     assert (row.side, row.since, BoardMail.objects.count()) == ("", None, 1)
 
 
+def test_a_season_is_looked_at_without_reading_the_entries_of_others(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Season.objects.create(board=board, number=2, name="Second", opens_at=OPENED)
+    come(board, 0, 300, 300)
+    come(board, 1, 400, 400, season=other)
+    come(board, 2, 400, 400, season=other)
+    read: list[int] = []
+
+    def counts(of: Board, at: datetime, **only: Any) -> Any:
+        shown = published(of, at, **only)
+        read.append(len(shown.entries))
+        return shown
+
+    monkeypatch.setattr(season_checks, "published", counts)
+    assert check() == 2
+    assert read == [1, 2]
+
+
 def test_what_the_release_rule_does_not_show_raises_no_alarm(collection: Collection, rita: User, settings: Any) -> None:
     settings.HAS_MAIL = True
     board = public_board(collection, slug="gap")
@@ -119,10 +139,10 @@ def test_an_import_is_looked_at_too_and_one_bad_season_stops_no_other(
         )
     whole = season_checks.published
 
-    def fails(of: Board, at: datetime) -> Any:
+    def fails(of: Board, at: datetime, **only: Any) -> Any:
         if of.pk == board.pk:
             raise OSError("away")
-        return whole(of, at)
+        return whole(of, at, **only)
 
     monkeypatch.setattr(season_checks, "published", fails)
     assert jobs.check_seasons() == "checked: 1"
