@@ -385,6 +385,7 @@ AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"
 ACCOUNT_ADAPTER = "core.accounts.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["email", "username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "Bestknown: "
 ACCOUNT_EMAIL_VERIFICATION = "optional"
 ACCOUNT_CHANGE_EMAIL = True  # one address each; a new one counts once it is confirmed
 ACCOUNT_EMAIL_NOTIFICATIONS = True

@@ -106,6 +106,10 @@ async function open() {
   return new URL(response.url).pathname.includes("/files/") ? response.url : null;
 }
 
+function stay(event) { // while files are sent, the browser asks before the page is left
+  event.preventDefault();
+}
+
 form.addEventListener("submit", async (event) => {
   if (!chosen.length) return; // the form goes on by itself, and says what is missing
   event.preventDefault();
@@ -121,12 +125,14 @@ form.addEventListener("submit", async (event) => {
     form.submit(); // the page says what is wrong with its fields
     return;
   }
+  window.addEventListener("beforeunload", stay);
   const waiting = chosen.filter((entry) => !entry.sent);
   for (const [index, entry] of waiting.entries()) {
     const numbers = [index + 1, waiting.length];
     status.textContent = status.dataset.sending.replace(/#/g, () => numbers.shift());
     await send(entry);
   }
+  window.removeEventListener("beforeunload", stay);
   if (chosen.every((entry) => entry.sent)) {
     window.location.assign(address);
     return;

@@ -273,6 +273,7 @@ def test_a_forgotten_password_is_reset_by_mail_and_no_answer_tells_who_has_an_ac
     letter = next(letter for letter in mail.outbox if letter.to == ["rita@example.org"])
     link = re.findall(r"https?://[^/]+(/account/password/new/\S+)", letter.body)[0]
     [other] = (letter for letter in mail.outbox if letter.to == ["nobody@example.org"])
+    assert letter.subject.startswith("Bestknown: ") and "Bestknown, at " in letter.body and "Hello" not in letter.body
     assert "by invitation" in other.body and "sign up" not in other.body and "/account/" not in other.body
     client = Client()
     form = client.get(link, follow=True)
