@@ -102,7 +102,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         context["in_rounds"] = rounds_bills(likely)
     else:
         context["rounds"] = rounds.rounds_shown(campaign)
-        context |= _exports_context(campaign) | _progress_context(campaign, campaign.state)
+        context |= _exports_context(campaign) | _progress_context(campaign, campaign.state, likely)
     return render(request, "judgments/campaign.html", context)
 
 
@@ -134,7 +134,7 @@ def export_files(request: Request, pk: int) -> HttpResponse:
     return render(request, "judgments/_exports.html", _exports_context(campaign_of(request, pk)))
 
 
-def _progress_context(found: Campaign, seen_state: str) -> dict[str, Any]:
+def _progress_context(found: Campaign, seen_state: str, likely: Publication | None = None) -> dict[str, Any]:
     watched = watching.campaign_watch(found, timezone.now())
     return {
         "campaign": found,
@@ -145,7 +145,7 @@ def _progress_context(found: Campaign, seen_state: str) -> dict[str, Any]:
         "summary": judgment_selectors.summary_of(found),
         "alarms": campaign_alarms.alarms_raised(found),
         "platform_alarms": Alarm.objects.filter(publication__campaign=found, settled_at=None).count(),
-        "needs": watching.needs_of(found),
+        "needs": watching.needs_of(found, likely if likely and likely.pk else None),
         "decisions": judgment_selectors.decisions(found)[:LATEST],
         "packing": progress_of(task_selectors.packing_key(found.pk)),
         "seen_state": seen_state,

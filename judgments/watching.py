@@ -124,9 +124,13 @@ class Need(NamedTuple):
     address: str
 
 
-def needs_of(campaign: Campaign) -> list[Need]:
-    """What waits for a person beside alarms: a pilot, at the platform, and what workers reported and wrote."""
-    return [*_needs_of_pilot(campaign), *_needs_at_platform(campaign), *_needs_of_reports(campaign)]
+def needs_of(campaign: Campaign, publication: Publication | None = None) -> list[Need]:
+    """What waits for a person beside alarms: a pilot, at the platform, and what workers reported and wrote.
+
+    `publication`: the campaign's stored one, where it has been read already.
+    """
+    found = publication or Publication.objects.filter(campaign=campaign).first()
+    return [*_needs_of_pilot(campaign), *_needs_at_platform(found), *_needs_of_reports(campaign)]
 
 
 def _needs_of_pilot(campaign: Campaign) -> list[Need]:
@@ -138,10 +142,9 @@ def _needs_of_pilot(campaign: Campaign) -> list[Need]:
     return [Need(text, reverse("judgments:pilot", args=[campaign.pk]))] if hits.filter(is_held=True).exists() else []
 
 
-def _needs_at_platform(campaign: Campaign) -> list[Need]:
+def _needs_at_platform(publication: Publication | None) -> list[Need]:
     """Messages to answer, work to decide on, compensations to offer."""
-    publication = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).first()
-    if publication is None:
+    if publication is None or publication.state == Publication.State.DRAFT:
         return []
     waiting = platform_status.for_a_person(platform_status.submissions_of(publication)).count()
     owed = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION, state=Payment.State.OWED).count()
@@ -151,7 +154,7 @@ def _needs_at_platform(campaign: Campaign) -> list[Need]:
         (waiting, _work_to_decide(waiting), "platforms:submissions"),
         (owed, _compensations(owed), "platforms:compensations"),
     ]
-    return [Need(text, reverse(name, args=[campaign.pk])) for count, text, name in texts if count]
+    return [Need(text, reverse(name, args=[publication.campaign_id])) for count, text, name in texts if count]
 
 
 def _needs_of_reports(campaign: Campaign) -> list[Need]:
