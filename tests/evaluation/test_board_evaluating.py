@@ -99,13 +99,19 @@ def test_too_little_memory_ends_the_process_and_nothing_else() -> None:
     assert done.returncode != 0 and done.stdout == b""
 
 
+def changed(package: bytes) -> bytes:
+    """With another last byte."""
+    return package[:-1] + bytes([package[-1] ^ 1])
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         ({"run_id": "20261101-blue"}, "not for '20261101-blue'"),
         ({"board": "other"}, "on board 'small'"),
         ({"key": new_key().private_pem}, "sealed for the keys"),
-        ({"package": sealed()[:-1]}, "changed or cut"),
+        ({"package": sealed()[:-1]}, "cut or damaged on its way"),
+        ({"package": changed(sealed())}, "changed or cut"),
         ({"package": sealed()[:20]}, "cut within its header"),
         ({"package": b"BZh91AY&SY"}, "not a sealed package"),
         ({"package": sealed(evaluated="7 70 1\n7 70 2\n")}, "eval.txt.bz2, line 2"),

@@ -44,7 +44,8 @@ def test_an_import_keeps_each_line_in_canonical_order(collection: Collection) ->
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b"q1 p1 p2\n", r"old\.txt, line 1: 3 columns"),
+        (b"q1 p1\n", r"old\.txt, line 1: 2 columns"),
+        (GOOD + b"q1 p1 p2\n", r"old\.txt, line 4: 3 columns"),
         (GOOD + b"q1 p1 p1 p1\n", r"old\.txt, line 4: passage .*p1.* against itself"),
         (GOOD + b"q1 p1 p2 p3\n", r"old\.txt, line 4: .*p3.* is preferred, which is neither"),
         (
