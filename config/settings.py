@@ -393,6 +393,7 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "http" if DEVELOPMENT else "https"
 ACCOUNT_LOGOUT_REDIRECT_URL = "login"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_FORMS = {"login_webauthn": "core.login.PasskeyLogin"}
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # accounts come by invitation: nobody takes another's address first
 MFA_TOTP_ISSUER = "Bestknown"
 MFA_TOTP_TOLERANCE = 1  # phones whose clocks are half a minute off
@@ -437,6 +438,7 @@ LANGUAGES = [
 USE_TZ = True
 TIME_ZONE = "UTC"
 LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = ["config.formats"]
 # Workers choose the language of their pages, in a platform's frame too, where browsers want `None` over https.
 LANGUAGE_COOKIE_NAME = "worker-language"
 LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 90

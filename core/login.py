@@ -5,11 +5,14 @@ from typing import Any
 
 from allauth.account.utils import perform_login
 from allauth.mfa import app_settings as mfa
+from allauth.mfa.models import Authenticator
+from allauth.mfa.webauthn.forms import LoginWebAuthnForm
 from allauth.socialaccount.adapter import get_adapter as get_social_adapter
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.core import signing
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -53,6 +56,18 @@ class LoginForm(AuthenticationForm):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.fields["username"].label = gettext_lazy("Name or e-mail address")
+
+
+class PasskeyLogin(LoginWebAuthnForm):  # type: ignore[misc]  # allauth has no types
+    """A passkey alone. Where it is refused, the log-in page says so, and what to do instead."""
+
+    def clean_credential(self) -> Authenticator:
+        """Whose passkey it is. Refused if it has been removed, or if its answer is not to this page."""
+        try:
+            return super().clean_credential()
+        except ValidationError as error:
+            text = _("This passkey is not known here, or has been removed. Log in with your password.")
+            raise ValidationError(text) from error
 
 
 def _apps(request: HttpRequest) -> list[Any]:
