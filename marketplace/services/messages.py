@@ -25,7 +25,8 @@ class NotNotified(NamedTuple):
 
 @transaction.atomic
 def workers_notify(*, requester: Requester, subject: str, text: str, worker_ids: Sequence[str]) -> list[NotNotified]:
-    """Send the same message to up to 100 workers whose work the requester has approved or rejected.
+    """Send the same message to up to 100 workers whose work the requester has approved or rejected, or who have written
+    to the requester: a question is answered before any work is decided on.
 
     Gives those that were not notified. Raises InvalidValue.
     """
@@ -38,13 +39,17 @@ def workers_notify(*, requester: Requester, subject: str, text: str, worker_ids:
         worker__in=workers.values(),
         state__in=[Assignment.State.APPROVED, Assignment.State.REJECTED],
     )
-    former_workers = set(decided.values_list("worker__worker_id", flat=True))
+    wrote = requester.messages.filter(worker__in=workers.values(), direction=Direction.TO_REQUESTER)
+    known_workers = {
+        *decided.values_list("worker__worker_id", flat=True),
+        *wrote.values_list("worker__worker_id", flat=True),
+    }
     failures, messages, at = [], [], clock.now()
     for worker_id in dict.fromkeys(worker_ids):
         worker = workers.get(worker_id)
         if worker is None:
             failures.append(NotNotified(worker_id, hard=True, message=f"Worker {worker_id} does not exist."))
-        elif worker_id not in former_workers:
+        elif worker_id not in known_workers:
             failures.append(
                 NotNotified(
                     worker_id,

@@ -199,12 +199,17 @@ class MTurkAdapter(Adapter):
         )
 
     def about_writing(self) -> str:
-        """A subject of 200 and a text of 4,096 characters, to workers whose work was approved or rejected."""
+        """A subject of 200 and a text of 4,096 characters, to workers whose work was approved or rejected; at the
+        marketplace, to those who wrote to us too.
+        """
+        if self.platform == Platform.MARKETPLACE:
+            return _(
+                "A message reaches workers whose work you have approved or rejected, or who have written to you, and "
+                "has at most 4,096 characters."
+            )
         said = _(
             "A message reaches workers whose work you have approved or rejected, and has at most 4,096 characters."
         )
-        if self.platform == Platform.MARKETPLACE:
-            return said
         return said + " " + _("Workers answer by mail, to the address of the requester's account.")
 
     def write_to(

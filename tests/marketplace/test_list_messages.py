@@ -42,3 +42,16 @@ def test_a_requester_reads_what_workers_wrote_to_it_and_nothing_else(
     assert marketplace.http.get(PATH).status_code == 405
     unsigned = marketplace.http.post(PATH, json={}, headers={"X-Amz-Target": TARGET})
     assert unsigned.json()["__type"] == "MissingAuthenticationTokenException"
+
+
+def test_a_worker_who_asks_is_answered_before_any_work_of_theirs_is_decided_on(
+    marketplace: Marketplace, rosa: Requester, omar: Requester
+) -> None:
+    wanda = Wanda(marketplace)
+    wanda.person.post(f"/contact/{rosa.hit()['HITId']}", subject="Page 2", text="May I use a dictionary?")
+
+    answer = {"Subject": "Re: Page 2", "MessageText": "Yes.", "WorkerIds": [wanda.id]}
+    assert rosa.client.notify_workers(**answer)["NotifyWorkersFailureStatuses"] == []
+    assert len(omar.client.notify_workers(**answer)["NotifyWorkersFailureStatuses"]) == 1  # she did not write to Omar
+
+    assert wanda.look()["messages"].count({"subject": "Re: Page 2", "text": "Yes."}) == 1
