@@ -209,7 +209,7 @@ class PreferenceImportShape(serializers.ModelSerializer[PreferenceImport]):
 
 @example({"file": "(the file)", "name": "pilot of 2021", "note": "Ten students."})
 class NewPreferences(serializers.Serializer[Any]):
-    """A file with four columns of ids: query, passage a, passage b, and whichever was preferred."""
+    """A file with four columns of ids: query, passage a, passage b, and whichever was preferred, or = for a tie."""
 
     file = FILE(help_text="Plain, gz, bz2 or zst.")
     name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the file's.")

@@ -31,6 +31,7 @@ class QueryPair(serializers.Serializer[Any]):
     b = serializers.CharField(source="b.passage.pid")
     for_a = serializers.IntegerField(help_text="Judgments that count and prefer a.")
     for_b = serializers.IntegerField()
+    ties = serializers.IntegerField(help_text="Judgments that count and prefer neither: imported ones.")
     judgments = serializers.SerializerMethodField(help_text="All of them, those that do not count too.")
     reused = serializers.SerializerMethodField(help_text="Judgments that were made before.")
     decided = serializers.CharField(
@@ -85,6 +86,7 @@ class QueryPair(serializers.Serializer[Any]):
                 "b": "8760869",
                 "for_a": 1,
                 "for_b": 0,
+                "ties": 0,
                 "judgments": 1,
                 "reused": 0,
                 "decided": None,

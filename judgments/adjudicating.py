@@ -63,9 +63,11 @@ def next_waiting(campaign: Campaign, *, after: int = 0, worker: Worker | None = 
 
 
 class Said(NamedTuple):
-    """A judgment on a pair: of a worker here (`row`), or made before (`reuse`). `counts`: whether it is accepted."""
+    """A judgment on a pair: of a worker here (`row`), or made before (`reuse`). `prefers_a` is None for a tie, which
+    was imported. `counts`: whether it is accepted.
+    """
 
-    prefers_a: bool
+    prefers_a: bool | None
     made_at: datetime
     counts: bool
     row: JudgmentRow | None
@@ -124,8 +126,8 @@ def pair_case(campaign: Campaign, pair: Pair) -> PairCase:
     judged_in = {row.assignment_id for row in rows}
     return PairCase(
         pair=pair,
-        for_a=sum(one.counts and one.prefers_a for one in said),
-        for_b=sum(one.counts and not one.prefers_a for one in said),
+        for_a=sum(one.counts and one.prefers_a is True for one in said),
+        for_b=sum(one.counts and one.prefers_a is False for one in said),
         said=said,
         reports=list(reports),
         notes=list(WorkerNote.objects.filter(assignment__in=judged_in).select_related("assignment").order_by("id")),

@@ -49,8 +49,9 @@ REPORT_COLUMNS = (
     "verdict", "set_aside",
 )  # fmt: skip
 PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
-# One more column of pairs in a campaign with adjudications, and one in a campaign whose judgments have weights.
-ADJUDICATED, WEIGHED = "adjudicated", "weighed"
+# One more column of pairs in a campaign that reuses ties, one in a campaign with adjudications, and one in a campaign
+# whose judgments have weights.
+TIES, ADJUDICATED, WEIGHED = "ties", "adjudicated", "weighed"
 ADJUDICATION_COLUMNS = (
     "query", "a", "b", "choice", "a_preferred", "b_preferred", "by", "at", "note", "undone_by", "undone_at",
 )  # fmt: skip
@@ -129,11 +130,17 @@ class Source:
 
     @cached_property
     def votes(self) -> dict[tuple[str, str, str], list[int]]:
-        """How many judgments prefer a, and how many b, by query and passages."""
+        """How many judgments prefer a, and how many b, by query and passages. Ties are in neither."""
         votes: dict[tuple[str, str, str], list[int]] = {}
         for query, a, b, preferred in self.preferences:
-            votes.setdefault((query, a, b), [0, 0])[preferred == b] += 1
+            if preferred is not None:
+                votes.setdefault((query, a, b), [0, 0])[preferred == b] += 1
         return votes
+
+    @cached_property
+    def ties(self) -> Counter[tuple[str, str, str]]:
+        """How many judgments are ties, by query and passages: imported ones, as workers have no such choice."""
+        return Counter((query, a, b) for query, a, b, preferred in self.preferences if preferred is None)
 
     @cached_property
     def reused(self) -> list[ReusedRow]:
@@ -308,8 +315,8 @@ def _preferences(source: Source, preferences: Iterable[Preference]) -> Iterator[
 
 
 def _of_pairs(source: Source, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns of a file of pairs. Files of campaigns without adjudications or weights stay as they were."""
-    return (*columns, *_settled(source, ("", "", "")))
+    """The columns of a file of pairs. Files of campaigns without ties, adjudications or weights stay as they were."""
+    return (*columns, *_more_of(source, ("", "", "")))
 
 
 def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -319,13 +326,14 @@ def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
                 continue
             for_a, for_b = source.votes.get((query, a, b), (0, 0))
             row = dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.slots_needed), strict=True))
-            yield row | _settled(source, (query, a, b))
+            yield row | _more_of(source, (query, a, b))
 
 
-def _settled(source: Source, pair: tuple[str, str, str]) -> dict[str, str]:
-    """The columns of how a pair whose judgments disagree counts, as far as the campaign has them."""
-    columns = {ADJUDICATED: source.decided, WEIGHED: source.weighed}
-    return {name: found.get(pair, "") for name, found in columns.items() if found}
+def _more_of(source: Source, pair: tuple[str, str, str]) -> dict[str, Any]:
+    """The columns of a pair that only some campaigns have: its ties, and how it counts where its judgments disagree."""
+    ties = {TIES: source.ties[pair]} if source.ties else {}
+    settled = {ADJUDICATED: source.decided, WEIGHED: source.weighed}
+    return ties | {name: found.get(pair, "") for name, found in settled.items() if found}
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -335,7 +343,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
         for query, pid, grade in source.original_qrels
         if grade >= campaign.min_grade
     }
-    judged = (row for row in _pair_records(source) if row["a_preferred"] or row["b_preferred"])
+    judged = (row for row in _pair_records(source) if row["a_preferred"] or row["b_preferred"] or row.get(TIES))
     while rows := list(islice(judged, LINES)):
         queries, passages = pool_selectors.texts_of(
             campaign.collection,
@@ -347,8 +355,8 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
             of_qrels = [side for side, pid in (("a", a), ("b", b)) if (query, pid) in qrels]
             difference = row["a_preferred"] - row["b_preferred"]
             majority = "a" if difference > 0 else "b" if difference else ""
-            settled = _settled(source, (query, a, b))
-            counts = settled.get(ADJUDICATED) or settled.get(WEIGHED) or majority
+            more = _more_of(source, (query, a, b))
+            counts = more.get(ADJUDICATED) or more.get(WEIGHED) or majority
             yield {
                 "query": query,
                 "query_text": queries[query],
@@ -363,7 +371,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
                 "b_text": passages[b],
                 "a_also": source.twins.get((query, a), []),
                 "b_also": source.twins.get((query, b), []),
-                **settled,
+                **more,
             }
 
 
@@ -441,7 +449,7 @@ def _reused_records(source: Source) -> Iterator[dict[str, Any]]:
     for row in source.reused:
         if source.may_leave(row.query, row.a, row.b):
             kind, name = _source_of(reuses[row.reuse_id])
-            preferred, made_at = row.preference.preferred, row.made_at.isoformat()
+            preferred, made_at = row.preference.preferred or TIE, row.made_at.isoformat()
             values = (
                 row.query, row.a, row.b, preferred, row.slot, kind, name, row.judgment, row.line, made_at, row.counts,
             )  # fmt: skip

@@ -209,7 +209,7 @@ class ReusedJudgment(models.Model):
     worker = models.ForeignKey(
         Worker, null=True, on_delete=models.PROTECT, related_name="+", help_text=_("Empty if it was imported.")
     )
-    prefers_a = models.BooleanField()
+    prefers_a = models.BooleanField(null=True, help_text=_("Empty for a tie, which only an imported one can be."))
 
     class Meta:
         constraints = [

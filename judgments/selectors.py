@@ -28,7 +28,7 @@ from core.lists import count_of
 from core.models import User
 from core.roles import labs_of
 from core.version import VERSION
-from evaluation.files.preferences import Preference
+from evaluation.files.preferences import Preference, in_order
 from evaluation.judging.adjudication import adjudicate
 from evaluation.judging.challengers import Challenge, settle_challenges
 from evaluation.judging.equal_texts import Merged, judge_merged
@@ -188,7 +188,7 @@ def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[P
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
     ).iterator(chunk_size=20_000)
     own = (Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
-    return sorted([*own, *(row.preference for row in reused_judgments(campaign, pool))])
+    return sorted([*own, *(row.preference for row in reused_judgments(campaign, pool))], key=in_order)
 
 
 def adjudications_of(campaign: Campaign, pool: Pool | None = None) -> QuerySet[Adjudication]:
@@ -228,17 +228,23 @@ def _has_judgment(*, for_a: bool) -> Q:
     return Q(Exists(own)) | Q(Exists(ReusedJudgment.objects.filter(pair=OuterRef("pair"), prefers_a=for_a)))
 
 
+def preferred_of(a: str, b: str, prefers_a: bool | None) -> str | None:
+    """The passage that a stored judgment prefers, None for a tie."""
+    return None if prefers_a is None else a if prefers_a else b
+
+
 class ReusedRow(NamedTuple):
     """A judgment made before that fills a slot of a pair. `judgment` is its key, or `line` that in the imported file.
 
-    `made_at`: when it was made, or imported. `counts`: whether it still counts in the campaign that it was made in.
+    `prefers_a` is None for a tie. `made_at`: when it was made, or imported. `counts`: whether it still counts in the
+    campaign that it was made in.
     """
 
     query: str
     a: str
     b: str
     slot: int
-    prefers_a: bool
+    prefers_a: bool | None
     reuse_id: int
     judgment: int | None
     line: int | None
@@ -249,7 +255,7 @@ class ReusedRow(NamedTuple):
     @property
     def preference(self) -> Preference:
         """The judgment alone."""
-        return Preference(self.query, self.a, self.b, self.a if self.prefers_a else self.b)
+        return Preference(self.query, self.a, self.b, preferred_of(self.a, self.b, self.prefers_a))
 
 
 def reused_judgments(campaign: Campaign, pool: Pool | None = None) -> list[ReusedRow]:
@@ -275,13 +281,14 @@ def reuses_of(campaign: Campaign) -> QuerySet[Reuse]:
 
 class CollectionPreference(NamedTuple):
     """One judgment that counts in a collection: of a campaign by a worker, or of an import's line. `a` and `b` are in
-    canonical order. `key` is that of the judgment, or of the imported line; `at`, when it was made, or imported.
+    canonical order, and `preferred` is None for a tie. `key` is that of the judgment, or of the imported
+    line; `at`, when it was made, or imported.
     """
 
     query: str
     a: str
     b: str
-    preferred: str
+    preferred: str | None
     at: datetime
     key: int
     campaign_id: int | None
@@ -331,7 +338,7 @@ def collection_preferences(
         for qid, a, b, side, a_left, at, key, campaign, worker in made.iterator(chunk_size=20_000)
     ]
     rows += [
-        CollectionPreference(qid, a, b, a if prefers_a else b, at, key, None, source, None)
+        CollectionPreference(qid, a, b, preferred_of(a, b, prefers_a), at, key, None, source, None)
         for qid, a, b, prefers_a, at, key, source in lines.iterator(chunk_size=20_000)
     ]
     return sorted(rows, key=lambda row: (row.at, row.import_id is not None, row.key))

@@ -55,7 +55,8 @@ WHERE judged > 1 ORDER BY pair_id, worker_id
 """  # noqa: S608
 
 
-# The pairs on which accepted judgments, made here or reused, do not all prefer the same passage.
+# The pairs on which accepted judgments, made here or reused, do not all prefer the same passage. Imported ties prefer
+# neither: their `prefers_a` is null, which these aggregates pass over.
 _DISAGREEING = """
 WITH said AS (
   SELECT acceptance.pair_id, (judgment.preferred = 'left') = item.a_left AS prefers_a

@@ -12,7 +12,8 @@ from evaluation.statistics.reliability import UNKNOWN, Cast, Model, Weight, weig
 from pools.models import Campaign, Pair, Pool
 
 KEPT_SECONDS = 3600
-# The judgments that count, made here or reused, of pairs that have several. An imported one has no worker.
+# The judgments that count, made here or reused, of pairs that have several. An imported one has no worker; an imported
+# tie speaks for neither passage, so it weighs nothing.
 _SHARED = """
 SELECT pair_id, worker_id, prefers_a, is_left FROM (
   SELECT said.*, count(*) OVER (PARTITION BY pair_id) AS judged FROM (
@@ -27,7 +28,7 @@ SELECT pair_id, worker_id, prefers_a, is_left FROM (
     SELECT reused.pair_id, reused.worker_id, reused.prefers_a, coalesce(judgment.preferred = 'left', reused.prefers_a)
     FROM judgments_reusedjudgment reused JOIN judgments_reuse reuse ON reuse.id = reused.reuse_id
       LEFT JOIN judgments_judgment judgment ON judgment.id = reused.judgment_id
-    WHERE reuse.campaign_id = %(campaign)s) said
+    WHERE reuse.campaign_id = %(campaign)s AND reused.prefers_a IS NOT NULL) said
   WHERE %(pairs)s::bigint[] IS NULL OR pair_id = ANY(%(pairs)s)) shared
 WHERE judged > 1 ORDER BY pair_id, worker_id, prefers_a
 """

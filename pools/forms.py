@@ -264,8 +264,8 @@ class PreferencesForm(AnswersForm):
     file = forms.FileField(
         label=gettext_lazy("Preferences"),
         help_text=gettext_lazy(
-            "Ids in four columns: query, passage a, passage b, and whichever of the two was preferred; plain, gz, bz2 "
-            "or zst; at most %(megabytes)s MB."
+            "Ids in four columns: query, passage a, passage b, and whichever of the two was preferred, or = for a tie; "
+            "plain, gz, bz2 or zst; at most %(megabytes)s MB."
         )
         % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
     )

@@ -169,7 +169,7 @@ class ImportedPreference(models.Model):
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+", db_index=False)
     a = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+", db_index=False)
     b = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+", db_index=False)
-    prefers_a = models.BooleanField()
+    prefers_a = models.BooleanField(null=True, help_text=_("Empty for a tie."))
 
     class Meta:
         # judgments.reusing: the judgments of a pair

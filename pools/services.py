@@ -31,8 +31,8 @@ from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
 from evaluation.files.about_runs import read_outside, read_run_pairs
 from evaluation.files.artifact import Order, RunArtifact
+from evaluation.files.preferences import TIE, Preference, numbered_preferences
 from evaluation.files.preferences import Pair as IdPair
-from evaluation.files.preferences import Preference, numbered_preferences
 from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
 from evaluation.files.textfiles import Source, name_of, quote_value
@@ -354,7 +354,8 @@ def preferences_import(
     at: datetime,
     report: Report | None = None,
 ) -> PreferenceImport:
-    """Store judgments from a file of lines `query a b preferred`. Campaigns may reuse them; results never change.
+    """Store judgments from a file of lines `query a b preferred`, where `preferred` may be = for a tie. Campaigns may
+    reuse them; results never change.
 
     Queries must be the collection's; passages too, unless they are near the top of one of its runs. Raises BadInput
     naming file and line, Refused if the collection has these lines or this name already, or a campaign of it
@@ -363,11 +364,11 @@ def preferences_import(
     report = report or silent()
     digest = hashlib.sha256()
 
-    def rows(file: BinaryIO) -> Iterator[tuple[int, str, str, str, bool]]:
-        for line, (query, *passages, preferred) in numbered_preferences(file, name=filename):
+    def rows(file: BinaryIO) -> Iterator[tuple[int, str, str, str, bool | None]]:
+        for line, (query, *passages, preferred) in numbered_preferences(file, name=filename, ties=True):
             a, b = canonical(*passages)
-            digest.update(f"{query}\t{a}\t{b}\t{preferred}\n".encode())
-            yield line, query, a, b, preferred == a
+            digest.update(f"{query}\t{a}\t{b}\t{TIE if preferred is None else preferred}\n".encode())
+            yield line, query, a, b, None if preferred is None else preferred == a
 
     _execute(
         "CREATE TEMPORARY TABLE staged_preferences "
@@ -418,8 +419,8 @@ def preferences_import(
 def _staged() -> Counter[Preference]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT query, a, b, CASE WHEN prefers_a THEN a ELSE b END, count(*) FROM staged_preferences "
-            "GROUP BY 1, 2, 3, 4"
+            "SELECT query, a, b, CASE WHEN prefers_a THEN a WHEN NOT prefers_a THEN b END, count(*) "
+            "FROM staged_preferences GROUP BY 1, 2, 3, 4"
         )
         return Counter({Preference(*row): count for *row, count in cursor.fetchall()})
 

@@ -42,9 +42,9 @@ class CandidateDetail:
 class PairDetail:
     """A pair (the lower number first), its outcome, and every judgment behind it, oldest first.
 
-    `for_a` and `for_b` count judgments. `adjudicated` is what a person decided, if that stands, and `better` the
-    passage that it prefers; it counts while judgments are for both. `heavier` is the passage for which the judgments
-    weigh more, where they disagree and the campaign weighs them.
+    `for_a` and `for_b` count judgments, and `ties` those that prefer neither. `adjudicated` is what a person
+    decided, if that stands, and `better` the passage that it prefers; it counts while judgments are for both. `heavier`
+    is the passage for which the judgments weigh more, where they disagree and the campaign weighs them.
     """
 
     pk: int
@@ -52,6 +52,7 @@ class PairDetail:
     b: CandidateDetail
     for_a: int
     for_b: int
+    ties: int
     judgments: Sequence["JudgmentDetail"]
     reused: Sequence["ReusedDetail"]
     adjudicated: Adjudication | None
@@ -60,10 +61,12 @@ class PairDetail:
 
 
 class ReusedDetail(NamedTuple):
-    """A judgment on a pair that was made before. `counts`: whether it still counts where it was made."""
+    """A judgment on a pair that was made before; `preferred` is None for a tie. `counts`: whether it still counts where
+    it was made.
+    """
 
     reuse: Reuse
-    preferred: CandidateDetail
+    preferred: CandidateDetail | None
     made_at: datetime
     counts: bool
 
@@ -149,7 +152,10 @@ def pool_detail(pool: Pool) -> PoolDetail:
     campaign = pool.campaign
     pairs = list(Pair.objects.filter(pool=pool).values_list("a__pid", "b__pid", "pk"))
     preferences = judgment_selectors.accepted_preferences(campaign, pool)
-    judged = Counter((str(row.preferred), row.b if row.preferred == row.a else row.a) for row in preferences)
+    judged = Counter(
+        (row.preferred, row.b if row.preferred == row.a else row.a) for row in preferences if row.preferred
+    )
+    ties = Counter((row.a, row.b) for row in preferences if row.preferred is None)
     adjudicated = {row.pair_id: row for row in judgment_selectors.adjudications_of(campaign, pool)}
     passages = list(Passage.objects.filter(candidacies__pool=pool).defer("text"))
     outcome = judgment_selectors.derived(campaign, pool)
@@ -198,7 +204,8 @@ def pool_detail(pool: Pool) -> PoolDetail:
     reuses = {reuse.pk: reuse for reuse in judgment_selectors.reuses_of(campaign)}
     before: dict[tuple[str, str], list[ReusedDetail]] = {}
     for reused in judgment_selectors.reused_judgments(campaign, pool):
-        preferred = by_pid[str(reused.preference.preferred)]
+        chosen = reused.preference.preferred
+        preferred = None if chosen is None else by_pid[chosen]
         detail = ReusedDetail(reuses[reused.reuse_id], preferred, reused.made_at, reused.counts)
         before.setdefault((reused.a, reused.b), []).append(detail)
     weighed = weighed_pairs(campaign, pool)
@@ -211,9 +218,9 @@ def pool_detail(pool: Pool) -> PoolDetail:
         better = None if decided is None else dict(zip("ab", pair, strict=True)).get(decided.choice)
         heavier = weighed.get((pool.query.qid, *pair))
         said = (by_pid[pid] if pid else None for pid in (better, heavier))
-        details.append(PairDetail(pk, a, b, for_a, for_b, own, older, decided, *said))
+        details.append(PairDetail(pk, a, b, for_a, for_b, ties[pair], own, older, decided, *said))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
-    filled = sum(pair.for_a + pair.for_b for pair in details)
+    filled = sum(pair.for_a + pair.for_b + pair.ties for pair in details)
     # Challengers play with judgments of other campaigns too, and rounds are no tournament of all passages.
     is_of_all = campaign.design not in (Campaign.Design.CHALLENGERS, Campaign.Design.ROUNDS)
     settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT and is_of_all

@@ -31,6 +31,11 @@ class Preference(NamedTuple):
     preferred: str | None
 
 
+def in_order(preference: Preference) -> tuple[str, str, str, str]:
+    """What preferences are sorted by: their columns, a tie before the judgments that prefer a passage."""
+    return (preference.query, preference.a, preference.b, preference.preferred or "")
+
+
 class Pair(NamedTuple):
     """Two passages of a query."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from evaluation.files.preferences import Preference
+from evaluation.files.preferences import Preference, in_order
 
 
 def adjudicate(
@@ -18,4 +18,4 @@ def adjudicate(
     for row in preferences:
         pair = (row.query, row.a, row.b)
         counted.append(row._replace(preferred=decided[pair]) if pair in decided else row)
-    return sorted(counted)
+    return sorted(counted, key=in_order)

@@ -20,8 +20,11 @@ from evaluation.judging.tournament import derive
 from judgments import reusing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.adjudicating import disagreements, pair_case
 from judgments.jobs import make_exports
 from judgments.models import Judgment, Reuse, ReusedJudgment
+from judgments.summarizing import campaign_summarize
+from judgments.weighing import weighed_pairs
 from platforms.bills import campaign_bill
 from platforms.models import Publication
 from platforms.publishing import publication_likely, publication_publish, publication_write
@@ -29,6 +32,7 @@ from pools import background
 from pools import services as pool_services
 from pools.models import Campaign, Collection, ImportedPreference, Job, Pair, Passage, PreferenceImport, Query
 from pools.reuse import reused_pairs
+from results.computing import compute
 from results.finishing import campaigns_finish
 from results.inputs import inputs_of
 from results.jobs import compute_results
@@ -271,6 +275,67 @@ def test_imported_preferences_are_reused_by_those_who_say_so(collection: Collect
     with pytest.raises(NotNow, match="campaigns reuse them: with"):
         pool_services.preference_import_delete(preference_import=imported)
     assert imported.preferences.count() == 2
+
+
+TIED = (
+    *(("q1", "p1", "p2", "p1"), ("q1", "p2", "p1", "="), ("q1", "p1", "p3", "p1"), ("q1", "p1", "p3", "p1")),
+    *(("q1", "p2", "p3", "="), ("q1", "p2", "p3", "="), ("q2", "p4", "p5", "="), ("q2", "p4", "p5", "=")),
+    *(("q2", "p4", "p6", "="), ("q2", "p6", "p4", "="), ("q2", "p6", "p5", "p6"), ("q2", "p5", "p6", "=")),
+    *(("q3", "p7", "p8", "p8"), ("q3", "p7", "p8", "p7")),
+)
+
+
+def test_reused_ties_are_half_a_win_for_both_and_exported_as_ties(collection: Collection, tmp_path: Path) -> None:
+    preference_import(collection, *TIED)
+    campaign = factories.campaign(collection, "tied", tests=0, reuse="all", overlap=2)
+    assert (campaign.state, campaign.reused_pair_count) == (Campaign.State.OPEN, 7)
+    derived = judgment_selectors.derived(campaign)
+    assert derived.qrels == (("q1", "p1"), ("q2", "p6"), ("q3", "p7"), ("q3", "p8"), ("q4", "p9"))
+
+    files = {name: content.decode() for name, content in factories.exported(campaign).items()}
+
+    assert sorted(files["preferences.txt"].splitlines()) == sorted(
+        " ".join((query, *sorted((a, b)), preferred)) for query, a, b, preferred in TIED
+    )
+    path = tmp_path / "preferences.txt"
+    path.write_text(files["preferences.txt"])
+    judgments = list(read_preferences(path, ties=True))
+    assert derive(judgment_selectors.pools_of(campaign), judgments).qrels == derived.qrels
+    reused = [json.loads(line)["preferred"] for line in files["reused-judgments.jsonl"].splitlines()]
+    assert reused.count("=") == 8
+    pairs = {row["a"] + row["b"]: row for row in map(json.loads, files["pairs.jsonl"].splitlines())}
+    counts = ("a_preferred", "b_preferred", "ties")
+    assert [pairs["p1p2"][name] for name in counts] == [1, 0, 1]
+    assert [pairs["p4p5"][name] for name in counts] == [0, 0, 2]
+    assert len(files["judged-pairs.jsonl"].splitlines()) == 7, "a pair of which everything is a tie was judged"
+    elsewhere = factories.small(tmp_path, factories.lab("Another lab"))
+    rows = [(row.query, row.a, row.b, row.preferred or "=") for row in judgments]
+    assert preference_import(elsewhere, *rows).judgment_count == len(TIED)
+
+
+def test_a_reused_tie_disagrees_with_nobody_and_weighs_nothing(collection: Collection, client: Client) -> None:
+    preference_import(collection, *TIED)
+    campaign = factories.campaign(collection, "tied", tests=0, reuse="all", overlap=2, weighing="mace")
+    assert weighed_pairs(campaign) == {}, "two unknown people weigh the same"
+    campaign_summarize(campaign=campaign)
+    (disagreement,) = disagreements(campaign)
+    assert (disagreement.pair.a.pid, disagreement.for_a, disagreement.for_b) == ("p7", 1, 1)
+    case = pair_case(campaign, Pair.objects.get(pool__campaign=campaign, a__pid="p1", b__pid="p2"))
+    assert (case.for_a, case.for_b, case.disagrees, [said.prefers_a for said in case.said]) == (
+        *(1, 0, False, [True, None]),
+    )
+
+    compute_results(campaign.pk)
+
+    assert result_status(campaign).judgments == len(TIED)
+    assert compute(inputs_of(campaign))["triples"] == {"triples": 0, "intransitive": 0}, "a tie decides no pair"
+    client.force_login(factories.user("ria", is_staff=True))
+    pools = {pool.query.qid: pool.pk for pool in campaign.pools.select_related("query")}
+    page = " ".join(client.get(reverse("results:query", args=[campaign.pk, pools["q1"]])).content.decode().split())
+    assert "1 to 0, 1 tie" in page and "0 to 0, 2 ties" in page and "<td>tie</td>" in page
+    assert "waiting for judgments" not in page
+    answer = client.get(reverse("judgments:disagreement", args=[campaign.pk, case.pair.pk])).content.decode()
+    assert answer.count("<td>tie</td>") == 1
 
 
 def test_what_is_excluded_at_its_source_stays_and_is_said(collection: Collection) -> None:

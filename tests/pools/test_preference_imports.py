@@ -41,12 +41,22 @@ def test_an_import_keeps_each_line_in_canonical_order(collection: Collection) ->
     assert list(rows) == [(1, "q1", "p1", "p2", False), (2, "q1", "p1", "p2", True), (3, "q2", "p5", "p6", False)]
 
 
+def test_a_tie_is_kept_as_one_and_makes_another_file(collection: Collection) -> None:
+    tied = store(collection, GOOD + b"q1 p2 p1 =\n")
+    assert (tied.judgment_count, tied.pair_count) == (4, 2)
+    assert list(tied.preferences.order_by("line").values_list("prefers_a", flat=True)) == [False, True, False, None]
+    with pytest.raises(Refused, match="already been imported, as old"):
+        store(collection, GOOD + b"q1\tp1\tp2\t=\n", name="turned")
+    store(collection, GOOD + b"q1 p2 p1 p1\n", name="decided")
+
+
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
         (b"q1 p1\n", r"old\.txt, line 1: 2 columns"),
         (GOOD + b"q1 p1 p2\n", r"old\.txt, line 4: 3 columns"),
         (GOOD + b"q1 p1 p1 p1\n", r"old\.txt, line 4: passage .*p1.* against itself"),
+        (GOOD + b"q1 = p2 =\n", r"old\.txt, line 4: a passage called =, which would be taken for an outcome"),
         (GOOD + b"q1 p1 p2 p3\n", r"old\.txt, line 4: .*p3.* is preferred, which is neither"),
         (
             GOOD + b"q7 p1 p2 p1\nq8 p1 p2 p1\n",

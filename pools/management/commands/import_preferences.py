@@ -19,9 +19,9 @@ class Command(SiteCommand):
 
     writes_rows = True
     help = (
-        "Store judgments that were made elsewhere, from a file of lines `query a b preferred` (plain, gz, bz2 or zst). "
-        "Campaigns over the collection can reuse them. If the file has an error, or an id that the collection does not "
-        "know, nothing is stored."
+        "Store judgments that were made elsewhere, from a file of lines `query a b preferred`, where `preferred` may "
+        "be = for a tie (plain, gz, bz2 or zst). Campaigns over the collection can reuse them. If the file has an "
+        "error, or an id that the collection does not know, nothing is stored."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
