@@ -405,8 +405,8 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         initial="RR@10",
         max_length=200,
         help_text=gettext_lazy(
-            "As ir_measures names them, with commas between: RR@10, nDCG@10, Judged@10, Success@1, P@5, R@100, AP. The "
-            "first orders the entries."
+            "As ir_measures names them, with commas between: RR@10, nDCG@10, Judged@10, Success@1, P@5, R@100, AP; and "
+            "Compat(p=0.9). The first orders the entries."
         ),
     )
 

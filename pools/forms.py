@@ -119,7 +119,8 @@ HELP: dict[str, "_StrPromise"] = {
     ),
     "measures": gettext_lazy(
         "What the runs are scored by besides RR@10: names as in ir_measures, with commas between, such as "
-        "nDCG@10, Judged@10, Success@1, P@5, R@100, AP@100 or RR(rel=2)@10. Cutoffs up to 100."
+        "nDCG@10, Judged@10, Success@1, P@5, R@100, AP@100, Compat(p=0.9)@100 or RR(rel=2)@10. Each needs a cutoff "
+        "of at most 100: that much is kept of a run."
     ),
     "name": gettext_lazy("For your own use. Workers do not see it."),
     "order": gettext_lazy("Which column of a run decides the order. In many runs, the two columns disagree."),

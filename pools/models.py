@@ -26,8 +26,12 @@ def check_measures(names: str) -> None:
         raise ValidationError(f"M{str(error)[1:]}.") from error
     for measure in measures:
         if measure.cutoff is None or measure.cutoff > KEPT:
-            said = _("%(measure)s where measures with a cutoff of at most %(kept)d are needed, such as %(kind)s@10.")
-            raise ValidationError(said, params={"measure": str(measure), "kept": KEPT, "kind": measure.kind})
+            such = measure._replace(cutoff=KEPT)
+            said = _(
+                "%(measure)s looks further down than the first %(kept)d passages of each query, which are all that is "
+                "kept of a run. Give it a cutoff of at most %(kept)d, as in %(such)s."
+            )
+            raise ValidationError(said, params={"measure": str(measure), "kept": KEPT, "such": str(such)})
 
 
 class Collection(models.Model):

@@ -214,7 +214,8 @@ def _measure(options: argparse.Namespace) -> Measure:
     if asked.kind not in KINDS or asked.cutoff is None or asked.cutoff > K_MOST or asked.rel != 1:
         options.command.error(
             f"--measure {asked} where {', '.join(KINDS[:-1])} or {KINDS[-1]} is needed, with a cutoff up to {K_MOST:,} "
-            "and without rel: every best known answer is relevant"
+            "and without rel: every best known answer is relevant, and adds its own share. By AP or Compat, what one "
+            "of them adds depends on the others"
         )
     options.k = asked.cutoff
     return asked

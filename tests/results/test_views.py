@@ -658,8 +658,9 @@ def test_other_measures_are_chosen_among_the_settings(researcher: Client, demo: 
     usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr"}
     for wrong, words in (
         ("ERR@10", "Measure 'ERR@10' where there are RR, nDCG, Judged, Success, P, R, AP and Compat"),
-        ("nDCG@10, AP", "AP where measures with a cutoff of at most 100 are needed, such as AP@10."),
-        ("P@101", "P@101 where measures with a cutoff of at most 100 are needed"),
+        ("nDCG@10, AP", "AP looks further down than the first 100 passages of each query, which are all that is kept"),
+        ("P@101", "P@101 looks further down"),
+        ("Compat(p=0.9)", "Give it a cutoff of at most 100, as in Compat(p=0.9)@100."),
     ):
         answer = researcher.post(where, usual | {"measures": wrong})
         assert (answer.status_code, words in unescape(answer.content.decode())) == (400, True), wrong
