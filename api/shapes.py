@@ -890,6 +890,7 @@ class TermsShape(serializers.Serializer[Any]):
         "published_at": "2026-11-22T12:00:00Z",
         "terms": TERMS_EXAMPLE,
         "amount": "316.80",
+        "expected_amount": None,
         "balance": "1000.00",
         "spends_real_money": False,
         "posted": 100,
@@ -904,6 +905,10 @@ class PublicationShape(serializers.Serializer[Any]):
     published_at = serializers.DateTimeField(allow_null=True)
     terms = TermsShape()
     amount = Money(help_text="What the work that is still needed costs, at most: confirm it to publish.")
+    expected_amount = Money(
+        allow_null=True,
+        help_text="Of a campaign in rounds, whose amount is for the rounds until now: what all are expected to cost.",
+    )
     spends_real_money = serializers.BooleanField(help_text="If so, publishing needs the campaign's name.")
     posted = serializers.IntegerField(help_text="HITs at the platform.")
     on_their_way = serializers.IntegerField()

@@ -127,6 +127,17 @@ def rounds_bills(publication: Publication) -> list[RoundsBill]:
     return bills
 
 
+def rounds_forecast(publication: Publication) -> RoundsBill | None:
+    """What all rounds of a campaign are expected to ask and cost, where reused pairs cost nothing; None for other
+    designs. Its publication is billed for the HITs that are packed, which are those of the rounds until now.
+    """
+    campaign = publication.campaign
+    if campaign.design != Campaign.Design.ROUNDS:
+        return None
+    rounds = expected_pairs(campaign).rounds
+    return RoundsBill(_("rounds, as set"), pairs_to_ask(campaign), rounds, campaign_bill(publication))
+
+
 def remaining_bill(publication: Publication, *, held: bool = False) -> Bill:
     """The bill for the work that a campaign still needs: all of it while its HITs are not packed. What a pilot holds
     back is in it only with `held`.

@@ -36,7 +36,7 @@ from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
 from platforms import status as platform_status
 from platforms.account import Balance, balance_look, platform_refusals
-from platforms.bills import Bill, campaign_bill, remaining_bill
+from platforms.bills import Bill, campaign_bill, remaining_bill, rounds_forecast
 from platforms.costs import campaign_costs, cost_lines, costs_by_platform, started_campaigns
 from platforms.demands import PAPER, Demands
 from platforms.forms import DecideForm, ExtendForm, HourlyForm, PublishForm, ReplaceForm, TermsForm, in_words_of
@@ -239,6 +239,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
         "bill": bill,
         "balance": balance,
         "whole": campaign_bill(publication),
+        "forecast": rounds_forecast(publication),
         "own_rate": campaign.fee_rate,
         "has_test_runs": adapter_of(publication).has_test_runs,
         "reach": reach,

@@ -18,7 +18,7 @@ from core.errors import NotNow, NotYours
 from core.roles import Right
 from platforms import publishing
 from platforms.account import platform_refusals
-from platforms.bills import remaining_bill
+from platforms.bills import remaining_bill, rounds_forecast
 from platforms.forms import TermsForm
 from platforms.ledger import ledger_payments
 from platforms.models import Payment, Publication
@@ -86,12 +86,13 @@ def terms_form(publication: Publication, sent: Mapping[str, Any]) -> TermsForm:
 
 def shown(publication: Publication) -> Response:
     """A publication with its terms, and how far it is."""
-    progress = publishing.publishing_progress(publication)
+    progress, forecast = publishing.publishing_progress(publication), rounds_forecast(publication)
     content = {
         "state": publication.state,
         "published_at": publication.published_at,
         "terms": terms_content(publication),
         "amount": remaining_bill(publication).total,
+        "expected_amount": forecast.bill.total if forecast else None,
         "spends_real_money": adapter_of(publication).spends_real_money,
         "posted": progress.posted,
         "on_their_way": progress.on_their_way,

@@ -21,6 +21,7 @@ from evaluation.cli.main import main
 from judgments import jobs, reports, rounds, watching
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from platforms.bills import remaining_bill, rounds_forecast
 from platforms.publishing import publication_write, unposted
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Pair, Round, RoundPool
@@ -55,6 +56,29 @@ def make(collection: Collection, name: str = "rounds", **settings: Any) -> Campa
     """A campaign in rounds that is open."""
     wanted = {"depth": 24, "partners": 3, "finalists": 4, "pairs_per_hit": 10, "tests_per_hit": 2}
     return factories.campaign(collection, name, design="rounds", **wanted | settings)
+
+
+@pytest.mark.parametrize("budget", [None, Decimal("7.50")])
+def test_the_dry_run_says_that_it_is_for_the_rounds_until_now_and_what_all_are_expected_to_cost(
+    deep: Collection, rita: User, client: Client, budget: Decimal | None
+) -> None:
+    campaign = make(deep, rounds_budget=budget)
+    publication = publication_write(campaign=campaign, platform="marketplace")
+    forecast = rounds_forecast(publication)
+    assert forecast and forecast.rounds > 1
+    assert forecast.bill.total > remaining_bill(publication).total
+    client.force_login(rita)
+
+    page = " ".join(client.get(reverse("platforms:publish", args=[campaign.pk])).content.decode().split())
+
+    assert "for the HITs that are packed so far, not for the whole campaign" in page
+    assert f"about {forecast.pairs} pairs in {forecast.rounds} rounds" in page
+    assert f"cost about {campaign.money(forecast.bill.total)}" in page
+    assert ("their budget of $7.50" in page) == (budget is not None) != ("have no budget" in page)
+    answer = Program(rita).get(f"/api/v1/campaigns/{campaign.pk}/publication/").json()
+    assert (answer["amount"], answer["expected_amount"]) == (
+        f"{remaining_bill(publication).total}", f"{forecast.bill.total}",
+    )  # fmt: skip
 
 
 def judge(campaign: Campaign, worker: str = "Ann", *, wrong: bool = False) -> None:

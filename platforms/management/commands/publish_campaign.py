@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from core.management.command import SiteCommand
 from core.management.files import reporting_to
-from platforms.bills import remaining_bill
+from evaluation.files.textfiles import counted
+from platforms.bills import remaining_bill, rounds_forecast
 from platforms.management.platforms import DEMANDED, bill_facts, platform_errors, requirements_read
 from platforms.models import PUBLISHED_TO, Publication
 from platforms.outbox import operations_run
@@ -123,10 +124,17 @@ class Command(SiteCommand):
         self.say(
             f"{owed.hits:,} HITs, {owed.assignments:,} assignments: {money(owed.total)} if all is finished: {lines}."
         )
+        forecast = rounds_forecast(publication)
+        if forecast and publication.campaign.hits.exists():
+            self.say(
+                "This is the bill for the HITs that are packed so far. All rounds are expected to ask "
+                f"{forecast.pairs:,} pairs in {counted(forecast.rounds, 'round')}: about {money(forecast.bill.total)}."
+            )
         for line in pay_lines(publication.campaign, publication.assignment_duration):
             self.say(line)
         self.say(reach.sentence)
-        return {"bill": bill_facts(owed), "workers": {"qualified": reach.qualified, "active": reach.active}}
+        expected = {"expected": bill_facts(forecast.bill)} if forecast else {}
+        return {"bill": bill_facts(owed), **expected, "workers": {"qualified": reach.qualified, "active": reach.active}}
 
     def _send(self, publication: Publication) -> None:
         """Make what is planned and due; what must wait is left to the background jobs."""
