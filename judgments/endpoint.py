@@ -97,4 +97,7 @@ def _refusal(answer: httpx.Response) -> str:
         said: Any = answer.json()["error"]["message"]
     except (ValueError, LookupError, TypeError):
         said = ""
-    return _("It answered %(status)d. %(said)s") % {"status": answer.status_code, "said": str(said)[:300]}
+    said = str(said)[:300].strip().rstrip(".")
+    if not said:
+        return _("It answered %(status)d.") % {"status": answer.status_code}
+    return _("It answered %(status)d: %(said)s.") % {"status": answer.status_code, "said": said}

@@ -141,7 +141,7 @@ def test_an_endpoint_that_fails_is_asked_again_later_and_given_up_where_that_wou
     local.fails = [503]
     jobs.ask_machines()
     asking.refresh_from_db()
-    assert asking.state == "asking" and asking.error == "It answered 503. not now" and asking.retry_at is not None
+    assert asking.state == "asking" and asking.error == "It answered 503: not now." and asking.retry_at is not None
     assert jobs.ask_machines() == "questions asked: 0", "it rests"
     MachineAsking.objects.update(retry_at=timezone.now())
     jobs.ask_machines()
@@ -151,7 +151,7 @@ def test_an_endpoint_that_fails_is_asked_again_later_and_given_up_where_that_wou
     local.fails = [401]
     jobs.ask_machines()
     other.refresh_from_db()
-    assert (other.state, other.error) == ("failed", "It answered 401. not now")
+    assert (other.state, other.error) == ("failed", "It answered 401: not now.")
 
 
 def test_an_endpoint_that_is_away_costs_nothing(campaign: Campaign, local: Local, settings: LazySettings) -> None:
