@@ -359,7 +359,7 @@ def test_entries_are_scored_on_versions_by_every_measure_that_their_grades_suit(
     board: Board,
 ) -> None:
     best = answers(board)
-    board.measures = ["RR@10", "nDCG@10", "Judged@2", "Success@1", "AP", "P(rel=2)@1"]
+    board.measures = ["RR@10", "nDCG@10", "Judged@2", "Success@1", "AP", "P(rel=2)@1", "Compat(p=0.9)"]
     board.save()
     entry(board, "second", {qid: ["nothing", best[qid]] for qid in upkept.DEV if qid in best})
     assert rescoring.entries_examine(board=board, at=timezone.now()) == 1
@@ -368,6 +368,7 @@ def test_entries_are_scored_on_versions_by_every_measure_that_their_grades_suit(
     assert judged and {row.query_count for row in rows} == {judged}
     assert {row.measure: row.value for row in rows} == {
         "RR@10": 0.5, "nDCG@10": pytest.approx(1 / math.log2(3)), "Judged@2": 0.5, "Success@1": 0, "AP": 0.5,
+        "Compat(p=0.9)": pytest.approx(1 + 0.9 / math.log(0.1)),  # the sum of p^(d-1) / d from d = 2 on, of that from 1
     }  # fmt: skip
     assert rows.get(measure="RR@10").fraction == rows.get(measure="AP").fraction == "1/2"
 
