@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest
 from core.models import User
+from core.updating import json_by_key
 from platforms.adapter import Adapter, Answer, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit
@@ -160,8 +161,8 @@ def _take_more(publication: Publication, first: Operation, adapter: Adapter, at:
     )
     keys = [operation.pk for operation in more]
     Operation.objects.filter(pk__in=keys).update(state=State.SENT, sent_at=at, first_sent_at=at, attempts=1)
-    owed = Payment.objects.filter(operations__in=keys, state=Payment.State.OWED)
-    owed.update(state=Payment.State.SENT)
+    payments = [operation.payment_id for operation in more if operation.payment_id is not None]
+    Payment.objects.filter(pk__in=payments, state=Payment.State.OWED).update(state=Payment.State.SENT)
     for operation in more:
         operation.publication, operation.attempts, operation.first_sent_at = first.publication, 1, at
     return more
@@ -198,13 +199,12 @@ def _attempt_together(client: Any, operations: list[Operation], clock: Callable[
 @transaction.atomic
 def operations_finish(*, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> int:
     """Write down that operations of one kind are done, with their effects. How many were not before."""
-    keys = [operation.pk for operation in operations]
-    locked = Operation.objects.select_for_update(of=("self",), no_key=True).select_related("publication")
-    rows = list(locked.filter(pk__in=keys, state__in=UNFINISHED).order_by("pk"))
-    for row in rows:
-        row.state, row.ended_at, row.result, row.error = State.DONE, at, answers[row.pk], ""
-    Operation.objects.bulk_update(rows, ["state", "ended_at", "result", "error"], batch_size=500)
+    locked = Operation.objects.select_for_update(no_key=True).filter(pk__in=[row.pk for row in operations])
+    keys = set(locked.filter(state__in=UNFINISHED).order_by("pk").values_list("pk", flat=True))
+    rows = [row for row in operations if row.pk in keys]
     if rows:
+        results = json_by_key({row.pk: answers[row.pk] for row in rows})
+        Operation.objects.filter(pk__in=keys).update(state=State.DONE, ended_at=at, result=results, error="")
         handler_of(rows[0].publication, rows[0].kind).apply_together(rows, answers, at)
     return len(rows)
 

@@ -4,9 +4,11 @@ Who calls again, and when, is decided in `platforms.outbox`. Only what changes n
 """
 
 import secrets
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from typing import Any
 
 import httpx
@@ -67,6 +69,7 @@ class Client:
         self._http = httpx.Client(
             headers={"Authorization": f"Token {token}", "Accept": "application/json"},
             timeout=httpx.Timeout(read_seconds, connect=CONNECT_SECONDS),
+            verify=_certificates(),
             follow_redirects=False,  # the token goes to no other host
         )
 
@@ -153,6 +156,12 @@ class Client:
             text = _("The answer to %(path)s is not a JSON object: “%(start)s”.")
             raise ProlificError(0, "not_json", text % {"path": response.url.path, "start": response.text[:100]})
         return said
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Whom a connection trusts. Reading it takes longer than most calls, so each process does so once."""
+    return httpx.create_ssl_context()
 
 
 def assert_host(client: Client, url: str) -> None:

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy
 from platforms.adapter import Answer, Ending, Handler, Trouble
 from platforms.addresses import study_address
 from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
-from platforms.payments import payment_settle
+from platforms.payments import payment_settle, payments_settle
 from platforms.prolific.client import ERRORS, ProlificError, WrongState, amount_of, cents, trouble_of
 from platforms.prolific.codes import RETURN_REASONS, code_of_ending, code_of_share
 from platforms.prolific.lists import submissions_of
@@ -452,13 +452,14 @@ class Approve(ProlificHandler):
 
     def apply_together(self, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> None:
         """They are approved and paid."""
-        by_payment = {row.payment_id: answers[row.pk] for row in operations if row.payment_id is not None}
-        unpaid = list(Payment.objects.filter(pk__in=by_payment).exclude(state=Payment.State.PAID))
-        for payment in unpaid:
-            payment.state, payment.paid_at = Payment.State.PAID, at
-            payment.evidence = {"operation": self.kind, **by_payment[payment.pk]}
-        Payment.objects.bulk_update(unpaid, ["state", "paid_at", "evidence"], batch_size=500)
-        Submission.objects.filter(operations__in=operations).update(status=Submission.Status.APPROVED)
+        evidence = {
+            row.payment_id: {"operation": self.kind, **answers[row.pk]}
+            for row in operations
+            if row.payment_id is not None
+        }
+        payments_settle(evidence=evidence, at=at)
+        approved = [row.submission_id for row in operations]
+        Submission.objects.filter(pk__in=approved).update(status=Submission.Status.APPROVED)
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
         """The submission, if it is approved."""
