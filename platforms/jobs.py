@@ -158,7 +158,7 @@ def messages() -> str:
     Safe to run many at once, and to be killed: what was being sent then is not sent again.
     """
     received = 0
-    for platform, lab_id in messaging.accounts_to_read():
+    for platform, lab_id in messaging.accounts_to_read(at=timezone.now()):
         try:
             received += messaging.messages_receive(platform=platform, lab_id=lab_id)
         except Exception as error:  # the platform is away, refuses us or says nonsense: others' messages are sent

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
@@ -19,6 +19,7 @@ from tasks.models import Worker
 
 State = Message.State
 MOST_WORKERS, MOST_TEXT, MOST_SUBJECT = 100, 4_096, 200
+LISTENING = timedelta(days=30)  # for which a lab's account is read after its last campaign there was finished
 SAME = timedelta(minutes=10)  # in which the same message again is a repeated request
 ROUNDS = 20  # pages of messages that one look reads
 log = logging.getLogger(__name__)
@@ -133,9 +134,10 @@ def _send(publication: Publication, batch: list[Message]) -> int:
 # --- receiving
 
 
-def accounts_to_read() -> list[tuple[str, int | None]]:
-    """Platforms that tell messages, and whose account there to ask with: each lab's that has a campaign going on, where
-    labs have accounts of their own, and this site's (None) elsewhere.
+def accounts_to_read(*, at: datetime) -> list[tuple[str, int | None]]:
+    """Platforms that tell messages, and whose account there to ask with. Where labs have accounts of their own, each
+    lab's that has a campaign going on, or had one within `LISTENING`, as people ask about their pay afterwards; this
+    site's (None) elsewhere.
     """
     accounts: list[tuple[str, int | None]] = []
     for platform, adapter in ADAPTERS.items():
@@ -144,7 +146,10 @@ def accounts_to_read() -> list[tuple[str, int | None]]:
         published = Publication.objects.filter(platform=platform).exclude(state=Publication.State.DRAFT)
         if adapter.has_lab_accounts:
             going_on = unfinished().filter(pk__in=published.values("pk"))
-            labs = going_on.order_by("campaign__lab").values_list("campaign__lab", flat=True).distinct()
+            # What is finished was compared with the platform's ledger once nothing could happen any more.
+            lately = Q(comparison__began_at__gt=at - LISTENING)
+            listened_to = published.filter(Q(pk__in=going_on.values("pk")) | lately)
+            labs = listened_to.order_by("campaign__lab").values_list("campaign__lab", flat=True).distinct()
             accounts += [(platform, lab_id) for lab_id in labs]
         elif published.exists():
             accounts.append((platform, None))

@@ -36,7 +36,11 @@ class LabAccount(models.Model):
     project_id = models.CharField(max_length=64)
     fee_share = models.DecimalField(max_digits=8, decimal_places=6)
     currency = models.CharField(
-        max_length=3, choices=CURRENCIES, default=DOLLARS, db_default=DOLLARS, help_text=_("Of all that it pays.")
+        max_length=3,
+        choices=CURRENCIES,
+        default=DOLLARS,
+        db_default=DOLLARS,
+        help_text=_("The currency of the account’s balance, and of everything that is paid from it."),
     )
     offers = models.JSONField(
         default=list, db_default=[], blank=True, help_text=_("What only some accounts there have, and this one has.")
@@ -133,7 +137,11 @@ class Publication(models.Model):
     )
     next_call_at = models.DateTimeField(null=True, blank=True, editable=False)
     test_study_id = models.TextField(
-        blank=True, default="", db_default="", editable=False, help_text=_("The study of a test run, while it is open.")
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text=_("The study of the test run that is open now, if there is one."),
     )
     test_study_address = models.TextField(blank=True, default="", db_default="", editable=False)
 

@@ -52,7 +52,7 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks.models import Platform
-from tasks.selectors import lab_floor_of
+from tasks.selectors import floor_not_held, lab_floor_of
 
 log = logging.getLogger(__name__)
 LISTED = 20  # alarms, and calls in trouble, on a page
@@ -457,6 +457,7 @@ def _pay_context(publication: Publication) -> dict[str, Any]:
         "platform_least": adapter.least_hourly,
         "advised_hourly": adapter.advised_hourly,
         "lab_floor": lab_floor_of(publication.campaign),
+        "floor_not_held": floor_not_held(publication.campaign),
     }
 
 

@@ -217,6 +217,11 @@ def lab_floor_of(campaign: Campaign) -> Decimal | None:
     return campaign.lab.pay_floor if campaign.currency == DOLLARS else None
 
 
+def floor_not_held(campaign: Campaign) -> Decimal | None:
+    """The lab's pay floor, in dollars, where the campaign pays in another currency, so that it does not hold."""
+    return campaign.lab.pay_floor if campaign.currency != DOLLARS else None
+
+
 def expected_pace(
     campaign: Campaign, limit: timedelta | None = None, pairs: Sequence[ShownItem] | None = None
 ) -> Pace | None:

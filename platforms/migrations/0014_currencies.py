@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='labaccount',
             name='currency',
-            field=models.CharField(choices=[('USD', 'US dollars'), ('GBP', 'pounds sterling')], db_default='USD', default='USD', help_text='Of all that it pays.', max_length=3),
+            field=models.CharField(choices=[('USD', 'US dollars'), ('GBP', 'pounds sterling')], db_default='USD', default='USD', help_text='The currency of the account’s balance, and of everything that is paid from it.', max_length=3),
         ),
     ]

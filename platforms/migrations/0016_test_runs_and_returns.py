@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='publication',
             name='test_study_id',
-            field=models.TextField(blank=True, db_default='', default='', editable=False, help_text='The study of a test run, while it is open.'),
+            field=models.TextField(blank=True, db_default='', default='', editable=False, help_text='The study of the test run that is open now, if there is one.'),
         ),
         migrations.AddField(
             model_name='submission',

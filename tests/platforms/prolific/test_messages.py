@@ -1,5 +1,7 @@
 """Messages between researchers and participants at Prolific: read, answered, written to many, each sent once."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client as Browser
 from django.urls import reverse
@@ -7,9 +9,9 @@ from django.urls import reverse
 from core.models import User
 from judgments import deciding
 from judgments import services as judgment_services
+from platforms import finishing, messaging
 from platforms import jobs as platform_jobs
-from platforms import messaging
-from platforms.models import Message, MessageCursor, Publication
+from platforms.models import LedgerComparison, Message, MessageCursor, Publication
 from tests import factories
 from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock
@@ -88,3 +90,26 @@ def test_late_messages_are_read_and_a_failure_is_no_end(published: Publication, 
     assert platform_jobs.messages() == "messages received: 0, sent: 0"
     assert platform_jobs.messages() == "messages received: 1, sent: 0"
     assert set(Message.objects.values_list("text", flat=True)) == {"First.", "Late."}
+
+
+def test_whoever_writes_after_the_last_campaign_ended_is_heard_for_a_month(
+    published: Publication, prolific: Double, rita: User
+) -> None:
+    _place, assignment = begin(published, prolific)
+    at = Clock()()
+    comparison = LedgerComparison.objects.create(
+        publication=published, version=1, began_at=at, made_at=at, content={}, is_full=True
+    )
+    # finished: nothing waits, and the revision is the one that was settled
+    published.operations.update(state="done")
+    published.published_hits.update(next_poll_at=None)
+    published.campaign.hits.update(needed=0)
+    published.finished_revision = published.campaign.revision
+    published.save()
+    assert not finishing.unfinished().exists()
+    prolific.write(assignment.worker.external_id, "When am I paid?", study=published.hit_type_id)
+    assert platform_jobs.messages() == "messages received: 1, sent: 0"
+    comparison.began_at = at - messaging.LISTENING - timedelta(days=1)
+    comparison.save()
+    prolific.write(assignment.worker.external_id, "And now?", study=published.hit_type_id)
+    assert platform_jobs.messages() == "messages received: 0, sent: 0"

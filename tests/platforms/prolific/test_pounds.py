@@ -12,7 +12,7 @@ from core.models import User
 from judgments import services as judgment_services
 from platforms.adapter import Ending
 from platforms.costs import costs_by_platform
-from platforms.fairness import adjustment_of, hourly_at_first, least_hourly
+from platforms.fairness import adjustment_of, hourly_at_first, least_hourly, pay_rate_check
 from platforms.lab_accounts import lab_account_store
 from platforms.ledger_comparison import comparison_make
 from platforms.models import LabAccount, Payment, Publication, Submission
@@ -22,6 +22,7 @@ from platforms.reviewing import bonus_grant
 from pools.models import Campaign
 from tasks import services as task_services
 from tasks.default_texts import default_consent
+from tasks.management.pay import pay_lines
 from tasks.selectors import current_consent, expected_pace, lab_floor_of
 from tests import factories
 from tests.doubles.prolific import Double
@@ -133,6 +134,27 @@ def test_floors_are_those_of_the_currency(published: Publication, prolific: Doub
     settle(published, clock)
     with pytest.raises(Exception, match=r"between £0\.01 and £200\.00"):
         adjustment_of(published, Decimal(201))
+
+
+def test_the_pages_and_commands_say_that_the_labs_floor_in_dollars_does_not_hold(
+    published: Publication, prolific: Double, rita: User, client: Browser
+) -> None:
+    clock, lab = Clock(), published.campaign.lab
+    lab.pay_floor = Decimal("20.00")
+    lab.save()
+    for name in ("Pat", "Kim", "Lee"):
+        finish(published, prolific, begin(published, prolific, name)[1])
+    settle(published, clock)
+    pay_rate_check(publication=published, at=clock())
+    client.force_login(rita)
+    page = client.get(reverse("platforms:publication", args=[published.campaign_id])).text
+    said = "pay floor of $20.00 an hour does not hold"
+    assert said in page and "pounds sterling" in page
+    assert said in "".join(pay_lines(published.campaign))
+    lab.pay_floor = None
+    lab.save()
+    assert said not in client.get(reverse("platforms:publication", args=[published.campaign_id])).text
+    assert said not in "".join(pay_lines(Campaign.objects.get(pk=published.campaign_id)))
 
 
 def test_sums_of_two_currencies_are_not_added(published: Publication) -> None:
