@@ -98,7 +98,7 @@ def test_whoever_writes_after_the_last_campaign_ended_is_heard_for_a_month(
     _place, assignment = begin(published, prolific)
     at = Clock()()
     comparison = LedgerComparison.objects.create(
-        publication=published, version=1, began_at=at, made_at=at, content={}, is_full=True
+        publication=published, version=1, began_at=at, made_at=at, content={}, is_full=True, differences=0
     )
     # finished: nothing waits, and the revision is the one that was settled
     published.operations.update(state="done")
