@@ -458,7 +458,7 @@ class Approve(ProlificHandler):
             if row.payment_id is not None
         }
         payments_settle(evidence=evidence, at=at)
-        approved = [row.submission_id for row in operations]
+        approved = [row.submission_id for row in operations if row.submission_id is not None]
         Submission.objects.filter(pk__in=approved).update(status=Submission.Status.APPROVED)
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
