@@ -108,6 +108,12 @@ class Handler(ABC):
         """
         return True
 
+    def comes_until(self, operation: Operation) -> datetime | None:
+        """Until when the platform may still do what it was asked for, though nothing shows it: before that, nobody can
+        know that it was not done. None if what is not seen was not done.
+        """
+        return None
+
     def may_run(self, state: str) -> bool:
         """Whether its call is made while the publication is in this state."""
         return {

@@ -15,7 +15,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core.errors import BadRequest
+from core.errors import BadRequest, NotNow
 from core.models import User
 from core.updating import json_by_key
 from platforms.adapter import Adapter, Answer, Trouble
@@ -418,7 +418,8 @@ def may_be_decided(publication: Publication) -> set[int]:
 def operation_decide(*, operation: Operation, was_done: bool, why: str, by: User, at: datetime) -> bool:
     """Let a person say whether a call was done that the platform would do twice; if not, it is made once more.
 
-    Returns whether it was in doubt. Raises BadRequest without a reason.
+    Returns whether it was in doubt. Raises BadRequest without a reason, and NotNow where a person says that it was
+    not done while the platform may still do it.
     """
     if not why.strip():
         raise BadRequest(_("Please give a reason: it is kept with the decision."))
@@ -429,6 +430,13 @@ def operation_decide(*, operation: Operation, was_done: bool, why: str, by: User
     )
     if row.state != State.UNKNOWN or handler_of(row.publication, row.kind).may_repeat(row):
         return False
+    comes_until = handler_of(row.publication, row.kind).comes_until(row)
+    if not was_done and comes_until is not None and at < comes_until:
+        words = _(
+            "The platform may still do what it was asked for. Look again after %(time)s UTC: what is not there by then "
+            "was not done. Nothing was changed."
+        )
+        raise NotNow(words % {"time": f"{comes_until:%-d %b %Y, %H:%M}"})
     decided = {"decided": why.strip(), "by": by.get_username(), "was_done": was_done}
     alarm_settle(publication=row.publication, kind=Alarm.Kind.DOUBT, operation=row, at=at)
     if was_done:

@@ -566,10 +566,16 @@ def retry(request: Request, pk: int, operation_pk: int) -> HttpResponse:
     if request.POST.get("was_done") in ("yes", "no"):
         was_done = request.POST["was_done"] == "yes"
         why = request.POST.get("why", "")
-        if operation_decide(operation=operation, was_done=was_done, why=why, by=request.user, at=timezone.now()):
-            messages.success(
-                request, _("Noted as done.") if was_done else _("Noted as not done. The call will be made once more.")
+        try:
+            decided = operation_decide(
+                operation=operation, was_done=was_done, why=why, by=request.user, at=timezone.now()
             )
+        except NotNow as too_soon:
+            messages.error(request, str(too_soon))
+        else:
+            if decided:
+                done, again = _("Noted as done."), _("Noted as not done. The call will be made once more.")
+                messages.success(request, done if was_done else again)
     elif operation_retry(operation=operation, at=timezone.now()):
         messages.success(request, _("The call will be tried again."))
     return see_other("platforms:publication", pk, fragment="calls")

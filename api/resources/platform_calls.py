@@ -78,7 +78,8 @@ class CallDecide(_Call):
     )
     def post(self, request: Request, pk: int, call_pk: int) -> Response:
         """Say whether a call in doubt was done that is never made again by itself. A call that is not in doubt stays as
-        it is."""
+        it is. Refused (409) where you say that it was not done while the platform may still do it, as Prolific pays a
+        while after it was asked to: the refusal says from when you can."""
         call = self.call(published_of(self.campaign(pk)), call_pk)
         sent = checked(platform_shapes.CallDecision, request)
         outbox.operation_decide(operation=call, by=user_of(request), at=timezone.now(), **sent)

@@ -565,6 +565,11 @@ def _state(submission: Answer) -> Answer:
 # --- bonuses: one attempt
 
 
+# Prolific answers at once that it will pay, and pays later; it does not say how much later. A payment that is made anew
+# within this time may be paid twice.
+PAYS_WITHIN = timedelta(hours=1)
+
+
 class PaidOnce(ProlificHandler):
     """Pays a bonus: a batch of one is made, which costs nothing, its id is stored, and it is paid by one attempt.
 
@@ -579,6 +584,11 @@ class PaidOnce(ProlificHandler):
     def may_repeat(self, operation: Operation) -> bool:
         """As long as no payment may have been sent."""
         return "batch" not in operation.result
+
+    def comes_until(self, operation: Operation) -> datetime | None:
+        """Prolific pays some time after it was asked to."""
+        asked_at = operation.result.get("asked_at")
+        return datetime.fromisoformat(asked_at) + PAYS_WITHIN if asked_at else None
 
     def request(self, operation: Operation) -> Answer:
         """The batch of this payment, for its submission."""
@@ -599,18 +609,19 @@ class PaidOnce(ProlificHandler):
             client.post(f"bulk-bonus-payments/{kept['id']}/pay/")
         except ERRORS as error:
             if trouble_of(error) != Trouble.UNKNOWN:  # the answer says that it was not done
-                Operation.objects.filter(pk=operation.pk, result={"batch": kept}).update(result={})
+                Operation.objects.filter(pk=operation.pk, result__batch=kept).update(result={})
             raise
         return {"batch": kept}
 
     @staticmethod
     def _keep(operation: Operation, batch: Answer) -> None:
         """Store the batch before it is paid, if this is still the attempt that may pay it. Raises WrongState."""
+        assert operation.sent_at is not None
         with transaction.atomic(durable=True):
             mine = Operation.objects.filter(
                 pk=operation.pk, state=Operation.State.SENT, attempts=operation.attempts, result={}
             )
-            if not mine.update(result={"batch": batch}):
+            if not mine.update(result={"batch": batch, "asked_at": operation.sent_at.isoformat()}):
                 raise WrongState(_("Another process has this payment now. Nothing was paid here."))
 
     def find(self, client: Any, operation: Operation) -> Answer | None:

@@ -99,6 +99,9 @@ def test_a_call_in_doubt_that_is_never_made_again_is_decided_with_a_reason(
             """Never."""
             return False
 
+        def comes_until(self, _call: Operation) -> None:
+            """Nothing comes later."""
+
     monkeypatch.setattr(handler, lambda *_about: Once())
     [told] = program.get(f"{base}calls/").json()["results"]
     assert told["may_be_decided"] is True

@@ -1,6 +1,6 @@
 """A campaign at Prolific, from the token to the last cent."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -9,7 +9,7 @@ import pytest
 from django.test import Client as Browser
 from django.urls import reverse
 
-from core.errors import BadRequest, Refused
+from core.errors import BadRequest, NotNow, Refused
 from core.models import User
 from judgments import services as judgment_services
 from platforms.adapter import Ending
@@ -147,7 +147,19 @@ def test_a_bonus_whose_answer_is_lost_is_paid_by_one_attempt_ever(
         (call,) = Operation.objects.filter(kind="extra-bonus")
         with pytest.raises(BadRequest):
             operation_decide(operation=call, was_done=False, why=" ", by=rita, at=clock())
-        assert operation_decide(operation=call, was_done=False, why="Not in the history", by=rita, at=clock())
+        soon = datetime.fromisoformat(call.result["asked_at"]) + timedelta(minutes=59)
+        with pytest.raises(NotNow, match="may still do what it was asked for"):
+            operation_decide(operation=call, was_done=False, why="Not in the history", by=rita, at=soon)
+        page = Browser()
+        page.force_login(rita)
+        said = {"was_done": "no", "why": "Not in the history"}
+        address = reverse("platforms:retry", args=[published.campaign_id, call.pk])
+        assert b"The platform may still do what it was asked for." in page.post(address, said, follow=True).content
+        call.refresh_from_db()
+        assert (call.state, "batch" in call.result) == ("unknown", True)
+        assert operation_decide(
+            operation=call, was_done=False, why="Not in the history", by=rita, at=soon + timedelta(minutes=2)
+        )
         assert not operation_decide(operation=call, was_done=False, why="Again", by=rita, at=clock())
         drain(published, clock)
         prolific.advance(3600)
