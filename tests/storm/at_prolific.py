@@ -54,6 +54,7 @@ THICK = tuple(fault | {"probability": fault["probability"] * (1 if "path" in fau
 HOOKS = {"hook_copies": 2, "hook_delay": 0.5, "hook_scatter": 3.0}
 ROUND = (platform_jobs.publish, platform_jobs.sync, judgment_jobs.check, platform_jobs.settle, platform_jobs.requeue)
 PEOPLE = 3  # at once
+DOUBT = timedelta(seconds=15)  # after which a person looks at Prolific's history
 PAYS_WITHIN = timedelta(seconds=15)  # after which a person who sees no payment says that there is none
 WAYS = ("finished", "failed", "left", "returned", "timed out", "without a code", "never came")
 WEIGHTS = (6, 2, 4, 1, 1, 2, 1)
@@ -225,19 +226,21 @@ def _let_time_pass(publication: Publication) -> None:
 
 
 def _decide(publication: Publication, prolific: Double, rita: User, did: Counter[str]) -> None:
-    """A person looks at Prolific's history for each payment in doubt, and says what is there, however soon it is."""
-    doubtful = list(Operation.objects.filter(pk__in=may_be_decided(publication)))
+    """A person looks at Prolific's history for each payment in doubt, and says what is there, though it may be too soon
+    for that.
+    """
+    long_sought = Operation.objects.filter(first_sent_at__lt=timezone.now() - DOUBT)
+    doubtful = list(long_sought.filter(pk__in=may_be_decided(publication)))
     paid = {row["batch"] for row in prolific.ledger("bonus")} if doubtful else set()
     for operation in doubtful:
-        was_done = operation.result["batch"]["id"] in paid
+        was_done = operation.result.get("batch", {}).get("id") in paid
+        why, at = "Looked at the history.", timezone.now()
         try:
-            operation_decide(
-                operation=operation, was_done=was_done, why="Looked at the history.", by=rita, at=timezone.now()
+            did["decided by a person"] += operation_decide(
+                operation=operation, was_done=was_done, why=why, by=rita, at=at
             )
         except NotNow:
             did["decided too soon"] += 1
-        else:
-            did["decided by a person"] += 1
 
 
 def _thank(publication: Publication, rita: User, did: Counter[str]) -> None:

@@ -47,7 +47,7 @@ def pay_again() -> None:
     from platforms.prolific.operations import PaidOnce
 
     def keep(_self: PaidOnce, operation: Operation, batch: dict[str, Any]) -> None:
-        Operation.objects.filter(pk=operation.pk).update(result={"batch": batch})
+        Operation.objects.filter(pk=operation.pk).update(result={"batch": batch, "asked_at": str(operation.sent_at)})
 
     PaidOnce.may_repeat = lambda *_given: True  # type: ignore[method-assign]
     PaidOnce.find = lambda *_given: None  # type: ignore[method-assign]

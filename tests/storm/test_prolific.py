@@ -1,6 +1,7 @@
 """At Prolific, where a repeated payment pays again: nobody is paid twice and nobody is left unpaid, whatever breaks."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -89,4 +90,4 @@ def test_where_payments_may_be_repeated_the_same_storm_pays_twice(
         pay_again=True,
     )
 
-    assert "got 2 bonuses, not 1" in " ".join(wrong_after(came.publication, prolific))
+    assert re.search("got [2-9] bonuses, not 1", " ".join(wrong_after(came.publication, prolific)))

@@ -80,6 +80,7 @@ def test_pay_below_the_minimum_raises_an_alarm_and_is_raised_once_by_one_confirm
     drain(slow, clock, rounds=12)
     prolific.advance(3600)
     drain(slow, clock)
+    prolific.advance(3600)
     assert [bonus["amount"] for bonus in prolific.ledger("bonus")] == [int(each * 100)] * 3
     assert len(prolific.requests("/pay/")) == 3
     assert set(Payment.objects.filter(purpose="adjustment").values_list("state", "by")) == {("paid", rita.pk)}

@@ -180,7 +180,7 @@ def test_a_process_that_comes_back_late_pays_nothing(published: Publication, pro
     call = Operation.objects.get(kind="extra-bonus")
     adapter = adapter_of(published)
     Operation.objects.filter(pk=call.pk).update(state="sent", attempts=2)
-    call.attempts = 1  # as the first process read it
+    call.attempts, call.sent_at = 1, clock()  # as the first process read it
     with pytest.raises(Exception, match="Another process"):
         adapter.operations["extra-bonus"].make(adapter.client(), call)
     assert prolific.requests("/pay/") == []
