@@ -18,8 +18,12 @@ from tests.storm.at_prolific import FAULTS, HOOKS, PAYS_WITHIN, THICK, WAYS, fig
 HITS = int(os.environ.get("STORM_PROLIFIC_HITS", "6"))
 # Time enough, on a machine that does much else.
 SECONDS = 420 + 8 * HITS
-CALLS_BETWEEN_KILLS = 8 if HITS < 100 else 40
-WEATHER = FAULTS if HITS < 100 else THICK
+WEATHER: dict[str, Any] = {
+    "seed": 7,
+    "seconds": SECONDS,
+    "calls_between_kills": 8 if HITS < 100 else 40,
+    "faults": FAULTS if HITS < 100 else THICK,
+}
 
 
 @pytest.fixture
@@ -48,16 +52,7 @@ def test_a_campaign_at_prolific_comes_through_a_storm(
 ) -> None:
     publication = published(lab, tmp_path, HITS, "storm")
 
-    came = storm(
-        publication,
-        prolific,
-        rita,
-        tmp_path,
-        seed=7,
-        seconds=SECONDS,
-        calls_between_kills=CALLS_BETWEEN_KILLS,
-        faults=WEATHER,
-    )
+    came = storm(publication, prolific, rita, tmp_path, **WEATHER)
 
     print(figures_of(came))
     assert wrong_after(came.publication, prolific) == []
@@ -78,16 +73,6 @@ def test_where_payments_may_be_repeated_the_same_storm_pays_twice(
 ) -> None:
     publication = published(lab, tmp_path, HITS, "storm")
 
-    came = storm(
-        publication,
-        prolific,
-        rita,
-        tmp_path,
-        seed=7,
-        seconds=SECONDS,
-        calls_between_kills=CALLS_BETWEEN_KILLS,
-        faults=WEATHER,
-        pay_again=True,
-    )
+    came = storm(publication, prolific, rita, tmp_path, **WEATHER, pay_again=True)
 
     assert re.search("got [2-9] bonuses, not 1", " ".join(wrong_after(came.publication, prolific)))
