@@ -30,37 +30,50 @@ def winners(size: int, halves: Integers, totals: Integers, again: bool = True) -
     """Which passages `best_known` returns [passages x tournaments], from half wins and their totals; or `most_wins`,
     where those that tie for first do not play again.
 
-    `halves` and `totals` are [pairs x tournaments]; `totals` may be [pairs x 1].
+    `halves` is [pairs x tournaments], of as many dimensions as wanted, and `totals` broadcasts to it.
     """
-    count = halves.shape[1]
+    shape = halves.shape[1:]
     if size == 1:
-        return np.ones((1, count), np.bool_)
+        return np.ones((1, *shape), np.bool_)
+    pairs = list(combinations(range(size), 2))
+    first, second = zip(*pairs, strict=True)
+    of_second = np.zeros((size, *totals.shape[1:]), np.int64)
+    np.add.at(of_second, np.array(second), totals)
+    most = of_second.copy()
+    np.add.at(most, np.array(first), totals)
     # The smallest numbers that hold a score are added up the fastest.
-    small = np.min_scalar_type(-1 - int(totals.sum(axis=0).max(initial=1)))
-    won, lost = halves.astype(small), (totals - halves).astype(small)
-    scores = np.zeros((size, count), small)
-    for (a, b), of_a, of_b in zip(combinations(range(size), 2), won, lost, strict=True):
+    small = np.min_scalar_type(-1 - int(most.max(initial=1)))
+    won = halves.astype(small, copy=False)
+    scores = np.empty((size, *shape), small)
+    scores[:] = of_second  # as if the second of each pair had won them all
+    for (a, b), of_a in zip(pairs, won, strict=True):
         scores[a] += of_a
-        scores[b] += of_b
+        scores[b] -= of_a
     leaders: Bools = scores == scores.max(axis=0)
     if not again:
         return leaders
-    leading = leaders.sum(axis=0)
-    open_ = np.flatnonzero((leading > 1) & (leading < size))
-    playing = leaders[:, open_]
-    won, lost = won[:, open_], lost[:, open_]
-    while open_.size:
+    leading = _count(leaders)
+    open_: tuple[Any, ...] = (slice(None), *np.nonzero((leading > 1) & (leading < size)))
+    playing, won = leaders[open_], won[open_]
+    lost = np.broadcast_to(totals, halves.shape)[open_].astype(small) - won
+    while playing.size:
         scores = np.where(playing, 0, -1).astype(small)
-        for (a, b), of_a, of_b in zip(combinations(range(size), 2), won, lost, strict=True):
+        for (a, b), of_a, of_b in zip(pairs, won, lost, strict=True):
             both = playing[a] & playing[b]
             scores[a] += of_a * both
             scores[b] += of_b * both
         left = scores == scores.max(axis=0)
-        leaders[:, open_] = left
-        leading = left.sum(axis=0)
-        stays = (leading > 1) & (leading < playing.sum(axis=0))
-        open_, playing, won, lost = open_[stays], left[:, stays], won[:, stays], lost[:, stays]
+        leaders[open_] = left
+        leading = _count(left)
+        stays = (leading > 1) & (leading < _count(playing))
+        open_ = (slice(None), *(at[stays] for at in open_[1:]))
+        playing, won, lost = left[:, stays], won[:, stays], lost[:, stays]
     return leaders
+
+
+def _count(passages: Bools) -> Integers:
+    """How many passages of each tournament, in numbers that are added up fast."""
+    return np.asarray(passages.sum(axis=0, dtype=np.min_scalar_type(len(passages))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +120,10 @@ class SizedPools:
             part = slice(start, min(start + step, len(self.pools)))
             counts = self.counts[part].swapaxes(0, 1)
             halves = _draw(counts, law, draws, random)
-            totals = np.repeat(2 * counts.sum(axis=2)[..., None], draws, axis=2)
+            totals = 2 * counts.sum(axis=2)[..., None]
             if guesses:
                 _guess(self.size, counts, halves, totals, random)
-            flat = (len(counts), len(counts[0]) * draws if self.size > 1 else 0)
-            won = winners(self.size, halves.reshape(flat), totals.reshape(flat), self.again) if self.size > 1 else None
-            shape = (self.size, part.stop - part.start, draws)
-            yield part, np.ones(shape, np.bool_) if won is None else won.reshape(shape)
+            yield part, winners(self.size, halves, totals, self.again)
 
 
 def by_size(
@@ -192,23 +202,29 @@ def _draw(
 
     One number is drawn for each pair; which half wins it stands for is read off their distribution.
     """
-    kinds, which = np.unique(counts.reshape(-1, 3), axis=0, return_inverse=True)
-    laws = [law_of(kind) for kind in kinds.tolist()]
+    flat = counts.reshape(-1, 3)
+    base = int(flat.max(initial=0)) + 1
+    _, one_each, which = np.unique(flat @ (base**2, base, 1), return_index=True, return_inverse=True)
+    laws = [law_of(kind) for kind in flat[one_each].tolist()]
     most = max((len(law) for law in laws), default=1)
-    values, bounds = np.zeros((len(laws), most), np.int32), np.full((len(laws), most), _CHANCES, np.int64)
-    for law, own, bound in zip(laws, values, bounds, strict=True):
-        own[: len(law)], own[len(law) :] = list(law), max(law)
+    # No more half wins than the judgments of a pair have; less than none keeps the type signed.
+    values = np.zeros((len(laws), most), np.min_scalar_type(-1 - 2 * int(flat.sum(axis=1).max(initial=1))))
+    bounds = np.full((len(laws), most), _CHANCES, np.int64)
+    for law, value, bound in zip(laws, values, bounds, strict=True):
+        value[: len(law)], value[len(law) :] = list(law), max(law)
         bound[: len(law)] = np.rint(np.cumsum(list(law.values())) * _CHANCES)
-    which = which.reshape(counts.shape[:2])
-    drawn = random.integers(_CHANCES, size=(*which.shape, draws), dtype=np.uint32)
+    drawn = random.integers(_CHANCES, size=(len(flat), draws), dtype=np.uint32)
     steps = np.diff(values, axis=1)
-    halves = np.repeat(values[which, 0][..., None], draws, axis=2)
+    halves = np.repeat(values[which, 0][:, None], draws, axis=1)
     for step in range(most - 1):
-        # A bound beyond the last number is never reached, so its step is not taken.
-        reached = bounds[which, step] < _CHANCES
-        least = np.where(reached, bounds[which, step], 0).astype(np.uint32)[..., None]
-        halves += (drawn >= least) * np.where(reached, steps[which, step], 0)[..., None]
-    return halves
+        # A bound beyond the last number is never reached.
+        reached = np.flatnonzero(bounds[which, step] < _CHANCES)
+        if not reached.size:
+            continue
+        own: Any = slice(None) if len(reached) == len(flat) else reached
+        least = bounds[which[own], step, None].astype(np.uint32)
+        halves[own] += (drawn[own] >= least) * steps[which[own], step, None]
+    return halves.reshape(*counts.shape[:2], draws)
 
 
 def _law(kind: list[int], error_rate: float | None) -> dict[int, float]:
