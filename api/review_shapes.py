@@ -36,7 +36,18 @@ class NewBulk(serializers.Serializer[Any]):
         return sent
 
 
-@example({"chosen": 3, "change": 2, "judgments": 26, "pays": "0.00", "fees": "0.00", "again": "4.80", "unpaid": "0.00"})
+@example(
+    {
+        "chosen": 3,
+        "change": 2,
+        "judgments": 26,
+        "pays": "0.00",
+        "fees": "0.00",
+        "again": "4.80",
+        "unpaid": "0.00",
+        "rejected": 0,
+    }
+)
 class BulkPreview(serializers.Serializer[Any]):
     """What a decision on many would do: how many rows it would change, and what that costs."""
 
@@ -47,6 +58,7 @@ class BulkPreview(serializers.Serializer[Any]):
     fees = Money()
     again = Money(help_text="What doing the work again is expected to cost.")
     unpaid = Money(help_text="The pay that a rejection withholds.")
+    rejected = serializers.IntegerField(help_text="Rejected, and so not paid, among the work whose data would be used.")
 
 
 @example(

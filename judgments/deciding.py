@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow, Refused
@@ -31,6 +31,8 @@ Verdict = Assignment.Verdict
 OF_WORKERS = (Action.BAR, Action.UNBAR, Action.MESSAGE)
 OF_MONEY = (Action.PAY, Action.BONUS, Action.REJECT)
 AT_A_PLATFORM = (*OF_MONEY, Action.MESSAGE)
+# Work that is not paid, whatever becomes of its data.
+REJECTED = Q(submission__status=Submission.Status.REJECTED) | Q(submission__decision=Submission.Decision.REJECT)
 BATCH = 2_000
 AT_ONCE = 20  # rows that a page decides on itself; more are a job's
 ZERO = Decimal("0.00")
@@ -41,7 +43,8 @@ class Preview(NamedTuple):
     """What a decision would do: how many rows are `chosen`, how many it would `change`, and of what size that is.
 
     `judgments` that count now would not any more. `pays` and `fees` leave the account; `again` is what doing the work
-    again is expected to cost. `unpaid` is the pay that a rejection withholds.
+    again is expected to cost. `unpaid` is the pay that a rejection withholds. `rejected` is how much of the work whose
+    data would be used was rejected, and so is not paid.
     """
 
     chosen: int
@@ -51,6 +54,7 @@ class Preview(NamedTuple):
     fees: Decimal = ZERO
     again: Decimal = ZERO
     unpaid: Decimal = ZERO
+    rejected: int = 0
 
 
 def actions_of(campaign: Campaign) -> list[tuple[str, str]]:
@@ -109,11 +113,23 @@ def bulk_preview(
         assert amount is not None
         fee = adapter_of(campaign.publication).bonus_fee(amount)
         return preview._replace(pays=amount * preview.change, fees=fee * preview.change)
+    if action == Action.RESTORE:
+        return preview._replace(rejected=changed.filter(REJECTED).count())
     if action in OF_MONEY:
         owed = _owed(campaign.publication, changed)
         fees = _fees(campaign, owed) if action == Action.PAY else ZERO
         return preview._replace(pays=owed, fees=fees) if action == Action.PAY else preview._replace(unpaid=owed)
     return preview
+
+
+def is_rejected(assignment: Assignment) -> bool:
+    """Whether an assignment was rejected, so that its worker is not paid for it."""
+    return Assignment.objects.filter(REJECTED, pk=assignment.pk).exists()
+
+
+def about_reversing(campaign: Campaign) -> str:
+    """How rejected work is paid after all at the campaign's platform."""
+    return adapter_of(campaign.publication).about_reversing()
 
 
 def _owed(publication: Publication, assignments: QuerySet[Assignment]) -> Decimal:

@@ -120,6 +120,7 @@ def review(request: Request, pk: int) -> HttpResponse:
         "worker": request.POST.get("worker", ""),
         "form": form,
         "about": _about(campaign, action),
+        "reversing": deciding.about_reversing(campaign) if preview is not None and preview.rejected else "",
     }
     return render(request, "judgments/review.html", context, status=status)
 

@@ -297,6 +297,7 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponseBas
         "campaign": campaign,
         "assignment": assignment,
         "items": detail.item_details(assignment),
+        "reversing": deciding.about_reversing(campaign) if deciding.is_rejected(assignment) else "",
         "notes": assignment.notes.order_by("id"),
         "decisions": _decisions(request, assignment.decisions.select_related("campaign", "by").order_by("-id")),
         "form": form,

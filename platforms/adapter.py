@@ -408,6 +408,10 @@ class Adapter(ABC):
         """What rejecting work does to its worker, and within what limits, for whoever is about to."""
 
     @abstractmethod
+    def about_reversing(self) -> str:
+        """How work that was rejected is paid after all, for whoever is about to use its data."""
+
+    @abstractmethod
     def about_writing(self) -> str:
         """Whom a message reaches, and within what limits, for whoever is about to write one."""
 

@@ -12,7 +12,7 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from platforms.adapter import Heard
 from platforms.finishing import unfinished
-from platforms.models import Message, MessageCursor, Publication, Submission
+from platforms.models import Message, MessageCursor, Operation, Publication, Submission
 from platforms.registry import ADAPTERS, adapter_for, adapter_named, adapter_of, phrase
 from tasks.campaign_alarms import in_words
 from tasks.models import Worker
@@ -21,6 +21,7 @@ State = Message.State
 MOST_WORKERS, MOST_TEXT, MOST_SUBJECT = 100, 4_096, 200
 LISTENING = timedelta(days=30)  # for which a lab's account is read after its last campaign there was finished
 SAME = timedelta(minutes=10)  # in which the same message again is a repeated request
+_DECIDED = (Operation.Kind.APPROVE, Operation.Kind.REJECT)
 ROUNDS = 20  # pages of messages that one look reads
 log = logging.getLogger(__name__)
 
@@ -36,12 +37,25 @@ def unanswered(publication: Publication) -> int:
 
 
 def may_be_written_to(publication: Publication) -> QuerySet[Worker]:
-    """The workers of a publication whom a message reaches: at most platforms, those who have submitted work there."""
-    if adapter_of(publication).reaches_beginners:
-        began = publication.campaign.assignments.exclude(platform_assignment_id="")
-        return Worker.objects.filter(pk__in=began.values("worker")).exclude(external_id="")
-    known = Submission.objects.filter(publication=publication, assignment__isnull=False)
-    return Worker.objects.filter(pk__in=known.values("assignment__worker")).exclude(external_id="")
+    """The workers of a publication whom a message reaches: at most platforms, those of whose work there some was
+    approved or rejected, in this campaign or another, and where the platform tells messages, those who wrote.
+    """
+    campaign = publication.campaign
+    began = campaign.assignments.exclude(platform_assignment_id="").values("worker")
+    workers = Worker.objects.filter(pk__in=began).exclude(external_id="")
+    adapter = adapter_of(publication)
+    if adapter.reaches_beginners:
+        return workers
+    there = Submission.objects.filter(publication__platform=publication.platform, assignment__worker__lab=campaign.lab)
+    confirmed = Operation.objects.filter(kind__in=_DECIDED, state=Operation.State.DONE, submission__isnull=False)
+    decided = there.filter(
+        Q(status__in=[Submission.Status.APPROVED, Submission.Status.REJECTED])
+        | Q(pk__in=confirmed.filter(publication__platform=publication.platform).values("submission"))
+    )
+    reached = Q(pk__in=decided.values("assignment__worker"))
+    if adapter.tells_messages:
+        reached |= Q(pk__in=publication.messages.filter(state__in=Message.INCOMING).values("worker"))
+    return workers.filter(reached)
 
 
 @transaction.atomic
@@ -62,7 +76,11 @@ def message_write(
     worker = Worker.objects.select_for_update(of=("self",), no_key=True).get(pk=worker.pk)
     wrote = publication.messages.filter(worker=worker, state__in=Message.INCOMING)
     if not wrote.exists() and not may_be_written_to(publication).filter(pk=worker.pk).exists():
-        raise NotNow(phrase(publication, _("The platform takes no message to somebody who has not submitted work.")))
+        raise NotNow(
+            phrase(publication, _("The platform takes no message to this worker yet."))
+            + " "
+            + adapter_of(publication).about_writing()
+        )
     answers = wrote.filter(state=State.RECEIVED).update(state=State.ANSWERED)
     same = publication.messages.filter(worker=worker, subject=subject, text=text, by=by, at__gt=at - SAME)
     known = same.exclude(state=State.FAILED).order_by("id").last()

@@ -198,6 +198,15 @@ class MTurkAdapter(Adapter):
             )
         )
 
+    def about_reversing(self) -> str:
+        """ApproveAssignment with OverrideRejection, which nothing here calls. The operator can do it, too."""
+        if self.platform == Platform.MARKETPLACE:
+            return _(
+                "Ask the marketplace's operator to approve it, within 30 days of its submission, or call "
+                "ApproveAssignment with OverrideRejection there."
+            )
+        return _("Approve it at Mechanical Turk, where a rejection can be reversed within 30 days of the submission.")
+
     def about_writing(self) -> str:
         """A subject of 200 and a text of 4,096 characters, to workers whose work was approved or rejected; at the
         marketplace, to those who wrote to us too.

@@ -449,6 +449,10 @@ class ProlificAdapter(Adapter):
             )
         )
 
+    def about_reversing(self) -> str:
+        """Nothing here does it: on Prolific's site."""
+        return _("Ask Prolific's support to have the rejection reversed.")
+
     def about_writing(self) -> str:
         """By Prolific's own messages."""
         return _(

@@ -266,7 +266,60 @@ def test_work_is_rejected_with_the_reason_that_the_worker_reads(
 # --- messages
 
 
+def test_only_those_whom_the_platform_reaches_are_counted_and_written_to(
+    campaign: Campaign, published: Publication, rita: User
+) -> None:
+    alice, bob = (work.worker for work in campaign.assignments.order_by("pk"))
+    client, everybody = Client(), campaign.assignments.all()
+    client.force_login(rita)
+
+    def said() -> str:
+        preview = deciding.bulk_preview(campaign=campaign, action=Action.MESSAGE, chosen=everybody)
+        asked = {"action": "message", "row": [str(work.pk) for work in everybody]}
+        page = client.post(reverse("judgments:review", args=[campaign.pk]), asked).content.decode()
+        assert f"{preview.change} of 2 chosen can be written to." in page
+        assert ("takes no message to the others" in page) == (preview.change < 2)
+        return f"{preview.change} of {preview.chosen}"
+
+    assert said() == "0 of 2"  # nobody's work is decided on
+    with pytest.raises(NotNow, match=r"takes no message to this worker yet.*approved or rejected"):
+        messaging.message_write(
+            publication=published, worker=alice, subject="Hm", text="Hm?", by=rita, at=timezone.now()
+        )
+    make(campaign, Action.PAY, everybody.filter(worker=alice), rita)
+    assert said() == "0 of 2"  # the platform does not know of it yet
+    Operation.objects.filter(kind="approve").update(state="done", ended_at=timezone.now())
+    assert said() == "1 of 2"
+    published.messages.create(worker=bob, state="received", subject="Hm", text="Hm?", at=timezone.now())
+    assert said() == "2 of 2"  # who wrote is answered
+    Message.objects.all().delete()
+    assert states(make(campaign, Action.MESSAGE, everybody, rita)) == ["done"]
+    assert list(Message.objects.values_list("worker", flat=True)) == [alice.pk]
+
+
+def test_the_data_of_rejected_work_are_used_only_after_it_was_said_that_nobody_was_paid(
+    campaign: Campaign, published: Publication, rita: User
+) -> None:
+    client, works = Client(), campaign.assignments.order_by("pk")
+    client.force_login(rita)
+    make(campaign, Action.EXCLUDE, works, rita)
+    make(campaign, Action.REJECT, works.filter(pk=works[0].pk), rita)
+    preview = deciding.bulk_preview(campaign=campaign, action=Action.RESTORE, chosen=works)
+    assert (preview.change, preview.rejected) == (2, 1)
+    asked = {"action": "restore", "row": [str(work.pk) for work in works]}
+    page = client.post(reverse("judgments:review", args=[campaign.pk]), asked).content.decode()
+    assert "1 of them was rejected, and its worker was not paid for it." in page
+    assert "should be paid." in page and "within 30 days" in page
+    asked["row"] = [str(works[1].pk)]
+    assert "rejected" not in client.post(reverse("judgments:review", args=[campaign.pk]), asked).content.decode()
+    for work, warns in zip(works, (True, False), strict=True):
+        page = client.get(reverse("judgments:assignment", args=[campaign.pk, work.pk])).content.decode()
+        assert ("This work was rejected, and its worker was not paid for it." in page) == warns
+
+
 def test_a_message_that_is_posted_twice_is_written_once(campaign: Campaign, published: Publication, rita: User) -> None:
+    make(campaign, Action.PAY, campaign.assignments.all(), rita)
+    Operation.objects.update(state="done", ended_at=timezone.now())
     for _request in range(2):
         make(campaign, Action.MESSAGE, campaign.assignments.all(), rita)
     assert Message.objects.filter(state="planned", text="Careless.").count() == 2  # one to each of two workers

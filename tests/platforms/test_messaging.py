@@ -86,10 +86,13 @@ def test_a_message_whose_answer_is_lost_is_not_sent_again(
     wanda = Wanda(marketplace, vouched_approved=20_000)
     done = work(published, wanda)
     campaign, at = published.campaign, timezone.now()
-    with pytest.raises(NotNow, match="has not submitted"):
+    with pytest.raises(NotNow, match="no message to this worker yet"):
         given: dict[str, Any] = {"publication": published, "worker": done.worker, "subject": "Hello", "text": "You."}
         messaging.message_write(**given, by=rita, at=at)
     publication_sync(publication=published, at=at)
+    judgment_services.confirmed_check_all(at=at)
+    publication_settle(publication=published, at=at)
+    drain(published)
     chosen = campaign.assignments.all()
     bulk = deciding.bulk_create(campaign=campaign, action="message", chosen=chosen, why="Thank you.", by=rita, at=at)
     deciding.bulk_run(bulk=bulk, at=at, seconds=60)
