@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.shapes import FileShape, Money, example
-from judgments.models import Retention
+from judgments.models import Retention, RetentionResult
 from tasks.models import Worker
 
 # --- workers
@@ -180,11 +180,46 @@ class BundleShape(serializers.Serializer[Any]):
 # --- periods
 
 
-@example({"worker_days": 365, "audit_days": None})
+class KeptWorker(serializers.Serializer[Any]):
+    """A worker past the period who could not be erased yet."""
+
+    worker = serializers.IntegerField()
+    why = serializers.CharField()
+
+
+class RetentionResultShape(serializers.ModelSerializer[RetentionResult]):
+    """What came of the period for workers when it was last kept."""
+
+    kept = KeptWorker(many=True, help_text="The first 200.")
+
+    class Meta:
+        model = RetentionResult
+        fields = ["at", "erased", "kept_count", "kept"]
+
+
+@example(
+    {
+        "worker_days": 365,
+        "audit_days": None,
+        "last": {
+            "at": "2026-11-22T12:00:00Z",
+            "erased": 6,
+            "kept_count": 1,
+            "kept": [{"worker": 40, "why": "1 payment is owed or on its way."}],
+        },
+    }
+)
 class RetentionShape(serializers.ModelSerializer[Retention]):
     """After how many days a lab's personal data go by themselves; null keeps them until somebody erases them."""
 
+    last = RetentionResultShape(
+        source="lab.retention_result",
+        read_only=True,
+        allow_null=True,
+        help_text="When workers past the period were last erased, and who could not be; null before.",
+    )
+
     class Meta:
         model = Retention
-        fields = ["worker_days", "audit_days"]
-        extra_kwargs = {name: {"required": True} for name in fields}
+        fields = ["worker_days", "audit_days", "last"]
+        extra_kwargs = {name: {"required": True} for name in ("worker_days", "audit_days")}

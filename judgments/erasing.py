@@ -21,7 +21,7 @@ from core.errors import NotNow
 from core.models import Lab
 from core.progress import Report, silent
 from judgments.exports import pseudonym
-from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, WorkerNote
+from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, RetentionResult, WorkerNote
 from platforms.erased import erased_name
 from platforms.models import Alarm, Message, Operation, Payment, Publication, Submission
 from platforms.reviewing import GRACE
@@ -29,6 +29,7 @@ from pools.models import Campaign
 from tasks.models import Assignment, Consent, Invitation, PanelVisit, Platform, Practice, Worker
 
 PSEUDONYM_LENGTH = 16
+KEPT_NAMED = 200  # workers whom a period could not erase, of whom it is stored why
 LOST = timedelta(days=1)  # a message that is still being sent: its process has died
 log = logging.getLogger(__name__)
 
@@ -373,6 +374,8 @@ def retention_set(*, lab: Lab, worker_days: int | None, audit_days: int | None) 
     retention, _new = Retention.objects.update_or_create(
         lab=lab, defaults={"worker_days": worker_days, "audit_days": audit_days}
     )
+    if not worker_days:
+        RetentionResult.objects.filter(lab=lab).delete()
     return retention
 
 
@@ -385,13 +388,19 @@ def retention_due(*, lab: Lab, days: int, at: datetime) -> QuerySet[Worker]:
 
 
 def retention_keep(*, lab: Lab, days: int, at: datetime) -> Erased:
-    """Erase a lab's workers whose last work, or invitation, was so many days ago. What stands in the way is skipped."""
-    return _erase_each(
+    """Erase a lab's workers whose last work, or invitation, was so many days ago. Who cannot be erased yet is kept, and
+    the result says why.
+    """
+    done = _erase_each(
         retention_due(lab=lab, days=days, at=at),
         at=at,
         why=ngettext("The lab keeps such data for %(days)d day.", "The lab keeps such data for %(days)d days.", days)
         % {"days": days},
     )
+    kept = [{"worker": worker, "why": why} for worker, why in sorted(done.kept.items())[:KEPT_NAMED]]
+    values = {"at": at, "erased": done.erased, "kept_count": len(done.kept), "kept": kept}
+    RetentionResult.objects.update_or_create(lab=lab, defaults=values)
+    return done
 
 
 def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str, report: Report | None = None) -> Erased:

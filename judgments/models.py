@@ -663,3 +663,19 @@ class Retention(models.Model):
 
     def __str__(self) -> str:
         return f"retention of {self.lab_id}"
+
+
+class RetentionResult(models.Model):
+    """What came of a lab's period for workers when it was last kept: how many were erased, and whom it had to leave.
+
+    `kept` has the keys of the first of these workers, each with what stood in the way.
+    """
+
+    lab = models.OneToOneField(Lab, on_delete=models.CASCADE, related_name="retention_result")
+    at = models.DateTimeField()
+    erased = models.PositiveIntegerField()
+    kept_count = models.PositiveIntegerField()
+    kept = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"{self.erased} erased, {self.kept_count} kept"

@@ -27,7 +27,7 @@ from judgments import erasing, releasing
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
-from judgments.models import Retention, StoredFile
+from judgments.models import Retention, RetentionResult, StoredFile
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks.models import Worker
@@ -81,7 +81,7 @@ def protection(request: Request) -> HttpResponse:
     found: list[Worker] | None = None
     if form.is_bound and form.is_valid():
         found = list(erasing.workers_called(labs, form.cleaned_data["who"])[:50])
-    listing = Listing(request, labs.select_related("retention").order_by("name"), key="labs")
+    listing = Listing(request, labs.select_related("retention", "retention_result").order_by("name"), key="labs")
     return render(request, "judgments/protection.html", {"form": form, "found": found, "listing": listing})
 
 
@@ -140,7 +140,10 @@ def protection_lab(request: Request, pk: int) -> HttpResponse:
             messages.success(request, _("The periods are stored. What is older goes within an hour."))
             return see_other("judgments:protection")
         status = 400
-    return render(request, "judgments/protection_lab.html", {"lab": lab, "form": form}, status=status)
+    result = RetentionResult.objects.filter(lab=lab).first()
+    rows = [] if result is None else result.kept
+    context = {"lab": lab, "form": form, "result": result, "listing": Listing(request, rows, key="kept")}
+    return render(request, "judgments/protection_lab.html", context, status=status)
 
 
 # --- a campaign

@@ -233,12 +233,15 @@ def test_an_admins_program_sets_how_long_a_lab_keeps_data(lab: Lab, program: Pro
     assert_problem(program.get(address), 403)
     assert_problem(program.put(address, {"worker_days": 1, "audit_days": None}), 403)
     read = admin.get(address)
-    assert read.json() == {"worker_days": None, "audit_days": None}
+    assert read.json() == {"worker_days": None, "audit_days": None, "last": None}
     assert_problem(admin.put(address, {"worker_days": 0, "audit_days": None}), 400, field="worker_days")
     assert_problem(admin.put(address, {"worker_days": 90, "audit_days": 29}), 400, field="audit_days")
     assert_problem(admin.put(address, {"worker_days": 90}), 400, field="audit_days")
     assert not Retention.objects.exists()
     periods = {"worker_days": 90, "audit_days": 365}
-    assert admin.put(address, periods, If_Match=read["ETag"]).json() == periods
+    assert admin.put(address, periods, If_Match=read["ETag"]).json() == periods | {"last": None}
     assert_problem(admin.put(address, periods | {"worker_days": 1}, If_Match=read["ETag"]), 412)
     assert Retention.objects.values("worker_days", "audit_days").get(lab=lab) == periods
+    jobs.keep_periods()
+    last = admin.get(address).json()["last"]
+    assert (last["erased"], last["kept_count"], last["kept"]) == (0, 0, [])

@@ -88,6 +88,7 @@ NOT_RECORDED = {
         *("judgments_workersummary", "judgments_campaignsummary", "results_result", "results_resultlist"),
         *(
             "judgments_disagreement",
+            "judgments_retentionresult",
             "results_versionscore",
             "results_machinecomparison",
             "platforms_ledgercomparison",

@@ -339,6 +339,33 @@ def test_periods_of_a_lab_are_kept_by_a_job_and_doing_it_again_changes_nothing(
     assert AuditEntry.objects.filter(lab_id=lab.pk + 1).count() == 1
 
 
+def test_a_lab_reads_how_many_were_erased_who_was_not_and_why(
+    browser: Client, worker: Worker, campaign: Campaign, lab: Lab
+) -> None:
+    client = browser
+    erasing.retention_set(lab=lab, worker_days=90, audit_days=None)
+    labs, page = reverse("judgments:protection"), reverse("judgments:protection_lab", args=[lab.pk])
+    assert "not yet: within an hour" in client.get(labs).text and "Last carried out" not in client.get(page).text
+    past = timezone.now() - timedelta(days=91)
+    Worker.objects.update(came_at=past)
+    Assignment.objects.update(taken_at=past)
+    worker.invitations.update(created_at=past)
+    jobs.keep_periods()
+    said = client.get(page).text
+    assert "0 workers were erased." in said
+    assert "1 worker is past the period and could not be erased yet." in said
+    assert f"worker {worker.pk}</a>" in said and "The worker takes part in a campaign that is not closed." in said
+    assert "0 workers erased" in client.get(labs).text and ">1 not yet</a>" in client.get(labs).text
+    Campaign.objects.update(state="closed")
+    jobs.keep_periods()
+    assert "1 worker was erased. Nobody past the period is left." in client.get(page).text
+    jobs.keep_periods()
+    assert "0 workers were erased. Nobody past the period is left." in client.get(page).text
+    erasing.retention_set(lab=lab, worker_days=None, audit_days=None)
+    assert "Last carried out" not in client.get(page).text
+    assert not AuditEntry.objects.filter(subject="judgments_retentionresult").exists()
+
+
 # --- the release bundle
 
 
