@@ -25,6 +25,7 @@ from core.models import Lab, MemberInvitation, User
 from core.roles import ADDRESSES
 from core.version import VERSION
 from evaluation.files.runs import Census
+from judgments.erasing import KEPT_NAMED
 from judgments.models import (
     Acceptance,
     AssignmentSummary,
@@ -37,6 +38,7 @@ from judgments.models import (
     Judgment,
     MachineJudge,
     PairReport,
+    RetentionResult,
     WorkerNote,
     WorkerSummary,
 )
@@ -135,10 +137,11 @@ LISTS: dict[str, tuple[str, ...]] = {
     "core:people": ("", "invitations"),
     "audit:entries": ("",),
     "judgments:protection": ("labs",),
+    "judgments:protection_lab": ("kept",),
     "platforms:templates": ("", "labs"),
 }
 # Lists whose rows are few by their nature are looked at for their size alone.
-FEW = {("results:query", "passages")}
+FEW = {("results:query", "passages"), ("judgments:protection_lab", "kept")}
 # What shows a member few rows or nothing, and an admin of the site many.
 OF_ALL_LABS = {"core:lab_new", "judgments:protection", "platforms:templates"}
 MOST_VISITED = (
@@ -169,7 +172,7 @@ OTHER_PAGES = {
     *("results:settings", "results:version_new", "results:version_asked", "results:ask", "results:offer"),
     *("tasks:trial", "api:reference"),
     *("core:account", "core:lab_new", "core:lab_rename"),
-    *("judgments:protection_worker", "judgments:protection_lab", "judgments:protection_campaign"),
+    *("judgments:protection_worker", "judgments:protection_campaign"),
     "judgments:campaign_erase",
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
@@ -534,6 +537,11 @@ def make(count: int) -> World:
     submission = _publish(campaign, count, hit, assignment, unique)
     bulk = BulkDecision.objects.create(campaign=campaign, action="exclude", why="Careless.", by=rita, at=at)
     row = BulkRow.objects.create(bulk=bulk, assignment=assignment, worker=worker, state="done")
+    kept = [
+        {"worker": number, "why": "The worker takes part in a campaign that is not closed."}
+        for number in range(KEPT_NAMED)
+    ]
+    RetentionResult.objects.create(lab=campaign.lab, at=timezone.now(), erased=0, kept_count=MANY, kept=kept)
     multiply(row, count, assignment=f"{assignment.pk} + n", worker=f"{worker.pk} + n")
     seen = {"pairs": 10, "median_seconds": 5.0, "left_share": 0.1, "tests": 3, "passed": 2, "pass_share": 0.6}
     summary = AssignmentSummary.objects.create(assignment=assignment, **seen)
