@@ -95,6 +95,7 @@ CATEGORIES = (
 DECIDED = ("APPROVED", "PARTIALLY APPROVED", "REJECTED")
 GONE = ("RETURNED", "TIMED-OUT", "SCREENED OUT")
 AT_WORK = ("RESERVED", "ACTIVE")
+WAITING, NEWEST = "AWAITING_REVIEW", "-started_at"  # a state and an order of lists
 
 
 class ProlificAdapter(Adapter):
@@ -544,15 +545,22 @@ class ProlificAdapter(Adapter):
     ) -> list[Answer] | None:
         """The submissions that may be other than we know, where that can be told from few; None where it cannot.
 
-        What waits for review is listed. Of what is known here to wait, or to be at work, and is not so there, each is
-        asked about. Whatever else was decided there, nobody here knows which.
+        What waits for review is listed, as far as it is new where all that waits here must wait there too. Of what is
+        known here to wait, or to be at work, and is not so there, each is asked about. Whatever else was decided there,
+        nobody here knows which.
         """
-        study = publication.hit_type_id
-        rows = list(submissions_of(client, study, "AWAITING_REVIEW")) if counts.get("AWAITING REVIEW") else []
-        there = {str(row["id"]) for row in rows}
+        study, there_waiting = publication.hit_type_id, counts.get("AWAITING REVIEW", 0)
+        decided = sum(counts.get(state, 0) for state in DECIDED)
+        known = publication.submissions.filter(status__in=(Status.APPROVED, Status.REJECTED)).count()
+        known += len(_shared(publication))
         waiting = publication.submissions.filter(status=Status.SUBMITTED)
         missing = set(waiting.values_list("platform_assignment_id", flat=True)) - deciding
-        if any(counts.get(state) != counted.get(state) for state in GONE):
+        some_went = any(counts.get(state) != counted.get(state) for state in GONE)
+        if not some_went and not deciding and decided == known and there_waiting >= len(missing):
+            return _unknown_of(submissions_of(client, study, WAITING, NEWEST), missing, there_waiting - len(missing))
+        rows = list(submissions_of(client, study, WAITING)) if there_waiting else []
+        there = {str(row["id"]) for row in rows}
+        if some_went:
             begun = Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at)
             missing |= set(begun.exclude(platform_assignment_id="").values_list("platform_assignment_id", flat=True))
             if missing - there and counts.get("ACTIVE"):
@@ -561,10 +569,8 @@ class ProlificAdapter(Adapter):
         if len(missing) > MOST_LOOKS:
             return None
         rows += [_as_in_list(client.get(f"submissions/{key}/")) for key in sorted(missing)]
-        known = publication.submissions.exclude(status=Status.SUBMITTED).count() + len(deciding)
-        known += len(_shared(publication))
-        known += sum(row["status"] in DECIDED for row in rows)
-        return rows if sum(counts.get(state, 0) for state in DECIDED) <= known else None
+        known += len(deciding) + sum(row["status"] in DECIDED for row in rows)
+        return rows if decided <= known else None
 
     def submitted(self, client: Any, platform_hit_id: str) -> Iterator[Answer]:
         """The submissions of those to whom we gave this HIT, matched by their ids, whatever code they came with. Those
@@ -804,6 +810,17 @@ class ProlificAdapter(Adapter):
         if not hooks.is_genuine(secret=secret, headers=headers, body=body, at=at):
             return None
         return hooks.notice_of(headers, body)
+
+
+def _unknown_of(rows: Iterable[Answer], known: set[str], unknown: int) -> list[Answer]:
+    """Of the submissions that wait for review the `unknown` ones, reading no further than the last of them."""
+    found: list[Answer] = []
+    for row in rows if unknown else ():
+        if str(row["id"]) not in known:
+            found.append(row)
+            if len(found) == unknown:
+                break
+    return found
 
 
 def _as_in_list(said: Answer) -> Answer:

@@ -126,6 +126,22 @@ def test_pages_are_as_large_as_prolific_gives_and_a_size_that_it_refuses_is_made
     assert [request["status"] for request in prolific.requests("submissions/")[-3:]] == [400, 200, 200]
 
 
+def test_of_a_long_list_that_waits_for_review_only_what_is_new_is_read(
+    published: Publication, prolific: Double, clock: Clock
+) -> None:
+    early = begin(published, prolific, "Early")
+    works = [begin(published, prolific, f"Pat {number}") for number in range(2)]
+    sync = lambda: publication_sync(publication=published, at=clock())  # noqa: E731
+    prolific.settings(most_rows=1)
+    finish(published, prolific, works[0][1])
+    sync()
+    finish(published, prolific, works[1][1])
+    assert reads(prolific, sync) == ["counts", "list AWAITING_REVIEW"]  # one page of two
+    finish(published, prolific, early[1])  # who began first is on the last page
+    assert reads(prolific, sync) == ["counts", *["list AWAITING_REVIEW"] * 3]
+    assert Submission.objects.filter(assignment__isnull=False).count() == 3
+
+
 def test_many_are_approved_by_one_call_and_each_is_paid_once(
     published: Publication, prolific: Double, clock: Clock
 ) -> None:
