@@ -574,33 +574,63 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
 # --- asking for more work
 
 
-def _short_of_assignments(publication: Publication) -> QuerySet[PublishedHit, Any]:
-    """The newest round of each HIT that has too few assignments, with how many are `missing`, over all rounds.
+def _short_of_assignments(publication: Publication) -> list[tuple[PublishedHit, int]]:
+    """The newest round of each HIT that has too few assignments, with how many are missing, over all rounds."""
+    counted = _counted(publication).filter(hit__needed__gt=0)
+    submitted = Submission.objects.filter(published_hit__publication=publication, published_hit__hit=OuterRef("hit"))
+    left = Operation.objects.filter(kind=Kind.COMPENSATE, payment__assignment__hit=OuterRef("hit"))
+    short = counted.filter(Exists(submitted) | Exists(left), missing__gt=0).select_related("hit").order_by("id")
+    return [(published_hit, published_hit.missing) for published_hit in short]
+
+
+def _short_of_places(publication: Publication) -> list[tuple[PublishedHit, int]]:
+    """The same where the places are a study's, for whichever HIT: as many as it has too few of for what all HITs need.
+
+    They are asked for by HITs that took more than was asked for on them, whether they still need work or not. Whoever
+    leaves early with a share of the reward takes a place, and the HIT may then be done with a place that was another's.
+    """
+    if not publication.published_hits.filter(hit__needed__gt=0).exists():
+        return []
+    counted = _counted(publication).filter(~Q(missing=0) | Q(hit__needed__gt=0)).order_by("id")
+    rows = list(counted.values_list("pk", "missing", "hit__needed"))
+    fewer = min(sum(missing for _pk, missing, _needed in rows), sum(needed for _pk, _missing, needed in rows))
+    asking = {}
+    for pk, missing, _needed in rows:
+        if missing > 0 and fewer > 0:
+            asking[pk] = min(missing, fewer)
+            fewer -= asking[pk]
+    short = publication.published_hits.filter(pk__in=asking).select_related("hit").order_by("id")
+    return [(published_hit, asking[published_hit.pk]) for published_hit in short]
+
+
+def _counted(publication: Publication) -> QuerySet[PublishedHit, Any]:
+    """The newest round of each HIT, with how many of its assignments are `missing`, over all rounds.
 
     One query, so that a check that ends at the same time is counted wholly or not at all. Work without an answer is not
-    asked for again before a person has decided on it: workers who leave
-    at once must not make a HIT come back again and again.
+    asked for again before a person has decided on it: workers who leave at once must not make a HIT come back again
+    and again. Work that was returned takes no place any more where places are a study's.
     """
     done = [verdict for verdict in Assignment.Verdict if verdict != Assignment.Verdict.PENDING]
     rounds = PublishedHit.objects.filter(publication=publication, hit=OuterRef("hit")).order_by().values("hit")
     submitted = Submission.objects.filter(published_hit__publication=publication, published_hit__hit=OuterRef("hit"))
+    if adapter_of(publication).opens_together:
+        submitted = submitted.exclude(status=Status.RETURNED)
     waiting = Q(assignment__judged=0, decision=Decision.NONE, status=Status.SUBMITTED)
     counted_once = Q(assignment=None) | Q(assignment__verdict__in=done)
     checked = submitted.filter(counted_once).exclude(waiting).order_by().values("published_hit__hit")
-    counted = _newest_rounds(publication).annotate(
+    return _newest_rounds(publication).annotate(
         missing=F("hit__needed")
         + Coalesce(Subquery(checked.annotate(n=Count("pk")).values("n")), 0)
         + shares_paid()
         - Subquery(rounds.annotate(n=Sum("max_assignments")).values("n"))
     )
-    left = Operation.objects.filter(kind=Kind.COMPENSATE, payment__assignment__hit=OuterRef("hit"))
-    return counted.filter(Exists(submitted) | Exists(left), missing__gt=0).select_related("hit").order_by("id")
 
 
 def _newest_rounds(publication: Publication) -> QuerySet[PublishedHit]:
-    """The last posting of each HIT that needs work."""
+    """The last posting of each HIT."""
     later = PublishedHit.objects.filter(publication=publication, hit=OuterRef("hit"), round__gt=OuterRef("round"))
-    return publication.published_hits.filter(hit__needed__gt=0).exclude(platform_hit_id="").exclude(Exists(later))
+    ours = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
+    return ours.exclude(Exists(later))
 
 
 def _expired(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
@@ -609,7 +639,8 @@ def _expired(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
         Q(leased_until__gt=at) | Q(submission__isnull=False)
     )
     reopening = Operation.objects.filter(published_hit=OuterRef("pk"), kind=Kind.REOPEN, ended_at=None)
-    return _newest_rounds(publication).filter(expires_at__lte=at).exclude(Exists(at_work)).exclude(Exists(reopening))
+    needed = _newest_rounds(publication).filter(hit__needed__gt=0, expires_at__lte=at)
+    return needed.exclude(Exists(at_work)).exclude(Exists(reopening))
 
 
 @transaction.atomic
@@ -628,8 +659,9 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
         alarm_settle(publication=publication, kind=Alarm.Kind.EXPIRED, at=at)  # nobody wants what they still need
         return 0
     planned, adapter = 0, adapter_of(publication)
-    for published_hit in _short_of_assignments(publication):
-        hit, wanted = published_hit.hit, published_hit.max_assignments + published_hit.missing
+    short = _short_of_places(publication) if adapter.opens_together else _short_of_assignments(publication)
+    for published_hit, missing in short:
+        hit, wanted = published_hit.hit, published_hit.max_assignments + missing
         assert hit is not None
         if published_hit.expires_at is None or published_hit.expires_at <= at:
             continue
@@ -639,13 +671,13 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
                 hits=[hit],
                 at=at,
                 round_number=published_hit.round + 1,
-                max_assignments=published_hit.missing,
+                max_assignments=missing,
             )
         else:
             operation_plan(publication=publication, kind=Kind.EXTEND, published_hit=published_hit, turn=wanted, at=at)
             PublishedHit.objects.filter(pk=published_hit.pk).update(
-                max_assignments=F("max_assignments") + published_hit.missing,
-                added=F("added") + published_hit.missing,
+                max_assignments=F("max_assignments") + missing,
+                added=F("added") + missing,
                 next_poll_at=at,
             )
             planned += 1

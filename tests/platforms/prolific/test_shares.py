@@ -112,6 +112,28 @@ def test_who_returns_just_before_the_share_is_paid_gets_one_bonus(published: Pub
     assert Payment.objects.get().state == "paid"
 
 
+def test_a_place_that_a_share_took_is_asked_for_again_although_its_hit_was_done_with_anothers(
+    published: Publication, prolific: Double
+) -> None:
+    clock = Clock()
+    _place, left = leave(published, prolific)
+    publication_sync(publication=published, at=clock())
+    _place, done = begin(published, prolific, "Pat")
+    assert done.hit_id == left.hit_id
+    finish(published, prolific, done)
+    settle(published, clock)
+    assert len(prolific.ledger("partial")) == 1
+    assert publication_requeue(publication=published, at=clock()) == 1
+    assert publication_requeue(publication=published, at=clock()) == 0
+    drain(published, clock)
+    for name in ("Second", "Third"):
+        finish(published, prolific, begin(published, prolific, name)[1])
+    settle(published, clock)
+    assert not published.campaign.hits.filter(needed__gt=0).exists()
+    assert publication_requeue(publication=published, at=clock()) == 0
+    assert Operation.objects.get(kind="extend").result["total_available_places"] == 4
+
+
 def test_a_place_that_a_share_took_is_asked_for_again(published: Publication, prolific: Double) -> None:
     clock = Clock()
     leave(published, prolific)
