@@ -39,6 +39,9 @@ class Reach(NamedTuple):
         if self.least_told > 1:
             said = _("%(qualified)s of the %(active)s people who were active in the last 90 days could take this.")
             few = _("Fewer than %(least)d") % {"least": self.least_told}
+            if not self.active:
+                said = _("Fewer than %(least)d people were active in the last 90 days.")
+                return self.vocabulary.phrase(said) % {"least": self.least_told}
             qualified = counted(self.qualified) if self.qualified else few
             return self.vocabulary.phrase(said) % {"qualified": qualified, "active": counted(self.active)}
         if not self.active:

@@ -192,6 +192,9 @@ _REACH = {
     "%(qualified)s of the %(active)s people who were active in the last 90 days could take this.": (
         "%(qualified)s of the %(active)s participants who were active in the last 90 days could take this."
     ),
+    "Fewer than %(least)d people were active in the last 90 days.": (
+        "Fewer than %(least)d participants were active in the last 90 days."
+    ),
     "With these terms, nobody would see the HITs. Ask less of workers, or wait until more have joined.": (
         "With these terms, nobody would see the study. Ask less of participants."
     ),

@@ -130,10 +130,11 @@ def test_whoever_took_part_in_an_earlier_campaign_is_kept_out_there_and_here(
 def test_the_reach_is_asked_before_anything_is_frozen_and_small_numbers_are_not_told(
     client: Client, publication: Publication, rita: User, prolific: Double
 ) -> None:
-    for number in range(30):
-        prolific.participant(f"P{number}", country="3" if number < 26 else "1", age=30)
     client.force_login(rita)
     page = reverse("platforms:publish", args=[publication.campaign_id])
+    assert "Fewer than 25 participants were active in the last 90 days." in client.get(page).text
+    for number in range(30):
+        prolific.participant(f"P{number}", country="3" if number < 26 else "1", age=30)
     for age, said in ((18, "30 of the 30 participants who were active"), (31, "Fewer than 25 of the 30 participants")):
         publication_write(
             campaign=publication.campaign,
