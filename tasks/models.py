@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
@@ -339,6 +340,13 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"assignment {self.pk}"
+
+    @property
+    def state_in_words(self) -> str:
+        """Its state, as people are told."""
+        if self.state == self.State.ACTIVE and self.leased_until <= timezone.now():
+            return str(_("not finished in time"))
+        return self.get_state_display()
 
     @property
     def items(self) -> models.QuerySet[Item]:

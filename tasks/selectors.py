@@ -11,6 +11,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from core.money import CENT, DOLLARS
@@ -652,7 +653,8 @@ class Progress(NamedTuple):
 
     hits: int
     hits_done: int
-    active: int
+    active: int  # within their time
+    lapsed: int  # not finished in their time
     submitted: int
     left: int
     accepted: int
@@ -668,7 +670,8 @@ def progress(campaign: Campaign) -> Progress:
     hits = Hit.objects.filter(campaign=campaign).aggregate(all=Count("id"), done=Count("id", filter=done))
     states, verdicts = Assignment.State, Assignment.Verdict
     counts = campaign.assignments.aggregate(
-        active=Count("id", filter=Q(state=states.ACTIVE)),
+        active=Count("id", filter=Q(state=states.ACTIVE, leased_until__gt=Now())),
+        lapsed=Count("id", filter=Q(state=states.ACTIVE, leased_until__lte=Now())),
         submitted=Count("id", filter=Q(state=states.SUBMITTED)),
         left=Count("id", filter=Q(state=states.LEFT)),
         accepted=Count("id", filter=Q(verdict=verdicts.ACCEPTED)),

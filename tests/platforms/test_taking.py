@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from core.models import Lab, User
@@ -176,6 +178,18 @@ def test_progress_counts_what_is_there(campaign: Campaign, alice: Worker, bob: W
     counted = task_selectors.progress(campaign)
     assert (counted.hits, counted.hits_done, counted.accepted, counted.excluded) == (3, 1, 1, 1)
     assert (counted.workers, counted.barred, str(counted.owed)) == (2, 1, "4.00")
+
+
+def test_whose_time_is_over_is_not_counted_as_judging(campaign: Campaign, alice: Worker, rita: User) -> None:
+    assignment, pages = factories.take(alice, campaign), Client()
+    pages.force_login(rita)
+    counted = lambda: task_selectors.progress(campaign)[2:4]  # noqa: E731
+    work = lambda: pages.get(reverse("judgments:work", args=[campaign.pk])).text  # noqa: E731
+    assert counted() == (1, 0) and "<td>being judged</td>" in work()
+    Assignment.objects.filter(pk=assignment.pk).update(leased_until=timezone.now())
+    assert counted() == (0, 1) and "<td>not finished in time</td>" in work()
+    overview = pages.get(reverse("judgments:campaign", args=[campaign.pk])).text
+    assert "<dt>Not finished in time</dt><dd>1</dd>" in overview
 
 
 @pytest.mark.django_db(transaction=True)
