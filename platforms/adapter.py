@@ -162,12 +162,15 @@ class Changes(NamedTuple):
     """What may be new of a study: submitted work; ids of assignments that ended there without (`gone`), so that their
     places are free; and ids of those who `left` early here, came back there, and are paid a part of the reward.
     `counts` are the study's submissions by state, before anything was read; empty where they are not to be relied on.
+    `unreturned` are submissions that hold a place although their people came back without work long enough ago to have
+    returned them; None where not everything was read.
     """
 
     works: list[Work]
     gone: list[str]
     left: list[str]
     counts: dict[str, int]
+    unreturned: int | None = None
 
 
 class Notice(NamedTuple):

@@ -267,10 +267,12 @@ class PublishedHit(models.Model):
 class StudySync(models.Model):
     """How far this site is in step with a study: its submissions by state, as the platform `counts` them, when all that
     changed was last stored, and when everything was last read. Empty counts: whatever they are, look again.
+    `unreturned` submissions hold places although their people came back without work.
     """
 
     publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="study_sync")
     counts = models.JSONField(default=dict)
+    unreturned = models.PositiveIntegerField(default=0, db_default=0)
     full_at = models.DateTimeField()
 
     def __str__(self) -> str:

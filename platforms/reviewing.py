@@ -15,7 +15,7 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from core.money import CENT
 from platforms.alarms import alarm_raise, alarm_settle, resting
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.payments import COMPENSATION_TIME
 from platforms.planning import end_plan, operation_plan, published_hits_plan
 from platforms.registry import adapter_of, phrase
@@ -586,19 +586,23 @@ def _short_of_assignments(publication: Publication) -> list[tuple[PublishedHit, 
 def _short_of_places(publication: Publication) -> list[tuple[PublishedHit, int]]:
     """The same where the places are a study's, for whichever HIT: as many as it has too few of for what all HITs need.
 
-    They are asked for by HITs that took more than was asked for on them, whether they still need work or not. Whoever
-    leaves early with a share of the reward takes a place, and the HIT may then be done with a place that was another's.
+    Whoever leaves early with a share of the reward takes a place, and the HIT may then be done with a place that was
+    another's; whoever comes back without work and does not return the submission holds one. So they are asked for by
+    HITs that took more than was asked for on them, whether they still need work or not, and then by those that need
+    work.
     """
     if not publication.published_hits.filter(hit__needed__gt=0).exists():
         return []
     counted = _counted(publication).filter(~Q(missing=0) | Q(hit__needed__gt=0)).order_by("id")
     rows = list(counted.values_list("pk", "missing", "hit__needed"))
-    fewer = min(sum(missing for _pk, missing, _needed in rows), sum(needed for _pk, _missing, needed in rows))
-    asking = {}
-    for pk, missing, _needed in rows:
-        if missing > 0 and fewer > 0:
-            asking[pk] = min(missing, fewer)
-            fewer -= asking[pk]
+    held = StudySync.objects.filter(publication=publication).values_list("unreturned", flat=True).first() or 0
+    fewer = min(held + sum(missing for _pk, missing, _needed in rows), sum(needed for _pk, _missing, needed in rows))
+    asking: dict[int, int] = {}
+    for most in ({pk: missing for pk, missing, _needed in rows}, {pk: needed for pk, _missing, needed in rows}):
+        for pk, count in most.items():
+            if count > 0 and fewer > 0:
+                asking[pk] = asking.get(pk, 0) + min(count, fewer)
+                fewer -= min(count, fewer)
     short = publication.published_hits.filter(pk__in=asking).select_related("hit").order_by("id")
     return [(published_hit, asking[published_hit.pk]) for published_hit in short]
 

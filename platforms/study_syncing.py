@@ -70,6 +70,7 @@ def study_sync(
         defaults={
             "counts": {} if failed or resting else changes.counts,
             "full_at": at if full or last is None else last.full_at,
+            **({} if changes.unreturned is None else {"unreturned": changes.unreturned}),
         },
     )
     return Synced(len(changes.works), new)

@@ -75,6 +75,7 @@ ADVISED_HOURLY = {DOLLARS: Decimal("12.00"), POUNDS: Decimal("9.00")}
 COUNTRY, RATE, NUMBER = "current-country-of-residence", "approval_rate", "approval_numbers"
 OLDEST_MESSAGES = timedelta(days=29)  # Prolific tells those of the last 30 days
 OVERLAP = timedelta(minutes=10)
+TIME_TO_RETURN = timedelta(hours=1)  # after it, a place that was not returned is asked for once more
 PATIENCE = 10  # seconds that a look for messages waits
 FILTERS_KEPT = 3600  # seconds that the list of filters is kept
 ROWS_KEPT = 60.0  # seconds that one client keeps a study's submissions
@@ -526,13 +527,14 @@ class ProlificAdapter(Adapter):
             return Changes([], [], [], counts)
         deciding = _being_decided(publication)
         rows = None if everything else self._news(client, publication, counts, counted, deciding, at)
-        if rows is None:
+        if is_all := rows is None:
             rows = list(submissions_of(client, publication.hit_type_id))
-        left = self._left(publication, rows)
-        back = self._to_be_returned(publication, rows).union(left, _paid_apart(publication, rows))
+        left, returning = self._left(publication, rows), self._to_be_returned(publication, rows)
+        back = returning.union(left, _paid_apart(publication, rows))
         works = [self.work_of(row) for row in rows if row["status"] in STATUSES and row["id"] not in back]
         gone = [str(row["id"]) for row in rows if row["status"] in GONE]
-        return Changes(works, gone, left, {} if deciding else counts)
+        late = _unreturned(rows, returning, at) if is_all else None
+        return Changes(works, gone, left, {} if deciding else counts, late)
 
     def _news(
         self,
@@ -821,6 +823,12 @@ def _unknown_of(rows: Iterable[Answer], known: set[str], unknown: int) -> list[A
             if len(found) == unknown:
                 break
     return found
+
+
+def _unreturned(rows: Iterable[Answer], returning: set[str], at: datetime) -> int:
+    """How many submissions that are to be returned have not been, long after their people came back."""
+    came_back = (parse_datetime(str(row["completed_at"])) for row in rows if row["id"] in returning)
+    return sum(came is not None and came <= at - TIME_TO_RETURN for came in came_back)
 
 
 def _as_in_list(said: Answer) -> Answer:

@@ -14,7 +14,7 @@ from core.models import User
 from judgments import services as judgment_services
 from platforms.adapter import Ending
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, Submission
+from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, StudySync, Submission
 from platforms.outbox import operation_decide
 from platforms.prolific.client import Client
 from platforms.publishing import (
@@ -221,6 +221,33 @@ def test_a_returned_place_is_free_here_too_and_leaving_early_is_paid_as_a_bonus(
     assert (owed.state, bonus["amount"], len(prolific.requests("/pay/"))) == ("paid", int(owed.amount * 100), 1)
     assert prolific.ledger("reward") == []
     assert comparison_make(publication=published, at=clock()).agree
+
+
+def test_a_place_that_is_not_returned_for_an_hour_is_asked_for_once_more(
+    published: Publication, prolific: Double
+) -> None:
+    clock, ways = Clock(), adapter_of(published)
+    place, other = (
+        prolific.take(published.hit_type_id, prolific.participant(name)) for name in ("Declines", "Returns")
+    )
+    for one in (place, other):
+        way_back = ways.exit_of(published, Ending.DECLINED)
+        assert way_back is not None
+        prolific.complete(one.submission, way_back.code)
+    prolific.give_back(other.submission)
+    sync = lambda: publication_sync(publication=published, at=clock(), everything=True)  # noqa: E731
+    sync()
+    assert publication_requeue(publication=published, at=clock()) == 0  # it may be returned at any time
+    clock.ahead += timedelta(hours=1)
+    sync()
+    assert publication_requeue(publication=published, at=clock()) == 1
+    assert publication_requeue(publication=published, at=clock()) == 0
+    drain(published, clock)
+    assert Operation.objects.get(kind="extend").result["total_available_places"] == 4
+    prolific.give_back(place.submission)
+    sync()
+    assert StudySync.objects.get().unreturned == 0
+    assert publication_requeue(publication=published, at=clock()) == 0
 
 
 def test_failed_tests_pay_and_ask_for_another_place_and_the_study_stops_when_all_is_done(
