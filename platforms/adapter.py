@@ -215,6 +215,7 @@ class Ending(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"  # the test pairs
     LEFT = "left"  # early: to be returned, and what was done is paid apart
+    UNANSWERED = "unanswered"  # early, before any answer: to be returned, and nothing is owed
     DECLINED = "declined"  # the consent
     NOTHING = "nothing"  # there was no task for them
 

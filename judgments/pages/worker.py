@@ -710,7 +710,7 @@ def way_back_from(assignment: Assignment, publication: Publication) -> outside_p
     """Where a worker goes who came to us from a platform, and not in its frame, and the code for how the work ended."""
     ending = Ending.FINISHED
     if assignment.state == Assignment.State.LEFT and _leaving_returns(publication, assignment.judged):
-        ending = Ending.LEFT
+        ending = Ending.LEFT if assignment.judged else Ending.UNANSWERED
     elif assignment.verdict == Assignment.Verdict.EXCLUDED:
         ending = Ending.FAILED
     return adapter_of(publication).exit_of(publication, ending)

@@ -12,6 +12,7 @@ from platforms.models import Publication
 # The endings after which a submission is to be returned, and what Prolific tells the participant then.
 RETURN_REASONS: dict[Ending, Promise] = {
     Ending.LEFT: _("You left before the end. Return the submission: what you answered is paid as a bonus."),
+    Ending.UNANSWERED: _("You left before any answer. Return the submission: it does not count against you."),
     Ending.DECLINED: _("You did not agree to take part. Return the submission: it does not count against you."),
     Ending.NOTHING: _("There was no task left for you. Return the submission: it does not count against you."),
 }

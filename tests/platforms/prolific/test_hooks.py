@@ -248,3 +248,21 @@ def test_sites_that_prolific_cannot_reach_are_not_subscribed(
     client.force_login(ada)
     page = client.get(reverse("platforms:lab_account", args=[published.campaign.lab_id, "prolific"]))
     assert "Notifications are off" in page.content.decode()
+
+
+def test_a_secret_that_was_replaced_there_is_asked_for_within_the_hour(
+    published: Publication, prolific: Double, site: Site
+) -> None:
+    clock = Clock()
+    place, gone = begin(published, prolific, "Gone")
+    adapter = adapter_named("prolific").for_lab(LabAccount.objects.get().lab_id)
+    client, old = adapter.client(), adapter.hook_secret(adapter.client())
+    client.post("hooks/secrets/", {"workspace_id": LabAccount.objects.get().workspace_id})
+    assert adapter.hook_secret(client) != old
+    prolific.give_back(place.submission)
+    told = {"event_type": "submission.status.change", "resource_id": place.submission, "status": "RETURNED"}
+    body = json.dumps(told).encode()
+    assert site.hand_over(signed(body)) == 403 and not is_free(gone)
+    clock.sleep(3700)
+    assert hooks_keep(at=clock()) == 1
+    assert site.hand_over(signed(body)) == 204 and is_free(gone)

@@ -7,9 +7,11 @@ import pytest
 from django.test import Client as Browser
 from django.urls import reverse
 
-from core.errors import NotNow
+from core.errors import NotNow, Refused
 from core.models import User
 from judgments import services as judgment_services
+from leaderboards.models import Upkeep
+from leaderboards.upkeep import rounds
 from platforms.adapter import Ending
 from platforms.costs import costs_by_platform
 from platforms.fairness import adjustment_of, hourly_at_first, least_hourly, pay_rate_check
@@ -166,3 +168,9 @@ def test_sums_of_two_currencies_are_not_added(published: Publication) -> None:
         ("Link or panel", 1, "USD"),
         ("Prolific", 1, "GBP"),
     ]
+
+
+def test_an_upkeep_whose_budgets_are_in_dollars_asks_for_nothing_that_pays_pounds(publication: Publication) -> None:
+    campaign = Campaign.objects.get(pk=publication.campaign_id)
+    with pytest.raises(Refused, match="budgets of an upkeep are in dollars"):
+        rounds._check_bill(campaign, Upkeep(campaign_dollars=Decimal(100_000)))

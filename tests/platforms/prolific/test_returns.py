@@ -1,15 +1,20 @@
 """Asking a participant to return a submission, and submissions that were returned whoever asked."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client as Browser
 from django.urls import reverse
 
 from core.errors import NotNow
 from core.models import User
+from judgments import services as judgment_services
+from platforms.adapter import Ending
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.registry import adapter_of
-from platforms.reviewing import compensations_find, return_ask, submission_approve
+from platforms.reviewing import compensation_offer, compensations_find, return_ask, submission_approve
 from platforms.syncing import publication_sync
+from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
 from tests.doubles.prolific import Double
@@ -125,3 +130,42 @@ def test_what_prolific_allows_is_said_for_this_study(
 ) -> None:
     monkeypatch.setattr("platforms.prolific.adapter.minutes_of", lambda _publication: minutes)
     assert words in adapter_of(published).about_rejecting(published)
+
+
+def test_who_finished_here_and_ran_out_of_time_there_is_owed_the_reward_and_gets_it_as_a_bonus(
+    published: Publication, prolific: Double
+) -> None:
+    clock = Clock()
+    place, assignment = begin(published, prolific)
+    factories.judge(assignment)
+    judgment_services.assignment_finish(assignment=assignment, at=clock())  # and never goes back
+    prolific.time_out(place.submission)
+    clock.ahead += published.longest_time + timedelta(hours=2)
+    settle(published, clock)
+    owed = Payment.objects.get()
+    assert (owed.purpose, owed.amount) == ("compensation", published.listed)
+    compensation_offer(payment=owed, at=clock())
+    drain(published, clock)
+    prolific.advance(3600)
+    (bonus,) = prolific.ledger("bonus")
+    assert (bonus["submission"], bonus["amount"]) == (place.submission, int(published.listed * 100))
+
+
+def test_who_is_asked_to_return_and_does_not_is_approved_by_prolific_after_three_weeks(
+    published: Publication, prolific: Double
+) -> None:
+    clock = Clock()
+    place = prolific.take(published.hit_type_id, prolific.participant("Dan"))
+    declined = adapter_of(published).exit_of(published, Ending.DECLINED)
+    assert declined is not None
+    prolific.complete(place.submission, declined.code)
+    settle(published, clock)
+    assert not Submission.objects.exists() and prolific.rows("submission")[0]["return_requested"]
+    prolific.advance(20 * 86_400)
+    assert prolific.ledger("reward") == []
+    prolific.advance(2 * 86_400)
+    settle(published, clock)
+    (reward,) = prolific.ledger("reward")
+    submission = Submission.objects.get()
+    assert reward["submission"] == place.submission == submission.platform_assignment_id
+    assert (submission.assignment, submission.status) == (None, "Approved")

@@ -10,9 +10,11 @@ from django.test import Client as Browser
 from core.models import User
 from core.money import dollars
 from judgments import services as judgment_services
+from platforms.lab_accounts import lab_account_store
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, Submission
 from platforms.prolific.shares import amount_of_share, percent_of, percent_paying
+from platforms.publishing import publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing import compensation_offer, compensations_find, publication_requeue
 from platforms.syncing import assignment_sync, publication_sync
@@ -171,3 +173,27 @@ def test_a_share_is_never_less_than_what_was_earned_and_is_found_again_by_its_am
             amount = amount_of_share(reward, percent)
             assert 8 <= percent <= 99 and amount_of_share(reward, percent_paying(reward, amount) or 0) == amount
             assert amount >= Decimal(earned) / 100 or percent == 99
+
+
+@pytest.mark.parametrize("more", [[], ["dynamic payment"]])
+def test_who_leaves_before_any_answer_is_asked_to_return_and_is_promised_nothing(
+    more: list[str], publication: Publication, prolific: Double, account: LabAccount, rita: User
+) -> None:
+    clock = Clock()
+    prolific.settings(features=["secure url", *more])
+    given = {"lab": account.lab, "platform": "prolific", "by": rita, "at": clock()}
+    lab_account_store(token=prolific.token, workspace_id="", **given)
+    publication_publish(publication=publication, at=clock(), typed_name=publication.campaign.name)
+    drain(publication, clock)
+    publication.refresh_from_db()
+    place = prolific.take(publication.hit_type_id, prolific.participant("Lea"))
+    page = Browser().post(f"{visit(place)}leave/", follow=True).text
+    assert "There is nothing to pay." in page and "Please return the task now" in page and "bonus" not in page
+    prolific.complete(place.submission, urlsplit(page.split("cc=")[1].split('"')[0]).path)
+    (there,) = prolific.rows("submission")
+    assert "left before any answer" in there["return_reasons"]
+    settle(publication, clock)
+    assert not Submission.objects.exists() and not Payment.objects.exists()
+    prolific.give_back(place.submission)
+    settle(publication, clock)
+    assert prolific.ledger("reward") == prolific.ledger("partial") == []

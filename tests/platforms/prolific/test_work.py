@@ -13,6 +13,7 @@ from core.errors import BadRequest, NotNow, Refused
 from core.models import User
 from judgments import services as judgment_services
 from platforms.adapter import Ending
+from platforms.lab_accounts import lab_account_remove, lab_account_store
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, StudySync, Submission
 from platforms.outbox import operation_decide
@@ -26,6 +27,7 @@ from platforms.publishing import (
     publication_write,
 )
 from platforms.registry import adapter_of
+from platforms.replacing_terms import publication_replace_terms
 from platforms.reviewing import (
     bonus_grant,
     compensation_offer,
@@ -373,3 +375,47 @@ def test_the_pages_show_the_way_back_with_button_and_code_for_each_ending(
     text = done.content.decode()
     assert f"cc={codes[Ending.FINISHED]}" in text and f">{codes[Ending.FINISHED]}<" in text
     assert "externalSubmit" not in text and done.headers["X-Frame-Options"] == "DENY"
+
+
+def test_another_submission_of_the_same_person_gets_another_hit_up_to_what_the_campaign_allows(
+    publication: Publication, prolific: Double
+) -> None:
+    clock = Clock()
+    Campaign.objects.filter(pk=publication.campaign_id).update(hits_per_worker=2)
+    publication = Publication.objects.get(pk=publication.pk)
+    publication_publish(publication=publication, at=clock(), typed_name=publication.campaign.name)
+    drain(publication, clock)
+    publication.refresh_from_db()
+    person, hits = prolific.participant("Pat"), set[int]()
+    for _time in range(2):
+        place = prolific.take(publication.hit_type_id, person)
+        assert visit(place).startswith("/j/")
+        assignment = Assignment.objects.get(platform_assignment_id=place.submission)
+        hits.add(assignment.hit_id)
+        finish(publication, prolific, assignment)
+    assert len(hits) == 2
+    assert publication.hit_type_id not in prolific.open_studies(person)
+
+
+def test_too_little_time_is_refused_and_so_are_other_terms_of_a_published_study(publication: Publication) -> None:
+    clock, campaign = Clock(), publication.campaign
+    with pytest.raises(Refused, match="wants at least"):
+        publication_write(campaign=campaign, assignment_duration=timedelta(minutes=3))
+    publication_publish(publication=publication, at=clock(), typed_name=campaign.name)
+    drain(publication, clock)
+    publication.refresh_from_db()
+    age = [{"filter_id": "age", "selected_range": {"lower": 21}}]
+    for told in ({"title": "Another title"}, {"requirements": age}, {"assignment_duration": timedelta(hours=9)}):
+        with pytest.raises(Refused, match="cannot be changed at Prolific"):
+            publication_replace_terms(publication=publication, terms=told, by=None, at=clock())
+
+
+def test_a_workspace_is_named_by_its_id_and_a_token_that_pays_a_campaign_stays(
+    published: Publication, account: LabAccount, prolific: Double, rita: User
+) -> None:
+    given = {"lab": account.lab, "platform": "prolific", "token": prolific.token, "by": rita, "at": Clock()()}
+    with pytest.raises(BadRequest, match=rf"{account.workspace_id}\)\. Choose one by its id"):
+        lab_account_store(workspace_id="f" * 24, **given)
+    lab_account_store(workspace_id=account.workspace_id, **given)
+    with pytest.raises(NotNow, match="need the token"):
+        lab_account_remove(lab=account.lab, platform="prolific")
