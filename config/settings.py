@@ -488,8 +488,8 @@ REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "api.schema.Described", "UNAUTHENTICAT
 SPECTACULAR_SETTINGS = {  # manage.py spectacular describes the API in api/openapi.json
     "TITLE": "Bestknown",
     "DESCRIPTION": (
-        "Everything that the pages do, for programs. docs/api.md is the guide. Times are UTC, amounts are dollars as "
-        "text, lists come in pages by cursor, and errors are problem details (RFC 9457)."
+        "Everything that the pages do, for programs. docs/api.md is the guide. Times are UTC, amounts are text, in "
+        "dollars or a campaign's currency, lists come in pages by cursor, and errors are problem details (RFC 9457)."
     ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",

@@ -263,6 +263,8 @@ def test_failed_tests_pay_and_ask_for_another_place_and_the_study_stops_when_all
     settle(published, clock)
     failing.refresh_from_db()
     assert failing.verdict == "excluded" and len(prolific.ledger("reward")) == 1
+    opened_again = Browser().get(f"/j/{links.assignment_token(failing)}/done/").content.decode()
+    assert f"cc={adapter_of(published).exit_of(published, Ending.FAILED).code}" in opened_again  # type: ignore[union-attr]
     assert publication_requeue(publication=published, at=clock()) == 1
     drain(published, clock)
     assert Operation.objects.get(kind="extend").result["total_available_places"] == 4
@@ -311,8 +313,14 @@ def test_a_rejection_is_a_persons_with_a_hundred_characters_and_a_category(
 
 
 def test_a_token_is_checked_kept_sealed_and_never_shown(
-    campaign: Campaign, account: LabAccount, prolific: Double, ada: User, client: Browser
+    campaign: Campaign,
+    account: LabAccount,
+    prolific: Double,
+    ada: User,
+    client: Browser,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level("DEBUG")
     assert prolific.token not in account.sealed and account.fee_share == Decimal("0.4")
     client.force_login(ada)
     address = reverse("platforms:lab_account", args=[campaign.lab_id, "prolific"])
@@ -324,6 +332,7 @@ def test_a_token_is_checked_kept_sealed_and_never_shown(
     prolific.settings(currency="USD")
     page = client.post(address, {"token": prolific.token}, follow=True)
     assert "$1,000.00" in page.content.decode() and prolific.token not in page.content.decode()
+    assert "send_request_headers" in caplog.text and prolific.token not in caplog.text
     client.post(address, {"remove": "yes"})
     assert not LabAccount.objects.exists()
 
@@ -369,6 +378,9 @@ def test_the_pages_show_the_way_back_with_button_and_code_for_each_ending(
     assert "You are paid" in browser.get(f"{address}leave/").content.decode()
     left = browser.post(f"{address}leave/", follow=True).content.decode()
     assert f"cc={codes[Ending.LEFT]}" in left and "paid as a bonus" in left
+    Publication.objects.filter(pk=published.pk).update(pay="full-on-exit")
+    assert f"cc={codes[Ending.FINISHED]}" in browser.get(f"{address}done/").content.decode()
+    Publication.objects.filter(pk=published.pk).update(pay=published.pay)
     _place, other = begin(published, prolific, "Sam")
     finish(published, prolific, other)
     done = browser.get(f"/j/{links.assignment_token(other)}/done/")
