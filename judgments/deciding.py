@@ -30,6 +30,7 @@ Action, State = BulkDecision.Action, BulkRow.State
 Verdict = Assignment.Verdict
 OF_WORKERS = (Action.BAR, Action.UNBAR, Action.MESSAGE)
 OF_MONEY = (Action.PAY, Action.BONUS, Action.REJECT)
+OF_DATA = (Action.EXCLUDE, Action.EXCLUDE_ALL, Action.RESTORE)
 AT_A_PLATFORM = (*OF_MONEY, Action.MESSAGE)
 # Work that is not paid, whatever becomes of its data.
 REJECTED = Q(submission__status=Submission.Status.REJECTED) | Q(submission__decision=Submission.Decision.REJECT)
@@ -262,7 +263,7 @@ def _decide(row: BulkRow, at: datetime) -> str:
     assert row.assignment is not None
     if bulk.action == Action.RESTORE and bulk.by_rule:
         return _restore_by_rule(row.assignment, given)
-    if bulk.action in (Action.EXCLUDE, Action.EXCLUDE_ALL, Action.RESTORE):
+    if bulk.action in OF_DATA:
         excludes = bulk.action != Action.RESTORE
         now = Assignment.objects.values_list("verdict", flat=True).get(pk=row.assignment.pk)
         if now == (Verdict.EXCLUDED if excludes else Verdict.ACCEPTED):

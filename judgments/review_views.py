@@ -170,6 +170,16 @@ def _carry_out(bulk: BulkDecision) -> None:
             judgment_jobs.decide.delay(bulk.pk)
         except OperationalError as error:
             log.warning("Decision %s waits for the next round: %s", bulk.pk, error)
+    elif bulk.action in deciding.OF_DATA:
+        recount()
+
+
+def recount() -> None:
+    """Have counted anew at once what changed: the job does it by itself too, but only every minute."""
+    try:
+        judgment_jobs.make_exports.delay()
+    except OperationalError as error:
+        log.warning("What changed is counted in the next round: %s", error)
 
 
 @login_required

@@ -29,7 +29,7 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.downloads import file_response
 from judgments.models import Decision, StoredFile
-from judgments.review_views import assignments_listed, workers_listed
+from judgments.review_views import assignments_listed, recount, workers_listed
 from platforms.bills import campaign_bill, pairs_to_ask, rounds_bills
 from platforms.consequences import offers_of, work_hours
 from platforms.models import Alarm, Publication
@@ -292,6 +292,7 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponseBas
             except Refused as error:
                 status = refuse_in(form, error)
             else:
+                recount()
                 return see_other("judgments:assignment", pk, assignment_pk)
     context = {
         "campaign": campaign,

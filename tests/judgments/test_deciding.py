@@ -19,7 +19,7 @@ from evaluation.statistics.reliability import Cast, reliabilities
 from judgments import deciding, summarizing
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
-from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, Judgment, WorkerSummary
+from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, Export, Judgment, WorkerSummary
 from platforms import messaging
 from platforms.models import Message, Operation, Payment, Publication
 from pools.models import Campaign, Collection
@@ -338,6 +338,29 @@ def test_a_message_that_is_posted_twice_is_written_once(campaign: Campaign, publ
 
 
 # --- the pages
+
+
+def test_the_count_of_pairs_follows_a_decision_on_data_at_once(
+    client: Client, twice: Campaign, works: list[Assignment], rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(rita)
+    judgment_jobs.make_exports(twice.pk)
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(judgment_jobs.make_exports, "delay", lambda *given: asked.append(given))
+    page, one = (reverse(f"judgments:{name}", args=[twice.pk]) for name in ("campaign", "review"))
+    assert "7 of 7 (100 %)" in client.get(page).text and "being recounted" not in client.get(page).text
+    chosen = {"row": [works[0].pk], "action": "exclude", "why": "Careless.", "expected": "1 0.00"}
+    assert client.post(one, chosen).status_code == 303
+    assert asked == [()]
+    assert "being recounted" in client.get(page).text
+    Export.objects.update(rests_until=timezone.now())
+    judgment_jobs.make_exports()
+    assert "0 of 7 (0 %)" in client.get(page).text and "being recounted" not in client.get(page).text
+    address = reverse("judgments:assignment", args=[twice.pk, works[0].pk])
+    assert client.post(address, {"why": "I read it.", "decision": "restore"}).status_code == 303
+    assert asked == [(), ()]
+    assert client.post(one, {**chosen, "action": "bar"}).status_code == 303
+    assert asked == [(), ()]  # a bar changes no count
 
 
 def test_the_bench_shows_what_it_would_do_then_does_it_without_scripts(
