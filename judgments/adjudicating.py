@@ -115,7 +115,7 @@ def pair_of(campaign: Campaign, pk: int) -> Pair:
 def pair_case(campaign: Campaign, pair: Pair) -> PairCase:
     """What is known of one pair."""
     rows = [row for row in judgment_selectors.judgment_rows(campaign, pair=pair) if not row.superseded]
-    said = [Said((row.preferred == "left") == row.a_left, row.made_at, row.accepted, row, None) for row in rows]
+    said = [Said(row.prefers_a, row.made_at, row.accepted, row, None) for row in rows]
     before = ReusedJudgment.objects.filter(pair=pair).order_by("slot").select_related(
         "reuse__source", "reuse__imported", "judgment", "imported__source"
     )  # fmt: skip

@@ -25,7 +25,7 @@ from core.version import VERSION
 from evaluation.files.preferences import TIE, Preference
 from evaluation.judging.tournament import Derived, graded_levels
 from judgments import selectors as judgment_selectors
-from judgments.models import Judgment, Reuse
+from judgments.models import Reuse
 from judgments.selectors import ReusedRow
 from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
@@ -49,7 +49,7 @@ REPORT_COLUMNS = (
     "verdict", "set_aside",
 )  # fmt: skip
 PAIR_COLUMNS = ("query", "a", "b", "a_preferred", "b_preferred", "needed")
-# One more column of pairs in a campaign that reuses ties, one in a campaign with adjudications, and one in a campaign
+# One more column of pairs in a campaign that has ties, one in a campaign with adjudications, and one in a campaign
 # whose judgments have weights.
 TIES, ADJUDICATED, WEIGHED = "ties", "adjudicated", "weighed"
 ADJUDICATION_COLUMNS = (
@@ -389,7 +389,6 @@ def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
             query, a, b = source.tests[row.test_id]
         elif not source.may_leave(str(query), str(a), str(b)):
             continue
-        left_preferred = row.preferred == Judgment.Side.LEFT
         yield {
             "judgment": row.pk,
             "worker": pseudonym(campaign, row.worker_id),
@@ -401,7 +400,7 @@ def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
             "a": a,
             "b": b,
             "left": a if row.a_left else b,
-            "preferred": a if left_preferred == row.a_left else b,
+            "preferred": judgment_selectors.preferred_of(str(a), str(b), row.prefers_a) or TIE,
             "shown_at": row.shown_at.isoformat(),
             "made_at": row.made_at.isoformat(),
             "seconds": round((row.made_at - row.shown_at).total_seconds(), 3),

@@ -23,7 +23,7 @@ from core.models import User
 from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
 from evaluation.files.judgments import Made, read_judgments
-from evaluation.files.preferences import Preference
+from evaluation.files.preferences import TIE, Preference
 from evaluation.files.textfiles import quote_value
 from evaluation.judging.pooling import canonical
 from judgments.models import Acceptance, Judgment
@@ -63,8 +63,8 @@ def judgments_import(
 
     Its pools are the passages that were compared. A worker is whoever has the same name in the file, and becomes a new
     worker of the lab without that name; judgments without a name are each by somebody else. Where a worker judged a
-    pair again, the last judgment counts. `question` is what was asked, by which other campaigns know whether they may
-    reuse the judgments.
+    pair again, the last judgment counts. A tie is half a win for both passages. `question` is what was asked, by which
+    other campaigns know whether they may reuse the judgments.
 
     Raises BadInput naming file and line, Refused if the collection has these judgments already, imported or its own,
     or cannot take them.
@@ -151,7 +151,8 @@ def job_do(job: Job, report: Report) -> None:
 def _digest(made: Sequence[Made]) -> str:
     digest = hashlib.sha256()
     for one in made:
-        digest.update("\t".join([one.query, one.a, one.b, one.preferred, one.worker, str(one.at)]).encode() + b"\n")
+        said = TIE if one.preferred is None else one.preferred
+        digest.update("\t".join([one.query, one.a, one.b, said, one.worker, str(one.at)]).encode() + b"\n")
     return digest.hexdigest()
 
 
@@ -270,9 +271,11 @@ def _store_work(
             item = Item(hit=assignment.hit, position=position, pair=pairs[pair], a_left=made[0].a == pair[1])
             items.append(item)
             for one in made:
-                is_left = (one.preferred == pair[1]) == item.a_left
                 moment = one.at or at
-                side = Judgment.Side.LEFT if is_left else Judgment.Side.RIGHT
+                side = None
+                if one.preferred is not None:
+                    is_left = (one.preferred == pair[1]) == item.a_left
+                    side = Judgment.Side.LEFT if is_left else Judgment.Side.RIGHT
                 judgments.append(
                     Judgment(assignment=assignment, item=item, preferred=side, shown_at=moment, made_at=moment)
                 )

@@ -19,7 +19,9 @@ class Judgment(models.Model):
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="judgments")
-    preferred = models.CharField(max_length=5, choices=Side)
+    preferred = models.CharField(  # noqa: DJ001 - as null it is neither left nor right, in SQL too
+        max_length=5, choices=Side, null=True, help_text=_("Empty for a tie, which only an imported one can be.")
+    )
     shown_at = models.DateTimeField()
     made_at = models.DateTimeField()
 
@@ -37,9 +39,16 @@ class Judgment(models.Model):
         return f"{self.preferred} on {self.item_id} in {self.assignment_id}"
 
     @property
-    def prefers_a(self) -> bool:
-        """Whether the pair's a (a test pair's relevant passage) was preferred, on whichever side it was shown."""
-        return (self.preferred == self.Side.LEFT) == self.item.a_left
+    def prefers_a(self) -> bool | None:
+        """Whether the pair's a (a test pair's relevant passage) was preferred, on whichever side it was shown; None for
+        a tie.
+        """
+        return is_for_a(self.preferred, self.item.a_left)
+
+
+def is_for_a(preferred: str | None, a_left: bool) -> bool | None:
+    """Whether whoever preferred this side preferred the pair's a, which was shown left or not; None for a tie."""
+    return None if preferred is None else (preferred == Judgment.Side.LEFT) == a_left
 
 
 class PairReport(models.Model):

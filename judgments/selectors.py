@@ -49,6 +49,7 @@ from judgments.models import (
     StoredFile,
     Summarized,
     WorkerSummary,
+    is_for_a,
 )
 from judgments.weighing import weighed_pairs
 from platforms.models import Payment, Publication, Submission, listed_reward
@@ -187,7 +188,7 @@ def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[P
     rows = acceptances.values_list(
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
     ).iterator(chunk_size=20_000)
-    own = (Preference(qid, a, b, a if (side == "left") == a_left else b) for qid, a, b, side, a_left in rows)
+    own = (Preference(qid, a, b, preferred_of(a, b, is_for_a(side, left))) for qid, a, b, side, left in rows)
     return sorted([*own, *(row.preference for row in reused_judgments(campaign, pool))], key=in_order)
 
 
@@ -334,8 +335,8 @@ def collection_preferences(
         "query__qid", "a__pid", "b__pid", "prefers_a", "source__imported_at", "id", "source_id"
     )
     rows = [
-        CollectionPreference(qid, a, b, a if (side == "left") == a_left else b, at, key, campaign, None, worker)
-        for qid, a, b, side, a_left, at, key, campaign, worker in made.iterator(chunk_size=20_000)
+        CollectionPreference(qid, a, b, preferred_of(a, b, is_for_a(side, left)), at, key, campaign, None, worker)
+        for qid, a, b, side, left, at, key, campaign, worker in made.iterator(chunk_size=20_000)
     ]
     rows += [
         CollectionPreference(qid, a, b, preferred_of(a, b, prefers_a), at, key, None, source, None)
@@ -652,12 +653,17 @@ class JudgmentRow(NamedTuple):
     a: str | None
     b: str | None
     a_left: bool
-    preferred: str
+    preferred: str | None
     shown_at: datetime
     made_at: datetime
     verdict: str
     accepted: bool
     superseded: bool
+
+    @property
+    def prefers_a(self) -> bool | None:
+        """Whether a was preferred; None for a tie."""
+        return is_for_a(self.preferred, self.a_left)
 
 
 def judgment_rows(campaign: Campaign, pool: Pool | None = None, pair: Pair | None = None) -> Iterator[JudgmentRow]:

@@ -27,7 +27,8 @@ BATCH = 2_000
 FIELDS = ("pairs", "median_seconds", "left_share", "tests", "passed", "compared", "agreed")
 SHARES = ("pass_share", "agreement")
 MODELLED = ("correct_share", "unguessed_share")
-# What others said on a pair is what was accepted on it, less the worker's own: nobody judges a pair twice.
+# What others said on a pair is what was accepted on it, less the worker's own: nobody judges a pair twice. Imported
+# ties are compared with nothing: their `prefers_a` is null, as `is_left` is.
 _COUNTED = f"""
 WITH newest AS MATERIALIZED ({judgment_selectors.NEWEST}), said AS (
   SELECT pair_id, count(*) FILTER (WHERE prefers_a) AS a, count(*) FILTER (WHERE NOT prefers_a) AS b
@@ -35,8 +36,9 @@ WITH newest AS MATERIALIZED ({judgment_selectors.NEWEST}), said AS (
 judged AS (
   SELECT newest.*, coalesce(said.a + said.b, 0) - own AS others,
     coalesce(CASE WHEN prefers_a THEN said.a ELSE said.b END, 0) - own AS same
-  FROM newest CROSS JOIN LATERAL (SELECT (verdict = 'accepted' AND NOT is_test)::int AS own) counted
-    LEFT JOIN said ON said.pair_id = newest.pair_id)
+  FROM newest
+    CROSS JOIN LATERAL (SELECT (verdict = 'accepted' AND NOT is_test AND prefers_a IS NOT NULL)::int AS own) counted
+    LEFT JOIN said ON said.pair_id = newest.pair_id AND prefers_a IS NOT NULL)
 SELECT assignment_id, worker_id, count(*) FILTER (WHERE NOT is_test),
   {judgment_selectors.MEDIAN_SECONDS} FILTER (WHERE NOT is_test),
   avg(is_left::int) FILTER (WHERE NOT is_test)::float,
@@ -50,13 +52,13 @@ FROM judged GROUP BY GROUPING SETS ((assignment_id, worker_id), (worker_id), ())
 _SHARED = f"""
 SELECT pair_id, worker_id, prefers_a, is_left FROM (
   SELECT newest.*, count(*) OVER (PARTITION BY pair_id) AS judged FROM ({judgment_selectors.NEWEST}) newest
-  WHERE verdict IN ('accepted', 'excluded') AND NOT is_test) shared
+  WHERE verdict IN ('accepted', 'excluded') AND NOT is_test AND prefers_a IS NOT NULL) shared
 WHERE judged > 1 ORDER BY pair_id, worker_id
 """  # noqa: S608
 
 
-# The pairs on which accepted judgments, made here or reused, do not all prefer the same passage. Imported ties prefer
-# neither: their `prefers_a` is null, which these aggregates pass over.
+# The pairs on which accepted judgments, made here or reused, do not all prefer the same passage. Ties, which are
+# imported, prefer neither: their `prefers_a` is null, which these aggregates pass over.
 _DISAGREEING = """
 WITH said AS (
   SELECT acceptance.pair_id, (judgment.preferred = 'left') = item.a_left AS prefers_a

@@ -23,7 +23,7 @@ SELECT pair_id, worker_id, prefers_a, is_left FROM (
       JOIN judgments_judgment judgment ON judgment.id = acceptance.judgment_id
       JOIN tasks_item item ON item.id = judgment.item_id
       JOIN tasks_assignment assignment ON assignment.id = acceptance.assignment_id
-    WHERE assignment.campaign_id = %(campaign)s
+    WHERE assignment.campaign_id = %(campaign)s AND judgment.preferred IS NOT NULL
     UNION ALL
     SELECT reused.pair_id, reused.worker_id, reused.prefers_a, coalesce(judgment.preferred = 'left', reused.prefers_a)
     FROM judgments_reusedjudgment reused JOIN judgments_reuse reuse ON reuse.id = reused.reuse_id

@@ -15,7 +15,7 @@ from evaluation.judging.equal_texts import StandsFor
 from evaluation.judging.rounds import Status
 from evaluation.statistics.agreement import Vote
 from judgments import selectors as judgment_selectors
-from judgments.models import Acceptance
+from judgments.models import Acceptance, is_for_a
 from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign
@@ -134,10 +134,13 @@ def _votes(campaign: Campaign) -> list[Vote]:
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "worker_id",
         "judgment__preferred", "judgment__item__a_left",
     )  # fmt: skip
-    own = [Vote(qid, a, b, str(by), a if (side == "left") == left else b) for qid, a, b, by, side, left in rows]
+    own = [
+        Vote(qid, a, b, str(by), judgment_selectors.preferred_of(a, b, is_for_a(side, left)))
+        for qid, a, b, by, side, left in rows
+    ]
     reused = [
         Vote(row.query, row.a, row.b, str(row.worker_id), row.preference.preferred)
         for row in judgment_selectors.reused_judgments(campaign)
         if row.worker_id is not None  # of imported judgments, nobody knows whether they are one person's
     ]
-    return sorted(own + reused)
+    return sorted(own + reused, key=lambda vote: (*vote[:4], vote.preferred or ""))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evaluation.judging.tournament import Judged, most_wins
 from judgments import selectors as judgment_selectors
-from judgments.models import Adjudication, Judgment, Reuse
+from judgments.models import Adjudication, Reuse
 from judgments.selectors import JudgmentRow
 from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
@@ -72,12 +72,12 @@ class ReusedDetail(NamedTuple):
 
 
 class JudgmentDetail(NamedTuple):
-    """One judgment on a pair. `side` is where the preferred passage was shown."""
+    """One judgment on a pair. `side` is where the preferred passage was shown. Both are None for a tie."""
 
     worker_id: int
     assignment_id: int
-    preferred: CandidateDetail
-    side: str
+    preferred: CandidateDetail | None
+    side: str | None
     seconds: float
     made_at: datetime
     status: str
@@ -268,7 +268,7 @@ def _cell(
 
 
 def _judgment(row: JudgmentRow, by_pid: dict[str, CandidateDetail]) -> JudgmentDetail:
-    prefers_a = (row.preferred == Judgment.Side.LEFT) == row.a_left
+    preferred = judgment_selectors.preferred_of(str(row.a), str(row.b), row.prefers_a)
     if row.accepted:
         status = "accepted"
     elif row.superseded:
@@ -280,7 +280,7 @@ def _judgment(row: JudgmentRow, by_pid: dict[str, CandidateDetail]) -> JudgmentD
     return JudgmentDetail(
         worker_id=row.worker_id,
         assignment_id=row.assignment_id,
-        preferred=by_pid[str(row.a if prefers_a else row.b)],
+        preferred=None if preferred is None else by_pid[preferred],
         side=row.preferred,
         seconds=(row.made_at - row.shown_at).total_seconds(),
         made_at=row.made_at,

@@ -8,7 +8,7 @@ from typing import Any
 from evaluation.cli.common import OK, add_command, print_json, table, tell
 from evaluation.errors import BadInput
 from evaluation.files.judgments import read_judgments
-from evaluation.files.preferences import Preference
+from evaluation.files.preferences import TIE, Preference
 from evaluation.files.textfiles import counted
 from evaluation.judging.adjudication import adjudicate
 from evaluation.judging.pooling import canonical
@@ -33,7 +33,7 @@ and says nothing of who judged alone. --json prints
 --weigh prints the judgments instead, as they count when workers weigh by one of the models: lines
 `query a b preferred`, sorted. On a pair whose judgments disagree, all of them say what they weigh more for; where they
 weigh the same, and on all other pairs, they stay as they are. A judgment without a worker weighs as that of somebody
-who judged nothing that others judged.""",
+who judged nothing that others judged. Ties, written =, weigh nothing, and tell nothing of a worker.""",
         [
             "python -m evaluation workers --judgments judgments.tsv",
             "python -m evaluation workers --judgments judgments.tsv --weigh dawid-skene > counted-preferences.txt",
@@ -47,9 +47,14 @@ who judged nothing that others judged.""",
 
 def _workers(options: argparse.Namespace) -> int:
     judgments = read_judgments(options.judgments, name=options.judgments)
-    cast = []
+    cast, ties = [], []
     for one in judgments.made:
-        if one.worker or options.weigh:
+        if one.preferred is None:
+            if options.weigh:
+                ties.append(Preference(one.query, *canonical(one.a, one.b), None))
+            else:
+                judgments.leave_out("without a preference")
+        elif one.worker or options.weigh:
             cast.append(Cast(one.query, one.a, one.b, one.worker, one.preferred))
         else:
             judgments.leave_out("without a worker")
@@ -59,7 +64,7 @@ def _workers(options: argparse.Namespace) -> int:
     for reason, count in judgments.left_out.items():
         tell(f"{counted(count, 'judgment')} {reason} left out.")
     if options.weigh:
-        return _weigh(cast, options.weigh)
+        return _weigh(cast, ties, options.weigh)
     found = reliabilities(cast)
     if options.json:
         workers = {worker: told._asdict() for worker, told in found.items()}
@@ -73,12 +78,12 @@ def _workers(options: argparse.Namespace) -> int:
     return OK
 
 
-def _weigh(cast: list[Cast], model: Model) -> int:
+def _weigh(cast: list[Cast], ties: list[Preference], model: Model) -> int:
     by = weights(cast, model)
     heavier = weigh(cast, by)
     made = (Preference(one.query, *canonical(one.a, one.b), one.preferred) for one in cast)
-    for row in adjudicate(made, heavier):
-        print(row.query, row.a, row.b, row.preferred)
+    for row in adjudicate([*made, *ties], heavier):
+        print(row.query, row.a, row.b, row.preferred or TIE)
     votes: dict[tuple[str, str, str], set[str]] = {}
     for one in cast:
         votes.setdefault((one.query, *canonical(one.a, one.b)), set()).add(one.preferred)

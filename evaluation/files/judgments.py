@@ -40,21 +40,22 @@ _RIGHT = (
 _PREFERRED = ("preferred", "preference", "choice", "answer", "best", "winner", "selection", "label", "category")
 _SAYS_LEFT = frozenset({"a", "left", "1", "first"})
 _SAYS_RIGHT = frozenset({"b", "right", "2", "second"})
-_SAYS_TIE = frozenset({"tie", "equal", "same", "no preference", "both", "neither", "none", ""})
+_SAYS_TIE = frozenset({TIE, "tie", "equal", "same", "no preference", "both", "neither"})
+_SAYS_NOTHING = frozenset({"", "none"})
 _KIND = re.compile(r"^(option|item|passage|response|text|statement|document|answer|result) ")
 
 
 class Made(NamedTuple):
     """One judgment: a worker preferred `preferred`, which is `a`, shown left as far as anybody knows, or `b`.
 
-    `worker` is empty where the file does not say, and `at` None.
+    `preferred` is None for a tie. `worker` is empty where the file does not say, and `at` None.
     """
 
     line: int
     query: str
     a: str
     b: str
-    preferred: str
+    preferred: str | None
     worker: str
     at: datetime | None
 
@@ -168,12 +169,7 @@ def _plain(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
                 needed = "3, as the first line (query a b, where a is preferred)"
             raise BadInput(name, line, f"{counted(len(split), 'column')} where judgments have {needed}.")
         query, a, b, preferred, worker, time = [*split, "", ""][:6]
-        at = _time(time, name, line)
-        if preferred == TIE:
-            _checked(Made(line, query, a, b, a, worker, at), name)
-            judgments.leave_out("without a preference")
-            return
-        yield _checked(Made(line, query, a, b, preferred, worker, at), name)
+        yield _checked(Made(line, query, a, b, preferred, worker, _time(time, name, line)), name)
 
     judgments = Judgments("query a b preferred", _gathered(enumerate(rows), read))  # read once `judgments` is there
     return judgments
@@ -221,7 +217,7 @@ def _mturk(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
                 continue  # the last task of a batch may be shorter
             value = _answer(row, answers, suffix)
             preferred = _side(value, row[left], row[right], name, line)
-            if preferred is None:
+            if not preferred:
                 judgments.leave_out("without a preference")
                 continue
             yield _checked(Made(line, row[query], row[left], row[right], preferred, row["WorkerId"], at), name)
@@ -388,7 +384,7 @@ def _of_annotation(judgments: Judgments, record: Mapping[str, Any], number: int,
         judgments.leave_out("skipped or without a preference")
         return
     preferred = _side(chosen[0], data[left], data[right], name, number)
-    if preferred is None:
+    if not preferred:
         judgments.leave_out("without a preference")
         return
     at = _time(str(record.get("created_at") or ""), name, number)
@@ -459,7 +455,7 @@ def _of_potato(
         raise BadInput(name, line, message)
     query, a, b = (part.strip() for part in parts)
     preferred = _side(_potato_answer(answers, (a, b), name, line), a, b, name, line)
-    if preferred is None:
+    if not preferred:
         judgments.leave_out("without a preference")
         return
     yield _checked(Made(line, query, a, b, preferred, worker, _time(time, name, line)), name)
@@ -532,15 +528,17 @@ def _records(rows: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, 
         raise BadInput(name, at[-1], f"not CSV ({error}).") from None
 
 
-def _side(value: str, left: str, right: str, name: str, line: int) -> str | None:
-    """The passage that an answer means, by its id or its side; None for a tie."""
+def _side(value: str, left: str, right: str, name: str, line: int) -> str:
+    """The passage that an answer means, by its id or its side; `TIE` for a tie, empty for no answer."""
     if value in (left, right):
         return value
     said = _says(value)
     if said in ("left", "right"):
         return left if said == "left" else right
     if said == "tie":
-        return None
+        return TIE
+    if value.strip().lower() in _SAYS_NOTHING:
+        return ""
     message = f"the answer '{quote_value(value)}' is neither of the two passages, nor left, right, a, b or a tie."
     raise BadInput(name, line, message)
 
@@ -555,13 +553,17 @@ def _says(value: str) -> str:
 
 
 def _checked(made: Made, name: str) -> Made:
+    if TIE in (made.a, made.b):
+        raise BadInput(name, made.line, f"a passage called {TIE}, which would be taken for an outcome.")
     for what, value in (("query", made.query), ("passage", made.a), ("passage", made.b)):
         if value.split() != [value] or len(value.encode()) > ID_BYTES:
             raise BadInput(name, made.line, f"{what} '{quote_value(value)}' where an id without spaces is needed.")
     if made.a == made.b:
         raise BadInput(name, made.line, f"passage {quote_value(made.a)} against itself.")
+    if made.preferred == TIE:
+        return made._replace(preferred=None)
     if made.preferred not in (made.a, made.b):
-        said = f"{quote_value(made.preferred)} is preferred, which is neither {quote_value(made.a)} nor "
+        said = f"{quote_value(str(made.preferred))} is preferred, which is neither {quote_value(made.a)} nor "
         raise BadInput(name, made.line, said + f"{quote_value(made.b)}.")
     return made
 

@@ -15,12 +15,17 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import Lab, User
+from evaluation.cli.main import main
 from evaluation.errors import BadInput
 from evaluation.files.judgments import Judgments, read_judgments
+from evaluation.files.preferences import read_preferences
+from evaluation.judging.tournament import derive
 from judgments import exports, reusing
 from judgments import selectors as judgment_selectors
+from judgments.adjudicating import disagreements
 from judgments.importing import judgments_import
-from judgments.models import Acceptance, Judgment
+from judgments.models import Acceptance, Judgment, WorkerSummary
+from judgments.summarizing import campaign_summarize
 from pools import services as pool_services
 from pools.models import Campaign, Collection, Job
 from results.computing import compute
@@ -130,7 +135,7 @@ POTATO_JSONL = (
 )
 
 
-def read(content: bytes) -> tuple[Judgments, list[tuple[str, str, str, str, str]]]:
+def read(content: bytes) -> tuple[Judgments, list[tuple[str, str, str, str | None, str]]]:
     judgments = read_judgments(io.BytesIO(content), name="old.txt")
     return judgments, [(one.query, one.a, one.b, one.preferred, one.worker) for one in judgments.made]
 
@@ -156,7 +161,7 @@ def store(collection: Collection, content: bytes = LINES, name: str = "old") -> 
             MTURK,
             "Mechanical Turk's results",
             ("q1", "p1", "p2", "p1", "W1"),
-            {"of rejected assignments": 1, "without a preference": 1},
+            {"of rejected assignments": 1},
         ),
         (
             LABEL_STUDIO,
@@ -164,7 +169,7 @@ def store(collection: Collection, content: bytes = LINES, name: str = "old") -> 
             ("q1", "p1", "p2", "p1", "3"),
             {"skipped or without a preference": 1},
         ),
-        (POTATO, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {"without a preference": 1}),
+        (POTATO, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {}),
         (POTATO_TSV, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {}),
         (MTURK_FORM, "Mechanical Turk's results", ("q1", "p1", "p2", "p2", "W0"), {"without a preference": 1}),
         (MTURK_CLASSIFIER, "Mechanical Turk's results", ("q1", "p1", "p2", "p2", "W1"), {}),
@@ -181,13 +186,23 @@ def store(collection: Collection, content: bytes = LINES, name: str = "old") -> 
             {"skipped or without a preference": 1},
         ),
         (POTATO_FILE, "Potato's output", ("q1", "p1", "p2", "p2", ""), {}),
-        (POTATO_RUNS, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {"without a preference": 1}),
-        (POTATO_JSONL, "Potato's output", ("q1", "p1", "p2", "p1", "ann"), {"without a preference": 1}),
+        (POTATO_RUNS, "Potato's output", ("q1", "p1", "p2", "p2", "ann"), {}),
+        (POTATO_JSONL, "Potato's output", ("q1", "p1", "p2", "p1", "ann"), {}),
     ],
 )
 def test_formats_are_recognized(content: bytes, form: str, first: tuple[str, ...], left_out: dict[str, int]) -> None:
     judgments, made = read(content)
     assert (judgments.format, made[0], judgments.left_out) == (form, first, left_out)
+
+
+@pytest.mark.parametrize("content", [MTURK, POTATO, POTATO_RUNS, POTATO_JSONL, LINES + b"q1\tp1\tp2\t=\n"])
+def test_a_tie_is_a_judgment_and_an_empty_answer_is_none(content: bytes) -> None:
+    *decided, (_query, a, b, tied, _worker) = read(content)[1]
+    assert (a, b, tied) == ("p1", "p2", None) and all(row[3] for row in decided)
+    judgments, _made = read(content.replace(b',"tie",', b',"",').replace(b'"tie"', b'""').replace(b",tie,", b",,"))
+    assert judgments.left_out.get("without a preference", 0) == (content in (MTURK, POTATO, POTATO_RUNS))
+    with pytest.raises(BadInput, match="line 1: a passage called =, which would be taken for an outcome"):
+        read(b"q1 = p2 =\n")
 
 
 def test_the_answers_of_crowd_form_are_read_in_each_of_their_shapes() -> None:
@@ -205,7 +220,9 @@ def test_of_several_comparisons_of_an_instance_the_one_called_preferred_counts()
 def test_a_hit_of_several_pairs_gives_a_judgment_for_each() -> None:
     judgments = read_judgments(io.BytesIO(MTURK), name="batch.csv")
     rows = list(judgments.made)
-    assert [(one.line, one.a, one.b, one.preferred) for one in rows] == [(2, "p1", "p2", "p1"), (2, "p1", "p3", "p3")]
+    assert [(one.line, one.a, one.b, one.preferred) for one in rows] == [
+        *((2, "p1", "p2", "p1"), (2, "p1", "p3", "p3"), (5, "p1", "p2", None)),
+    ]
     assert rows[0].at == datetime(2021, 3, 5, 18, 11, 12, tzinfo=UTC)
 
 
@@ -271,6 +288,68 @@ def test_imported_judgments_have_winners_agreement_and_results_like_any_other(co
     assert assignment.state == Assignment.State.SUBMITTED and not assignment.hit.needed
 
 
+TIED = (
+    b"q1 p1 p2 p1 ann\nq1 p1 p2 = bob\nq1 p1 p3 = ann\nq1 p3 p1 = bob\nq1 p2 p3 p2 ann\nq1 p2 p3 p3 bob\n"
+    b"q2 p5 p6 = ann\nq2 p5 p6 p6 bob\nq3 p7 p8 = ann\n"
+)
+
+
+def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(
+    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = store(collection, TIED)
+    assert campaign.origin is not None and campaign.origin["left_out"] == {}
+    made = Judgment.objects.filter(assignment__campaign=campaign)
+    assert (made.count(), made.filter(preferred=None).count()) == (9, 5)
+    derived = judgment_selectors.derived(campaign)
+    assert derived.qrels == (("q1", "p1"), ("q2", "p6"), ("q3", "p7"), ("q3", "p8"))
+
+    files = {name: content.decode() for name, content in factories.exported(campaign).items()}
+
+    assert files["preferences.txt"].splitlines().count("q1 p1 p3 =") == 2
+    (tmp_path / "preferences.txt").write_text(files["preferences.txt"])
+    judgments = list(read_preferences(tmp_path / "preferences.txt", ties=True))
+    assert sum(row.preferred is None for row in judgments) == 5
+    assert derive(judgment_selectors.pools_of(campaign), judgments).qrels == derived.qrels
+    pairs = {row["a"] + row["b"]: row for row in map(json.loads, files["pairs.jsonl"].splitlines())}
+    assert [pairs["p1p3"][name] for name in ("a_preferred", "b_preferred", "ties")] == [0, 0, 2]
+    again = read(files["judgments.tsv"].encode())[1]
+    assert sorted(str(row[3]) for row in again) == ["None"] * 5 + ["p1", "p2", "p3", "p6"]
+    with pytest.raises(Refused, match="already been imported, as the campaign old"):
+        store(collection, TIED, name="again")
+    (tmp_path / "judgments.tsv").write_text(files["judgments.tsv"])
+    assert main(["workers", "--judgments", str(tmp_path / "judgments.tsv"), "--weigh", "mace"]) == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(files["preferences.txt"].splitlines())
+
+    reusing_it = factories.campaign(collection, "reusing", reuse="all", overlap=2)
+    reused = judgment_selectors.reused_judgments(reusing_it)
+    assert sum(row.prefers_a is None for row in reused) == 4, "those of pairs that two people judged"
+
+
+def test_an_imported_tie_counts_for_and_against_nobody(collection: Collection, client: Client) -> None:
+    campaign = store(collection, TIED)
+    campaign_summarize(campaign=campaign)
+    counts = {row.pairs: (row.compared, row.agreed) for row in WorkerSummary.objects.filter(campaign=campaign)}
+    assert counts == {5: (1, 0), 4: (1, 0)}, "two of ann's and bob's judgments are on a pair that neither tied"
+    (disagreement,) = disagreements(campaign)
+    assert (disagreement.pair.a.pid, disagreement.pair.b.pid) == ("p2", "p3")
+    result = compute(inputs_of(campaign))
+    assert result["triples"] == {"triples": 0, "intransitive": 0}, "a tie decides no pair"
+    (certain,) = (row for row in result["stability"] if row["qid"] == "q3")
+    assert {row["passage"]: row["p"] for row in certain["passages"]} == {"p7": 0.5, "p8": 0.5}
+
+    client.force_login(factories.user("ria", is_staff=True))
+    pools = {pool.query.qid: pool.pk for pool in campaign.pools.select_related("query")}
+    page = " ".join(client.get(reverse("results:query", args=[campaign.pk, pools["q1"]])).content.decode().split())
+    assert "1 to 0, 1 tie" in page and "0 to 0, 2 ties" in page and page.count("<td>tie</td>") == 3
+    pair = campaign.pools.get(query__qid="q1").pairs.get(a__pid="p1", b__pid="p2")
+    page = client.get(reverse("judgments:disagreement", args=[campaign.pk, pair.pk])).content.decode()
+    assert page.count("<td>tie</td>") == 1
+    assignment = campaign.assignments.earliest("id")
+    page = client.get(reverse("judgments:assignment", args=[campaign.pk, assignment.pk])).content.decode()
+    assert page.count("Preferred neither") == 3
+
+
 def test_nobody_can_judge_in_an_imported_campaign_or_import_it_twice(collection: Collection) -> None:
     campaign = store(collection)
     with pytest.raises(NotNow, match="made elsewhere"):
@@ -329,7 +408,7 @@ def test_judgments_come_in_by_the_page_and_by_the_command(
     asked = ["import_judgments", collection.name, str(tmp_path / "batch.csv"), "--note", "A batch."]
     call_command(*asked)
     said = capsys.readouterr().out
-    assert "batch (Mechanical Turk's results): 2 judgments of 1 worker on 2 pairs stored." in said
+    assert "batch (Mechanical Turk's results): 3 judgments of 2 workers on 2 pairs stored." in said
     assert "Left out, of rejected assignments: 1" in said
     with pytest.raises(CommandError, match="already been imported"):
         call_command(*asked, "--name", "again")
