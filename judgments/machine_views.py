@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import Case, When
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -56,11 +57,14 @@ def machines(request: Request, pk: int) -> HttpResponseBase:
     collection = collection_of(request, pk)
     judges = collection.machine_judges.select_related("imported_by").order_by("name")
     listing = Listing(request, judges, sorts=SORTS, narrow=MachineFilter, columns=COLUMNS)
-    askings = MachineAsking.objects.filter(campaign__collection=collection).select_related("campaign")
+    askings = MachineAsking.objects.filter(campaign__collection=collection).exclude(state=MachineAsking.State.DONE)
+    ended = Case(When(state=MachineAsking.State.ASKING, then=0), default=1)  # those can be stopped, so they come first
+    shown = askings.select_related("campaign").order_by(ended, "-id")[:LATEST]
     context = {
         "collection": collection,
         "listing": listing,
-        "askings": askings.exclude(state=MachineAsking.State.DONE).order_by("-id")[:LATEST],
+        "askings": shown,
+        "askings_unshown": askings.count() - len(shown),
         "may_be_asked": endpoint.is_set_up(),
     }
     return render_lists(request, "judgments/machines.html", context)

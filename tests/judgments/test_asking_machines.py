@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -237,6 +239,25 @@ def test_the_page_asks_and_stops_and_is_off_without_an_endpoint(
     assert "is asked nothing more" in client.post(stop, follow=True).text
     settings.MACHINE_API_URL = ""
     assert ask not in client.get(listed).text and "no endpoint to ask" in client.get(ask).text
+
+
+def test_of_many_machines_the_page_lists_a_few_and_first_those_that_can_be_stopped(
+    campaign: Campaign, local: Local, rita: User, client: Client
+) -> None:
+    going_on = start(campaign, name="the oldest")
+    MachineAsking.objects.bulk_create(
+        MachineAsking(
+            campaign=campaign, name=f"machine-{number:03}", model="tiny", prompt=PROMPT * 100, budget=10, questions=10,
+            state="spent", asked_at=going_on.asked_at,
+        )
+        for number in range(300)
+    )  # fmt: skip
+    client.force_login(rita)
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get(reverse("judgments:machines", args=[campaign.collection_id])).content.decode()
+    assert page.index("the oldest") < page.index("machine-299") < page.index("machine-281")
+    assert "machine-280" not in page and "281 older ones are not shown." in page
+    assert len(queries) < 20 and len(page) < 40_000
 
 
 def test_a_campaign_that_is_not_among_the_newest_is_named(
