@@ -92,11 +92,14 @@ class JudgmentLine(NamedTuple):
 
 
 class MatrixCell(NamedTuple):
-    """How often the row's passage was preferred over the column's, of how many accepted judgments."""
+    """How often the row's passage was preferred over the column's, of how many accepted judgments that prefer either.
+    `is_tied`: the pair was judged, and all that counts are ties.
+    """
 
     column: CandidateDetail
     wins: int | None
     judged: int
+    is_tied: bool
 
 
 class Round(NamedTuple):
@@ -143,7 +146,10 @@ class PoolDetail:
 
     def matrix(self, candidates: Sequence[CandidateDetail]) -> list[tuple[CandidateDetail, list[MatrixCell | None]]]:
         """Who beat whom among some of the candidates: a row for each, with a cell for each."""
-        asked = {frozenset((pair.a.passage.pid, pair.b.passage.pid)) for pair in self.pairs}
+        asked = {
+            frozenset((pair.a.passage.pid, pair.b.passage.pid)): bool(pair.for_a or pair.for_b or pair.ties)
+            for pair in self.pairs
+        }
         return [(row, [_cell(row, column, self.wins, asked) for column in candidates]) for row in candidates]
 
 
@@ -258,13 +264,17 @@ def _rounds(candidates: dict[str, CandidateDetail], wins: dict[tuple[str, str], 
 
 
 def _cell(
-    row: CandidateDetail, column: CandidateDetail, wins: Mapping[tuple[str, str], int], asked: set[frozenset[str]]
+    row: CandidateDetail,
+    column: CandidateDetail,
+    wins: Mapping[tuple[str, str], int],
+    asked: Mapping[frozenset[str], bool],
 ) -> MatrixCell | None:
     if row is column:
         return None
     row_pid, column_pid = row.passage.pid, column.passage.pid
     won, lost = wins.get((row_pid, column_pid), 0), wins.get((column_pid, row_pid), 0)
-    return MatrixCell(column, won if frozenset((row_pid, column_pid)) in asked else None, won + lost)
+    is_judged = asked.get(frozenset((row_pid, column_pid)))
+    return MatrixCell(column, None if is_judged is None else won, won + lost, bool(is_judged) and not won + lost)
 
 
 def _judgment(row: JudgmentRow, by_pid: dict[str, CandidateDetail]) -> JudgmentDetail:

@@ -342,6 +342,7 @@ def test_an_imported_tie_counts_for_and_against_nobody(collection: Collection, c
     pools = {pool.query.qid: pool.pk for pool in campaign.pools.select_related("query")}
     page = " ".join(client.get(reverse("results:query", args=[campaign.pk, pools["q1"]])).content.decode().split())
     assert "1 to 0, 1 tie" in page and "0 to 0, 2 ties" in page and page.count("<td>tie</td>") == 3
+    assert page.count('<span class="unit">tie</span></td>') == 2 and "waiting" not in page
     pair = campaign.pools.get(query__qid="q1").pairs.get(a__pid="p1", b__pid="p2")
     page = client.get(reverse("judgments:disagreement", args=[campaign.pk, pair.pk])).content.decode()
     assert page.count("<td>tie</td>") == 1
