@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
@@ -574,16 +574,24 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
 # --- asking for more work
 
 
-def _short_of_assignments(publication: Publication) -> list[tuple[PublishedHit, int]]:
-    """The newest round of each HIT that has too few assignments, with how many are missing, over all rounds."""
-    counted = _counted(publication).filter(hit__needed__gt=0)
+class _Counted(NamedTuple):
+    """The newest round of a HIT: how many of its assignments are missing, over all rounds, and how many it needs."""
+
+    published_hit_id: int
+    missing: int
+    needed: int
+
+
+def _short_of_assignments(publication: Publication) -> dict[int, int]:
+    """How many assignments are missing, by the newest round of each HIT that has too few."""
     submitted = Submission.objects.filter(published_hit__publication=publication, published_hit__hit=OuterRef("hit"))
     left = Operation.objects.filter(kind=Kind.COMPENSATE, payment__assignment__hit=OuterRef("hit"))
-    short = counted.filter(Exists(submitted) | Exists(left), missing__gt=0).select_related("hit").order_by("id")
-    return [(published_hit, published_hit.missing) for published_hit in short]
+    worked_on = Q(Exists(submitted)) | Q(Exists(left))
+    short = _counted(publication, worked_on & Q(hit__needed__gt=0, missing__gt=0))
+    return {row.published_hit_id: row.missing for row in short}
 
 
-def _short_of_places(publication: Publication) -> list[tuple[PublishedHit, int]]:
+def _short_of_places(publication: Publication) -> dict[int, int]:
     """The same where the places are a study's, for whichever HIT: as many as it has too few of for what all HITs need.
 
     Whoever leaves early with a share of the reward takes a place, and the HIT may then be done with a place that was
@@ -592,23 +600,22 @@ def _short_of_places(publication: Publication) -> list[tuple[PublishedHit, int]]
     work.
     """
     if not publication.published_hits.filter(hit__needed__gt=0).exists():
-        return []
-    counted = _counted(publication).filter(~Q(missing=0) | Q(hit__needed__gt=0)).order_by("id")
-    rows = list(counted.values_list("pk", "missing", "hit__needed"))
+        return {}
+    rows = _counted(publication, ~Q(missing=0) | Q(hit__needed__gt=0))
     held = StudySync.objects.filter(publication=publication).values_list("unreturned", flat=True).first() or 0
-    fewer = min(held + sum(missing for _pk, missing, _needed in rows), sum(needed for _pk, _missing, needed in rows))
+    fewer = min(held + sum(row.missing for row in rows), sum(row.needed for row in rows))
     asking: dict[int, int] = {}
-    for most in ({pk: missing for pk, missing, _needed in rows}, {pk: needed for pk, _missing, needed in rows}):
-        for pk, count in most.items():
-            if count > 0 and fewer > 0:
-                asking[pk] = asking.get(pk, 0) + min(count, fewer)
-                fewer -= min(count, fewer)
-    short = publication.published_hits.filter(pk__in=asking).select_related("hit").order_by("id")
-    return [(published_hit, asking[published_hit.pk]) for published_hit in short]
+    missing = [(row.published_hit_id, row.missing) for row in rows]
+    needed = [(row.published_hit_id, row.needed) for row in rows]
+    for key, most in missing + needed:
+        if most > 0 and fewer > 0:
+            asking[key] = asking.get(key, 0) + min(most, fewer)
+            fewer -= min(most, fewer)
+    return asking
 
 
-def _counted(publication: Publication) -> QuerySet[PublishedHit, Any]:
-    """The newest round of each HIT, with how many of its assignments are `missing`, over all rounds.
+def _counted(publication: Publication, condition: Q) -> list[_Counted]:
+    """The newest rounds of HITs, counted, where a condition holds; it may name what is `missing`.
 
     One query, so that a check that ends at the same time is counted wholly or not at all. Work without an answer is not
     asked for again before a person has decided on it: workers who leave at once must not make a HIT come back again
@@ -622,12 +629,14 @@ def _counted(publication: Publication) -> QuerySet[PublishedHit, Any]:
     waiting = Q(assignment__judged=0, decision=Decision.NONE, status=Status.SUBMITTED)
     counted_once = Q(assignment=None) | Q(assignment__verdict__in=done)
     checked = submitted.filter(counted_once).exclude(waiting).order_by().values("published_hit__hit")
-    return _newest_rounds(publication).annotate(
+    counted = _newest_rounds(publication).annotate(
         missing=F("hit__needed")
         + Coalesce(Subquery(checked.annotate(n=Count("pk")).values("n")), 0)
         + shares_paid()
         - Subquery(rounds.annotate(n=Sum("max_assignments")).values("n"))
     )
+    rows = counted.filter(condition).order_by("id").values_list("pk", "missing", "hit__needed")
+    return [_Counted(*row) for row in rows]
 
 
 def _newest_rounds(publication: Publication) -> QuerySet[PublishedHit]:
@@ -664,8 +673,9 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
         return 0
     planned, adapter = 0, adapter_of(publication)
     short = _short_of_places(publication) if adapter.opens_together else _short_of_assignments(publication)
-    for published_hit, missing in short:
-        hit, wanted = published_hit.hit, published_hit.max_assignments + missing
+    for published_hit in publication.published_hits.filter(pk__in=short).select_related("hit").order_by("id"):
+        hit, missing = published_hit.hit, short[published_hit.pk]
+        wanted = published_hit.max_assignments + missing
         assert hit is not None
         if published_hit.expires_at is None or published_hit.expires_at <= at:
             continue
