@@ -223,9 +223,7 @@ def _approve_many(call: Call) -> Answer:
         ]  # fmt: skip
     if len(rows) > MOST_APPROVED:
         raise bad(f"{len(rows)} submissions; at most {MOST_APPROVED} are taken at once.")
-    for row in rows:
-        if row["status"] == "AWAITING REVIEW":
-            submissions.submission_approve(call.store, row)
+    submissions.submissions_approve(call.store, rows)
     return Answer(200, "The request to bulk approve has been made successfully.")
 
 

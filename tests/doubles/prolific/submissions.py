@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -162,6 +163,16 @@ def submission_approve(store: Store, submission: Row) -> Row:
     return submission_get(store, submission["id"])
 
 
+def submissions_approve(store: Store, submissions: Iterable[Row]) -> None:
+    """Approve and pay those that wait for review. Their studies move once all are paid."""
+    waiting = [submission for submission in submissions if submission["status"] == "AWAITING REVIEW"]
+    for submission in waiting:
+        money.pay(store, "reward", submission, int(_reward(store, submission)))
+        _become(store, submission, "APPROVED")
+    for study in {submission["study"] for submission in waiting}:
+        studies.study_settle(store, study)
+
+
 def submission_reject(store: Store, submission: Row, message: str, category: str) -> Row:
     """Reject, with a reason. Again is not an error."""
     if submission["status"] == "REJECTED":
@@ -288,9 +299,13 @@ def _reward(store: Store, submission: Row) -> float:
 
 
 def _move(store: Store, submission: Row, status: str) -> None:
+    _become(store, submission, status)
+    studies.study_settle(store, submission["study"])
+
+
+def _become(store: Store, submission: Row, status: str) -> None:
     store.do("UPDATE submission SET status = ? WHERE id = ?", status, submission["id"])
     _tell(store, submission["id"])
-    studies.study_settle(store, submission["study"])
 
 
 def _tell(store: Store, submission_id: str) -> None:
