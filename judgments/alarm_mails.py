@@ -80,7 +80,9 @@ def episodes_to_mail() -> QuerySet[AlarmEpisode]:
 
 
 def episode_mail(*, episode: AlarmEpisode, at: datetime) -> int:
-    """Tell everybody who wants to know, once each. How many now. What could not be sent is tried again next time."""
+    """Tell everybody who wants to know, once each. How many now. What could not be sent is tried again next time, and
+    so is what nobody has heard of.
+    """
     sent = failed = 0
     told = set(episode.mails.values_list("user", flat=True))
     for user in recipients(episode.campaign, episode.kind):
@@ -94,7 +96,7 @@ def episode_mail(*, episode: AlarmEpisode, at: datetime) -> int:
             continue
         AlarmMail.objects.create(episode=episode, user=user, sent_at=at)
         sent += 1
-    if not failed:
+    if not failed and (told or sent):
         AlarmEpisode.objects.filter(pk=episode.pk).update(mailed_at=at)
     return sent
 

@@ -76,6 +76,15 @@ def test_one_mail_tells_of_a_problem_while_it_lasts_and_another_when_it_comes_ag
     assert AlarmEpisode.objects.count() == 2
 
 
+def test_who_has_an_address_only_later_hears_of_what_still_lasts(ours: Campaign, rita: User) -> None:
+    User.objects.filter(pk=rita.pk).update(email="")
+    campaign_alarms.alarm_raise(campaign_id=ours.pk, kind="exports", text="It broke.", at=timezone.now(), retried=False)
+    assert judgment_jobs.watch() == "mails sent: 0"
+    User.objects.filter(pk=rita.pk).update(email="rita@example.org")
+    assert judgment_jobs.watch() == "mails sent: 1"
+    assert judgment_jobs.watch() == "mails sent: 0"
+
+
 def test_who_gets_a_mail_is_each_persons_choice(ours: Campaign, lab: Lab, rita: User, client: Client) -> None:
     anna = factories.user("anna", email="anna@example.org")
     lab.members.add(anna)
