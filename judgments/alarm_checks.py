@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models import Max, Min, QuerySet
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from judgments.models import CampaignSummary, Decision
@@ -64,7 +65,7 @@ def _stalled(campaign: Campaign, at: datetime) -> str:
     if since is None or at - since < timedelta(hours=settings.ALARM_STALLED_HOURS):
         return ""
     return _("The campaign is open, and no work has been accepted since %(time)s UTC.") % {
-        "time": f"{since:%Y-%m-%d %H:%M}"
+        "time": date_format(since, "j M Y, H:i")
     }
 
 
@@ -90,5 +91,5 @@ def _nobody(campaign: Campaign, at: datetime) -> str:
     if at - opened < timedelta(hours=settings.ALARM_NOBODY_HOURS):
         return ""
     return _("The campaign is open, and nobody has taken a HIT since %(time)s UTC. Send people the link.") % {
-        "time": f"{opened:%Y-%m-%d %H:%M}"
+        "time": date_format(opened, "j M Y, H:i")
     }

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.core.cache import cache
 from django.db.models import Max, Min
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from platforms.alarms import alarm_raise, alarm_settle
@@ -51,7 +52,7 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
             said = _("Published at %(time)s UTC, and no worker has opened a task since.")
             if since > first:
                 said = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
-            text = phrase(publication, said) % {"time": f"{since:%Y-%m-%d %H:%M}"}
+            text = phrase(publication, said) % {"time": date_format(since, "j M Y, H:i")}
             alarm_raise(publication=publication, kind=Alarm.Kind.UNSEEN, text=text, at=at)
             return True
     alarm_settle(publication=publication, kind=Alarm.Kind.UNSEEN, at=at)

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from core.errors import BadRequest, NotNow
 from core.models import User
@@ -697,7 +698,11 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
             planned += 1
     expired = _expired(publication, at).count()
     if expired:
-        text = _("%(count)d HITs have expired and still need work. Extend the publication.")
+        text = ngettext(
+            "%(count)d HIT has expired and still needs work. Extend the publication.",
+            "%(count)d HITs have expired and still need work. Extend the publication.",
+            expired,
+        )
         text = phrase(publication, text) % {"count": expired}
         alarm_raise(publication=publication, kind=Alarm.Kind.EXPIRED, text=text, at=at)
     else:

@@ -8,6 +8,7 @@ from itertools import islice
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Least
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from platforms.adapter import Work
@@ -148,7 +149,10 @@ def _alarm_no_answers(submission: Submission, at: datetime) -> None:
             "Assignment %(id)s was submitted without a single answer. Approve or reject it before %(time)s UTC: "
             "the platform then approves and pays it automatically."
         )
-    values = {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at or at:%Y-%m-%d %H:%M}"}
+    values = {
+        "id": submission.platform_assignment_id,
+        "time": date_format(submission.auto_approval_at or at, "j M Y, H:i"),
+    }
     alarm_raise(
         publication=submission.publication,
         kind=Alarm.Kind.NO_ANSWERS,
@@ -179,7 +183,7 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
             kind=Alarm.Kind.AUTO_APPROVAL,
             submission=submission,
             text=phrase(submission.publication, text)
-            % {"id": submission.platform_assignment_id, "time": f"{submission.auto_approval_at:%Y-%m-%d %H:%M}"},
+            % {"id": submission.platform_assignment_id, "time": date_format(submission.auto_approval_at, "j M Y, H:i")},
             at=at,
         )
     elif not new and (checked or submission.status != Status.SUBMITTED):

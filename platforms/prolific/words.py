@@ -135,6 +135,9 @@ _CALLS = {
     "end a HIT": "pause or stop the study",
     "reopen a HIT": "start the study again",
     "offer a compensation": "pay a compensation",
+    "%(count)d HIT has expired and still needs work. Extend the publication.": (
+        "%(count)d task still needs work, and the study is not open. Extend the publication."
+    ),
     "%(count)d HITs have expired and still need work. Extend the publication.": (
         "%(count)d tasks still need work, and the study is not open. Extend the publication."
     ),

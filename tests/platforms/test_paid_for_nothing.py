@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 from django.utils import timezone
+from django.utils.formats import date_format
 from selectolax.lexbor import LexborHTMLParser
 
 from core.models import User
@@ -72,7 +73,7 @@ def test_work_without_an_answer_is_never_approved_by_itself(
     assert alarms.count() == 3
     paid_at = published.submissions.earliest("id").auto_approval_at
     assert paid_at is not None
-    assert f"{paid_at:%Y-%m-%d %H:%M}" in alarms.earliest("id").text
+    assert date_format(paid_at, "j M Y, H:i") in alarms.earliest("id").text
 
 
 def test_the_hit_is_asked_for_again_once_a_person_has_decided(
