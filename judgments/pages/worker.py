@@ -478,6 +478,7 @@ def leave_context(
         "back_url": reverse("judging:instructions", args=[token]),
         "framed": publication is not None,
         "return_it": publication is not None and _leaving_returns(publication, answered),
+        "submits": publication is not None and bool(submit_host(publication)),
     }
 
 

@@ -376,6 +376,9 @@ def test_the_pages_show_the_way_back_with_button_and_code_for_each_ending(
     assignment = Assignment.objects.get()
     factories.judge(assignment, only=range(1, 3))
     assert "You are paid" in browser.get(f"{address}leave/").content.decode()
+    Publication.objects.filter(pk=published.pk).update(pay="full-on-exit")
+    assert "button to submit" not in browser.get(f"{address}leave/").content.decode()  # it is a way back, with a code
+    Publication.objects.filter(pk=published.pk).update(pay=published.pay)
     left = browser.post(f"{address}leave/", follow=True).content.decode()
     assert f"cc={codes[Ending.LEFT]}" in left and "paid as a bonus" in left
     Publication.objects.filter(pk=published.pk).update(pay="full-on-exit")
@@ -387,6 +390,9 @@ def test_the_pages_show_the_way_back_with_button_and_code_for_each_ending(
     text = done.content.decode()
     assert f"cc={codes[Ending.FINISHED]}" in text and f">{codes[Ending.FINISHED]}<" in text
     assert "externalSubmit" not in text and done.headers["X-Frame-Options"] == "DENY"
+    Assignment.objects.filter(pk=other.pk).update(leased_until=other.taken_at)
+    late = browser.get(f"/j/{links.assignment_token(other)}/done/").content.decode()
+    assert "after time ran out" in late and "separate task" not in late
 
 
 def test_another_submission_of_the_same_person_gets_another_hit_up_to_what_the_campaign_allows(
