@@ -140,7 +140,7 @@ def test_the_pages_before_publishing_speak_of_studies_places_and_participants(
     for name, words in (
         ("terms", ("participants are told", "Time for a task")),
         ("filters", ("Filters",)),
-        ("publish", ("POST /studies/", "participants who were active", "places at Prolific", "Places")),
+        ("publish", ("POST /studies/", "participants were active", "places at Prolific", "Places")),
     ):
         text = main_of(page, reverse(f"platforms:{name}", args=[publication.campaign_id]))
         assert general_in(text) == [], name
