@@ -168,8 +168,9 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
         submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
     ) or submission.decision
     stopped = submission.publication.state == Publication.State.STOPPED
-    near = submission.auto_approval_at is not None and submission.auto_approval_at - at <= ALARM_BEFORE
-    if submission.status == Status.SUBMITTED and near and (stopped or not checked):
+    due = submission.auto_approval_at
+    near = due is not None and due - at <= ALARM_BEFORE
+    if due is not None and submission.status == Status.SUBMITTED and near and (stopped or not checked):
         text = _(
             "The platform approves assignment %(id)s automatically at %(time)s, and its test pairs have "
             "not been checked."
@@ -183,7 +184,7 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
             kind=Alarm.Kind.AUTO_APPROVAL,
             submission=submission,
             text=phrase(submission.publication, text)
-            % {"id": submission.platform_assignment_id, "time": date_format(submission.auto_approval_at, "j M Y, H:i")},
+            % {"id": submission.platform_assignment_id, "time": date_format(due, "j M Y, H:i")},
             at=at,
         )
     elif not new and (checked or submission.status != Status.SUBMITTED):
