@@ -169,8 +169,12 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
     ) or submission.decision
     stopped = submission.publication.state == Publication.State.STOPPED
     due = submission.auto_approval_at
-    near = due is not None and due - at <= ALARM_BEFORE
-    if due is not None and submission.status == Status.SUBMITTED and near and (stopped or not checked):
+    if (
+        due is not None
+        and due - at <= ALARM_BEFORE
+        and submission.status == Status.SUBMITTED
+        and (stopped or not checked)
+    ):
         text = _(
             "The platform approves assignment %(id)s automatically at %(time)s, and its test pairs have "
             "not been checked."

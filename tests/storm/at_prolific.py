@@ -49,7 +49,7 @@ FAULTS: tuple[dict[str, Any], ...] = (
     {"kind": "still active", "path": "/transition/$", "body": "APPROVE", "probability": 0.3},
 )
 # At the full size more than every second request fails.
-THICK = tuple(fault | {"probability": fault["probability"] * (1 if "path" in fault else 3)} for fault in FAULTS)
+THICK = tuple(fault | {"probability": fault["probability"] * (1 if "path" in fault else 4)} for fault in FAULTS)
 # Notifications come twice, late, and overtake each other.
 HOOKS = {"hook_copies": 2, "hook_delay": 0.5, "hook_scatter": 3.0}
 ROUND = (platform_jobs.publish, platform_jobs.sync, judgment_jobs.check, platform_jobs.settle, platform_jobs.requeue)
