@@ -30,6 +30,7 @@ TOPICS: dict[str, str] = {
     Alarm.Kind.COMPENSATION: Topic.MONEY,
     Alarm.Kind.UNDECIDED: Topic.MONEY,
     Alarm.Kind.AUTO_APPROVAL: Topic.MONEY,
+    Alarm.Kind.UNRETURNED: Topic.MONEY,
     Alarm.Kind.LEAVES: Topic.QUALITY,
     Alarm.Kind.EXPIRED: Topic.STALLED,
     Alarm.Kind.UNSEEN: Topic.NOBODY,

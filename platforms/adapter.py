@@ -162,15 +162,16 @@ class Changes(NamedTuple):
     """What may be new of a study: submitted work; ids of assignments that ended there without (`gone`), so that their
     places are free; and ids of those who `left` early here, came back there, and are paid a part of the reward.
     `counts` are the study's submissions by state, before anything was read; empty where they are not to be relied on.
-    `unreturned` are submissions that hold a place although their people came back without work long enough ago to have
-    returned them; None where not everything was read.
+    The study `is_quiet` while nobody is at work there and nothing waits for a decision. `unreturned` work holds places,
+    though its people came back without answers long enough ago to have returned it; None where not everything was read.
     """
 
     works: list[Work]
     gone: list[str]
     left: list[str]
     counts: dict[str, int]
-    unreturned: int | None = None
+    is_quiet: bool
+    unreturned: list[Work] | None = None
 
 
 class Notice(NamedTuple):

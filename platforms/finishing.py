@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
 from platforms.ledger_comparison import comparison_begin
-from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.registry import adapter_of
 from platforms.reviewing import GRACE
 from pools import services as pool_services
@@ -72,6 +72,7 @@ def _is_going_on(publication: Publication, at: datetime) -> bool:
     ).exclude(platform_assignment_id="")
     checks = [
         publication.published_hits.filter(next_poll_at__isnull=False),
+        StudySync.objects.filter(publication=publication, is_quiet=False),
         publication.operations.filter(ended_at=None).exclude(_held_back(publication)),
         publication.submissions.filter(undecided),
         publication.payments.filter(state__in=[Payment.State.OWED, Payment.State.SENT]),

@@ -16,7 +16,7 @@ from platforms import finishing, hooks, ledger_comparison, low_balance, messagin
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check
 from platforms.fairness import pay_rate_check, pay_rate_compute
-from platforms.models import Alarm, Publication
+from platforms.models import Alarm, Publication, StudySync
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
 from platforms.registry import CALL_ERRORS, phrase
@@ -54,7 +54,8 @@ def sync() -> str:
     """Ask the platforms what was submitted. Safe to run many at once."""
 
     def one(publication: Publication) -> int:
-        if not publication.published_hits.filter(next_poll_at__isnull=False).exists():
+        going_on = StudySync.objects.filter(publication=publication, is_quiet=False)
+        if not publication.published_hits.filter(next_poll_at__isnull=False).exists() and not going_on.exists():
             return 0  # nothing more can come
         return publication_sync(publication=publication, at=timezone.now()).new
 

@@ -266,12 +266,14 @@ class PublishedHit(models.Model):
 
 class StudySync(models.Model):
     """How far this site is in step with a study: its submissions by state, as the platform `counts` them, when all that
-    changed was last stored, and when everything was last read. Empty counts: whatever they are, look again.
-    `unreturned` submissions hold places although their people came back without work.
+    changed was last stored, and when everything was last read. Empty counts: whatever they are, look again. The
+    study `is_quiet` while nobody is at work there and nothing waits for a decision. `unreturned` submissions hold
+    places although their people came back without work.
     """
 
     publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="study_sync")
     counts = models.JSONField(default=dict)
+    is_quiet = models.BooleanField(default=False, db_default=False)
     unreturned = models.PositiveIntegerField(default=0, db_default=0)
     full_at = models.DateTimeField()
 
@@ -615,6 +617,7 @@ class Alarm(models.Model):
         UNCHECKED = "unchecked", _("work could not be checked")
         COMPENSATION = "compensation", _("work done here was not submitted there")
         UNFAIR = "unfair", _("the pay per hour is too low")
+        UNRETURNED = "unreturned", _("assignments were not returned")
 
     ABOUT = ("operation", "submission", "published_hit", "worker", "assignment")
 

@@ -1,6 +1,7 @@
 """Publishing a campaign: its terms, the dry run, the start; pause, resume, extend, expire, and the kill switch."""
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -16,10 +17,10 @@ from platforms.addresses import frame_address
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.bills import remaining_bill
 from platforms.demands import unknown_countries
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, TermsVersion
+from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, PublishedHit, TermsVersion
 from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan, retypes_plan
 from platforms.reach import reach_look
-from platforms.registry import adapter_for, adapter_named, adapter_of, phrase
+from platforms.registry import adapter_for, adapter_named, adapter_of, phrase, platforms_of
 from pools import services as pool_services
 from pools.models import Campaign
 from tasks import selectors as task_selectors
@@ -46,6 +47,22 @@ def publication_unsaved(campaign: Campaign) -> Publication:
         assignment_duration=timedelta(minutes=campaign.minutes_per_hit),
         pay=adapter_named(Platform.MARKETPLACE).pay_at_first(),
     )
+
+
+def publication_at_first(campaign: Campaign) -> Publication:
+    """The terms that the page of a campaign's terms starts from, not stored: at the platform where the lab published
+    last, or has an account of its own, or else at our own marketplace. Its campaign is a copy, in the currency there.
+    """
+    publication = publication_unsaved(copy(campaign))
+    open_to = platforms_of(campaign.lab_id)
+    used = Publication.objects.filter(campaign__lab=campaign.lab_id, platform__in=open_to).order_by("-pk")
+    held = LabAccount.objects.filter(lab=campaign.lab_id, platform__in=open_to).order_by("pk")
+    wanted = used.values_list("platform", flat=True).first() or held.values_list("platform", flat=True).first()
+    if wanted is not None:
+        publication.platform = wanted
+        adapter = adapter_of(publication)
+        publication.pay, publication.campaign.currency = adapter.pay_at_first(), adapter.currency
+    return publication
 
 
 def publication_to_reach(campaign: Campaign) -> Publication:

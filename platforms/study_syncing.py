@@ -5,16 +5,18 @@ they change, so much is read as can hold news. Since counts might agree by chanc
 """
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from core.progress import Report
-from platforms.adapter import Adapter
-from platforms.alarms import alarm_raise
+from platforms.adapter import Adapter, Work
+from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
 from platforms.registry import phrase
 from platforms.reviewing import leavers_pay, shares_paid
@@ -24,6 +26,8 @@ from tasks.campaign_alarms import in_words
 log = logging.getLogger(__name__)
 # For what has no news: HITs, one by one, of platforms that tell of each; everything, of one that tells of a study.
 POLL_EVERY = timedelta(minutes=30)
+# Before a person is told of what was not returned: most people return it sooner.
+FORGOTTEN = timedelta(days=1)
 # How long after its end, and the time for an assignment, a HIT without open work is still polled.
 LATEST = timedelta(days=1)
 
@@ -69,10 +73,13 @@ def study_sync(
         publication=publication,
         defaults={
             "counts": {} if failed or resting else changes.counts,
+            "is_quiet": changes.is_quiet and not failed and not resting,
             "full_at": at if full or last is None else last.full_at,
-            **({} if changes.unreturned is None else {"unreturned": changes.unreturned}),
+            **({} if changes.unreturned is None else {"unreturned": len(changes.unreturned)}),
         },
     )
+    if changes.unreturned is not None:
+        _warn_of_unreturned(publication, changes.unreturned, at)
     return Synced(len(changes.works), new)
 
 
@@ -92,6 +99,21 @@ def _raise_failed(published_hit: PublishedHit, error: Exception, at: datetime) -
         at=at,
         retried=True,
     )
+
+
+def _warn_of_unreturned(publication: Publication, works: Sequence[Work], at: datetime) -> None:
+    """Work that was never done is paid by the platform's clock, unless a person decides on it there."""
+    forgotten = [work for work in works if work.submitted_at is not None and work.submitted_at <= at - FORGOTTEN]
+    first = min((work.auto_approval_at for work in forgotten if work.auto_approval_at is not None), default=None)
+    if first is None:
+        alarm_settle(publication=publication, kind=Alarm.Kind.UNRETURNED, at=at)
+        return
+    text = _(
+        "Some workers came back to the platform without work, and have not returned their assignments. Unless these "
+        "are returned or decided on there, they are paid automatically, the first on %(time)s UTC."
+    )
+    said = phrase(publication, text) % {"time": date_format(first, "j M Y, H:i")}
+    alarm_raise(publication=publication, kind=Alarm.Kind.UNRETURNED, text=said, at=at)
 
 
 def _close_those_over(publication: Publication, at: datetime) -> None:

@@ -98,9 +98,8 @@ def move(request: Request, pk: int) -> HttpResponse:
 def terms(request: Request, pk: int) -> HttpResponseBase:
     """The terms of a publication. POST saves them, which sends and spends nothing."""
     campaign = campaign_of(request, pk)
-    stored = Publication.objects.filter(campaign=campaign).first()
-    publication = stored or publishing.publication_unsaved(campaign)
-    publication.campaign = campaign
+    stored = Publication.objects.filter(campaign=campaign).select_related("campaign__lab").first()
+    publication = stored or publishing.publication_at_first(campaign)
     requirements = publication.requirements
     form = kept = TermsForm(publication=publication, requirements=requirements)
     status = 200
@@ -126,7 +125,7 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
     saved = TermsVersion.objects.filter(publication=stored).select_related("by").order_by("-version")
     versions = Listing(request, saved, key="versions", size=VERSIONS, columns=platform_lists.TERMS_COLUMNS)
     context = {
-        "campaign": campaign,
+        "campaign": publication.campaign,
         "publication": publication,
         "stored": stored,
         "versions": versions,
@@ -337,6 +336,7 @@ ADVICE = {
         ),
     ),
     Alarm.Kind.AUTO_APPROVAL: Advice(gettext_lazy("Decide before the platform does."), "submission", _DECIDE),
+    Alarm.Kind.UNRETURNED: Advice(gettext_lazy("Decide on them at the platform, or wait until they are returned.")),
     Alarm.Kind.COMPENSATION: Advice(
         gettext_lazy("Offer the compensation if the worker had really accepted the HIT; otherwise decline it."),
         "compensations",

@@ -523,8 +523,9 @@ class ProlificAdapter(Adapter):
         """One request where the counts are the same, a few where they are not; the whole list where it must be."""
         said = client.get(f"studies/{publication.hit_type_id}/submissions/counts/")
         counts = {str(state): int(count) for state, count in said.items()}
+        is_quiet = not any(counts.get(state) for state in (*AT_WORK, "AWAITING REVIEW"))
         if counts == counted and not everything:
-            return Changes([], [], [], counts)
+            return Changes([], [], [], counts, is_quiet)
         deciding = _being_decided(publication)
         rows = None if everything else self._news(client, publication, counts, counted, deciding, at)
         if is_all := rows is None:
@@ -533,8 +534,8 @@ class ProlificAdapter(Adapter):
         back = returning.union(left, _paid_apart(publication, rows))
         works = [self.work_of(row) for row in rows if row["status"] in STATUSES and row["id"] not in back]
         gone = [str(row["id"]) for row in rows if row["status"] in GONE]
-        late = _unreturned(rows, returning, at) if is_all else None
-        return Changes(works, gone, left, {} if deciding else counts, late)
+        late = [self.work_of(row) for row in rows if row["id"] in returning and _is_late(row, at)] if is_all else None
+        return Changes(works, gone, left, {} if deciding else counts, is_quiet, late)
 
     def _news(
         self,
@@ -825,10 +826,10 @@ def _unknown_of(rows: Iterable[Answer], known: set[str], unknown: int) -> list[A
     return found
 
 
-def _unreturned(rows: Iterable[Answer], returning: set[str], at: datetime) -> int:
-    """How many submissions that are to be returned have not been, long after their people came back."""
-    came_back = (parse_datetime(str(row["completed_at"])) for row in rows if row["id"] in returning)
-    return sum(came is not None and came <= at - TIME_TO_RETURN for came in came_back)
+def _is_late(row: Answer, at: datetime) -> bool:
+    """Whether somebody came back long enough ago to have returned a submission."""
+    came_back = parse_datetime(str(row["completed_at"]))
+    return came_back is not None and came_back <= at - TIME_TO_RETURN
 
 
 def _as_in_list(said: Answer) -> Answer:

@@ -174,3 +174,16 @@ def test_an_upkeep_whose_budgets_are_in_dollars_asks_for_nothing_that_pays_pound
     campaign = Campaign.objects.get(pk=publication.campaign_id)
     with pytest.raises(Refused, match="budgets of an upkeep are in dollars"):
         rounds._check_bill(campaign, Upkeep(campaign_dollars=Decimal(100_000)))
+
+
+def test_the_terms_begin_at_the_platform_where_the_lab_has_an_account_and_in_its_currency(
+    campaign: Campaign, account: LabAccount, rita: User, client: Browser
+) -> None:
+    client.force_login(rita)
+    words = words_of(client, "platforms:terms", campaign.pk)
+    assert re.search(r'value="prolific"\s+selected', words)
+    assert "£" in words and "$" not in words and "AWS" not in words
+    campaign.refresh_from_db()
+    assert campaign.currency == "USD" and not Publication.objects.exists()  # looking changes nothing
+    publication_write(campaign=factories.campaign(campaign.collection, "Elsewhere"), platform="marketplace")
+    assert re.search(r'value="marketplace"\s+selected', words_of(client, "platforms:terms", campaign.pk))

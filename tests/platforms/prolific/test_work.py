@@ -12,7 +12,9 @@ from django.urls import reverse
 from core.errors import BadRequest, NotNow, Refused
 from core.models import User
 from judgments import services as judgment_services
+from platforms import jobs
 from platforms.adapter import Ending
+from platforms.finishing import publication_finish
 from platforms.lab_accounts import lab_account_remove, lab_account_store
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, StudySync, Submission
@@ -250,6 +252,37 @@ def test_a_place_that_is_not_returned_for_an_hour_is_asked_for_once_more(
     sync()
     assert StudySync.objects.get().unreturned == 0
     assert publication_requeue(publication=published, at=clock()) == 0
+
+
+def test_what_is_not_returned_has_an_alarm_and_is_in_the_ledger_when_prolific_pays_it(
+    published: Publication, prolific: Double
+) -> None:
+    clock, ways = Clock(), adapter_of(published)
+    place = prolific.take(published.hit_type_id, prolific.participant("Declines"))
+    way_back = ways.exit_of(published, Ending.DECLINED)
+    assert way_back is not None
+    prolific.complete(place.submission, way_back.code)
+    campaign_move(campaign=published.campaign, to="closed", at=clock())
+    finished_end(publication=published, at=clock())
+    drain(published, clock)
+    assert prolific.rows("study")[0]["status"] != "ACTIVE"
+    clock.ahead += published.longest_time + timedelta(days=2)
+    settle(published, clock)
+    assert not published.published_hits.filter(next_poll_at__isnull=False).exists()
+    alarm = Alarm.objects.get(kind="unreturned")
+    assert alarm.text.startswith("Some participants came back to Prolific without work, and have not returned their")
+    assert not publication_finish(publication=published, at=clock())
+    asked = len(prolific.requests("submissions/counts/"))
+    jobs.sync()
+    assert len(prolific.requests("submissions/counts/")) == asked + 1
+    prolific.advance(22 * 86_400)
+    clock.ahead += timedelta(days=22)
+    settle(published, clock)
+    alarm.refresh_from_db()
+    paid = Payment.objects.get()
+    assert alarm.settled_at is not None and paid.state == "paid"
+    assert sum(row["amount"] for row in prolific.ledger("reward")) == paid.amount * 100
+    assert comparison_make(publication=published, at=clock()).agree
 
 
 def test_failed_tests_pay_and_ask_for_another_place_and_the_study_stops_when_all_is_done(
