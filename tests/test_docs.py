@@ -1,6 +1,7 @@
 """The docs say what is so: their commands run, their links lead somewhere, and nothing is left unwritten."""
 
 import argparse
+import ast
 import contextlib
 import importlib
 import io
@@ -332,6 +333,26 @@ def test_the_readme_says_what_the_demo_costs_and_the_reference_what_create_campa
     assert total is not None
     for name in ("README.md", "docs/first-campaign.md"):
         assert total[1] in (REPOSITORY / name).read_text(), name
+
+
+def test_the_runbook_quotes_what_the_site_says() -> None:
+    runbook = " ".join((REPOSITORY / "docs" / "runbook.md").read_text().split())
+    quotes = re.findall("“([^”]+)”", runbook)
+    pieces = {piece.strip(" ,.") for quote in quotes for piece in quote.split("…")}
+    said = " ".join(_said())
+    assert len(quotes) > 20
+    assert [piece for piece in sorted(pieces) if piece not in said] == []
+
+
+def _said() -> Iterator[str]:
+    """All texts in the code and the templates."""
+    for package in ("core", "judgments", "marketplace", "platforms", "pools", "tasks"):
+        for file in (REPOSITORY / package).rglob("*.py"):
+            if "migrations" not in file.parts:
+                nodes = ast.walk(ast.parse(file.read_text()))
+                yield from (n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    for folder in ("templates", "marketplace/templates"):
+        yield from (file.read_text() for file in (REPOSITORY / folder).rglob("*.html"))
 
 
 def test_every_name_on_the_tour_is_in_the_code() -> None:
