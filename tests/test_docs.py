@@ -344,9 +344,31 @@ def test_the_runbook_quotes_what_the_site_says() -> None:
     assert [piece for piece in sorted(pieces) if piece not in said] == []
 
 
+SPEAKING = (
+    "api core evaluation judgments leaderboards local marketplace platforms pools results simulation tasks".split()
+)
+# What pages set in italics and no page of the site shows.
+NOT_ON_A_PAGE = {
+    "Authenticators",  # of the admin site, which names it
+    "In every test run",
+    "PostgreSQL was lost",
+    "Significant Improvements over the State of the Art?",
+}
+
+
+def test_the_names_of_pages_and_buttons_that_users_read_of_are_on_the_site() -> None:
+    said = " ".join(" ".join(_said()).split()).lower()
+    unknown = set()
+    for page in [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]:
+        words = " ".join(re.sub("```.*?```", "", page.read_text(), flags=re.DOTALL).split())
+        names = re.findall(r"(?<![*\w])\*([A-Z][^*]{2,60}?)\*(?![*\w])", words)
+        unknown |= {name for name in names if any(part.strip(" .").lower() not in said for part in name.split("…"))}
+    assert unknown == NOT_ON_A_PAGE
+
+
 def _said() -> Iterator[str]:
     """All texts in the code and the templates."""
-    for package in ("core", "judgments", "marketplace", "platforms", "pools", "tasks"):
+    for package in SPEAKING:
         for file in (REPOSITORY / package).rglob("*.py"):
             if "migrations" not in file.parts:
                 nodes = ast.walk(ast.parse(file.read_text()))
