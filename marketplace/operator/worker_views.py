@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from marketplace.models import Account, AuditEvent, Worker
+from marketplace.models import Account, AuditEvent, DailyRun, Worker
 from marketplace.operator.forms import (
     InvitationForm,
     MoveForm,
@@ -25,6 +25,7 @@ from marketplace.requirements import LOCALE, Place
 from marketplace.selectors.earnings import earnings_of, entries_of
 from marketplace.selectors.lookups import worker_of
 from marketplace.selectors.records import record_of
+from marketplace.selectors.upkeep import daily_run
 from marketplace.selectors.workers import invitations_all, workers_matching
 from marketplace.sentences import write_value
 from marketplace.services.accounts import (
@@ -53,6 +54,7 @@ def workers(request: HttpRequest, _operator: Account) -> HttpResponse:
         "words": words,
         "invitations": paginate(request, invitations_all(), key="invitations"),
         "form": InvitationForm(),
+        "forgotten": daily_run(DailyRun.Name.FORGET),
     }
     return show_operator_page(request, "workers.html", context)
 

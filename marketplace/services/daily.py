@@ -23,6 +23,7 @@ CALLS_KEPT = timedelta(days=90)
 # After they were delivered, or given up.
 NOTIFICATIONS_KEPT = timedelta(days=30)
 BATCH = 5_000
+KEPT_NAMED = 100  # workers who could not be erased that are named
 log = logging.getLogger(__name__)
 
 
@@ -72,18 +73,22 @@ def daily() -> int:
     return done
 
 
-def forget() -> dict[str, int]:
+def forget() -> dict[str, Any]:
     """Forget sessions that are over, notifications that were dealt with, old API calls, and who workers were who have
-    not been seen for as long as is set. How many of each.
+    not been seen for as long as is set. How many of each, and how many such workers are `kept`, and the first of them.
     """
-    at = clock.now()
+    at, days = clock.now(), settings.WORKER_DAYS
+    erased, kept = workers_erase_idle(days=days) if days else (0, [])
     report = {
         "sessions": _delete(Session.objects.filter(expire_date__lt=timezone.now())),
         "notifications": _delete(
             Notification.objects.filter(next_try_at=None, made_at__lt=at - NOTIFICATIONS_KEPT),
         ),
         "api_calls": _delete(ApiCall.objects.filter(at__lt=at - CALLS_KEPT)),
-        "workers": workers_erase_idle(days=settings.WORKER_DAYS) if settings.WORKER_DAYS else 0,
+        "workers": erased,
+        "days": days,
+        "kept": len(kept),
+        "first_kept": kept[:KEPT_NAMED],
     }
     _note(DailyRun.Name.FORGET, True, report)
     return report

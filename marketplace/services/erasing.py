@@ -145,21 +145,21 @@ def worker_erase(*, worker: Worker, actor: Account | str, reason: str) -> Plan:
     return plan
 
 
-def workers_erase_idle(*, days: int) -> int:
-    """Erase workers who have neither logged in nor taken a task for so many days. Those with open work or money wait.
-
-    How many were erased.
+def workers_erase_idle(*, days: int) -> tuple[int, list[str]]:
+    """Erase workers who have neither logged in nor taken a task for so many days. How many were erased, and the ids of
+    those who wait, as they have open work or money.
     """
-    before, erased = clock.now() - timedelta(days=days), 0
+    before, erased, kept = clock.now() - timedelta(days=days), 0, list[str]()
     idle = Worker.objects.filter(erased_at=None, registered_at__lt=before, account__is_operator=False)
     idle = idle.annotate(last=Max("assignments__accepted_at")).filter(Q(last=None) | Q(last__lt=before))
     for worker in idle.exclude(account__last_login__gte=before).order_by("pk"):
         try:
             worker_erase(worker=worker, actor="retention", reason=f"Not seen for {days} days")
         except NotAllowed:
-            continue
-        erased += 1
-    return erased
+            kept.append(worker.worker_id)
+        else:
+            erased += 1
+    return erased, kept
 
 
 @transaction.atomic

@@ -62,7 +62,9 @@ def test_a_worker_who_is_at_work_or_owed_money_is_not_erased_and_the_reason_is_s
     assert email.endswith("@erased.invalid") and not active
 
 
-def test_who_has_not_been_seen_for_as_long_as_is_set_is_erased_once_nothing_is_open(people: Marketplace) -> None:
+def test_who_has_not_been_seen_for_as_long_as_is_set_is_erased_once_nothing_is_open(
+    people: Marketplace, olga: Person
+) -> None:
     rosa = people.requester()
     gone, working, here = people.worker(), people.worker(), people.worker()
     working.accept(str(rosa.hit()["HITId"]))
@@ -79,11 +81,15 @@ def test_who_has_not_been_seen_for_as_long_as_is_set_is_erased_once_nothing_is_o
         "marketplace_worker WHERE worker_id = %s)",
         working.id,
     )
-    forget = "from marketplace.services.daily import forget; print(forget()['workers'])"
-    assert people.run("shell", "-v", "0", "-c", forget) == "0"  # nothing is set at first
-    assert (
-        people.run("shell", "-v", "0", "-c", f"from django.conf import settings; settings.WORKER_DAYS = 365; {forget}")
-        == "1"
+    forget = (
+        "from marketplace.services.daily import forget; done = forget(); print(done['workers'], done['first_kept'])"
     )
+    assert people.run("shell", "-v", "0", "-c", forget) == "0 []"  # nothing is set at first
+    told = people.run(
+        "shell", "-v", "0", "-c", f"from django.conf import settings; settings.WORKER_DAYS = 365; {forget}"
+    )
+    assert told == f"1 ['{working.id}']"
+    assert "1 worker who was not seen for 365 days could not be erased" in olga.get("/operator/workers").text
+    assert f"/operator/workers/{working.id}/erase" in olga.get("/operator/workers").text
     erased = {row[0] for row in people.sql("SELECT worker_id FROM marketplace_worker WHERE erased_at IS NOT NULL")}
     assert gone.id in erased and not {working.id, here.id} & erased
