@@ -464,3 +464,40 @@ def test_a_passkey_is_registered_logs_in_alone_and_no_longer_once_it_is_removed(
     expect(page.get_by_role("alert")).to_contain_text("This passkey is not known here, or has been removed.")
     page.goto("/campaigns/")
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_address_changes_once_the_mailed_link_was_followed(page: Page) -> None:
+    rita = factories.user("rita", email="rita@example.org")
+    rita.set_password(PASSWORD)
+    rita.save()
+    EmailAddress.objects.create(user=rita, email=rita.email, verified=True, primary=True)
+    page.goto("/login/")
+    page.fill("#id_username", "rita")
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/")
+    page.goto("/account/email/")
+    expect(page.get_by_text("Your address is rita@example.org.")).to_be_visible()
+    looks_right(page)
+
+    def change(address: str) -> None:
+        page.get_by_label("New address").fill(address)
+        page.get_by_role("button", name="Change the address").click()
+
+    change("nonsense@")
+    expect(page.get_by_text("Follow the link")).to_have_count(0)
+    change("new@example.org")
+    expect(page.get_by_text("Follow the link that was mailed to new@example.org.")).to_be_visible()
+    looks_right(page)
+    page.get_by_role("button", name="Keep the present address").click()
+    expect(page.get_by_text("Follow the link")).to_have_count(0)
+    change("newer@example.org")
+    letter = next(letter for letter in mail.outbox if letter.to == ["newer@example.org"])
+    page.goto(re.findall(r"https?://[^/]+(/account/\S+)", letter.body)[0])
+    looks_right(page)
+    page.get_by_role("button", name="Confirm").click()
+    page.goto("/account/email/")
+    expect(page.get_by_text("Your address is newer@example.org.")).to_be_visible()
+    rita.refresh_from_db()
+    assert rita.email == "newer@example.org"
