@@ -603,12 +603,12 @@ def test_a_compensation_is_offered_once(page: Client, published: Publication, wa
     assert Operation.objects.filter(kind="compensate").count() == 1
     drain(published)
     text = text_of(page, at("compensations", campaign))
-    assert "<td>offered</td>" in text
+    assert 'data-head="State">offered</td>' in text
     assert "Offer $2.00" not in text
     published_hit = published.published_hits.get(hit=None)
     wanda.do(published_hit.platform_hit_id, compensation="taken")
     synced(published)
-    assert "<td>paid</td>" in text_of(page, at("compensations", campaign))
+    assert 'data-head="State">paid</td>' in text_of(page, at("compensations", campaign))
     assert page.post(at("compensate", campaign, 0)).status_code == 404
 
 
