@@ -92,11 +92,14 @@ def sign_in(context: "BrowserContext", url: str, user: "User") -> "Page":
 
 
 def listen(page: "Page") -> list[str]:
-    """What a page's scripts, its console and the content policy will have complained of, but for refused requests."""
+    """What a page's scripts, its console and the content policy will have complained of, but for requests that were
+    refused, or cut as the page was left.
+    """
     complaints: list[str] = []
+    requests = ("Failed to load resource", "htmx:sendError", "htmx:afterRequest")
 
     def hear(said: "ConsoleMessage") -> None:
-        if said.type in ("error", "warning") and not said.text.startswith("Failed to load resource"):
+        if said.type in ("error", "warning") and not said.text.startswith(requests):
             complaints.append(said.text)
 
     page.on("pageerror", lambda error: complaints.append(str(error)))
