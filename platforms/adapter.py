@@ -234,8 +234,8 @@ class Adapter(ABC):
     `asks_for_returns`: whether workers can be asked to return what they submitted, and `return_reasons` are the
     platform's own reasons for it, beside free words.
     `notifies_accounts`: whether it sends notifications for a lab's whole account (`platforms.hooks`). `vocabulary`: its
-    words for what is said in general ones here. `has_lifetimes`: whether HITs there end by themselves.
-    `has_subjects`: whether messages have one.
+    words for what is said in general ones here. `unused_terms` mean nothing there, such as a lifetime where HITs do not
+    end by themselves. `has_subjects`: whether messages have one.
     `reaches_beginners`: whether a message reaches also those who have submitted no work. `has_test_runs`: whether some
     accounts there can try a study with test participants.
     """
@@ -243,7 +243,7 @@ class Adapter(ABC):
     lacks: ClassVar[frozenset[str]] = frozenset()
     vocabulary: ClassVar[Vocabulary] = Vocabulary()
     has_lab_accounts: ClassVar[bool] = False
-    has_lifetimes: ClassVar[bool] = True
+    unused_terms: ClassVar[frozenset[str]] = frozenset()
     has_subjects: ClassVar[bool] = True
     reaches_beginners: ClassVar[bool] = False
     has_test_runs: ClassVar[bool] = False

@@ -286,7 +286,7 @@ class TermsForm(forms.Form):
             chosen[publication.platform] = PUBLISHED_TO[publication.platform]
         self.fields["platform"] = forms.ChoiceField(label=gettext_lazy("Platform"), choices=chosen.items())
         if publication.state != Publication.State.DRAFT:
-            for name in FIXED:
+            for name in {*FIXED, *adapter_of(publication).unused_terms}:
                 del self.fields[name]
         self.vocabulary = vocabulary_of(publication)
         in_words_of(self, publication)

@@ -135,6 +135,7 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
         "form": form,
         "kept": kept,
         "demands": adapter_of(publication).demands_of(requirements),
+        "unused": adapter_of(publication).unused_terms,
         "balance": balance_look(publication) if draft else None,
     }
     return render_lists(request, "platforms/terms.html", context, status=status)
@@ -480,7 +481,7 @@ def _state_context(request: Request, publication: Publication, form: ExtendForm)
         "troubled": troubled,
         "decidable": may_be_decided(publication),
         "open_until": open_now.aggregate(last=Max("expires_at"))["last"],
-        "has_lifetimes": adapter_of(publication).has_lifetimes,
+        "has_lifetimes": "lifetime" not in adapter_of(publication).unused_terms,
         "form": form,
         "hears": bool(settings.MARKETPLACE_NOTIFICATION_SECRET) and publication.platform == Platform.MARKETPLACE,
     }

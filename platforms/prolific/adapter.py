@@ -108,7 +108,7 @@ class ProlificAdapter(Adapter):
     spends_real_money = True
     vocabulary = VOCABULARY
     has_lab_accounts = True
-    has_lifetimes = False
+    unused_terms = frozenset({"base", "keywords", "lifetime", "auto_approval"})
     opens_together = True
     rejection_categories = CATEGORIES
     least_rejection = 100

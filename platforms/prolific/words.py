@@ -176,6 +176,13 @@ _MONEY = {
 }
 
 _TERMS_PAGE = {
+    "A small base and a bonus: the platform lists the base below, and work beyond it is paid as a bonus.": (
+        "A small base and a bonus: not possible at Prolific, whose participants are shown the whole reward."
+    ),
+    "For “a small base and a bonus” only: the reward that the platform lists.": "Not used at Prolific.",
+    "For work that nobody has decided on. Work is usually checked and approved long before.": (
+        "Not used: Prolific approves after 21 days what nobody has decided on."
+    ),
     "The full reward for complete work: a worker who leaves early returns the task, and you can offer their share as a "
     "compensation.": (
         "The full reward for complete work: a participant who leaves early returns the submission, and you can offer "

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ from judgments import services as judgment_services
 from platforms.alarms import alarm_raise
 from platforms.models import Alarm, Operation, Payment, Publication
 from platforms.prolific.words import VOCABULARY
+from platforms.publishing import publication_publish
 from platforms.registry import ADAPTERS
 from platforms.reviewing import compensations_find
 from platforms.vocabulary import Vocabulary
 from tests import factories
 from tests.doubles.prolific import Double
-from tests.platforms.platforms import Clock
+from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, settle
 
 FOLDER = Path(django_settings.BASE_DIR)
@@ -214,3 +216,26 @@ def test_the_mail_of_an_alarm_speaks_them_too(published: Publication, rita: User
         alarm_mails.episode_mail(episode=episode, at=at)
     (sent,) = mail.outbox
     assert "no participant has opened a task" in sent.subject and not GENERAL.search(sent.body)
+
+
+def test_terms_that_mean_nothing_at_prolific_are_marked_before_publishing_and_gone_afterwards(
+    publication: Publication, page: Browser
+) -> None:
+    address = reverse("platforms:terms", args=[publication.campaign_id])
+    draft = main_of(page, address)
+    assert "Not used: Prolific approves after 21 days" in draft and "not possible at Prolific" in draft
+    clock = Clock()
+    publication_publish(publication=publication, at=clock(), typed_name=publication.campaign.name)
+    drain(publication, clock)
+    published = main_of(page, address)
+    assert "Wait before approving" in published
+    assert not [word for word in ("Lifetime", "Automatic approval after", "Keywords", "Base") if word in published]
+    minutes = publication.assignment_duration // timedelta(minutes=1)
+    typed = {"title": publication.title, "description": publication.description, "assignment_duration": minutes}
+    typed |= {"approve_after": "3", "rate": "1000"}
+    shown = page.post(address, typed)
+    assert shown.status_code == 200, shown.content.decode()
+    assert page.post(address, typed | {"seen": shown.context["seen"]}).status_code == 303
+    publication.refresh_from_db()
+    assert publication.approve_after == timedelta(hours=3)
+    assert publication.keywords and publication.lifetime  # kept as they were
