@@ -27,7 +27,7 @@ RETURNED = 1_000  # submissions that are returned in one minute, after they were
 MOST_QUIET = 1  # requests of a minute without news
 MOST_BUSY = 10  # requests of a busy minute
 MOST_CPU = 0.1  # of the peer's processor time for each submission: for storing, returning and approving
-MOST_PLACES = 0.5  # of the processor time for reading everything anew, for finding the places that are missing
+MOST_PLACES = 1.0  # of the processor time for reading everything anew, for finding the places that are missing
 
 
 class Cost(NamedTuple):
