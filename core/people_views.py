@@ -278,6 +278,17 @@ def password_forgotten(request: HttpRequest) -> HttpResponseBase:
 # --- one's own account
 
 
+@require_http_methods(["GET", "POST"])
+def address_change(request: Request) -> HttpResponseBase:
+    """Change one's address, once the link that is mailed there was followed; where the site sends no mail, none can be
+    confirmed.
+    """
+    if not settings.HAS_MAIL:
+        return render(request, "core/no_address.html")
+    answer: HttpResponseBase = accounts.email(request)
+    return answer
+
+
 @require_GET
 def account(request: Request) -> HttpResponse:
     """Your account: name, labs, password, second factor, sessions; for an admin of the site, mail."""
