@@ -284,7 +284,7 @@ def address_change(request: Request) -> HttpResponseBase:
     confirmed.
     """
     if not settings.HAS_MAIL:
-        return render(request, "core/no_address.html")
+        return render(request, "account/email_change.html")
     answer: HttpResponseBase = accounts.email(request)
     return answer
 

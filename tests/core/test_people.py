@@ -361,6 +361,15 @@ def page(live_server: Any, settings: Any) -> Iterator[Page]:
     assert complaints == []
 
 
+def log_in(page: Page, name: str) -> None:
+    """With the password."""
+    page.goto("/login/")
+    page.fill("#id_username", name)
+    page.fill("#id_password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/campaigns/")
+
+
 def code_of(secret: str, later: int = 0) -> str:
     """What an authenticator app shows now, or so many periods later."""
     return str(auth.format_hotp_value(auth.hotp_value(secret, int(time.time()) // 30 + later)))
@@ -428,11 +437,7 @@ def test_a_passkey_is_registered_logs_in_alone_and_no_longer_once_it_is_removed(
         credentials: list[Any] = device.send("WebAuthn.getCredentials", {"authenticatorId": key})["credentials"]
         return credentials
 
-    page.goto("/login/")
-    page.fill("#id_username", "rita")
-    page.fill("#id_password", PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/campaigns/")
+    log_in(page, "rita")
     page.goto("/account/factors/webauthn/add/")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Confirm").click()
@@ -473,11 +478,7 @@ def test_an_address_changes_once_the_mailed_link_was_followed(page: Page, settin
     rita.set_password(PASSWORD)
     rita.save()
     EmailAddress.objects.create(user=rita, email=rita.email, verified=True, primary=True)
-    page.goto("/login/")
-    page.fill("#id_username", "rita")
-    page.fill("#id_password", PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/campaigns/")
+    log_in(page, "rita")
     page.goto("/account/email/")
     expect(page.get_by_text("Your address is rita@example.org.")).to_be_visible()
     looks_right(page)
