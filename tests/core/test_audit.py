@@ -4,14 +4,13 @@ import csv
 import io
 import json
 from datetime import timedelta
-from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.apps import apps
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.http import QueryDict
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -512,17 +511,6 @@ def test_entries_are_searched_filtered_and_downloaded(campaign: Campaign, rita: 
     assert QueryDict(newest.changes["filter"]).dict() == asked | {"q": "…", "who": "…"}  # words may be a worker's id
     empty = rita_sees.get(reverse("audit:json"), {"who": "nobody at all"})
     assert json.loads(empty.getvalue()) == []
-
-
-def test_words_that_downloads_noted_before_are_gone_and_the_rest_is_as_it_was(db: None) -> None:
-    old = entry_note(subject="audit", action="downloaded", filter="q=A+WORKER%27S&who=&about=money&campaign=3")
-    other = entry_note(subject="erasure", action="worker", key="7")
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("core.migrations.0010_downloads_keep_no_words").FORGET)
-    old.refresh_from_db()
-    assert old.changes == {"filter": "q=%E2%80%A6&who=&about=money&campaign=3"}
-    with pytest.raises(IntegrityError), transaction.atomic():
-        AuditEntry.objects.filter(pk=other.pk).update(key="8")
 
 
 def test_what_was_done_to_a_person_is_found_by_their_name(lab: Lab, rita: User) -> None:

@@ -4,13 +4,11 @@ import bz2
 import gzip
 import tarfile
 import zipfile
-from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import pytest
 import zstandard
-from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -108,7 +106,7 @@ def test_queries_qrels_and_corpus_are_counted_as_they_are_read(bare: Collection,
     assert (bare.judgments_per_query, bare.relevant_per_query) == (1.5, 1.0)
 
 
-def test_a_collections_page_shows_what_was_counted_and_an_upgrade_counts_what_is_there(
+def test_a_collections_page_shows_what_was_counted(
     bare: Collection, client: Client, rita: User, tmp_path: Path
 ) -> None:
     lines = "".join(f"p{number}\t{'word ' * number}\n" for number in (1, 2, 6, 9))
@@ -117,13 +115,6 @@ def test_a_collections_page_shows_what_was_counted_and_an_upgrade_counts_what_is
     shown = " ".join(client.get(f"/collections/{bare.pk}/").content.decode().split())
     assert '<dd>4.5 <span class="quiet">median 4</span></dd>' in shown
     assert "<dt>Judgments in a query with qrels</dt><dd>1.50</dd>" in shown
-    Collection.objects.update(statistics={})
-    import_module("pools.migrations.0030_statistics").count(apps, None)
-    bare.refresh_from_db()
-    assert bare.statistics == {
-        "queries": {"count": 3, "mean_words": 1.0},
-        "qrels": {"judgments": 3, "queries": 2, "relevant": 2},
-    }
 
 
 def test_a_part_of_the_corpus_or_a_file_that_is_refused_changes_no_count_of_it(

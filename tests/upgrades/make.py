@@ -1,7 +1,7 @@
-"""Write the site that test_upgrade.py upgrades: `DEVELOPMENT=1 python -m tests.upgrades.make`.
+"""Write the site that test_upgrade.py upgrades: `DEVELOPMENT=1 python -m tests.upgrades.make [name]`.
 
 Run it once for a version that is released, before anything else changes, and never change its file afterwards: it is
-what an installation of that version holds. A small cast does a little of everything (play.py), at a marketplace too,
+what an installation of that version holds. The name is that of the version unless another is given. A small cast does a little of everything (play.py), at a marketplace too,
 and `<version>.zip` keeps the database, the stored files, and what was exported at that time.
 """
 
@@ -28,11 +28,12 @@ WITHOUT_ROWS = ("auth_permission", "django_content_type", "django_session")
 def main() -> None:
     """Play, and write what is there then."""
     version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
-    path = FOLDER / f"{version}.zip"
+    name = sys.argv[1] if len(sys.argv) > 1 else version
+    path = FOLDER / f"{name}.zip"
     if path.exists():
-        sys.exit(f"{path} is there already: it is what installations of version {version} hold, and is never changed.")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        sys.exit(f"{path} is there already: it is what installations of {name} hold, and is never changed.")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         marketplace = Marketplace(folder, workers=1, MARKETPLACE_RATE_LIMITS="0")
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "config.settings",

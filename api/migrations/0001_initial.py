@@ -1,18 +1,20 @@
-"""Webhooks: what they are told is written by triggers, in the transaction in which it happens."""
-
 import django.db.models.deletion
 import uuid
 from django.conf import settings
 from django.db import migrations, models
 
+from core.audit.triggers import CHANGES, LAB, NOBODY, record_changes
 
 # Most labs have no webhook, and then nothing is written. What is told holds keys and names of the lab's own things, and
-# nothing about workers.
+# nothing about workers. Telling a webhook holds it until the end of the transaction, so that nobody deletes it meanwhile.
 TELL = """
     CREATE FUNCTION api_tell(lab bigint, event text, data jsonb) RETURNS void LANGUAGE sql AS $$
         INSERT INTO api_delivery (message, webhook_id, event, data, made_at, tries, next_try_at, problem)
         SELECT gen_random_uuid(), id, event, data, clock_timestamp(), 0, clock_timestamp(), ''
-        FROM api_webhook WHERE lab_id = lab AND disabled_at IS NULL AND events ? event ORDER BY id
+        FROM (
+            SELECT id FROM api_webhook WHERE lab_id = lab AND disabled_at IS NULL AND events ? event
+            ORDER BY id FOR KEY SHARE
+        ) AS webhook
     $$;
 
     CREATE FUNCTION api_campaign(campaign bigint) RETURNS jsonb LANGUAGE sql STABLE AS $$
@@ -23,7 +25,7 @@ TELL = """
         SELECT lab_id FROM pools_campaign WHERE id = campaign
     $$;
 """
-TRIGGERS = {
+TOLD = {
     "pools_campaign": (
         "AFTER UPDATE OF state, finished_revision ON pools_campaign FOR EACH ROW WHEN (OLD.state <> NEW.state OR "
         "OLD.finished_revision IS DISTINCT FROM NEW.finished_revision)",
@@ -88,17 +90,10 @@ TRIGGERS = {
         """,
     ),
 }
-AUDIT = """
-    CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON api_webhook FOR EACH ROW
-        EXECUTE FUNCTION core_audit_record(
-            'SELECT ($1->>''lab_id'')::bigint AS lab, NULL::bigint AS campaign, NULL AS campaign_name,
-             NULL::bigint AS worker, substring($1->>''url'' from ''^https?://([^/?]+)'') AS thing',
-            'lab_id created_at created_by_id failing_since', 'url', 'disabled_why', 'fields')
-"""
 
 
-def _create(table):
-    when, body = TRIGGERS[table]
+def _tell(table):
+    when, body = TOLD[table]
     return (
         f"CREATE FUNCTION api_tell_of_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE event text; "
         f"BEGIN {body} RETURN NULL; END $$; "
@@ -106,23 +101,38 @@ def _create(table):
     )
 
 
-def _drop(table):
-    return f"DROP TRIGGER tell ON {table}; DROP FUNCTION api_tell_of_{table}"
-
-
 class Migration(migrations.Migration):
 
+    initial = True
+
     dependencies = [
-        ('api', '0001_tokens'),
-        ('core', '0004_audit'),
-        ('pools', '0022_own_examples'),
-        ('platforms', '0006_messages'),
-        ('judgments', '0008_notes_read'),
-        ('results', '0004_version_requests'),
+        ('results', '0001_initial'),
+        ('platforms', '0001_initial'),
+        ('judgments', '0001_initial'),
+        ('socialaccount', '0006_alter_socialaccount_extra_data'),
+        ('mfa', '0003_authenticator_type_uniq'),
+        ('account', '0009_emailaddress_unique_primary_email'),
+        ('core', '0001_initial'),
+        ('pools', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
+        migrations.CreateModel(
+            name='Token',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=100)),
+                ('start', models.CharField(help_text='Its first characters, to recognize it by.', max_length=16)),
+                ('digest', models.CharField(help_text='SHA-256 of the token.', max_length=64, unique=True)),
+                ('scopes', models.JSONField(help_text='Values of Scope.')),
+                ('created_at', models.DateTimeField()),
+                ('expires_at', models.DateTimeField()),
+                ('last_used_at', models.DateTimeField(blank=True, help_text='To the minute.', null=True)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
         migrations.CreateModel(
             name='Webhook',
             fields=[
@@ -166,6 +176,23 @@ class Migration(migrations.Migration):
                 ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='api.webhook')),
             ],
         ),
+        migrations.CreateModel(
+            name='StoredAnswer',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('key', models.CharField(max_length=255)),
+                ('request', models.CharField(help_text='SHA-256 of method, address and content.', max_length=64)),
+                ('status', models.PositiveSmallIntegerField()),
+                ('location', models.CharField(blank=True, max_length=500)),
+                ('content', models.JSONField(null=True)),
+                ('at', models.DateTimeField()),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['at'], name='answer_by_age')],
+                'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='answer_once_per_key')],
+            },
+        ),
         migrations.AddIndex(
             model_name='webhook',
             index=models.Index(fields=['lab', 'id'], name='webhook_of_lab'),
@@ -191,6 +218,22 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('webhook', 'campaign'), name='work_told_once'),
         ),
         migrations.RunSQL(TELL, "DROP FUNCTION api_tell; DROP FUNCTION api_campaign; DROP FUNCTION api_lab"),
-        *(migrations.RunSQL(_create(table), _drop(table)) for table in TRIGGERS),
-        migrations.RunSQL(AUDIT, "DROP TRIGGER audit ON api_webhook"),
+        *(migrations.RunSQL(_tell(table), f"DROP FUNCTION api_tell_of_{table} CASCADE") for table in TOLD),
+        record_changes("account_emailaddress", CHANGES, NOBODY, "$1->>'user_id'", ignored="user_id", unsaid="email"),
+        record_changes(
+            "api_token", CHANGES, NOBODY, "$1->>'user_id'", ignored="user_id start digest last_used_at created_at",
+            new_fields=True,
+        ),
+        record_changes(
+            "api_webhook", CHANGES, LAB, "substring($1->>'url' from '^https?://([^/?]+)')",
+            ignored="lab_id created_at created_by_id failing_since", unsaid="url", why="disabled_why", new_fields=True,
+        ),
+        record_changes(
+            "mfa_authenticator", "INSERT OR DELETE", NOBODY, "$1->>'user_id'",
+            ignored="user_id data created_at last_used_at", new_fields=True,
+        ),
+        record_changes(
+            "socialaccount_socialaccount", "INSERT OR DELETE", NOBODY, "$1->>'user_id'",
+            ignored="user_id last_login date_joined", unsaid="uid extra_data", new_fields=True,
+        ),
     ]
