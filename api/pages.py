@@ -2,7 +2,6 @@
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from django import forms
@@ -10,11 +9,12 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from drf_spectacular.generators import SchemaGenerator
 
 from api import tokens
 from api.models import Scope
@@ -22,7 +22,6 @@ from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
 
-DESCRIPTION = Path(__file__).with_name("openapi.json")
 TOKEN_SORTS = {"name": "name", "expires": "expires_at", "used": "last_used_at"}
 
 
@@ -86,10 +85,23 @@ def token_revoke(request: Request, pk: int) -> HttpResponse:
     return see_other("api:tokens")
 
 
+@cache
+def described() -> dict[str, Any]:
+    """The OpenAPI description of the API, made once in a process: that takes a second or two."""
+    with translation.override("en"):
+        content: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return content
+
+
 @require_GET
 def description(request: HttpRequest) -> HttpResponse:
     """The OpenAPI description, as a file. It holds nothing that is secret."""
-    return HttpResponse(DESCRIPTION.read_bytes(), content_type="application/json")
+    return HttpResponse(_description_file(), content_type="application/json")
+
+
+@cache
+def _description_file() -> bytes:
+    return json.dumps(described(), ensure_ascii=False).encode()
 
 
 @login_required
@@ -102,9 +114,8 @@ def reference(request: Request) -> HttpResponse:
 @cache
 def _groups() -> list[dict[str, Any]]:
     """The operations by their tags, in the order of the description."""
-    described = json.loads(DESCRIPTION.read_bytes())
     groups: dict[str, list[dict[str, Any]]] = {}
-    for address, verbs in described["paths"].items():
+    for address, verbs in described()["paths"].items():
         for verb, operation in verbs.items():
             about, _end, needs = operation["description"].rpartition("\n\n")
             shown = {

@@ -1,4 +1,4 @@
-"""How the API is described in OpenAPI. `manage.py spectacular --file api/openapi.json` writes the description."""
+"""How the API is described in OpenAPI. The site serves the description; `manage.py spectacular` prints it."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -485,7 +485,7 @@ if not RATELIMIT_ENABLE:
 CLIENT_ADDRESS_HEADER = env.str("CLIENT_ADDRESS_HEADER", default="") or "REMOTE_ADDR"
 RATELIMIT_IP_META_KEY = "core.addresses.client_address"
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "api.schema.Described", "UNAUTHENTICATED_USER": None}
-SPECTACULAR_SETTINGS = {  # manage.py spectacular describes the API in api/openapi.json
+SPECTACULAR_SETTINGS = {
     "TITLE": "Bestknown",
     "DESCRIPTION": (
         "Everything that the pages do, for programs. docs/api.md is the guide. Times are UTC, amounts are text, in "

@@ -1,6 +1,5 @@
 """Whose an entry under embargo is: nobody learns it from any address of the site or operation of the API."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,7 +10,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
-from api.pages import DESCRIPTION
+from api.pages import described
 from core.models import User
 from leaderboards import events, metadata, order_checks, publishing, submitting
 from leaderboards.models import Board, Submission
@@ -107,7 +106,7 @@ def filled(route: str, rows: list[Submission]) -> Iterator[str]:
 
 def api_operations(rows: list[Submission]) -> Iterator[tuple[str, str]]:
     """Every operation that the API's description has, with its address filled in."""
-    for path, verbs in json.loads(DESCRIPTION.read_bytes())["paths"].items():
+    for path, verbs in described()["paths"].items():
         for address in filled(path.removeprefix("/api/v1/"), rows):
             for verb in VERBS:
                 if verb in verbs:

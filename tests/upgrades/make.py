@@ -1,8 +1,9 @@
 """Write the site that test_upgrade.py upgrades: `DEVELOPMENT=1 python -m tests.upgrades.make [name]`.
 
 Run it once for a version that is released, before anything else changes, and never change its file afterwards: it is
-what an installation of that version holds. The name is that of the version unless another is given. A small cast does a little of everything (play.py), at a marketplace too,
-and `<version>.zip` keeps the database, the stored files, and what was exported at that time.
+what an installation of that version holds. The name is the version's unless another is given. A small cast does a
+little of everything (play.py), at a marketplace too, and `<name>.zip` keeps the database, the stored files, and what
+was exported at that time.
 """
 
 import os

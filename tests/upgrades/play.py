@@ -155,7 +155,9 @@ def _finished_at_a_platform(collection: Collection, marketplace: Marketplace) ->
 
 def _in_trouble(collection: Collection, marketplace: Marketplace, rita: User) -> None:
     """Returned and compensated work, work that nothing matches, replaced terms, a lost call, a pause."""
-    campaign = factories.campaign(collection, "in trouble", reuse="nothing", pairs_per_hit=3, tests_per_hit=2, overlap=2)
+    campaign = factories.campaign(
+        collection, "in trouble", reuse="nothing", pairs_per_hit=3, tests_per_hit=2, overlap=2
+    )
     publication, clock = _publish(campaign, Publication.Pay.RETURN_AND_COMPENSATE)
     workers = [marketplace.worker(vouched_approved=20_000) for _ in range(7)]
     for number, worker in enumerate(workers[:2], start=1):
