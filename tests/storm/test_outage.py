@@ -13,7 +13,7 @@ from tests.conftest import REPOSITORY
 from tests.marketplace.server import Marketplace
 from tests.storm.weather import at_the_platform
 
-HITS = 240
+HITS = 60
 
 
 @pytest.fixture

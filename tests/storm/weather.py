@@ -39,6 +39,8 @@ from tests import factories
 from tests.conftest import REPOSITORY, database_url, running_site
 from tests.marketplace.server import Marketplace, Requester
 
+# From here on a campaign is large, and its storm long. A small one meets more in less time.
+LARGE = 500
 CHANCES = {
     "before_commit": 0.08,
     "after_commit": 0.08,
@@ -49,9 +51,10 @@ CHANCES = {
     "notification_lost": 0.1,
     "notification_doubled": 0.1,
 }
+DENSE = CHANCES | {"before_commit": 0.14, "after_commit": 0.14, "reply_dropped": 0.14, "slow": 0.06}
 CARELESS, LEAVING, RETURNING = 0.13, 0.13, 0.1
 ROUND = (platform_jobs.publish, platform_jobs.sync, judgment_jobs.check, platform_jobs.settle, platform_jobs.requeue)
-CALLS_BETWEEN_KILLS = 90
+CALLS_BETWEEN_KILLS = 90  # in a large campaign
 # How many work at once.
 PEOPLE = 4
 
@@ -286,7 +289,9 @@ def weather(
     """Run the campaign to its end through a storm. Raises AssertionError if it has not ended in time."""
     chance = random.Random(seed)
     started = time.monotonic()
-    marketplace.test("faults", clear=True, storm={"seed": str(seed), "chances": CHANCES, "seconds": 0.2})
+    is_large = publication.campaign.hits.count() >= LARGE
+    chances, calls_between_kills = (CHANCES, CALLS_BETWEEN_KILLS) if is_large else (DENSE, CALLS_BETWEEN_KILLS // 3)
+    marketplace.test("faults", clear=True, storm={"seed": str(seed), "chances": chances, "seconds": 0.2})
     with (
         running_site(str(folder)) as site,
         background(folder, *([] if tokens else ["--without-token"])) as workers,
@@ -300,17 +305,17 @@ def weather(
             if app.connection_for_read().default_channel.client.llen("money") < len(ROUND):
                 for job in ROUND:
                     job.delay()
-            time.sleep(0.5)
+            time.sleep(0.2)
             told = told or _ask_to_be_told(publication, site.url)
             with suppress(httpx.TransportError, AssertionError):  # the server that was asked may just have been killed
                 marketplace.test("tick")
                 marketplace.test("deliver")
-            # Back-off is real, and would make this long: what waits a minute waits a second.
-            soon = timezone.now() + timedelta(seconds=1)
+            # Back-off is real, and would make this long: what waits a minute waits a moment.
+            soon = timezone.now() + timedelta(seconds=0.2)
             Operation.objects.filter(ended_at=None, next_try__gt=soon).update(next_try=soon)
             Publication.objects.filter(pk=publication.pk, next_call_at__gt=soon).update(next_call_at=soon)
             ended = Operation.objects.filter(publication=publication).exclude(ended_at=None).count()
-            if ended > made + CALLS_BETWEEN_KILLS:
+            if ended > made + calls_between_kills:
                 workers.kill()
                 kill_one_server(marketplace, chance)
                 made = ended
