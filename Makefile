@@ -33,7 +33,7 @@ run: environment ## Do the main job on the demo, then serve the site (PLATFORM=p
 test: environment-dev ## Run all tests, in a real browser too; installs one if it may (ARGS="tests/evaluation -x")
 	@.venv/bin/python -m tests.browser
 	@.venv/bin/python -m tests.clients.fetch
-	@DEVELOPMENT=1 .venv/bin/python -m tests $(ARGS)
+	@DEVELOPMENT=1 .venv/bin/python -m pytest $(ARGS)
 
 storm: environment-dev ## Run the storm at its full size: 2,000 HITs, faults of every kind, killed processes
 	@DEVELOPMENT=1 STORM_HITS=2000 STORM_PROLIFIC_HITS=1000 .venv/bin/python -m pytest -n 0 -s tests/storm/test_storm.py tests/storm/test_prolific.py

@@ -1,9 +1,10 @@
-"""What holds for every test: plain names, the longest files first, and in CI no skip that nobody expects; and how many
-processes share them.
+"""What holds for every test: plain names, the longest files first, in CI no skip that nobody expects, and none that is
+too long; how many processes share them, and how long each folder took.
 """
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -121,6 +122,44 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError("Test names must be plain words; give these parameters ids: " + "; ".join(odd))
     order = {name: number for number, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: order.get(item.nodeid.partition("::")[0], len(order)))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How long a test may be."""
+    parser.addoption("--longest", type=float, metavar="SECONDS", help="fail a test that takes more processor time")
+
+
+def processor_seconds() -> float:
+    """The time of processors that this process took, and those that it started and that have ended."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterable[None]:
+    """Fail a test that takes too much processor time of its own: a busy machine takes none of that."""
+    longest, began = item.config.getoption("longest"), processor_seconds()
+    yield
+    taken = processor_seconds() - began
+    if longest and taken > longest:
+        pytest.fail(f"It took {taken:.0f} s of processor time, and a test may take {longest:.0f} s.", pytrace=False)
+
+
+def folder_of(name: str) -> str:
+    """The folder of tests that a test is in, or its file where that is in none."""
+    return "/".join(name.partition("::")[0].split("/")[:2])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how long the tests of each folder took, added up over the processes."""
+    taken: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                taken[folder_of(report.nodeid)] += report.duration  # type: ignore[assignment]
+    if len(taken) > 1:
+        terminalreporter.section("seconds of each folder")
+        for folder, seconds in taken.most_common():
+            terminalreporter.write_line(f"{seconds:8.0f}  {folder}")
 
 
 @pytest.hookimpl(hookwrapper=True)

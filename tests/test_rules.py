@@ -68,5 +68,27 @@ def test_a_skip_fails_in_ci_unless_it_is_expected(tmp_path: Path) -> None:
     assert run_pytest(tmp_path, skipping.format("the folder with real runs is absent"), CI="true").returncode == 0
 
 
+def test_a_test_that_takes_too_much_processor_time_fails_and_one_that_waits_does_not(tmp_path: Path) -> None:
+    busy = (
+        "import time\ndef test_one():\n    end = time.process_time() + 0.6\n    while time.process_time() < end: pass\n"
+    )
+    waiting = "import time\ndef test_one(): time.sleep(0.6)\n"
+
+    refused = run_pytest(tmp_path, busy, PYTEST_ADDOPTS="--longest=0.5")
+
+    assert refused.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "s of processor time, and a test may take" in refused.stdout
+    assert run_pytest(tmp_path, waiting, PYTEST_ADDOPTS="--longest=0.5").returncode == 0
+
+
+def test_the_time_of_each_folder_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "test_other.py").write_text("def test_other(): pass\n")
+
+    printed = run_pytest(tmp_path, "def test_one(): pass\n").stdout
+
+    assert "seconds of each folder" in printed
+    assert {"test_it.py", "test_other.py"} <= set(printed.split())
+
+
 def test_the_longest_files_exist() -> None:
     assert [name for name in rules.LONGEST_FIRST if not (REPOSITORY / name).is_file()] == []
