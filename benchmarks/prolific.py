@@ -49,8 +49,8 @@ def main(arguments: list[str]) -> int:
     with own_servers(SITE_URL="http://localhost:8000") as folder:
         from django.conf import settings
 
-        from tests.doubles.prolific import Double
         from tests.ports import free_port
+        from tests.simulation.prolific import Double
 
         prolific = Double(folder, free_port())
         prolific.start()

@@ -1,6 +1,6 @@
 """A double of Prolific beside the site, for `make run PLATFORM=prolific`: its program, token and play money.
 
-Prolific has no sandbox. The double is what the tests use (`tests/doubles/prolific`): a program of its own with a
+Prolific has no sandbox. The double (`simulation/prolific`), which the tests use too, is a program of its own with a
 database of its own, which is started as one and asked over HTTP, by the API that Prolific has and by commands for what
 only time and money would do.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from local import embedded
 
-PROGRAM = "tests.doubles.prolific"
+PROGRAM = "simulation.prolific"
 
 
 class ProlificError(Exception):

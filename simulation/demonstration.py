@@ -48,7 +48,7 @@ from simulation.browser import GIVE_UP_SECONDS, WrongPage
 from simulation.crowds import SECONDS_A_TURN, Progress
 from tasks import services as task_services
 from tasks.models import Assignment, Platform, TestPair
-from tasks.test_file import read_test_pairs
+from tasks.pair_file import read_test_pairs
 
 LAB = "Demonstration lab"
 MARK = "Made by make run"  # a group without permissions: its members are accounts that were made here

@@ -8,6 +8,6 @@ class TasksConfig(AppConfig):
     def ready(self) -> None:
         """Look after test pairs when a draft gets other pools."""
         from pools.drafting import pools_remade
-        from tasks.test_upkeep import follow_pools
+        from tasks.pair_upkeep import follow_pools
 
         pools_remade.connect(follow_pools)

@@ -30,9 +30,9 @@ from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import MOST_LAYOUTS, PackedItem, lay_out, pack
+from tasks.pair_file import read_test_pairs
 from tasks.pilots import LIVE, held_back, pilot_numbers
 from tasks.practice import standing_of
-from tasks.test_file import read_test_pairs
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
 

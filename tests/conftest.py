@@ -26,8 +26,9 @@ from tasks.models import Worker
 from tests import factories
 from tests.browser import bound_waiting
 from tests.databases import REPOSITORY, template_make
-from tests.doubles.prolific.fixtures import prolific, running_prolific
 from tests.ports import free_port
+from tests.real_data import DATA
+from tests.simulation.prolific.fixtures import prolific, running_prolific
 from tests.worlds import lay_out
 
 __all__ = ["prolific", "running_prolific"]  # fixtures that live with the servers that they start
@@ -215,7 +216,7 @@ def carol(campaign: Campaign) -> Worker:
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder with real runs, qrels and preferences; tests that need it skip where it is absent."""
-    folder = Path(os.environ.get("BESTKNOWN_DATA", REPOSITORY.parent / "shared" / "data")) / "trec-dl-2021"
+    folder = DATA / "trec-dl-2021"
     if not folder.is_dir():
         pytest.skip("the folder with real runs is absent (BESTKNOWN_DATA names it)")
     return folder

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -220,3 +221,18 @@ def test_the_marketplaces_role_reads_its_own_database_alone(server: Callable[[st
             psycopg2.connect(server("marketplace", database))
     with psycopg2.connect(server("bestknown", "bestknown")) as site, site.cursor() as cursor:
         cursor.execute("SELECT 1")
+
+
+def test_make_run_with_prolific_needs_nothing_that_the_image_leaves_out(tmp_path: Path) -> None:
+    ignored = [line.lstrip("/") for line in (REPOSITORY / ".dockerignore").read_text().split()]
+    assert "tests" in ignored
+    shutil.copytree(REPOSITORY, tmp_path / "app", ignore=shutil.ignore_patterns(*ignored, "*.pyc"))
+    imports = "import local.run, local.prolific, runpy; runpy.run_module(local.prolific.PROGRAM, run_name='there')"
+    done = subprocess.run(
+        [sys.executable, "-c", imports],
+        cwd=tmp_path / "app",
+        env=os.environ | {"PYTHONPATH": "", "DEVELOPMENT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

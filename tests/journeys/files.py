@@ -1,13 +1,12 @@
 """A collection as somebody brings it: real runs where they are, else files of the same shape."""
 
 import gzip
-import os
 import random
 from pathlib import Path
 from typing import NamedTuple
 
 from evaluation.files.preferences import Preference, read_preferences
-from tests.conftest import REPOSITORY
+from tests.real_data import DATA
 
 WORDS = "snail cello sky river mice owl voles bread north paper summer glass stone".split()
 
@@ -21,7 +20,7 @@ class Brought(NamedTuple):
 
 def brought(folder: Path) -> Brought:
     """The real data, which BESTKNOWN_DATA names, or else files that are written to the folder."""
-    data = Path(os.environ.get("BESTKNOWN_DATA", REPOSITORY.parent / "shared" / "data")) / "trec-dl-2021"
+    data = DATA / "trec-dl-2021"
     if not data.is_dir():
         return Brought(generated(folder), [])
     files = [data / name for name in ("queries.tsv", "sparse-qrels.txt", "passages.tsv.gz")]

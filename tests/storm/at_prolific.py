@@ -34,7 +34,7 @@ from platforms.reviewing import GRACE, bonus_grant, compensation_offer
 from tasks.models import Assignment, Hit
 from tests import factories
 from tests.conftest import running_site
-from tests.doubles.prolific import Double
+from tests.simulation.prolific import Double
 from tests.storm.weather import background
 
 FAULTS: tuple[dict[str, Any], ...] = (

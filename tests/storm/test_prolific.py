@@ -11,7 +11,7 @@ from django.utils import timezone
 from core.models import Lab, User
 from platforms.lab_accounts import lab_account_store
 from platforms.models import AccountHook
-from tests.doubles.prolific import Double
+from tests.simulation.prolific import Double
 from tests.storm.at_prolific import FAULTS, HOOKS, PAYS_WITHIN, THICK, WAYS, figures_of, published, storm, wrong_after
 
 # How many HITs go through the storm: `make storm` sends 1,000.

@@ -7,8 +7,8 @@ from platforms.lab_accounts import lab_account_store
 from platforms.models import LabAccount, Publication
 from platforms.publishing import publication_publish, publication_write
 from pools.models import Campaign
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
+from tests.simulation.prolific import Double
 
 
 @pytest.fixture

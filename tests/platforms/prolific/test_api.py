@@ -10,8 +10,8 @@ from pools.models import Campaign
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock
+from tests.simulation.prolific import Double
 
 
 def test_an_admins_program_stores_the_labs_account_and_no_answer_has_its_token(

@@ -15,9 +15,9 @@ from platforms.fairness import adjustment_of, pay_rate_check
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Operation, Payment, PayRate, Publication, Submission
 from tasks.models import Assignment
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.simulation.prolific import Double
 
 MINUTES = (10, 20, 40)
 

@@ -11,9 +11,9 @@ from platforms.publishing import publication_publish, publication_write
 from platforms.registry import adapter_of
 from pools.models import Campaign
 from tests import factories
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin
+from tests.simulation.prolific import Double
 
 
 def test_filters_are_found_by_words_chosen_by_name_and_sent_as_prolific_takes_them(

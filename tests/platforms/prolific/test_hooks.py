@@ -27,9 +27,9 @@ from platforms.registry import adapter_named
 from platforms.syncing import publication_sync
 from pools.models import Campaign
 from tasks.models import Assignment
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock
 from tests.platforms.prolific.test_work import begin, finish
+from tests.simulation.prolific import Double
 
 Sent = tuple[dict[str, str], bytes]
 

@@ -15,9 +15,9 @@ from platforms.reviewing import publication_requeue, publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests import browser, factories
-from tests.doubles.prolific import Double
 from tests.looking import PHONE, overflow, violations
 from tests.platforms.platforms import Clock, drain
+from tests.simulation.prolific import Double
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from platforms import finishing, messaging
 from platforms import jobs as platform_jobs
 from platforms.models import LedgerComparison, Message, MessageCursor, Publication
 from tests import factories
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock
 from tests.platforms.prolific.test_work import begin
+from tests.simulation.prolific import Double
 
 
 def read_by(prolific: Double, participant: str) -> list[str]:

@@ -27,9 +27,9 @@ from tasks.default_texts import default_consent
 from tasks.management.pay import pay_lines
 from tasks.selectors import current_consent, expected_pace, lab_floor_of
 from tests import factories
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.simulation.prolific import Double
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from platforms.hooks import hooks_keep
 from platforms.models import Publication
 from tasks.models import Assignment
 from tests.conftest import database_url
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin
 from tests.ports import free_port
+from tests.simulation.prolific import Double
 
 SOON, SURELY = 5.0, 600.0  # seconds: with notifications, and without
 

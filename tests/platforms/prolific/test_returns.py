@@ -17,9 +17,9 @@ from platforms.syncing import publication_sync
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.simulation.prolific import Double
 
 WHY = "You came back with a code of your own, and never opened the study."
 

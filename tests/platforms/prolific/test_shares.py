@@ -20,9 +20,9 @@ from platforms.reviewing import compensation_offer, compensations_find, publicat
 from platforms.syncing import assignment_sync, publication_sync
 from tasks.models import Assignment
 from tests import factories
-from tests.doubles.prolific import Double, Place
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, settle, visit
+from tests.simulation.prolific import Double, Place
 
 EVERYTHING = ["secure url", "dynamic payment"]
 pytestmark = pytest.mark.parametrize("features", [EVERYTHING])

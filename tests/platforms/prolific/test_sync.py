@@ -16,9 +16,9 @@ from platforms.registry import adapter_of
 from platforms.reviewing import publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish
+from tests.simulation.prolific import Double
 
 READ = ("submissions/", "counts/")
 

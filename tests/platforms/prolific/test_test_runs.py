@@ -23,8 +23,8 @@ from tasks.models import Assignment, Worker
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
+from tests.simulation.prolific import Double
 
 
 def walk(browser: Browser, address: str) -> tuple[str, str]:

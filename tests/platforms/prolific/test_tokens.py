@@ -16,9 +16,9 @@ from platforms.models import LabAccount, Publication
 from platforms.publishing import publication_publish
 from pools.models import Campaign
 from tasks.models import Assignment
-from tests.doubles.prolific import Double, Place
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import visit
+from tests.simulation.prolific import Double, Place
 
 Claims = dict[str, Any]
 NOT_SIGNED = "Prolific did not sign this address for this visit"

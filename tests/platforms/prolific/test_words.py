@@ -27,9 +27,9 @@ from platforms.registry import ADAPTERS
 from platforms.reviewing import compensations_find
 from platforms.vocabulary import Vocabulary
 from tests import factories
-from tests.doubles.prolific import Double
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.simulation.prolific import Double
 
 FOLDER = Path(django_settings.BASE_DIR)
 GENERAL = re.compile(r"\b(HITs?|[Aa]ssignments?|[Ww]orkers?|[Rr]equesters?|marketplace|[Tt]h(e|is) platform)\b")

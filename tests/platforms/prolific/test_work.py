@@ -44,8 +44,8 @@ from tasks import links
 from tasks.models import Assignment
 from tasks.selectors import current_consent
 from tests import factories
-from tests.doubles.prolific import Double, Place
 from tests.platforms.platforms import Clock, drain
+from tests.simulation.prolific import Double, Place
 
 DONE = Operation.State.DONE
 

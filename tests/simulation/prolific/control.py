@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from tests.real_data import DATA
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 TOKEN = "token-of-the-double"
 
@@ -36,13 +38,14 @@ class Double:
     def command_line(self) -> list[str]:
         """The program that serves it."""
         place = ["--port", str(self.port), "--database", str(self.folder / "prolific.sqlite3")]
-        return [sys.executable, "-m", "tests.doubles.prolific", *place, "--token", self.token]
+        return [sys.executable, "-m", "simulation.prolific", *place, "--token", self.token]
 
     def start(self) -> None:
         """Start the process, and wait until it answers."""
+        environment = os.environ | {"BESTKNOWN_DATA": str(DATA)}
         with (self.folder / "prolific.log").open("ab") as log:
             self._process = subprocess.Popen(
-                self.command_line(), cwd=REPOSITORY, env=os.environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                self.command_line(), cwd=REPOSITORY, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         self.wait()
 

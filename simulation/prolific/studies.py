@@ -20,7 +20,7 @@ MOVES = {
     ("PAUSED", "START"): "ACTIVE",
     ("PAUSED", "STOP"): "COMPLETED",
 }
-FIELDS = {
+FIELDS: dict[str, Any] = {
     "internal_name": None, "device_compatibility": [], "peripheral_requirements": [], "filters": [], "metadata": None,
     "completion_codes": [], "is_external_study_url_secure": False,
 }  # fmt: skip

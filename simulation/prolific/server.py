@@ -205,7 +205,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def main() -> None:
     """Serve until the process is ended."""
-    parser = argparse.ArgumentParser(prog="python -m tests.doubles.prolific", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m simulation.prolific", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--database", type=Path, required=True, help="an SQLite file, made if it is not there")
     parser.add_argument("--token", required=True, help="what Authorization: Token … must carry")

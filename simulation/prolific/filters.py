@@ -111,7 +111,8 @@ def _meets(store: Store, participant: Row, entry: dict[str, Any]) -> bool:
     if name in CHOICES:
         value = person[CHOICES[name][0]]
         return bool(selected & set(value if isinstance(value, list) else [value]))
-    return bool(selected & _lists_with(store, LISTS[name][0], participant["id"])) != name.endswith("_blocklist")
+    is_listed = bool(selected & _lists_with(store, LISTS[name][0], participant["id"]))
+    return is_listed != bool(name.endswith("_blocklist"))
 
 
 def _lists_with(store: Store, kind: str, participant: str) -> set[str]:

@@ -16,13 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-try:
-    from jsonschema import Draft202012Validator
-    from referencing import Registry
-    from referencing.jsonschema import DRAFT202012
-except ImportError:  # `make run` has only what the site runs on, and then nothing is checked
-    Draft202012Validator = None  # type: ignore[assignment,misc]
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
 FOLDER = Path(__file__).parent
 FREE_TEXT = ("CreateStudyCompletionCodesItemsCodeType", "BaseStudyCompletionCodesItemsCodeType")
@@ -115,16 +111,14 @@ class Description:
 
 def own_path() -> Path | None:
     """Where Prolific's own description is, if it is anywhere."""
-    folder = os.environ.get("BESTKNOWN_DATA") or FOLDER.parents[3] / "shared" / "data"
+    folder = os.environ.get("BESTKNOWN_DATA", "")
     path = Path(folder) / "prolific" / "openapi.yml"
-    return path if path.is_file() else None
+    return path if folder and path.is_file() else None
 
 
 @cache
 def descriptions() -> tuple[Description, ...]:
-    """The descriptions to check by; none where the library that checks is not installed."""
-    if Draft202012Validator is None:
-        return ()
+    """The descriptions to check by: ours, and Prolific's own where it is at hand."""
     ours, theirs = Description(FOLDER / "description.yml", "description.yml"), own_path()
     return (ours, Description(theirs, "Prolific's description")) if theirs else (ours,)
 

@@ -14,7 +14,7 @@ import httpx
 import jwt
 import pytest
 
-from tests.doubles.prolific import Double
+from tests.simulation.prolific import Double
 
 CODES = [
     {"code": "DONE", "code_type": "COMPLETED", "actions": [{"action": "MANUALLY_REVIEW"}]},

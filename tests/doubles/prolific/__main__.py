@@ -1,5 +1,0 @@
-"""`python -m tests.doubles.prolific`: serve the double."""
-
-from .server import main
-
-main()
