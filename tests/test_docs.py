@@ -26,8 +26,6 @@ from evaluation.judging.tournament import Judged, best_known, most_wins
 from judgments import exports
 from pools.forms import LABELS
 from tests import architecture, factories, screenshots
-from tests import commands as commands_page
-from tests.commands import our_commands
 
 REPOSITORY = Path(__file__).parent.parent
 PAGES = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md", "demo/README.md")]
@@ -94,6 +92,11 @@ def options_of(parser: argparse.ArgumentParser) -> set[str]:
 # --- commands
 
 
+def our_commands() -> list[str]:
+    """The commands that this repository adds."""
+    return sorted(name for name, app in get_commands().items() if (REPOSITORY / app.partition(".")[0]).is_dir())
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to run the docs' commands in, with the demo where they look for it."""
@@ -156,10 +159,6 @@ def test_every_management_command_has_help_and_is_written_about(name: str) -> No
     command = load_command_class(get_commands()[name], name)
     assert len(command.help) > 20
     assert any(re.search(rf"manage\.py {name}\b", code(page)) for page in PAGES)
-
-
-def test_the_page_of_commands_is_what_their_own_help_says() -> None:
-    assert commands_page.PAGE.read_text() == commands_page.page(), "write it again: make commands"
 
 
 def test_every_option_that_is_named_exists() -> None:
