@@ -20,7 +20,7 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.1
 
 export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 .DEFAULT_GOAL := help
-.PHONY: help run test storm fuzz check bench backup restore requirements screenshots translations architecture clean environment environment-dev python \
+.PHONY: help run test storm fuzz check bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
@@ -88,6 +88,9 @@ screenshots: environment-dev ## Draw the pictures of the docs anew
 
 translations: ## Compile the catalogues of both programs (needs msgfmt, of GNU gettext)
 	for language in locale/* marketplace/locale/*; do msgfmt -c -o $$language/LC_MESSAGES/django.mo $$language/LC_MESSAGES/django.po || exit 1; done
+
+settings: environment-dev ## Write the page of a campaign's settings anew
+	@DEVELOPMENT=1 DJANGO_SETTINGS_MODULE=config.settings .venv/bin/python -m tests.settings_table
 
 architecture: environment-dev ## Draw the diagram of the packages anew
 	@.venv/bin/python -m tests.architecture
