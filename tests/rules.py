@@ -106,8 +106,8 @@ def unexpected_skips(reasons: Iterable[str]) -> list[str]:
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than there are processors, because tests also wait; at most four, as each starts servers."""
-    return min(4, (os.cpu_count() or 1) + 2)
+    """A process more than there are processors, because tests also wait; at most four, as each starts servers."""
+    return min(4, (os.cpu_count() or 1) + 1)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

