@@ -1,4 +1,4 @@
-"""The database of version 0.1.0, and what Django cannot say of it: rows that stay, and counts that may be lost."""
+"""The marketplace's database, and what Django cannot say of it: rows that stay, and counts that may be lost."""
 
 import datetime
 import django.contrib.postgres.fields
@@ -27,6 +27,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key_id', models.CharField(max_length=64, unique=True)),
+                ('sealed_secret', models.TextField(editable=False)),
                 ('label', models.CharField(blank=True, max_length=100)),
                 ('created_at', models.DateTimeField()),
                 ('revoked_at', models.DateTimeField(blank=True, null=True)),
@@ -56,7 +57,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='DailyRun',
             fields=[
-                ('name', models.CharField(max_length=20, primary_key=True, serialize=False)),
+                ('name', models.CharField(choices=[('books', 'check the books'), ('forget', 'forget what is old')], max_length=20, primary_key=True, serialize=False)),
                 ('began_at', models.DateTimeField()),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('ok', models.BooleanField(default=True)),
@@ -68,7 +69,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('operation', models.CharField(blank=True, help_text='empty: any', max_length=64)),
-                ('kind', models.CharField(max_length=30)),
+                ('kind', models.CharField(choices=[('before_commit', 'a ServiceFault, and nothing was done'), ('after_commit', 'a ServiceFault, and it was done'), ('reply_dropped', 'the connection is closed without an answer, and it was done'), ('throttled', 'a ThrottlingException, and nothing was done'), ('slow', 'the answer takes `seconds` longer'), ('not_ready', 'approving and rejecting fail as they do within minutes of a submission'), ('notification_lost', 'a notification counts as delivered, and was not sent'), ('notification_doubled', 'a notification is sent twice')], max_length=30)),
                 ('seconds', models.FloatField(default=0)),
             ],
         ),
@@ -77,7 +78,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('operation', models.CharField(max_length=64)),
-                ('kind', models.CharField(max_length=30)),
+                ('kind', models.CharField(choices=[('before_commit', 'a ServiceFault, and nothing was done'), ('after_commit', 'a ServiceFault, and it was done'), ('reply_dropped', 'the connection is closed without an answer, and it was done'), ('throttled', 'a ThrottlingException, and nothing was done'), ('slow', 'the answer takes `seconds` longer'), ('not_ready', 'approving and rejecting fail as they do within minutes of a submission'), ('notification_lost', 'a notification counts as delivered, and was not sent'), ('notification_doubled', 'a notification is sent twice')], max_length=30)),
                 ('at', models.DateTimeField(auto_now_add=True)),
             ],
         ),
@@ -112,11 +113,20 @@ class Migration(migrations.Migration):
                 ('description', models.CharField(max_length=2000)),
                 ('keywords', models.CharField(blank=True, max_length=1000)),
                 ('reward', models.DecimalField(decimal_places=2, max_digits=10)),
+                ('bonus_up_to', models.DecimalField(decimal_places=2, default=Decimal('0.00'), help_text='what the requester says may come on top, by the keyword bonus-up-to-1.90', max_digits=7)),
                 ('assignment_seconds', models.PositiveIntegerField()),
                 ('auto_approval_seconds', models.PositiveIntegerField()),
-                ('requirements', models.JSONField(default=list, help_text='as qualifying.requirement_read gives them')),
+                ('requirements', models.JSONField(default=list, help_text='as requirements.requirement_read gives them')),
                 ('created_at', models.DateTimeField()),
                 ('retired_at', models.DateTimeField(blank=True, help_text='a qualification type it needs was deleted', null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='PayoutList',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('reference', models.CharField(max_length=200, unique=True)),
+                ('made_at', models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
@@ -157,20 +167,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='AuditEvent',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField()),
-                ('actor', models.CharField(help_text="the operator's account by its id, or the command's name", max_length=254)),
-                ('action', models.CharField(max_length=50)),
-                ('subject', models.CharField(max_length=100)),
-                ('details', models.JSONField(default=dict)),
-            ],
-            options={
-                'indexes': [models.Index(fields=['-at'], name='audit_newest_first')],
-            },
-        ),
-        migrations.CreateModel(
             name='BonusPayment',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -186,7 +182,7 @@ class Migration(migrations.Migration):
             name='DueFailure',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('step', models.CharField(max_length=20)),
+                ('step', models.CharField(choices=[('abandon', 'abandon'), ('approve', 'approve'), ('expire', 'expire'), ('dispose', 'dispose')], max_length=20)),
                 ('error', models.CharField(max_length=1000)),
                 ('tries', models.PositiveIntegerField(default=0)),
                 ('first_at', models.DateTimeField()),
@@ -209,9 +205,9 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('destination', models.URLField(max_length=1000)),
-                ('transport', models.CharField(max_length=5)),
+                ('transport', models.CharField(choices=[('SNS', 'SNS')], max_length=5)),
                 ('version', models.CharField(max_length=20)),
-                ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=30), size=None)),
+                ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('AssignmentAccepted', 'Assignment Accepted'), ('AssignmentAbandoned', 'Assignment Abandoned'), ('AssignmentReturned', 'Assignment Returned'), ('AssignmentSubmitted', 'Assignment Submitted'), ('AssignmentApproved', 'Assignment Approved'), ('AssignmentRejected', 'Assignment Rejected'), ('HITCreated', 'Hit Created'), ('HITExtended', 'Hit Extended'), ('HITExpired', 'Hit Expired'), ('HITReviewable', 'Hit Reviewable'), ('HITDisposed', 'Hit Disposed'), ('Ping', 'Ping')], max_length=30), size=None)),
                 ('active', models.BooleanField(default=True)),
                 ('hit_type', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='subscription', to='marketplace.hittype')),
                 ('key', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='marketplace.accesskey')),
@@ -297,6 +293,7 @@ class Migration(migrations.Migration):
                 ('vouched_approved', models.PositiveIntegerField(default=0)),
                 ('vouched_rejected', models.PositiveIntegerField(default=0)),
                 ('registered_at', models.DateTimeField()),
+                ('erased_at', models.DateTimeField(blank=True, help_text='since then nothing here says who it is', null=True)),
                 ('account', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='worker', to=settings.AUTH_USER_MODEL)),
             ],
         ),
@@ -365,11 +362,12 @@ class Migration(migrations.Migration):
                 ('available_after', models.DecimalField(blank=True, decimal_places=2, max_digits=14, null=True)),
                 ('on_hold_after', models.DecimalField(blank=True, decimal_places=2, max_digits=14, null=True)),
                 ('earned', models.DecimalField(decimal_places=2, default=0, max_digits=12)),
-                ('note', models.CharField(blank=True, help_text="a payout's reference; why a payout came back", max_length=200)),
+                ('note', models.CharField(blank=True, help_text='of a deposit; why a payout came back', max_length=200)),
                 ('assignment', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='marketplace.assignment')),
                 ('bonus', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='marketplace.bonuspayment')),
                 ('payout', models.OneToOneField(blank=True, help_text='the payout that came back; the worker is owed it again', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='bounce', to='marketplace.entry')),
                 ('hit', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='marketplace.hit')),
+                ('payout_list', models.ForeignKey(blank=True, help_text='of a payout', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='payouts', to='marketplace.payoutlist')),
                 ('requester', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='marketplace.requester')),
                 ('worker', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='marketplace.worker')),
             ],
@@ -408,11 +406,28 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='AuditEvent',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField()),
+                ('command', models.CharField(blank=True, help_text='what was run, where nobody was logged in', max_length=50)),
+                ('action', models.CharField(choices=[('create operator', 'create operator'), ('create requester', 'create requester'), ('deactivate requester', 'deactivate requester'), ('reactivate requester', 'reactivate requester'), ('issue key', 'issue key'), ('revoke key', 'revoke key'), ('deposit', 'deposit'), ('answer message', 'answer message'), ('approve for requester', 'approve for requester'), ('invite worker', 'invite worker'), ('worker active', 'worker active'), ('worker suspended', 'worker suspended'), ('worker closed', 'worker closed'), ('erase worker', 'erase worker'), ('move worker', 'move worker'), ('issue password link', 'issue password link'), ('overturn rejection', 'overturn rejection'), ('uphold rejection', 'uphold rejection'), ('pay out', 'pay out'), ('fetch payouts', 'fetch payouts'), ('payout came back', 'payout came back'), ('lapse', 'lapse')], max_length=50)),
+                ('subject', models.CharField(blank=True, help_text='the public id of what it was about', max_length=100)),
+                ('details', models.JSONField(default=dict)),
+                ('account', models.ForeignKey(blank=True, help_text='whose account it was about, where that has no public id', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('actor', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='audited_acts', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['-at'], name='audit_newest_first')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('actor__isnull', False), ('command', '')), models.Q(('actor', None), models.Q(('command', ''), _negated=True)), _connector='OR'), name='audit_names_who_did_it')],
+            },
+        ),
+        migrations.CreateModel(
             name='Dispute',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('text', models.TextField()),
-                ('state', models.CharField(choices=[('open', 'open'), ('upheld', 'the rejection stands'), ('overturned', 'approved after all')], default='open', max_length=10)),
+                ('state', models.CharField(choices=[('open', 'open'), ('upheld', 'rejection upheld'), ('overturned', 'approved after all')], default='open', max_length=10)),
                 ('opened_at', models.DateTimeField()),
                 ('closed_at', models.DateTimeField(blank=True, null=True)),
                 ('answer', models.TextField(blank=True)),
@@ -542,10 +557,6 @@ class Migration(migrations.Migration):
             model_name='entry',
             index=models.Index(fields=['worker', '-id'], name='entry_of_worker'),
         ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(condition=models.Q(('kind', 'payout')), fields=['note'], name='entry_of_payout_list'),
-        ),
         migrations.AddConstraint(
             model_name='entry',
             constraint=models.UniqueConstraint(fields=('requester', 'number'), name='entry_number_once'),
@@ -573,6 +584,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='entry',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'bounce'), ('payout__isnull', False)), models.Q(models.Q(('kind', 'bounce'), _negated=True), ('payout', None)), _connector='OR'), name='entry_bounces_a_payout'),
+        ),
+        migrations.AddConstraint(
+            model_name='entry',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'payout'), ('payout_list__isnull', False)), models.Q(models.Q(('kind', 'payout'), _negated=True), ('payout_list', None)), _connector='OR'), name='entry_pays_from_a_list'),
         ),
         migrations.AddConstraint(
             model_name='entry',

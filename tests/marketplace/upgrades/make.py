@@ -1,8 +1,9 @@
-"""Write the database that test_upgrade.py upgrades: `DEVELOPMENT=1 python -m tests.marketplace.upgrades.make`.
+"""Write the database that test_upgrade.py upgrades: `DEVELOPMENT=1 python -m tests.marketplace.upgrades.make [name]`.
 
 Run it once for a version that is released, before anything else changes, and never change its file afterwards: it is
 what an installation of that version holds. A marketplace is started, a small cast does a little of everything through
-the API, the pages and the commands, and pg_dump writes the database to `<version>.sql` beside this file.
+the API, the pages and the commands, and pg_dump writes the database to `<name>.sql` beside this file. The name is the
+version's unless another is given.
 """
 
 import re
@@ -106,9 +107,10 @@ def tidied(text: str) -> str:
 def main() -> None:
     """Play, and write what is there then."""
     version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
-    path = FOLDER / f"{version}.sql"
+    name = sys.argv[1] if len(sys.argv) > 1 else version
+    path = FOLDER / f"{name}.sql"
     if path.exists():
-        sys.exit(f"{path} is there already: it is what installations of version {version} hold, and is never changed.")
+        sys.exit(f"{path} is there already: it is what installations of {name} hold, and is never changed.")
     with tempfile.TemporaryDirectory() as folder:
         marketplace = Marketplace(Path(folder), workers=1, MARKETPLACE_RATE_LIMITS="0")
         try:
