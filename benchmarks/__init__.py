@@ -1,1 +1,1 @@
-"""Measurements against a plain peer, with the limits that the project holds itself to: `make bench`."""
+"""Measurements of speed and memory beside a peer, with the limits that the project holds itself to: `make bench`."""

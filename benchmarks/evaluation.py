@@ -1,365 +1,478 @@
-"""How fast `evaluation` reads, pools and plays, at the scale of the largest published design.
+"""The mathematics, beside plain scripts, pytrec_eval, scipy, and definitions written out."""
 
-The peer is the algorithm of the MS MARCO evaluation script, written plainly: for each query a list of 1000 slots,
-filled line by line, then a look for passages that repeat. Both read the same generated file (TREC, 6,980 queries of
-1000 hits), each in a process of its own, by turns; time is the CPU of the whole process, memory its peak, with imports.
-Making pools, playing tournaments and planning rounds have no peer of their own: what is judged is their share of the
-same peer's CPU. Scores by Compat are judged against Compat computed as it is defined, with sets.
-
-    python -m benchmarks.evaluation            judged: exits with 1 if a limit is broken
-    python -m benchmarks.evaluation --small    a quick look at whether all of it still runs; times are not judged
-"""
-
-from __future__ import annotations
-
-import argparse
-import json
-import random
-import resource
-import subprocess
-import sys
-import tempfile
-import time
+import bz2
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from random import Random
+from typing import Any
 
-TIME_RATIO = 0.5
-MEMORY_RATIO = 1.5
-POOL_RATIO = 0.1
-TOURNAMENT_RATIO = 0.1
-PLAN_RATIO = 0.4  # about 2 s, where the peer takes 5
-COMPAT_RATIO = 0.02
+import numpy as np
+import pyarrow as pa
+import pytrec_eval
+from numpy.typing import NDArray
+from scipy import stats
+
+from benchmarks.harness import PAIRS, QUERIES, RUNS, Bench, Row, cost, in_new_process, measurement, pool_sizes
+from core.sealing import seal_bytes, unseal_bytes
+from evaluation.boards.checking import check_submission
+from evaluation.files.artifact import RunArtifact
+from evaluation.files.preferences import Preference
+from evaluation.files.qrels import Entry, Qrels
+from evaluation.files.runs import check_run
+from evaluation.files.tops import RunTop, top_of
+from evaluation.judging.batch_tournaments import SizedPools, by_size
+from evaluation.judging.pooling import all_pairs, pool_queries
+from evaluation.judging.pooling import pool_sizes as sizes_of_pools
+from evaluation.judging.rounds import Settings, replay_all
+from evaluation.judging.tournament import derive
+from evaluation.measures.means import exact_mean
+from evaluation.measures.named import COMPAT_DEPTH, PERSISTENCE, Measure, Scorer, per_query, read_measure
+from evaluation.statistics.asking import settling_prospects
+from evaluation.statistics.certainty import certainty as certainty_of
+from evaluation.statistics.certainty import confidence_set
+from evaluation.statistics.comparing import compare
+from evaluation.statistics.fragility import fragilities
+from evaluation.statistics.ranks import Board, Ranks, ranks_of, reciprocals
+from evaluation.statistics.resampling import DRAWS, query_weights
+from evaluation.statistics.rescoring import Rescoring, mean_reciprocal
+from evaluation.statistics.reversals import reverse_judgments
+
+COLLECTION = 8_841_823  # passages of MS MARCO
 HITS = 1000
-RUNS = 16
+KEPT = 100  # passages of a query that the site keeps of a run
+TOP = 10
 ROUNDS = 3
-DEEP = 30  # passages of a pool that is judged in rounds
 
 
-class Scale(NamedTuple):
-    queries: int
-    pairs: int
-    compat: int
+# --- reading runs, and what comes before judging
 
 
-FULL = Scale(queries=6_980, pairs=141_887, compat=63)
-SMALL = Scale(queries=100, pairs=2_000, compat=2)
-
-
-class Usage(NamedTuple):
-    """CPU and memory of a process."""
-
-    seconds: float
-    megabytes: float
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.evaluation",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--small", action="store_true", help="small files, no limits")
-    parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.child:
-        return _child(*options.child)
-    scale = SMALL if options.small else FULL
-    with tempfile.TemporaryDirectory(prefix="bestknown-bench-") as folder:
-        best = _read(Path(folder), scale)
-        verdicts = [
-            *_reading(best),
-            _pooling(Path(folder), scale, best["peer"]),
-            _tournaments(scale, best["peer"]),
-            _planning(scale, best["peer"]),
-            _compat(scale),
-        ]
-    good = True
-    for name, value, limit in verdicts:
-        verdict = "not judged" if options.small else "PASS" if value <= limit else "FAIL"
-        good = good and verdict != "FAIL"
-        print(f"{verdict:<10}  {name}: {value:.3g} (limit {limit:g})")
-    return 0 if good else 1
-
-
-def _read(folder: Path, scale: Scale) -> dict[str, Usage]:
-    """The least that the peer and the check take for one run."""
-    path = folder / "run.txt"
-    _measured("generate", str(path), str(scale.queries))
-    print(f"a run of {scale.queries:,} queries x {HITS:,} hits, {path.stat().st_size / 1e6:,.0f} MB")
-    usages: dict[str, list[Usage]] = {"peer": [], "check": []}
-    for _ in range(ROUNDS):
-        for who, measured in usages.items():
-            measured.append(_measured(who, str(path)))
-    best = {who: Usage(*map(min, zip(*measured, strict=True))) for who, measured in usages.items()}
-    for who, label in (("peer", "the script's algorithm"), ("check", "check_run")):
-        print(f"  {label:<24} {best[who].seconds:6.2f} s of CPU  {best[who].megabytes:6.0f} MB")
+@measurement
+def reading(bench: Bench) -> Iterator[Row]:
+    """A run of 1,000 hits a query is checked; 16 are pooled, tournaments played, rounds planned. The peer reads one run
+    line by line into lists, as evaluation scripts do.
+    """
+    path = bench.folder / "run.txt"
+    queries, pairs = bench.more_queries, bench.more_queries * PAIRS // QUERIES
+    write_run(path, queries)
+    measured = [(in_new_process(_check, path), in_new_process(read_plainly, path, " ")) for _ in range(2)]
+    peer = min(theirs.seconds for _, theirs in measured)
+    yield Row("reading a run", min(ours.seconds for ours, _ in measured), peer, 0.5)
+    grown = [min(used.grown for used in usages) for usages in zip(*measured, strict=True)]
+    yield Row("reading a run, memory", grown[0], grown[1], 1.5, "MB")
     path.unlink()
-    return best
 
+    for number in range(RUNS):
+        with (bench.folder / f"{number}.npz").open("wb") as file:
+            run_of(_drifted(queries, KEPT, number), reverse_ranks=True).save(file)
+    yield Row("pooling 16 stored runs", cost(partial(_pool, bench.folder, queries), rounds=ROUNDS), peer, 0.1)
 
-def _reading(best: dict[str, Usage]) -> list[tuple[str, float, float]]:
-    ours, peer = best["check"], best["peer"]
-    return [
-        ("reading a run, CPU against the peer's", ours.seconds / peer.seconds, TIME_RATIO),
-        ("reading a run, memory against the peer's", ours.megabytes / peer.megabytes, MEMORY_RATIO),
-    ]
-
-
-def _pooling(folder: Path, scale: Scale, peer: Usage) -> tuple[str, float, float]:
-    _measured("store", str(folder), str(scale.queries))
-    seconds = min(_answer("pool", str(folder), str(scale.queries))["seconds"] for _ in range(ROUNDS))
-    print(f"pools of {RUNS} stored runs: {seconds:.2f} s of CPU")
-    return f"pools of {RUNS} stored runs, CPU against the peer's", seconds / peer.seconds, POOL_RATIO
-
-
-def _tournaments(scale: Scale, peer: Usage) -> tuple[str, float, float]:
-    seconds = min(_answer("play", str(scale.queries), str(scale.pairs))["seconds"] for _ in range(ROUNDS))
-    print(f"{scale.queries:,} tournaments over {scale.pairs:,} pairs: {seconds:.2f} s of CPU")
-    return "tournaments, CPU against the peer's", seconds / peer.seconds, TOURNAMENT_RATIO
-
-
-def _planning(scale: Scale, peer: Usage) -> tuple[str, float, float]:
-    seconds = min(_answer("plan", str(scale.queries))["seconds"] for _ in range(ROUNDS))
-    print(f"planning the first and the second round of {scale.queries:,} pools of {DEEP}: {seconds:.2f} s of CPU, each")
-    return "planning a round, CPU against the peer's", seconds / peer.seconds, PLAN_RATIO
-
-
-def _compat(scale: Scale) -> tuple[str, float, float]:
-    ours, definition = (
-        min(_answer("compat", way, str(scale.compat))["seconds"] for _ in range(ROUNDS)) for way in ("ours", "peer")
-    )
-    print(f"Compat of {scale.compat} runs: {ours:.2f} s of CPU, and {definition:.2f} s by its definition")
-    return "Compat, CPU against its definition", ours / definition, COMPAT_RATIO
-
-
-def _answer(*arguments: str) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.evaluation", "--child", *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    answer: dict[str, float] = json.loads(done.stdout)
-    return answer
-
-
-def _measured(*arguments: str) -> Usage:
-    answer = _answer(*arguments)
-    return Usage(answer["processor_seconds"], answer["megabytes"])
-
-
-def _child(what: str, *arguments: str) -> int:
-    """What runs in a process of its own. Imports stay inside, so that each process has only what it needs."""
-    works: dict[str, Callable[..., float]] = {
-        "peer": _peer,
-        "check": _check,
-        "generate": _generate,
-        "store": _store,
-        "pool": _pool,
-        "play": _play,
-        "plan": _plan,
-        "compat": _score_compat,
-    }
-    seconds = works[what](*arguments)
-    print(json.dumps({"megabytes": _peak_megabytes(), "seconds": seconds, "processor_seconds": time.process_time()}))
-    return 0
-
-
-def _peak_megabytes() -> float:
-    """Of this process image alone: getrusage would also count what the parent held when it forked."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def _peer(path: str) -> float:
-    slots: dict[int, list[int]] = {}
-    with Path(path).open() as file:
-        for line in file:
-            columns = line.strip().split()
-            query, passage, rank = int(columns[0]), int(columns[2]), int(columns[3])
-            if query not in slots:
-                slots[query] = [0] * HITS
-            slots[query][rank - 1] = passage
-    for query, passages in slots.items():
-        repeated = {passage for passage, count in Counter(passages).items() if count > 1} - {0}
-        if repeated:
-            raise SystemExit(f"query {query} repeats {repeated}")
-    return 0.0
-
-
-def _check(path: str) -> float:
-    from evaluation.files.runs import check_run
-
-    check = check_run(path)
-    if not check.ok:
-        raise SystemExit(check.complaint())
-    return 0.0
-
-
-def _generate(path: str, queries: str) -> float:
-    """A TREC run as a dense ranker writes it: ids of an 8.8 million collection, scores with six decimals."""
-    import numpy as np
-
-    draw = np.random.default_rng(20220711)
-    ranks = range(1, HITS + 1)
-    with Path(path).open("w") as file:
-        for number in range(int(queries)):
-            query = 1_000 + number * 157
-            passages = draw.choice(8_841_823, HITS, replace=False, shuffle=False)
-            draw.shuffle(passages)
-            scores = np.sort(draw.gamma(4.0, 5.0, HITS))[::-1]
-            rows = zip(passages.tolist(), ranks, scores.tolist(), strict=True)
-            file.write("".join(f"{query} Q0 {passage} {rank} {score:.6f} dense-v2\n" for passage, rank, score in rows))
-    return 0.0
-
-
-def _store(folder: str, queries: str) -> float:
-    """The artifacts of runs that agree on the top passage about as often as published runs do."""
-    import numpy as np
-    import pyarrow as pa
-
-    from evaluation.files.artifact import RunArtifact
-
-    draw = np.random.default_rng(20220712)
-    count, depth = int(queries), 100
-    ids = tuple(str(1_000 + number * 157) for number in range(count))
-    passages = pa.array([str(1_000_000 + number) for number in range(count * depth)])
-    starts = np.arange(0, (count + 1) * depth, depth)
-    for run in range(RUNS):
-        # Within a query: a shuffle that moves early candidates a little and late ones a lot.
-        order = np.argsort(np.arange(depth) + draw.gamma(1.0, 10.0, (count, depth)), axis=1)
-        flat = (order + np.arange(count)[:, None] * depth).astype(np.int32).ravel()
-        by_rank = flat.reshape(count, depth)[:, ::-1].ravel()  # an order of its own, so that both are stored
-        artifact = RunArtifact(depth, ids, passages, starts, flat, by_rank, np.full(count, HITS))
-        with Path(folder, f"{run}.npz").open("wb") as file:
-            artifact.save(file)
-    return 0.0
-
-
-def _pool(folder: str, queries: str) -> float:
-    from evaluation.files.artifact import RunArtifact
-    from evaluation.files.qrels import Entry, Qrels
-    from evaluation.judging.pooling import pool_queries, pool_sizes
-
-    qrels = Qrels.of(Entry(str(1_000 + n * 157), str(1_000_000 + n * 100 + n % 3), 1) for n in range(int(queries)))
-    started = time.process_time()
-    tops = [RunArtifact.load(str(Path(folder, f"{run}.npz"))).top("score") for run in range(RUNS)]
-    sizes = pool_sizes(pool_queries(tops, qrels))
-    seconds = time.process_time() - started
-    if sizes.queries != int(queries):
-        raise SystemExit(f"{sizes.queries} pools")
-    print(f"  pools: mean {sizes.mean:.2f}, {sizes.pairs:,} pairs", file=sys.stderr)
-    return seconds
-
-
-def _play(queries: str, pairs: str) -> float:
-    from evaluation.files.preferences import Preference
-    from evaluation.judging.pooling import all_pairs
-    from evaluation.judging.tournament import derive
-
-    draw = random.Random(20220713)
-    pools = {
-        str(query): [str(1_000_000 + number) for number in draw.sample(range(8_841_823), size)]
-        for query, size in enumerate(_sizes(int(queries), int(pairs), draw))
-    }
+    draw = Random(20220713)
+    pools = pools_of(queries, pairs)
     preferences = [
         Preference(*pair, draw.choice(pair[1:])) for query, pool in pools.items() for pair in all_pairs(query, pool)
     ]
-    if len(preferences) != int(pairs):
-        raise SystemExit(f"{len(preferences)} pairs")
-    started = time.process_time()
-    derived = derive(pools, preferences)
-    seconds = time.process_time() - started
-    if derived.incomplete or derived.single + sum(derived.deadlocks.values()) != int(queries):
-        raise SystemExit("not every pool was played")
-    return seconds
+    yield Row("playing all tournaments", cost(lambda: derive(pools, preferences), rounds=ROUNDS), peer, 0.1)
+    yield Row("planning a round", _planning(queries), peer, 0.4)
 
 
-def _plan(queries: str) -> float:
+def _check(path: Path) -> None:
+    assert check_run(str(path)).ok
+
+
+def read_plainly(path: Path, separator: str) -> dict[int, list[int]]:
+    """The algorithm of the MS MARCO evaluation script: a list of 1,000 slots a query, then a look for repeats."""
+    slots: dict[int, list[int]] = {}
+    with bz2.open(path, "rt") if path.suffix == ".bz2" else path.open() as file:
+        for line in file:
+            columns = line.strip().split(separator)
+            query, passage, rank = (int(columns[at]) for at in ((0, 1, 2) if len(columns) == 3 else (0, 2, 3)))
+            if query not in slots:
+                slots[query] = [0] * HITS
+            slots[query][rank - 1] = passage
+    for passages in slots.values():
+        assert not {passage for passage, count in Counter(passages).items() if count > 1} - {0}
+    return slots
+
+
+def write_run(path: Path, queries: int) -> None:
+    """A TREC run as a dense ranker writes it: scores with six decimals."""
+    draw = np.random.default_rng(20220711)
+    with path.open("w") as file:
+        for query in range(1, queries + 1):
+            passages = draw.choice(COLLECTION, HITS, replace=False).tolist()
+            scores = np.sort(draw.gamma(4.0, 5.0, HITS))[::-1].tolist()
+            file.writelines(
+                f"{query * 157} Q0 {passage} {rank} {score:.6f} dense-v2\n"
+                for rank, (passage, score) in enumerate(zip(passages, scores, strict=True), start=1)
+            )
+
+
+def _pool(folder: Path, queries: int) -> None:
+    qrels = Qrels.of(Entry(f"{query:05}", str(query * HITS + query % 3), 1) for query in range(queries))
+    tops = [RunArtifact.load(str(folder / f"{run}.npz")).top("score") for run in range(RUNS)]
+    assert sizes_of_pools(pool_queries(tops, qrels)).queries == queries
+
+
+def _planning(queries: int) -> float:
     """The slower of the first round, of which nothing is judged, and the second, before which the first is replayed."""
-    from evaluation.files.preferences import Preference
-    from evaluation.judging.rounds import Settings, replay_all
-
-    draw = random.Random(20220714)
-    pools = {str(query): [f"{query}-{number}" for number in range(DEEP)] for query in range(int(queries))}
-    preferences: list[Preference] = []
-    slowest = 0.0
-    for number in (1, 2):
-        started = time.process_time()
-        statuses = replay_all(pools, preferences, Settings())
-        slowest = max(slowest, time.process_time() - started)
-        if {status.round for status in statuses.values()} != {number}:
-            raise SystemExit(f"not every pool is in round {number}")
-        preferences += [
-            Preference(query, *pair, draw.choice(pair))
-            for query, status in statuses.items()
-            for pair in status.requests
-        ]
-    return slowest
+    draw = Random(20220714)
+    pools = {str(query): [f"{query}-{number}" for number in range(30)] for query in range(queries)}
+    first = cost(lambda: replay_all(pools, [], Settings()))
+    judged = [
+        Preference(query, *pair, draw.choice(pair))
+        for query, status in replay_all(pools, [], Settings()).items()
+        for pair in status.requests
+    ]
+    return max(first, cost(lambda: replay_all(pools, judged, Settings())))
 
 
-def _score_compat(way: str, count: str) -> float:
-    """Runs of 1,000 hits for 50 queries with 200 judged passages each, by us, or with sets down to every depth."""
-    import numpy as np
-    import pyarrow as pa
+def pools_of(queries: int, pairs: int) -> dict[str, tuple[str, ...]]:
+    """Pools whose passages are numbered within their query."""
+    return {
+        f"{query:05}": tuple(str(query * HITS + place) for place in range(size))
+        for query, size in enumerate(pool_sizes(queries, pairs))
+    }
 
-    from evaluation.files.artifact import RunArtifact
-    from evaluation.files.qrels import Entry, Qrels
-    from evaluation.measures.named import COMPAT_DEPTH, PERSISTENCE, Measure, Scorer
 
+def run_of(ids: NDArray[np.int64], *, reverse_ranks: bool = False) -> RunArtifact:
+    """A run from the ranked passages of each query, as numbers; by rank in the opposite order if wanted."""
+    queries, depth = ids.shape
+    passages, codes = np.unique(ids.ravel(), return_inverse=True)
+    places = codes.astype(np.int32).reshape(ids.shape)
+    by_rank = places[:, ::-1] if reverse_ranks else places
+    names = tuple(f"{query:05}" for query in range(queries))
+    starts, hits = np.arange(0, queries * depth + 1, depth), np.full(queries, HITS)
+    strings = pa.array(passages).cast(pa.string())
+    flat = places.ravel()
+    return RunArtifact(depth, names, strings, starts, flat, by_rank.ravel().copy(), hits, flat)
+
+
+def _drifted(queries: int, depth: int, seed: int) -> NDArray[np.int64]:
+    """Lists that agree on their first passages about as often as published runs do, and less further down."""
+    draw = np.random.default_rng(seed)
+    order = np.argsort(np.arange(3 * depth) + draw.gamma(1.0, 5.0, (queries, 3 * depth)), axis=1)[:, :depth]
+    return np.arange(queries)[:, None] * HITS + order
+
+
+# --- scores
+
+
+@measurement
+def compat(bench: Bench) -> Iterator[Row]:
+    """Compat of runs of 1,000 hits for 50 queries, beside its definition with sets down to every depth."""
     draw = np.random.default_rng(20220715)
-    queries = [str(number) for number in range(50)]
-    ids = pa.array([f"d{number}" for number in range(2 * HITS)])
-    entries = [Entry(query, f"d{at}", int(draw.integers(0, 5))) for query in queries for at in range(0, 2 * HITS, 10)]
-    qrels = Qrels.of(entries)
-    starts = np.arange(0, (len(queries) + 1) * HITS, HITS)
-    runs = []
-    for _ in range(int(count)):
-        flat = np.concatenate([draw.permutation(2 * HITS)[:HITS] for _ in queries]).astype(np.int32)
-        runs.append(RunArtifact(HITS, tuple(queries), ids, starts, flat, flat, np.full(len(queries), HITS), flat))
-    lists = [run.top("score", HITS) for run in runs]
-    started = time.process_time()
-    if way == "ours":
+    queries = [f"{number:05}" for number in range(50)]
+    qrels = Qrels.of(
+        Entry(query, str(passage), int(draw.integers(0, 5))) for query in queries for passage in range(0, 2 * HITS, 10)
+    )
+    count = min(60, 2 + 200 // bench.share)
+    runs = [run_of(np.stack([draw.permutation(2 * HITS)[:HITS] for _ in queries])) for _ in range(count)]
+    tops = [run.top("score", HITS) for run in runs]
+
+    def ours() -> list[float]:
         scorer = Scorer(qrels)
-        values = [scorer.score(run, [Measure("Compat")], "score")[0].tolist() for run in runs]
-        seconds = time.process_time() - started
-        if abs(values[0][0] - _overlap(lists[0]["0"], qrels.grades["0"], PERSISTENCE, COMPAT_DEPTH)) > 1e-9:
-            raise SystemExit("another value than the definition's")
-        return seconds
-    for own in lists:
-        for query in queries:
-            _overlap(own[query], qrels.grades[query], PERSISTENCE, COMPAT_DEPTH)
-    return time.process_time() - started
+        return [float(scorer.score(run, [Measure("Compat")], "score")[0].tolist()[0]) for run in runs]
+
+    def peer() -> None:
+        for top in tops:
+            for query in queries:
+                _overlap(top[query], qrels.grades[query])
+
+    assert np.isclose(ours()[0], _overlap(tops[0][queries[0]], qrels.grades[queries[0]]))
+    yield Row("Compat", cost(ours, rounds=ROUNDS), cost(peer), 0.02)
 
 
-def _overlap(ranking: Sequence[str], grades: Mapping[str, int], p: float, depth: int) -> float:
+def _overlap(ranking: Sequence[str], grades: Mapping[str, int]) -> float:
     place = {passage: number for number, passage in enumerate(ranking)}
     good = [passage for passage, grade in grades.items() if grade > 0]
     ideal = sorted(good, key=lambda passage: (-grades[passage], place.get(passage, len(place))))
     sums = []
-    for one in (ranking, ideal):
-        of_one, of_ideal, total, weight = set[str](), set[str](), 0.0, 1.0
-        for at in range(depth):
-            of_one.update(one[at : at + 1])
-            of_ideal.update(ideal[at : at + 1])
-            total += weight * len(of_one & of_ideal) / (at + 1)
-            weight *= p
+    for passages in (ranking, ideal):
+        seen, seen_ideal, total, weight = set[str](), set[str](), 0.0, 1.0
+        for at in range(COMPAT_DEPTH):
+            seen.update(passages[at : at + 1])
+            seen_ideal.update(ideal[at : at + 1])
+            total += weight * len(seen & seen_ideal) / (at + 1)
+            weight *= PERSISTENCE
         sums.append(total)
     return sums[0] / sums[1]
 
 
-def _sizes(queries: int, pairs: int, draw: random.Random) -> list[int]:
-    """Pool sizes that make exactly so many pairs."""
-    sizes = [1] * queries
-    left = pairs
-    while left:
-        at = draw.randrange(queries)
-        if sizes[at] <= left and sizes[at] < RUNS + 1:  # one passage more makes as many pairs more as there are now
-            left -= sizes[at]
-            sizes[at] += 1
-    return sizes
+@measurement
+def submission(bench: Bench) -> Iterator[Row]:
+    """A submission of two packed runs is checked and scored. The peer is the MS MARCO script; half is unpacking."""
+    ids = [str(query) for query in range(bench.queries)]
+    paths = [bench.folder / f"{part}.txt.bz2" for part in ("dev", "eval")]
+    relevant = [_write_packed(path, bench.queries, seed) for seed, path in enumerate(paths)]
+
+    def ours() -> list[float]:
+        check = check_submission(paths[0], paths[1], dev_queries=ids, eval_queries=ids, kept=KEPT)
+        assert check.dev.artifact is not None and check.eval.artifact is not None, check.sentences()
+        runs = (check.dev.artifact, check.eval.artifact)
+        qrels = [Qrels({str(query): {str(passage): 1} for query, passage in of.items()}) for of in relevant]
+        return [
+            float(exact_mean(per_query(run, of, read_measure("RR@10"), "rank")))
+            for run, of in zip(runs, qrels, strict=True)
+        ]
+
+    def peer() -> list[float]:
+        return [
+            sum(_reciprocal(passages, (of[query],)) for query, passages in read_plainly(path, "\t").items()) / len(of)
+            for path, of in zip(paths, relevant, strict=True)
+        ]
+
+    assert np.allclose(ours(), peer())
+    yield Row("evaluating a submission", cost(ours, rounds=2), cost(peer, rounds=2), 0.75)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _write_packed(path: Path, queries: int, seed: int) -> dict[int, int]:
+    """An MS MARCO run in bzip2, and the relevant passage of each query, which it has for every second one."""
+    draw = np.random.default_rng(20220929 + seed)
+    relevant = {}
+    with bz2.open(path, "wt") as file:
+        for query in range(queries):
+            passages = draw.choice(COLLECTION, HITS, replace=False, shuffle=False).tolist()
+            file.writelines(f"{query}\t{passage}\t{rank}\n" for rank, passage in enumerate(passages, start=1))
+            relevant[query] = passages[query % 20] if query % 2 else -1
+    return relevant
+
+
+def _reciprocal(passages: Sequence[Any], relevant: Sequence[Any]) -> float:
+    """RR@10 of one query."""
+    return next((1 / place for place, passage in enumerate(passages[:TOP], 1) if passage in relevant), 0.0)
+
+
+@measurement
+def rescoring(bench: Bench) -> Iterator[Row]:
+    """The entries of a board are scored on a new version of its qrels, from sealed files. The peer reads their first
+    ten passages as lines, in plain text.
+    """
+    entries = max(2, 160 // bench.share)
+    runs = [run_of(_drifted(bench.queries, TOP, number)) for number in range(entries)]
+    answers = {f"{query:05}": (str(query * HITS), str(query * HITS + query % 7)) for query in range(bench.queries)}
+    sealed = [_sealed(run) for run in runs]
+    lines = [
+        [f"{query}\t{passage}\t{place}\n" for query, top in run.top("rank", TOP).items()
+         for place, passage in enumerate(top, 1)]
+        for run in runs
+    ]  # fmt: skip
+    unseal_bytes(sealed[0])  # the key is derived once
+
+    def ours() -> list[float]:
+        scores = Rescoring(answers, TOP)
+        places = (scores.places_in(RunTop.unpack(unseal_bytes(file), name="top")) for file in sealed)
+        return [float(mean_reciprocal(of)) for of in places]
+
+    def peer() -> list[float]:
+        return [_score_plainly(of, answers) for of in lines]
+
+    assert np.allclose(ours(), peer())
+    yield Row("scoring a board anew", cost(ours, rounds=ROUNDS), cost(peer, rounds=ROUNDS), 0.25)
+
+
+def _score_plainly(lines: Iterable[str], answers: Mapping[str, tuple[str, ...]]) -> float:
+    lists: dict[str, list[str]] = {}
+    for line in lines:
+        query, passage, rank = line.split("\t")
+        if query not in lists:
+            lists[query] = [""] * TOP
+        lists[query][int(rank) - 1] = passage
+    return sum(_reciprocal(lists[query], relevant) for query, relevant in answers.items()) / len(answers)
+
+
+def _sealed(run: RunArtifact) -> bytes:
+    top = top_of(run, "rank", TOP)
+    assert top is not None
+    return seal_bytes(top.pack())
+
+
+@measurement
+def scoring(bench: Bench) -> Iterator[Row]:
+    """Stored runs are scored on new qrels, beside pytrec_eval with everything in memory as it wants it."""
+    draw = np.random.default_rng(0)
+    candidates = np.arange(bench.queries)[:, None] * HITS + np.arange(200)
+    lists = [draw.permuted(candidates, axis=1)[:, :TOP] for _ in range(8)]
+    runs = {f"run{number}": run_of(ids) for number, ids in enumerate(lists)}
+    grades = {f"{query:05}": {str(ids[0]): 1} for query, ids in enumerate(candidates)}
+    plain = [
+        {f"{query:05}": {str(pid): float(-rank) for rank, pid in enumerate(ids)} for query, ids in enumerate(of)}
+        for of in lists
+    ]
+    qrels = Qrels(grades)
+
+    def ours() -> list[float]:
+        return list(ranks_of(runs, qrels, TOP, "score").means().values())
+
+    def peer() -> list[float]:
+        evaluator = pytrec_eval.RelevanceEvaluator(grades, {"recip_rank"})
+        scores = [evaluator.evaluate(run).values() for run in plain]
+        return [sum(of["recip_rank"] for of in values) / len(values) for values in scores]
+
+    assert np.allclose(ours(), peer())
+    yield Row("scoring on new qrels", cost(ours, rounds=ROUNDS), cost(peer, rounds=ROUNDS), 0.5)
+
+
+# --- statistics
+
+
+@measurement
+def comparing(bench: Bench) -> Iterator[Row]:
+    """All pairs of 120 runs, with every statistic, beside scipy for the same p-values, pair by pair."""
+    runs, sample, queries = (120, 12, QUERIES) if bench.size != "tiny" else (6, 2, 100)
+    for k, limit in ((10, 1 / 100), (100, 1 / 30)):
+        ranks = _generated_ranks(runs, queries, k)
+        pairs = list(combinations(range(runs), 2))
+        drawn = [pairs[at] for at in np.random.default_rng(1).choice(len(pairs), sample, replace=False)]
+        ours = cost(partial(compare, ranks), rounds=ROUNDS)
+        peer = cost(partial(_compare_plainly, ranks, drawn), rounds=ROUNDS) * len(pairs) / sample
+        yield Row(f"comparing {runs} runs at k = {k}", ours, peer, limit)
+
+
+def _generated_ranks(runs: int, queries: int, k: int) -> Ranks:
+    """Queries differ in how hard they are, runs in how good: like real runs, these agree and differ."""
+    random = np.random.default_rng(k)
+    hard, good = random.gamma(1, 1, queries), random.uniform(0.5, 1.5, (runs, 1))
+    places = random.geometric(np.clip(0.4 * np.exp(-hard * good), 0.002, 1)).astype(np.int64)
+    places[places > k] = 0
+    return Ranks(k, tuple(f"run{number}" for number in range(runs)), tuple(map(str, range(queries))), places)
+
+
+def _compare_plainly(ranks: Ranks, pairs: Iterable[tuple[int, int]]) -> None:
+    for first, second in pairs:
+        a, b = ranks.places[first], ranks.places[second]
+        x, y = reciprocals(ranks.k)[a], reciprocals(ranks.k)[b]
+        both = (a > 0) & (b > 0)
+        only = int((a > 0).sum() - both.sum()), int((b > 0).sum() - both.sum())
+        stats.ranksums(x, y)
+        stats.mannwhitneyu(x, y, use_continuity=False)
+        stats.binomtest(only[0], sum(only))
+        for left, right in ((x, y), (a[both], b[both]), (x[both], y[both])):
+            stats.wilcoxon(left, right, zero_method="wilcox", correction=False, method="asymptotic")
+            stats.ttest_rel(left, right)
+
+
+@measurement
+def certainty(bench: Bench) -> Iterator[Row]:
+    """How certain answers and ranks are: resamples at once, beside a multinomial draw for every pair and resample."""
+    random = np.random.default_rng(0)
+    queries = bench.queries // 10
+    pools = pools_of(queries, bench.pairs // 10)
+    judgments = _judged(pools, 3, random)
+    board = Board({f"run{number}": _shuffled(pools, random) for number in range(RUNS)}, TOP, "score")
+
+    ours = certainty_of(pools, judgments, board=board)
+    answers, first = _answers_plainly(pools, judgments), _first_plainly(pools, judgments, board)
+    apart = [abs(share - answers[query][best]) for query, of in ours.answers.items() for best, share in of.items()]
+    apart += [abs(run.first - share) for run, share in zip(ours.runs, first, strict=True)]
+    assert max(apart) < 0.12, max(apart)  # the same numbers, but for the draws
+
+    def plainly() -> None:
+        _answers_plainly(pools, judgments)
+        _first_plainly(pools, judgments, board)
+
+    def by_rate() -> None:
+        certainty_of(pools, judgments, error_rate=0.25)
+        for group in by_size(pools, judgments):
+            fragilities(group)
+
+    peer = cost(plainly)
+    yield Row("certainty", cost(lambda: certainty_of(pools, judgments, board=board)), peer, 1 / 3)
+    yield Row("certainty by an error rate, fragility", cost(by_rate), peer, 1 / 3)
+
+    every = pools_of(bench.queries, bench.pairs)
+    once = _judged(every, 1, random)
+    alone = Board({"run": _shuffled(every, random)}, TOP, "score")
+
+    def of_results() -> None:
+        chances = certainty_of(every, once, board=alone, error_rate=0.25).chances
+        for group in by_size(every, once):
+            fragilities(group)
+        reverse_judgments(every, once, board=alone, queries=list(every))
+        sets = {query: confidence_set(of) for query, of in chances.items()}
+        settling_prospects(every, once, sets, error_rate=0.25)
+
+    yield Row("certainty for the results of all queries", cost(of_results), peer * bench.queries / queries, 0.4)
+
+
+def _judged(pools: Mapping[str, tuple[str, ...]], overlap: int, random: np.random.Generator) -> list[Preference]:
+    """So many judgments of every pair, of which three in four prefer the first passage."""
+    return [
+        Preference(query, a, b, a if random.random() < 0.75 else b)
+        for query, pool in pools.items()
+        for a, b in combinations(pool, 2)
+        for _ in range(overlap)
+    ]
+
+
+def _shuffled(pools: Mapping[str, tuple[str, ...]], random: np.random.Generator) -> RunArtifact:
+    """The passages of every pool in random order, and others below."""
+    rows = [[*random.permutation(len(pool)), *range(TOP + 7, 2 * TOP + 7)][:TOP] for pool in pools.values()]
+    return run_of(np.arange(len(pools))[:, None] * HITS + np.array(rows))
+
+
+def _answers_plainly(pools: Mapping[str, tuple[str, ...]], judgments: list[Preference]) -> dict[str, dict[str, float]]:
+    """The share of resamples in which each best known answer stays."""
+    random = np.random.default_rng(0)
+    answers = {}
+    for group in by_size(pools, judgments):
+        for start, won in _resampled(group, random):
+            best = _winners(_halves(group.size, group.counts[start : start + len(won)]))
+            for query, shares, kept in zip(list(group.pools)[start:], won.mean(axis=1), best, strict=False):
+                answers[query] = {
+                    passage: float(share)
+                    for passage, share, is_best in zip(group.pools[query], shares, kept, strict=True)
+                    if is_best
+                }
+    return answers
+
+
+def _first_plainly(pools: Mapping[str, tuple[str, ...]], judgments: list[Preference], board: Board) -> list[float]:
+    """The share of resamples in which each run is first."""
+    random = np.random.default_rng(0)
+    weights = np.concatenate(list(query_weights(len(pools), DRAWS, random)))
+    column = {query: at for at, query in enumerate(sorted(pools))}
+    means = np.zeros((RUNS, DRAWS))
+    for group in by_size(pools, judgments):
+        values = reciprocals(board.k)[board.places(group.pools)]
+        columns = np.array([column[query] for query in group.pools])
+        for start, won in _resampled(group, random):
+            part = slice(start, start + len(won))
+            for run in range(RUNS):
+                reached = (values[run, part][:, None, :] * won).max(axis=2)
+                means[run] += np.einsum("qd,dq->d", reached, weights[:, columns[part]])
+    leads = means.round(9) == means.round(9).max(axis=0)
+    return [float(share) for share in (leads / leads.sum(axis=0)).mean(axis=1)]
+
+
+def _resampled(group: SizedPools, random: np.random.Generator) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    if group.size == 1:
+        yield 0, np.ones((len(group.pools), DRAWS, 1), np.bool_)
+        return
+    step = max(1, (1 << 21) // (DRAWS * group.size**2))
+    for start in range(0, len(group.pools), step):
+        counts = group.counts[start : start + step]
+        total = counts.sum(axis=-1)
+        drawn = random.multinomial(total, counts / total[..., None], size=(DRAWS, *total.shape))
+        yield start, _winners(_halves(group.size, drawn)).swapaxes(0, 1)
+
+
+def _halves(size: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    halves = np.zeros((*counts.shape[:-2], size, size), np.int64)
+    for pair, (a, b) in enumerate(combinations(range(size), 2)):
+        halves[..., a, b] = 2 * counts[..., pair, 0] + counts[..., pair, 2]
+        halves[..., b, a] = 2 * counts[..., pair, 1] + counts[..., pair, 2]
+    return halves
+
+
+def _winners(halves: NDArray[np.int64]) -> NDArray[np.bool_]:
+    playing = np.ones(halves.shape[:-1], np.bool_)
+    while True:
+        scores = np.where(playing, (halves * playing[..., None, :]).sum(axis=-1), -1)
+        leaders: NDArray[np.bool_] = scores == scores.max(axis=-1, keepdims=True)
+        if np.array_equal(leaders, playing):
+            return leaders
+        playing = leaders
