@@ -52,8 +52,9 @@ ROUNDS = 3
 
 @measurement
 def reading(bench: Bench) -> Iterator[Row]:
-    """A run of 1,000 hits a query is checked; 16 are pooled, tournaments played, rounds planned. The peer reads one run
-    line by line into lists, as evaluation scripts do.
+    """Reading a run of 1,000 hits a query, pooling 16, playing tournaments, planning a round.
+
+    The peer of all is the time in which an evaluation script reads one run line by line into lists.
     """
     path = bench.folder / "run.txt"
     queries, pairs = bench.more_queries, bench.more_queries * PAIRS // QUERIES
@@ -204,7 +205,7 @@ def _overlap(ranking: Sequence[str], grades: Mapping[str, int]) -> float:
 
 @measurement
 def submission(bench: Bench) -> Iterator[Row]:
-    """A submission of two packed runs is checked and scored. The peer is the MS MARCO script; half is unpacking."""
+    """Checking and scoring a submission of two packed runs, beside the MS MARCO script; half is unpacking."""
     ids = [str(query) for query in range(bench.queries)]
     paths = [bench.folder / f"{part}.txt.bz2" for part in ("dev", "eval")]
     relevant = [_write_packed(path, bench.queries, seed) for seed, path in enumerate(paths)]
@@ -248,9 +249,7 @@ def _reciprocal(passages: Sequence[Any], relevant: Sequence[Any]) -> float:
 
 @measurement
 def rescoring(bench: Bench) -> Iterator[Row]:
-    """The entries of a board are scored on a new version of its qrels, from sealed files. The peer reads their first
-    ten passages as lines, in plain text.
-    """
+    """Scoring the entries of a board on new qrels from sealed files, beside a script that has their lines in memory."""
     entries = max(2, 160 // bench.share)
     runs = [run_of(_drifted(bench.queries, TOP, number)) for number in range(entries)]
     answers = {f"{query:05}": (str(query * HITS), str(query * HITS + query % 7)) for query in range(bench.queries)}
@@ -292,7 +291,7 @@ def _sealed(run: RunArtifact) -> bytes:
 
 @measurement
 def scoring(bench: Bench) -> Iterator[Row]:
-    """Stored runs are scored on new qrels, beside pytrec_eval with everything in memory as it wants it."""
+    """Scoring stored runs on new qrels, beside pytrec_eval with everything in memory as it wants it."""
     draw = np.random.default_rng(0)
     candidates = np.arange(bench.queries)[:, None] * HITS + np.arange(200)
     lists = [draw.permuted(candidates, axis=1)[:, :TOP] for _ in range(8)]
@@ -321,7 +320,7 @@ def scoring(bench: Bench) -> Iterator[Row]:
 
 @measurement
 def comparing(bench: Bench) -> Iterator[Row]:
-    """All pairs of 120 runs, with every statistic, beside scipy for the same p-values, pair by pair."""
+    """Comparing all pairs of 120 runs with every statistic, beside scipy for the same p-values, pair by pair."""
     runs, sample, queries = (120, 12, QUERIES) if bench.size != "tiny" else (6, 2, 100)
     for k, limit in ((10, 1 / 100), (100, 1 / 30)):
         ranks = _generated_ranks(runs, queries, k)
@@ -357,7 +356,7 @@ def _compare_plainly(ranks: Ranks, pairs: Iterable[tuple[int, int]]) -> None:
 
 @measurement
 def certainty(bench: Bench) -> Iterator[Row]:
-    """How certain answers and ranks are: resamples at once, beside a multinomial draw for every pair and resample."""
+    """The certainty of answers and ranks from all resamples at once, beside a multinomial draw for each."""
     random = np.random.default_rng(0)
     queries = bench.queries // 10
     pools = pools_of(queries, bench.pairs // 10)

@@ -89,7 +89,7 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend", "guardian.backends.ObjectPermissionBackend",
 ]
 DATABASES = {"default": json.loads(os.environ["TURKLE_DATABASE"])}
-ROOT_URLCONF, WSGI_APPLICATION = "site_urls", "site_wsgi.application"
+ROOT_URLCONF = "site_urls"
 STATIC_URL, X_FRAME_OPTIONS = "/static/", "SAMEORIGIN"
 DEFAULT_AUTO_FIELD, LOGIN_URL = "django.db.models.AutoField", "login"
 TURKLE_SITE_NAME, TURKLE_TEMPLATE_LIMIT, TURKLE_EMAIL_ENABLED, META_TAGS = "Turkle", 64, False, []
@@ -101,10 +101,6 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("turkle.urls")), path("admin/", admin.site.urls), path("", include("django.contrib.auth.urls")),
 ]
-"""
-TURKLE_WSGI = """
-from django.core.wsgi import get_wsgi_application
-application = get_wsgi_application()
 """
 # Workers who are logged in, and a published batch of the CSV file. Prints the cookies and the batch's key.
 TURKLE_PREPARE = """
@@ -172,13 +168,13 @@ class _Judge:
 
     def __init__(self, client: httpx.Client, home: str) -> None:
         self.client = client
-        self.task = client.post(f"{home}next/").url.path  # takes it, which leads to the instructions
+        self.task = client.post(f"{home}next/").headers["Location"]  # takes it, which leads to the instructions
 
     def judge(self) -> None:
         for position in range(1, ITEMS + 1):
             page = self.client.get(f"{self.task}{position}/").text
             choice = {"preferred": "left", "shown": _match(r'name="shown" value="([^"]+)"', page)}
-            self.client.post(f"{self.task}{position}/save/", json=choice)
+            self.client.post(f"{self.task}{position}/save/", json=choice).raise_for_status()
         self.client.close()
 
 
@@ -187,6 +183,7 @@ class _TurkleWorker:
 
     def __init__(self, client: httpx.Client, batch: int) -> None:
         self.client = client
+        client.follow_redirects = True
         self.page = client.get(f"/batch/{batch}/accept_next_task/").text
 
     def judge(self, count: int) -> None:
@@ -235,7 +232,7 @@ def _prepare_turkle(site: Path, python: Path, environment: dict[str, str], tasks
     judged, because accepting one locks all that are left.
     """
     site.mkdir()
-    files = {"site_settings.py": TURKLE_SETTINGS, "site_urls.py": TURKLE_URLS, "site_wsgi.py": TURKLE_WSGI}
+    files = {"site_settings.py": TURKLE_SETTINGS, "site_urls.py": TURKLE_URLS}
     for name, content in (files | {"pair.html": TURKLE_PAGE}).items():
         (site / name).write_text(content)
     with (site / "pair.csv").open("w", newline="") as file:
@@ -255,8 +252,9 @@ def _serve_turkle(bench: Bench, python: Path, environment: dict[str, str], folde
     """With as many workers as our site has."""
     port = free_port()
     options = "--preload --workers 2 --worker-class gthread --threads 8 --keep-alive 60 --no-control-socket"
-    command = [str(python), "-m", "gunicorn", "site_wsgi:application", "--bind", f"127.0.0.1:{port}", *options.split()]
-    process = subprocess.Popen([*command, "--log-level", "warning"], cwd=folder, env=environment)
+    served = ["django.core.wsgi:get_wsgi_application()", "--bind", f"127.0.0.1:{port}", "--log-level", "warning"]
+    command = [str(python), "-m", "gunicorn", *served, *options.split()]
+    process = subprocess.Popen(command, cwd=folder, env=environment)
     bench.stack.callback(process.wait)
     bench.stack.callback(process.terminate)
     for _ in range(600):
@@ -272,8 +270,10 @@ def _serve_turkle(bench: Bench, python: Path, environment: dict[str, str], folde
 
 @measurement
 def marketplace(bench: Bench) -> Iterator[Row]:
-    """Publishing HITs at a marketplace and asking it what was submitted, beside boto3 with nothing written down: what
-    the outbox, the ledger and the matching cost. Time is ours and PostgreSQL's, where the marketplace's rows are too.
+    """Publishing HITs at a marketplace and asking what was submitted, beside boto3 with nothing written down.
+
+    The ratio is what the outbox, the ledger and the matching cost. Time is ours and PostgreSQL's, where the
+    marketplace's rows are too.
     """
     hits = bench.pairs // 10
     server = Marketplace(bench.folder)
@@ -392,10 +392,7 @@ def _submit_at_marketplace(address: str, publication: Publication) -> None:
         (published[row.hit_id], row.worker.external_id, row.platform_assignment_id, answer.format(row.receipt))
         for row in done
     ]
-    with (
-        psycopg2.connect(address.replace("postgres://", "postgresql://", 1)) as database,
-        database.cursor() as cursor,
-    ):
+    with psycopg2.connect(address.replace("postgres://", "postgresql://", 1)) as database, database.cursor() as cursor:
         cursor.execute("CREATE TEMP TABLE done (hit_id text, worker_id text, assignment_id text, answer text)")
         execute_values(cursor, "INSERT INTO done VALUES %s", rows)
         cursor.execute(
@@ -426,8 +423,9 @@ def _submit_at_marketplace(address: str, publication: Publication) -> None:
 
 @measurement
 def prolific(bench: Bench) -> Iterator[Row]:
-    """Keeping in step with a study at Prolific, and approving it. The peer asks for each submission, and stores and
-    approves it, by itself. Prolific is its double, in a process of its own.
+    """Keeping in step with a study at Prolific and approving it, beside doing so submission by submission.
+
+    Prolific is its double, in a process of its own.
     """
     hits = bench.more_queries * 2
     fresh, plain, gone = max(1, hits // 500), min(1000, hits), min(1000, hits // 2)

@@ -57,7 +57,6 @@ from tests.results.sample_results import sample
 
 DEPTH = 10
 HITS = 1000  # of each query of an uploaded run
-PLAIN = {"Accept-Encoding": "identity"}  # packing is the proxy's work
 PASSAGE = " ".join(["Passage number {} says what it says in about sixty words, as passages on the web do."] * 4)
 JUDGED_SQL = """
     INSERT INTO tasks_assignment (campaign_id, hit_id, worker_id, state, verdict, taken_at, leased_until,
@@ -82,38 +81,24 @@ JUDGED_SQL = """
 
 
 def browser(port: int, **cookies: str) -> httpx.Client:
-    """Somebody who visits a site on this machine. Raises httpx.HTTPStatusError for an answer from 400 on."""
-
-    def check(answer: httpx.Response) -> None:
-        if answer.is_error:
-            answer.raise_for_status()
-
+    """Somebody who visits a site on this machine."""
+    headers = {"Accept-Encoding": "identity", "X-CSRFToken": cookies.get("csrftoken", "")}  # proxies compress
     return httpx.Client(
-        base_url=f"http://localhost:{port}",
-        cookies=cookies,
-        headers=PLAIN,
-        timeout=300,
-        trust_env=False,
-        follow_redirects=True,
-        event_hooks={"response": [check]},
+        base_url=f"http://localhost:{port}", cookies=cookies, headers=headers, timeout=300, trust_env=False
     )
 
 
 @dataclass
 class Visitor:
-    """Somebody who visits a site, and what the site takes for it. Each request has a connection of its own, so that all
-    web processes have a share.
-    """
+    """Somebody who visits a site, and what the site takes for it."""
 
     server: Server
     cookies: dict[str, str] = field(default_factory=dict)
 
     def ask(self, path: str, method: str = "GET", **form: Any) -> httpx.Response:
-        """The answer, of any status. `form` is what httpx takes: data, files."""
-        address = f"http://localhost:{self.server.port}{path}"
-        headers = PLAIN | {"Connection": "close", "X-CSRFToken": self.cookies.get("csrftoken", "")}
-        with httpx.Client(cookies=self.cookies, headers=headers, timeout=300, trust_env=False) as client:
-            return client.request(method, address, **form)
+        """The answer, through a connection of its own, so that all web processes have a share."""
+        with browser(self.server.port, **self.cookies) as client:
+            return client.request(method, path, **form)
 
     def cost(self, path: str, count: int = 1, method: str = "GET", **form: Any) -> float:
         """Seconds of processor time of the web processes and PostgreSQL for each of a few requests."""
@@ -305,7 +290,7 @@ def results(bench: Bench) -> Iterator[Row]:
 
 @measurement
 def pages(bench: Bench) -> Iterator[Row]:
-    """Every page of the researcher and every file, with cold caches and warm, beside the list of campaigns."""
+    """Every page of the researcher with cold caches and warm, and every export file, beside the list of campaigns."""
     made = world(bench)
     many = _many_results(made.draft.collection)
     visitor, lists = visitor_of(bench, made.user), reverse("pools:campaigns")
@@ -352,7 +337,7 @@ def _many_results(collection: Collection) -> Campaign:
 
 @measurement
 def boards(bench: Bench) -> Iterator[Row]:
-    """The public page of a board with 160 entries, sorted and filtered too, beside the health page."""
+    """The public page of a board with 160 entries, sorted and filtered too, beside that of one with 16."""
     visitor = Visitor(bench.site)
     costs = []
     for entries in (16, 160):
@@ -366,7 +351,7 @@ def boards(bench: Bench) -> Iterator[Row]:
 
 @measurement
 def judging(bench: Bench) -> Iterator[Row]:
-    """A hundred workers who judge at once, beside one after the other. Any failure breaks the measurement off."""
+    """A hundred workers who judge at once, beside the same in turn. Any failure breaks the measurement off."""
     campaign, count = judging_campaign(bench), 100 if bench.share <= 10 else 4
     workers = [factories.worker(campaign, f"judge {number}") for number in range(count)]
     tokens = [assignment_token(factories.take(worker, campaign)) for worker in workers]
@@ -419,8 +404,9 @@ def judging_campaign(bench: Bench) -> Campaign:
 
 @measurement
 def making(bench: Bench) -> Iterator[Row]:
-    """A run is uploaded, a campaign made, started and packed. Pages only ask for jobs: their peer is the page of a new
-    run, which costs the same at any size.
+    """Uploading a run, making, starting and packing a campaign, and giving out its HITs.
+
+    Pages only ask for jobs: their peer is the page of a new run, which costs the same at any size.
     """
     collection = collection_of(bench, "new", texts=True)
     user = factories.user("maker")
