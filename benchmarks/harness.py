@@ -180,19 +180,19 @@ def tree_seconds(*roots: int) -> float:
 
 def peak_megabytes(root: int) -> float:
     """The most that one of these processes has had in memory."""
-    return max(_peak_megabytes(pid) for pid in _family(root))
-
-
-def _peak_megabytes(pid: int | str) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+    peaks = [0.0]
+    for pid in _family(root):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            peaks += [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")]
+    return max(peaks)
 
 
 def _family(pid: int) -> list[int]:
     """A process and all below it."""
     children: list[int] = []
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(FileNotFoundError, ProcessLookupError):
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        for listed in Path(f"/proc/{pid}/task").glob("*/children"):
             children += map(int, listed.read_text().split())
     return [pid, *(below for child in children for below in _family(child))]
 
@@ -230,6 +230,6 @@ def _set_up() -> None:
 
 
 def _use(work: Callable[..., object], arguments: tuple[object, ...]) -> Used:
-    before, started = _peak_megabytes("self"), _seconds_here()
+    before, started = peak_megabytes(os.getpid()), _seconds_here()
     result = work(*arguments)
-    return Used(_seconds_here() - started, before, _peak_megabytes("self"), result)
+    return Used(_seconds_here() - started, before, peak_megabytes(os.getpid()), result)
