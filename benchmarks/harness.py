@@ -152,8 +152,9 @@ def cost(work: Callable[[], object], *servers: int, rounds: int = 1, here: bool 
         return tree_seconds(*servers) + (_seconds_here() if here else 0)
 
     seconds = []
-    gc.collect()
-    gc.freeze()  # what was there before is not to be searched for garbage
+    if here:
+        gc.collect()
+        gc.freeze()  # what was there before is not to be searched for garbage
     for _ in range(rounds):
         before = spent()
         work()

@@ -302,11 +302,14 @@ def pages(bench: Bench) -> Iterator[Row]:
     peer = visitor.cost(lists, 40)
     before, costs = peak_megabytes(bench.site.pid), []
     for address in addresses:
-        django_cache.clear()
-        reused_pairs(made.draft, afresh=True)  # as the job does that makes a draft
-        visitor = visitor_of(bench, made.user)  # sessions may be in the cache
-        visitor.ask(lists)
-        costs.append((max(visitor.cost(address), visitor.cost(address, 5)), address))
+        cold = []
+        for _ in range(2):  # the first may be the first in its process
+            django_cache.clear()
+            reused_pairs(made.draft, afresh=True)  # as the job does that makes a draft
+            visitor = visitor_of(bench, made.user)  # sessions may be in the cache
+            visitor.ask(lists)
+            cold.append(visitor.cost(address))
+        costs.append((max(min(cold), visitor.cost(address, 5)), address))
     slowest, address = max(costs)
     yield Row(f"the slowest of {len(costs)} pages: {address}", slowest, peer, 10)
     files = [reverse("judgments:export", args=[made.campaign.pk, name]) for name in (*exports.NAMES, exports.ARCHIVE)]
