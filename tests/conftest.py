@@ -1,4 +1,4 @@
-"""What tests share: one cast of people, a running site on the test database, a browser, the real data's folder."""
+"""What tests share: one cast of people, a running site on the test database, a browser, folders of data."""
 
 import os
 import subprocess
@@ -23,11 +23,11 @@ from local.supervisor import Site
 from pools.models import Campaign, Collection
 from results import figures
 from tasks.models import Worker
-from tests import factories
+from tests import factories, made_up
 from tests.browser import bound_waiting
 from tests.databases import REPOSITORY, template_make
 from tests.ports import free_port
-from tests.real_data import DATA
+from tests.real_data import COLLECTIONS, DATA
 from tests.simulation.prolific.fixtures import prolific, running_prolific
 from tests.worlds import lay_out
 
@@ -214,12 +214,15 @@ def carol(campaign: Campaign) -> Worker:
 
 
 @pytest.fixture(scope="session")
-def data() -> Path:
-    """The folder with real runs, qrels and preferences; tests that need it skip where it is absent."""
-    folder = DATA / "trec-dl-2021"
-    if not folder.is_dir():
-        pytest.skip("the folder with real runs is absent (BESTKNOWN_DATA names it)")
-    return folder
+def made_up_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A made-up folder with runs, qrels and preferences."""
+    return made_up.write(tmp_path_factory.mktemp("data") / "made-up")
+
+
+@pytest.fixture(scope="session", params=COLLECTIONS)
+def data(request: pytest.FixtureRequest, made_up_data: Path) -> Path:
+    """A folder with runs, qrels and preferences, called as its collection: the made-up one, then the real one."""
+    return made_up_data if request.param == "made-up" else DATA / str(request.param)
 
 
 @pytest.fixture

@@ -63,8 +63,6 @@ LONGEST_FIRST = (
 
 # The reasons, as regular expressions, for which a test may skip in CI.
 EXPECTED_SKIPS = (
-    # The real runs may not be passed on. What compares us with other software runs on the demo everywhere.
-    r"the folder with real runs is absent",
     # As root, the test becomes another account; as another account, every other test is this one.
     r"the other tests run as an ordinary account",
     r"no right can be kept while becoming another account here",

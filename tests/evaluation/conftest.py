@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from tests.conftest import REPOSITORY
+from tests.real_data import COLLECTIONS, DATA
 
 # A slow machine is no failure.
 settings.register_profile("untimed", deadline=None)
@@ -36,15 +37,15 @@ class Sample(NamedTuple):
     graded: Path
 
 
-@pytest.fixture(params=["demo", "real data"])
-def sample(request: pytest.FixtureRequest) -> Sample:
-    """The demo, which every checkout has, and then the real data, where they are."""
+@pytest.fixture(params=["demo", *COLLECTIONS])
+def sample(request: pytest.FixtureRequest, made_up_data: Path) -> Sample:
+    """The demo, the made-up collection, and the real one where it is."""
     if request.param == "demo":
         demo = REPOSITORY / "demo"
         runs = sorted((demo / "runs").iterdir())
         assert len(runs) == 11
         return Sample(runs, demo / "qrels.txt", demo / "qrels.txt")
-    data: Path = request.getfixturevalue("data")
+    data = made_up_data if request.param == "made-up" else DATA / str(request.param)
     runs = sorted((data / "runs").glob("*.gz"))
     assert len(runs) == 16
     return Sample(runs, data / "sparse-qrels.txt", data / "qrels.txt.gz")

@@ -362,8 +362,8 @@ def test_a_file_may_have_any_name(write: Write) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_whole_round_on_real_runs(data: Path, tmp_path: Path) -> None:
-    runs = [str(data / "runs" / f"{name}.txt.gz") for name in ("pash_f3", "NLE_P_v1", "watprp", "p_unicoil0")]
+def test_the_whole_round_on_whole_runs(data: Path, tmp_path: Path) -> None:
+    runs = [str(path) for path in sorted((data / "runs").iterdir())[:4]]
     sparse, pairs = str(data / "sparse-qrels.txt"), tmp_path / "pairs.tsv"
     found = good("pool", "--qrels", sparse, "--pairs", str(pairs), *runs)
     asked = {tuple(line.split("\t")) for line in pairs.read_text().splitlines()}
@@ -377,7 +377,7 @@ def test_the_whole_round_on_real_runs(data: Path, tmp_path: Path) -> None:
     derived = tmp_path / "derived.txt"
     derived.write_text(done.stdout)
     scores = good("score", "--qrels", str(derived), *runs)
-    assert set(scores["runs"]) == {"pash_f3", "NLE_P_v1", "watprp", "p_unicoil0"}
+    assert set(scores["runs"]) == {Path(path).name.removesuffix(".txt.gz") for path in runs}
     assert all(0 < score["mean"] < 1 for score in scores["runs"].values())
 
 

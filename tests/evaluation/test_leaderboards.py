@@ -194,7 +194,7 @@ def test_where_the_pool_took_no_qrels_what_one_run_surfaced_is_its_own_even_if_i
         assert one.own == own
 
 
-def test_own_contributions_on_real_data_are_what_deriving_by_hand_gives(data: Path) -> None:
+def test_own_contributions_on_whole_runs_are_what_deriving_by_hand_gives(data: Path) -> None:
     qrels = read_qrels(data / "sparse-qrels.txt")
     paths = sorted((data / "runs").glob("*.gz"))
     runs = {path.name: found for path in paths if (found := check_run(path).artifact) is not None}
@@ -207,7 +207,7 @@ def test_own_contributions_on_real_data_are_what_deriving_by_hand_gives(data: Pa
     ]
     board = Board(runs, 10, "score")
     found = {own.run: own for own in contributions(board, tops, qrels, pools, judged)}
-    for name in ("pash_f3.txt.gz", "watprp.txt.gz"):
+    for name in list(runs)[::5]:
         others = [top for other, top in tops.items() if other != name]
         kept = pool_queries(others, qrels)
         left = [own for own in judged if {own.a, own.b} <= set(kept[own.query])]

@@ -167,7 +167,7 @@ def test_which_passage_is_called_a_matters_for_nothing_but_the_side(
     assert (now.left, now.right) == ((was.right, was.left) if turn_machine else (was.left, was.right))
 
 
-def test_real_judgments_agree_with_themselves_wherever_people_did_not_differ(
+def test_people_s_judgments_agree_with_themselves_wherever_people_did_not_differ(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(data / "preferences.txt.gz")

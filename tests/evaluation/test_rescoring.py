@@ -68,7 +68,7 @@ def test_a_cut_run_has_the_same_tops_and_refuses_what_is_deeper(tmp_path: Path) 
         cut.top("rank", 3)
 
 
-def test_real_runs_are_scored_as_their_artifacts_always_were(data: Path) -> None:
+def test_whole_runs_are_scored_as_their_artifacts_always_were(data: Path) -> None:
     relevant = read_qrels(data / "qrels.txt.gz").relevant("all", 2)
     rescoring = Rescoring(relevant, 10)
     for path in sorted((data / "runs").glob("*.gz")):

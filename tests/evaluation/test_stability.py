@@ -247,7 +247,7 @@ def test_queries_drawn_again_widen_the_interval_of_a_run_that_is_right_in_half_o
     assert found.interval == pytest.approx((0.3, 0.7), abs=0.051)
 
 
-def test_certainty_on_real_data_has_the_means_of_the_qrels_in_its_intervals(data: Path) -> None:
+def test_certainty_on_whole_runs_has_the_means_of_the_qrels_in_its_intervals(data: Path) -> None:
     qrels = read_qrels(data / "sparse-qrels.txt")
     paths = sorted((data / "runs").glob("*.gz"))[:8]
     runs = {path.name: found for path in paths if (found := check_run(path).artifact) is not None}

@@ -141,7 +141,7 @@ def _mixed(seed: int) -> Callable[[list[str]], list[str]]:
 
 
 @pytest.mark.parametrize("ordered", [_weakest_first, _strongest_first, *map(_mixed, range(3))])
-def test_on_real_runs_the_twelve_stronger_ones_keep_the_answers_as_from_scratch_at_a_small_share_of_the_pairs(
+def test_the_twelve_stronger_ones_keep_the_answers_as_from_scratch_at_a_small_share_of_the_pairs(
     data: Path, ordered: Callable[[list[str]], list[str]]
 ) -> None:
     runs, tops, qrels = _load(data)
@@ -167,8 +167,12 @@ def test_on_real_runs_the_twelve_stronger_ones_keep_the_answers_as_from_scratch_
         assert step.all_pairs == sum(len(own) * (len(own) - 1) // 2 for own in pool_queries(so_far, qrels).values())
         shares.append((step.total - started) / (step.all_pairs - start_pairs))
     # Of the pairs that the twelve add to the tournament, as docs/upkeep.md has it; the curve falls as there are more.
-    assert (upkeep.all_pairs - start_pairs, upkeep.total - started) == (1602, 235)
-    assert 0.21 <= shares[0] <= 0.24 and shares[-1] < 0.15 and shares == sorted(shares, reverse=True)
+    assert (upkeep.all_pairs - start_pairs, upkeep.total - started) == {
+        "made-up": (1307, 214),
+        "trec-dl-2021": (1602, 235),
+    }[data.name]
+    assert data.name == "made-up" or (0.21 <= shares[0] <= 0.24 and shares[-1] < 0.15)
+    assert shares == sorted(shares, reverse=True)
 
 
 def _exact(places: object) -> list[Fraction]:
@@ -183,7 +187,7 @@ def _by_hand(run: RunArtifact, answers: dict[str, tuple[str, ...]]) -> Fraction:
     return total
 
 
-def test_with_the_oracle_of_real_judgments_only_intransitive_queries_may_differ(data: Path) -> None:
+def test_with_the_oracle_of_people_s_judgments_only_intransitive_queries_may_differ(data: Path) -> None:
     _runs, tops, qrels = _load(data)
     oracle = list(read_preferences(data / "oracle-preferences.txt.gz"))
     judge = judge_by(oracle)
@@ -200,7 +204,7 @@ def test_with_the_oracle_of_real_judgments_only_intransitive_queries_may_differ(
                 transitive += 1
                 assert upkeep.answers[query] == scratch[query], (name, query)
     assert transitive > 300  # of 12 * 53
-    assert upkeep.total / upkeep.all_pairs < 0.35
+    assert upkeep.total / upkeep.all_pairs < {"made-up": 0.36, "trec-dl-2021": 0.35}[data.name]
 
 
 def _has_cycle(query: str, pool: tuple[str, ...], beats: set[tuple[str, str | None, str]]) -> bool:

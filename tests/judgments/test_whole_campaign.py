@@ -1,4 +1,4 @@
-"""The whole campaign on real runs, over HTTP, judged by a mixed crowd: careful, careless, leaving, late, clumsy."""
+"""The whole campaign on whole runs, over HTTP, judged by a mixed crowd: careful, careless, leaving, late, clumsy."""
 
 import json
 import os
@@ -67,7 +67,8 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
 ) -> None:
     settings.VAR = tmp_path  # type: ignore[attr-defined]
     found = demonstration.folder_at(data)
-    folder = found._replace(runs=tuple(path for path in found.runs if path.name.split(".")[0] in SIX))
+    six = found.runs[:6] if data.name == "made-up" else [path for path in found.runs if path.name.split(".")[0] in SIX]
+    folder = found._replace(runs=tuple(six))
     assert len(folder.runs) == 6
     campaign = opened(folder)
     assert (campaign.order, campaign.design) == ("score", "all_pairs")

@@ -1,4 +1,4 @@
-"""The whole loop on real runs: twelve submissions, a crowd that judges by an oracle, and a tournament from scratch."""
+"""The whole loop on whole runs: twelve submissions, a crowd that judges by an oracle, and a tournament from scratch."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -31,6 +31,7 @@ from tasks import services as task_services
 from tests import factories
 from tests.judgments.judged import judge_all
 from tests.leaderboards import upkept
+from tests.real_data import COLLECTIONS
 
 FIRST = 4
 LIMIT, EACH = 0.18, 0.03  # of the pairs that the submissions add to the pools, and of all pairs: what is asked
@@ -106,7 +107,15 @@ def mixed(runs: list[Path]) -> list[Path]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("ordered", [weakest_first, strongest_first, mixed])
+@pytest.mark.parametrize(
+    ("data", "ordered"),
+    [
+        ("made-up", strongest_first),
+        ("made-up", mixed),
+        *((name, weakest_first) for name in COLLECTIONS if name != "made-up"),
+    ],
+    indirect=["data"],
+)
 def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_scratch(
     data: Path, lab: Lab, rita: User, ordered: Callable[[list[Path]], list[Path]]
 ) -> None:
