@@ -95,7 +95,6 @@ class WorkersLanguage(LocaleMiddleware):
     PATHS = ("/c/", "/m/", "/w/", "/j/")
 
     def process_request(self, request: HttpRequest) -> None:
-        """Activate the language."""
         if request.path_info.startswith(self.PATHS):
             super().process_request(request)
         else:

@@ -10,7 +10,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     """Nobody signs up without an invitation (core/people.py), with OpenID Connect neither."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Never."""
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:

@@ -51,15 +51,12 @@ class Shown(_Admin):
     list_per_page = 50
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
         return False
 
 
@@ -82,7 +79,6 @@ class Annotated(_Admin):
         return list(self.hidden)
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody: these come in by services."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -170,7 +166,6 @@ class SecondFactorAdmin(Shown):
     exclude = ["data"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Admins of the site."""
         return request.user.is_superuser
 
 
@@ -191,7 +186,6 @@ class MembershipAdmin(_Admin):
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def has_delete_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
-        """All but the last admin's of a lab."""
         if obj is not None and why_role_needed(obj):
             return False
         return super().has_delete_permission(request, obj)

@@ -55,7 +55,6 @@ class BoundedConnection(extensions.connection):
         return super().cursor(*arguments, **options)
 
     def commit(self) -> None:
-        """Commit."""
         with _watch.bounded(self, self.seconds):
             super().commit()
 
@@ -66,8 +65,6 @@ class BoundedConnection(extensions.connection):
 
 
 class BoundedCursor(extensions.cursor):
-    """A cursor of a BoundedConnection."""
-
     connection: BoundedConnection
 
     def execute(self, query: Any, *arguments: Any, **options: Any) -> None:

@@ -41,7 +41,6 @@ class NewLabForm(NameForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """An address is for an invitation."""
         data = super().clean() or self.cleaned_data
         if data.get("admin") == "me" and data.get("email"):
             self.add_error("email", _("Choose that you invite somebody, or leave this empty."))

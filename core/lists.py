@@ -52,7 +52,6 @@ def choice_filter(label: Any, choices: Any, **options: Any) -> Any:
 
 
 def search_filter(label: Any, **options: Any) -> Any:
-    """A filter by words."""
     widget = forms.TextInput(attrs={"type": "search"})
     return CharFilter(label=label, widget=widget, max_length=200, **{"lookup_expr": "icontains"} | options)
 
@@ -193,7 +192,6 @@ class Lines:
     """Gives back what is written, so that a csv.writer makes lines."""
 
     def write(self, line: str) -> str:
-        """The line."""
         return line
 
 

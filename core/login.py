@@ -86,7 +86,6 @@ class LimitedLogin(LoginView):
     form_class = LoginForm
 
     def get_context_data(self, **named: Any) -> dict[str, Any]:
-        """Which other ways in there are."""
         others = {"has_mail": settings.HAS_MAIL, "PASSKEY_LOGIN_ENABLED": mfa.PASSKEY_LOGIN_ENABLED}
         providers = [app.get_provider(self.request) for app in _apps(self.request)]
         return super().get_context_data(**named) | others | {"providers": providers}
@@ -108,7 +107,6 @@ class LimitedLogin(LoginView):
         return response
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Refuse the eleventh try of a minute."""
         if getattr(request, "limited", False):
             raise TooManyTries(_("There have been too many attempts to log in. Please wait a minute and try again."))
         if request.method == "GET" and request.user.is_authenticated and not request.GET.get("next"):

@@ -38,8 +38,6 @@ OPEN = 20  # invitations on a page
 
 
 class InviteForm(forms.Form):
-    """Whom to invite, and as what."""
-
     email = forms.EmailField(
         label=gettext_lazy("E-mail address"),
         required=False,

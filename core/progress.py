@@ -119,19 +119,16 @@ class ReportedFile:
             file.seek(start)
 
     def read(self, size: int = -1) -> bytes:
-        """As of the file."""
         data = self._file.read(size)
         self._done += len(data)
         self._report(self._step, self._done, self._size, "bytes")
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """As of the file."""
         self._done = self._file.seek(offset, whence)
         return self._done
 
     def tell(self) -> int:
-        """As of the file."""
         return self._file.tell()
 
     def __getattr__(self, name: str) -> Any:

@@ -27,7 +27,6 @@ class SealedOtherwise(Exception):
 
 
 def seal(secret: str) -> str:
-    """The secret as it is stored."""
     return _fernet(settings.SECRET_KEY).encrypt(secret.encode()).decode()
 
 

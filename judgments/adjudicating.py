@@ -113,7 +113,6 @@ def pair_of(campaign: Campaign, pk: int) -> Pair:
 
 
 def pair_case(campaign: Campaign, pair: Pair) -> PairCase:
-    """What is known of one pair."""
     rows = [row for row in judgment_selectors.judgment_rows(campaign, pair=pair) if not row.superseded]
     said = [Said(row.prefers_a, row.made_at, row.accepted, row, None) for row in rows]
     before = ReusedJudgment.objects.filter(pair=pair).order_by("slot").select_related(

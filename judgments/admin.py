@@ -8,8 +8,6 @@ from judgments.models import Acceptance, Decision, Judgment
 
 @admin.register(Judgment)
 class JudgmentAdmin(Shown):
-    """What was preferred."""
-
     list_display = ["id", "assignment", "item", "preferred", "shown_at", "made_at"]
     list_select_related = ["assignment", "item"]
 

@@ -100,8 +100,6 @@ def _behind(labs: QuerySet[Lab], name: str) -> list[int]:
 
 
 class _Rows(NamedTuple):
-    """What there is of a worker."""
-
     assignments: QuerySet[Assignment]
     submissions: QuerySet[Submission]
     payments: QuerySet[Payment]

@@ -40,7 +40,6 @@ class EraseForm(WhyForm):
         self.campaign = campaign
 
     def clean_name(self) -> str:
-        """The name, if it is the campaign's."""
         if self.cleaned_data["name"].strip() != self.campaign.name:
             raise forms.ValidationError(_("This is not the campaign's name. Nothing was changed."))
         return self.campaign.name

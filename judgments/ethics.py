@@ -35,8 +35,6 @@ class Part(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """All of it, as of a time."""
-
     campaign: Campaign
     at: datetime
     parts: list[Part]

@@ -64,11 +64,9 @@ class AssignmentFilter(ListFilter):
     pay = choice_filter(gettext_lazy("Pay"), list(PAY_STATES.items()), method="by_pay")
 
     def by_flag(self, assignments: QuerySet[Assignment], _name: str, flag: str) -> QuerySet[Assignment]:
-        """Those with one flag."""
         return assignments.filter(flagged(flag, "summary__", F("campaign__summary__median_seconds")))
 
     def by_pay(self, assignments: QuerySet[Assignment], _name: str, wanted: str) -> QuerySet[Assignment]:
-        """Those whose pay is in one state."""
         return assignments.filter(PAY[wanted])
 
 
@@ -120,7 +118,6 @@ class BarredFilter(ListFilter):
     )
 
     def by_bar(self, workers: QuerySet[Worker], _name: str, wanted: str) -> QuerySet[Worker]:
-        """Those who are barred, or who are not."""
         return workers.filter(barred_at__isnull=wanted == "no")
 
 
@@ -130,7 +127,6 @@ class WorkerFilter(BarredFilter):
     flag = choice_filter(gettext_lazy("Worth a look"), list(FLAGS.items()), method="by_flag")
 
     def by_flag(self, workers: QuerySet[Worker], _name: str, flag: str) -> QuerySet[Worker]:
-        """Those with one flag."""
         return workers.filter(flagged(flag, "seen_", F("campaign_seconds")))
 
 
@@ -163,8 +159,6 @@ PERSON_SORTS: dict[str, Sort] = {"worker": "pk", "platform": "platform", "status
 
 
 class DecisionFilter(ListFilter):
-    """Decisions by kind."""
-
     kind = choice_filter(gettext_lazy("Decision"), Decision.Kind.choices)
 
 

@@ -113,7 +113,6 @@ def machine_stop(request: Request, pk: int, asking_pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def machine_delete(request: Request, pk: int, judge_pk: int) -> HttpResponse:
-    """Delete a machine judge with its answers."""
     judge = collection_of(request, pk).machine_judges.filter(pk=judge_pk).first()
     if judge is None:
         raise NotYours(_("This collection has no such machine judge."))

@@ -353,8 +353,6 @@ class Summarized(models.Model):
 
 
 class AssignmentSummary(Summarized):
-    """What was seen of one assignment."""
-
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="summary")
 
     def __str__(self) -> str:

@@ -69,7 +69,6 @@ def _lock(assignment: Assignment) -> Standing:
 
 
 def _store(assignment: Assignment, standing: Standing, go: Go, began_at: datetime, at: datetime) -> None:
-    """Store what has become of a go."""
     if go is standing.last:
         return
     row = rows_of(assignment.worker, assignment.campaign, assignment.came_from).filter(number=go.number).last()

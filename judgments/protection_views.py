@@ -36,8 +36,6 @@ log = logging.getLogger(__name__)
 
 
 class FindForm(forms.Form):
-    """Whom to look for."""
-
     who = forms.CharField(
         label=gettext_lazy("A worker's id at a platform, name on the panel, or pseudonym in an export"), max_length=100
     )

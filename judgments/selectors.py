@@ -559,7 +559,6 @@ class Counts(NamedTuple):
 
 
 def counts_of(campaign: Campaign, outcome: Derived, reused: Iterable[ReusedRow]) -> Counts:
-    """Count."""
     return Counts(
         judging=judging_progress(campaign)._asdict(),
         pools=outcome.single + sum(outcome.deadlocks.values()) + len(outcome.incomplete),

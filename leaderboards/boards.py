@@ -326,7 +326,6 @@ def _new_eval_queries(files: Mapping[str, tuple[str, bytes]]) -> set[str]:
 
 
 def _eval_queries(season: Season) -> set[str]:
-    """Ids of the eval queries of a season."""
     return _queries_of(season, Part.EVAL_QUERIES)
 
 

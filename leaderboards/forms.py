@@ -45,7 +45,6 @@ class _Small(forms.FileField):
     """A file of a leaderboard's: none is larger than a submission may be."""
 
     def clean(self, data: Any, initial: Any = None) -> Any:
-        """Refuse what is larger."""
         file = super().clean(data, initial)
         if file and file.size > settings.BOARD_UPLOAD_MEGABYTES * MEGABYTE:
             said = _("This file has more than %(most)s MB.")
@@ -69,7 +68,6 @@ class _PrivateKey(_Small):
         )
 
     def clean(self, data: Any, initial: Any = None) -> str:
-        """The key's text."""
         content: bytes = super().clean(data, initial).read(PEM_BYTES)
         try:
             return content.decode("ascii")
@@ -112,8 +110,6 @@ class _CostsForm(forms.Form):
 
 
 class TeamForm(forms.Form):
-    """A new team."""
-
     organization = forms.CharField(label=gettext_lazy("Organization"), max_length=100)
     group = forms.CharField(
         label=gettext_lazy("Group"),
@@ -196,12 +192,10 @@ class SubmitForm(_CostsForm):
 
     @property
     def plain(self) -> list[forms.BoundField]:
-        """The fields of plain files."""
         names = "dev eval team_words description type paper code variant_of embargo_until".split()
         return [self[name] for name in names]
 
     def clean_run_id(self) -> str:
-        """The id, which the policy has a form for."""
         run_id = str(self.cleaned_data["run_id"])
         if problem := id_problem(run_id, arrived=timezone.now().date()):
             raise forms.ValidationError(problem[0].upper() + problem[1:] + ".")
@@ -385,15 +379,12 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its s
         self.fields["choice_days"].required = False
 
     def clean_choice_days(self) -> int:
-        """Empty is 0: every evaluated run counts."""
         return int(self.cleaned_data["choice_days"] or 0)
 
     def begins_at(self, at: datetime) -> datetime:
-        """From when it holds."""
         return _midnight(self.cleaned_data["begins"]) or at
 
     def numbers(self) -> dict[str, Any]:
-        """The numbers alone."""
         return {name: self.cleaned_data[name] for name in NUMBER_FIELDS}
 
 
@@ -495,18 +486,14 @@ class BoardEditForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in it
         self.fields["season_months"].required = self.fields["spot_checks"].required = False
 
     def clean_spot_checks(self) -> int:
-        """Empty is as it was."""
         value = self.cleaned_data["spot_checks"]
         return int(self.initial["spot_checks"] if value is None else value)
 
     def clean_season_months(self) -> int:
-        """Empty is 0: seasons have dates alone."""
         return int(self.cleaned_data["season_months"] or 0)
 
 
 class SeasonForm(forms.Form):
-    """A season, with its files."""
-
     name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
     opens = _Day(
         label=gettext_lazy("Opens"),
@@ -548,11 +535,9 @@ class SeasonForm(forms.Form):
     )
 
     def opens_at(self, at: datetime) -> datetime:
-        """When it opens."""
         return _midnight(self.cleaned_data["opens"]) or at
 
     def closes_at(self) -> datetime | None:
-        """When it closes, if that is known."""
         return _midnight(self.cleaned_data["closes"])
 
     def refuse_file(self, error: BadInput) -> None:

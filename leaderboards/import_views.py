@@ -39,7 +39,6 @@ class BoardFileForm(forms.Form):
         self.fields["season"].queryset = board.seasons.order_by("number")  # type: ignore[attr-defined]
 
     def clean_file(self) -> object:
-        """Refuse one that is too large."""
         file = self.cleaned_data["file"]
         if file.size > MEGABYTES << 20:
             raise forms.ValidationError(f"{file.name} is larger than {MEGABYTES} MB.")

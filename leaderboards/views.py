@@ -235,7 +235,6 @@ def _old_runs_form(request: Request, board: Board) -> OldRunsForm | None:
 
 @require_http_methods(["GET", "POST"])
 def team_new(request: Request, board_slug: str) -> HttpResponse:
-    """Found a team."""
     board = selectors.board_seen(request.user, board_slug)
     form, status = TeamForm(), 200
     if request.method == "POST":
@@ -292,7 +291,6 @@ def invitations_listed(request: Request, invitations: QuerySet[TeamInvitation]) 
 
 @require_POST
 def team_leave(request: Request, board_slug: str, team_id: str) -> HttpResponse:
-    """Leave a team."""
     board = selectors.board_seen(request.user, board_slug)
     teams.team_leave(team=team_of(request, board, team_id), user=request.user, at=timezone.now())
     messages.success(request, _("You are no longer in the team."))

@@ -71,7 +71,6 @@ class AtMarketplace(Place):
         self.marketplace, self.url = marketplace, marketplace.url
 
     def lapse_all(self) -> None:
-        """By its own command."""
         self.marketplace.lapse_all()
 
     def publish(self, campaign: Campaign) -> Publication:
@@ -131,5 +130,4 @@ class AtProlific(Place):
         )
 
     def ways(self) -> list[tuple[str, str]]:
-        """Anybody."""
         return [("participant", f"{self.url}/login")]

@@ -23,7 +23,6 @@ class MethodNotAllowedPage:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer the request."""
         response = self._get_response(request)
         match = request.resolver_match
         if response.status_code == 405 and match is not None and match.app_name in _PAGES:

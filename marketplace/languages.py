@@ -15,7 +15,6 @@ class WorkersLanguage(LocaleMiddleware):
     ENGLISH = ("/operator/", "/extensions/")
 
     def process_request(self, request: HttpRequest) -> None:
-        """Activate the language."""
         if request.path_info.startswith(self.ENGLISH) or "X-Amz-Target" in request.headers:
             translation.activate(settings.LANGUAGE_CODE)
             request.LANGUAGE_CODE = translation.get_language()

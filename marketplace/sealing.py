@@ -25,7 +25,6 @@ class SealedOtherwise(Exception):
 
 
 def seal(secret: str) -> str:
-    """The secret as it is stored."""
     return _keys()[0].encrypt(secret.encode()).decode()
 
 

@@ -50,7 +50,6 @@ class Consequences(NamedTuple):
 
     @property
     def hours(self) -> Decimal | None:
-        """Hours of work."""
         return work_hours(self.bill, self.pace)
 
 

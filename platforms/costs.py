@@ -37,7 +37,6 @@ class Amounts(NamedTuple):
     outstanding: Decimal = ZERO
 
     def plus(self, other: "Amounts") -> "Amounts":
-        """The sums, one by one."""
         return Amounts(*(mine + its for mine, its in zip(self, other, strict=True)))
 
 
@@ -55,7 +54,6 @@ class Cost(NamedTuple):
 
     @property
     def platform_name(self) -> str:
-        """The platform in words."""
         return name_of_platform(self.platform)
 
 

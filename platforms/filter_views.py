@@ -142,7 +142,6 @@ def _save(
 
 
 def _initial(publication: Publication, key: str) -> dict[str, Any]:
-    """What a publication has of a filter."""
     set_before: dict[str, Any] = next((one for one in publication.requirements if one.get("filter_id") == key), {})
     return {"values": set_before.get("selected_values", [])} | dict(set_before.get("selected_range") or {})
 

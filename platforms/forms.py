@@ -50,7 +50,6 @@ class Told(forms.Field):
         super().__init__(**kwargs)
 
     def clean(self, value: Any) -> Any:
-        """The value, or one sentence about it."""
         try:
             return super().clean(value)
         except forms.ValidationError:
@@ -68,10 +67,7 @@ class WholeField(Told, forms.IntegerField):
 
 
 class RateField(Told, forms.FloatField):
-    """A number."""
-
     def prepare_value(self, value: Any) -> Any:
-        """Without a nought after the point."""
         return f"{value:g}" if isinstance(value, float) else value
 
 
@@ -87,11 +83,9 @@ class PeriodField(Told, forms.FloatField):
         super().__init__(min_value=least, max_value=most, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        """Days, hours or minutes as a number."""
         return f"{value / self.unit:g}" if isinstance(value, timedelta) else value
 
     def clean(self, value: Any) -> Any:
-        """The time as a timedelta, in whole seconds."""
         return timedelta(seconds=round(super().clean(value) * self.unit.total_seconds()))
 
 
@@ -99,11 +93,9 @@ class CountriesField(Told, forms.CharField):
     """Two-letter codes separated by commas or spaces."""
 
     def prepare_value(self, value: Any) -> Any:
-        """The codes with commas between."""
         return ", ".join(value) if isinstance(value, tuple) else value
 
     def to_python(self, value: Any) -> Any:
-        """The codes, each once."""
         codes = tuple(dict.fromkeys(re.split(r"[\s,;]+", str(value or "").strip().upper())))
         codes = tuple(code for code in codes if code)
         if unknown_countries(codes):
@@ -115,11 +107,9 @@ class RequirementsField(Told, forms.CharField):
     """The API's own JSON, for requirements of other kinds."""
 
     def prepare_value(self, value: Any) -> Any:
-        """Readable JSON; nothing for none."""
         return (json.dumps(list(value), indent=2) if value else "") if isinstance(value, tuple) else value
 
     def to_python(self, value: Any) -> Any:
-        """The requirements as the API takes them."""
         try:
             given = json.loads(value) if (value or "").strip() else []
         except (ValueError, RecursionError):
@@ -370,7 +360,6 @@ class PublishForm(forms.Form):
         in_words_of(self, publication)
 
     def clean_typed_name(self) -> str:
-        """It must be exactly the name."""
         typed: str = self.cleaned_data["typed_name"]
         if typed != self.campaign.name:
             said = _("“%(seen)s” was given. It must be “%(name)s”.")

@@ -109,8 +109,6 @@ CALL_SORTS: dict[str, Sort] = {"call": "kind", "state": "state", "tries": "attem
 
 
 class MessageFilter(ListFilter):
-    """Messages by what became of them."""
-
     state = choice_filter(gettext_lazy("State"), Message.State.choices)
 
 

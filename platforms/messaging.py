@@ -97,7 +97,6 @@ def message_set_aside(*, message: Message) -> None:
 
 
 def subject_of_answer(message: Message) -> str:
-    """The subject of an answer to a message."""
     return message.subject if message.subject.startswith("Re: ") else f"Re: {message.subject}"[:MOST_SUBJECT]
 
 

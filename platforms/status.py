@@ -236,7 +236,6 @@ class VersionRow(NamedTuple):
 
 
 def terms_compared(before: Publication, after: Publication, names: Iterable[str]) -> list[Change]:
-    """The terms of these names before and after."""
     return [Change(phrase(before, str(TERM_NAMES[name])), _term(name, before), _term(name, after)) for name in names]
 
 

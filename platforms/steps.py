@@ -97,7 +97,6 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
 
 
 def _practice(campaign: Campaign) -> list[Step]:
-    """The step of a campaign that has practice."""
     if campaign.practice == Campaign.Practice.NOTHING:
         return []
     lacking, count = lacking_practice(campaign), len(practice_pairs_of(campaign))

@@ -152,7 +152,6 @@ def template_default(request: Request, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def template_delete(request: Request, pk: int) -> HttpResponse:
-    """Delete a template."""
     found = template_for(request.user, pk, right_of(request))
     templating.template_delete(template=found)
     messages.success(request, _("The template “%(name)s” has been deleted.") % {"name": found.name})

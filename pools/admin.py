@@ -54,7 +54,6 @@ class CampaignAdmin(Annotated):
         pool_services.collection_mark_changed(collection=obj.collection)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Drafts only."""
         return isinstance(obj, Campaign) and obj.state == Campaign.State.DRAFT
 
     def delete_model(self, request: HttpRequest, obj: Campaign) -> None:

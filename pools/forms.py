@@ -233,7 +233,6 @@ class RunUploadForm(forms.Form):
         choice.queryset = collections
 
     def clean_file(self) -> object:
-        """Refuse what is larger than a run can be."""
         upload = self.cleaned_data["file"]
         if upload.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
             raise forms.ValidationError(too_large())
@@ -252,7 +251,6 @@ class AnswersForm(forms.Form):
     )
 
     def clean_file(self) -> object:
-        """Refuse what is larger than an upload can be."""
         upload = self.cleaned_data["file"]
         if upload.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
             raise forms.ValidationError(too_large())
@@ -347,7 +345,6 @@ class AskedCampaignField(_CampaignChoice):
     """Campaigns by name, with how many questions a machine would be asked."""
 
     def label_from_instance(self, obj: Model) -> str:
-        """`pilot (14 questions)`."""
         assert isinstance(obj, Campaign)
         count = 2 * obj.pair_count
         text = ngettext("%(name)s (%(count)s question)", "%(name)s (%(count)s questions)", count)
@@ -415,8 +412,6 @@ class MachineAskingForm(forms.Form):
 
 
 class CollectionForm(forms.Form):
-    """A new collection."""
-
     lab = forms.ModelChoiceField(Lab.objects.none(), label=gettext_lazy("Lab"), empty_label=None)
     name = forms.CharField(label=gettext_lazy("Name"), max_length=100)
     language = forms.CharField(
@@ -434,7 +429,6 @@ class CollectionForm(forms.Form):
         choice.queryset = labs_of(user, Right.DESIGN).order_by("name")
 
     def clean(self) -> dict[str, Any]:
-        """A name that the lab does not have yet."""
         data = super().clean() or self.cleaned_data
         known = Collection.objects.filter(lab=data.get("lab"), name=data.get("name"))
         if known.exists():
@@ -474,7 +468,6 @@ class DatasetForm(forms.Form):
         choice.queryset = labs_of(user, Right.DESIGN).order_by("name")
 
     def clean(self) -> dict[str, Any]:
-        """A name that the lab does not have yet."""
         data = super().clean() or self.cleaned_data
         data["name"] = data.get("name") or data.get("dataset", "")[:100]
         if Collection.objects.filter(lab=data.get("lab"), name=data["name"]).exists():
@@ -536,7 +529,6 @@ class RunChoiceField(_RunChoice):
     """Runs by name, with their team."""
 
     def label_from_instance(self, obj: Model) -> str:
-        """`bm25 (ours)`."""
         assert isinstance(obj, Run)
         return f"{obj.name} ({obj.team})" if obj.team else obj.name
 
@@ -551,7 +543,6 @@ class PercentField(forms.DecimalField):
         return value
 
     def clean(self, value: Any) -> Any:
-        """The share: 0.2 for 20."""
         percent = super().clean(value)
         return None if percent is None else percent / 100
 
@@ -590,7 +581,6 @@ class VersionChoiceField(_VersionChoice):
     """Versions of the preference qrels by number."""
 
     def label_from_instance(self, obj: Model) -> str:
-        """`version 2`."""
         assert isinstance(obj, QrelsVersion)
         return _("version %(number)d") % {"number": obj.number}
 
@@ -772,14 +762,12 @@ class CampaignForm(SettingsForm):
         return cls(collection=collection, instance=draft, initial={})
 
     def clean_name(self) -> str:
-        """Names are unique within a lab."""
         name: str = self.cleaned_data["name"]
         if Campaign.objects.filter(lab=self.collection.lab, name=name).exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("The lab already has a campaign with this name."))
         return name
 
     def clean_more_runs(self) -> list[str]:
-        """Names of runs of the collection."""
         names = [line.strip() for line in self.cleaned_data["more_runs"].splitlines() if line.strip()]
         known = set(Run.objects.filter(collection=self.collection, name__in=names).values_list("name", flat=True))
         if unknown := [name for name in names if name not in known]:

@@ -27,7 +27,6 @@ class CampaignFilter(ListFilter):
     )
 
     def by_archive(self, campaigns: QuerySet[Campaign], _name: str, which: str) -> QuerySet[Campaign]:
-        """Those in the archive, or the others."""
         return campaigns.filter(archived_at__isnull=which == "without")
 
 
@@ -42,8 +41,6 @@ CAMPAIGN_SORTS: dict[str, Sort] = {
 
 
 class CollectionFilter(ListFilter):
-    """Collections by name."""
-
     name = search_filter(gettext_lazy("Name"))
 
 
@@ -56,8 +53,6 @@ COLLECTION_SORTS: dict[str, Sort] = {
 
 
 class PreferenceImportFilter(ListFilter):
-    """Imported preferences by name."""
-
     name = search_filter(gettext_lazy("Name"))
 
 
@@ -76,7 +71,6 @@ class RunFilter(ListFilter):
     campaign = NumberFilter(field_name="campaigns", min_value=1, widget=forms.HiddenInput)
 
     def find(self, runs: QuerySet[Run], _name: str, words: str) -> QuerySet[Run]:
-        """Those with the words in their name or team."""
         return runs.filter(Q(name__icontains=words) | Q(team__icontains=words))
 
 

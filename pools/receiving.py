@@ -96,7 +96,6 @@ def file_add(*, job: Job, file: Sent) -> list[Upload]:
 
 
 def file_keep(*, job: Job, file: Opened, part: Upload.Part) -> Upload:
-    """Keep a file of which it is known what it is."""
     _must_be_receiving(job)
     return _store(job, file, str(file.name), part, "")
 

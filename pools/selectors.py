@@ -396,7 +396,6 @@ class Missing(NamedTuple):
     query_ids: Sequence[str]
 
     def sentence(self) -> str:
-        """What is missing, and what to do."""
         parts = []
         if self.passages:
             counted = ngettext(
@@ -443,7 +442,6 @@ def pairs_by_query(campaign: Campaign) -> list[list[int]]:
 
 
 def stored_sizes(campaign: Campaign) -> PoolSizes:
-    """The sizes of a campaign's stored pools."""
     return sizes_of({int(size): count for size, count in campaign.pool_histogram.items()})
 
 

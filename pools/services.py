@@ -1013,7 +1013,6 @@ def _first_pairs(campaign: Campaign, query: str, pool: tuple[str, ...]) -> tuple
 
 
 def round_settings(campaign: Campaign) -> RoundSettings:
-    """The settings of a campaign's rounds."""
     return RoundSettings(campaign.partners, campaign.finalists, campaign.seed % 2**63)
 
 

@@ -231,7 +231,6 @@ def _foreign_in_words(count: int) -> str:
 @login_required
 @require_POST
 def outside_scores_delete(request: Request, pk: int) -> HttpResponse:
-    """Delete the outside scores of a collection."""
     pool_services.outside_scores_delete(collection=collection_of(request, pk))
     messages.success(request, _("The outside scores have been deleted. Results are computed again."))
     return see_other("pools:collection", pk)
@@ -329,7 +328,6 @@ def runs(request: Request) -> HttpResponseBase:
 @login_required
 @require_GET
 def run(request: Request, pk: int) -> HttpResponseBase:
-    """One run and its census."""
     run = run_of(request, pk)
     context = {
         "run": run,

@@ -20,8 +20,6 @@ from results import asking
 
 
 class AskForm(forms.Form):
-    """A budget, and what it is for."""
-
     budget = forms.DecimalField(label=gettext_lazy("Budget"), min_value=Decimal("0.01"), max_digits=8, decimal_places=2)
     judgments = forms.TypedChoiceField(label=gettext_lazy("Judgments of a pair, at most"), coerce=int)
     wanted = forms.TypedChoiceField(

@@ -34,7 +34,6 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         return list(self.collection.runs.order_by("name").values_list("name", flat=True)[:OFFERED])
 
     def clean(self) -> dict[str, Any]:
-        """The comparisons can be made."""
         data = super().clean() or self.cleaned_data
         check_reading(self, self.collection)
         return data

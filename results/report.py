@@ -44,8 +44,6 @@ LONGEST = 200
 
 
 class ShownFigure(NamedTuple):
-    """A figure on the page."""
-
     name: str
     title: str
     description: str

@@ -26,7 +26,6 @@ class ResultStatus(NamedTuple):
 
 
 def result_status(campaign: Campaign) -> ResultStatus:
-    """The status of a campaign's results."""
     result = _readable(campaign).defer("tops").first()
     if result is not None and is_in_step(result, campaign):
         return ResultStatus(result, result.data["judgments"], stale=False)

@@ -36,7 +36,6 @@ class Page:
         self.html = LexborHTMLParser(response.text)
 
     def form(self, selector: str = ANSWERED) -> Form:
-        """A form that must be there."""
         form = self.maybe_form(selector)
         if form is None:
             raise WrongPage(f"{self.path} has no form {selector}")
@@ -54,7 +53,6 @@ class Page:
         return Form(form.attributes.get("action") or self.path, fields, form.attributes.get("data-save") or "")
 
     def link(self, selector: str) -> str | None:
-        """Where a link leads, if it is there."""
         link = self.html.css_first(selector)
         return None if link is None else link.attributes.get("href")
 
@@ -115,7 +113,6 @@ class Browser:
         return Page(self.request("GET", path, good=good))
 
     def post(self, form: Form, values: Mapping[str, str], *, good: Collection[int] = (200,)) -> Page:
-        """The page that a form leads to."""
         return Page(self.request("POST", form.action, good=good, data={**form.fields, **values}))
 
     def request(self, method: str, path: str, *, good: Collection[int] = (200,), **body: object) -> httpx.Response:

@@ -211,7 +211,6 @@ class Person:
         self.browser: Browser
 
     def open_browser(self, url: str, *, cookies: bool = True) -> Browser:
-        """A browser of this person's."""
         return Browser(url, lambda: self.tally.add("requests tried again"), cookies=cookies)
 
     def judge(self, page: Page, *, stops: bool = False) -> Work:

@@ -41,8 +41,6 @@ class ConsentTextAdmin(Shown):
 
 @admin.register(Consent)
 class ConsentAdmin(Shown):
-    """Who agreed to what, and when."""
-
     list_display = ["worker", "text", "given_at"]
     list_select_related = ["worker", "text"]
 
@@ -70,15 +68,12 @@ class ItemInline(_Inline):
     raw_id_fields = ["pair", "test"]
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody: the stored plan is what is shown."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
         return False
 
 

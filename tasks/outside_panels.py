@@ -69,7 +69,6 @@ class VisitRow(NamedTuple):
 
 
 def panel_of(campaign: Campaign) -> OutsidePanel | None:
-    """A campaign's outside panel, if it has one."""
     return OutsidePanel.objects.filter(campaign=campaign).first()
 
 

@@ -90,7 +90,6 @@ class Standing:
 
     @property
     def last(self) -> Go | None:
-        """The newest go."""
         return self.goes[-1] if self.goes else None
 
     @property
@@ -143,7 +142,6 @@ class Standing:
         return State.PASSED if right >= self.needed else State.FAILED
 
     def skipped(self) -> Go:
-        """The go after it was skipped."""
         return replace(self.go, state=State.SKIPPED)
 
     def again(self) -> Go:
@@ -166,7 +164,6 @@ def rows_of(worker: Worker, campaign: Campaign, came_from: str) -> QuerySet[Prac
 
 
 def go_of(row: Practice) -> Go:
-    """The go that a row holds."""
     return Go(row.number, {int(key): side for key, side in row.answers.items()}, row.state, row.right)
 
 

@@ -102,7 +102,6 @@ def asked_about(campaign: Campaign, questions: Collection[str]) -> set[str]:
 
 
 def practice_of_test(test: TestPair, why: str) -> PracticePair:
-    """A test pair as a practice pair."""
     texts = (test.question, test.relevant_text, test.off_topic_text, why)
     return PracticePair(*(" ".join(text.split()) for text in texts))
 

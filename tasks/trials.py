@@ -97,8 +97,6 @@ class Done:
 
 
 class TrialItem(NamedTuple):
-    """The texts of one item of a trial."""
-
     query: str
     left: str
     right: str

@@ -160,20 +160,17 @@ def limits(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def rita(db: None) -> User:
-    """A researcher."""
     lay_out("Rita", lambda: factories.user("rita"))
     return User.objects.get(username="rita")
 
 
 @pytest.fixture
 def ada(db: None) -> User:
-    """An admin."""
     return factories.user("ada", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
 def lab(rita: User) -> Lab:
-    """Rita's lab."""
     lay_out("Rita's lab", lambda: factories.lab("Rita's lab", rita))
     return Lab.objects.get(name="Rita's lab")
 
@@ -197,19 +194,16 @@ def campaign(collection: Collection) -> Campaign:
 
 @pytest.fixture
 def alice(campaign: Campaign) -> Worker:
-    """A worker."""
     return factories.worker(campaign, "Alice")
 
 
 @pytest.fixture
 def bob(campaign: Campaign) -> Worker:
-    """Another worker."""
     return factories.worker(campaign, "Bob")
 
 
 @pytest.fixture
 def carol(campaign: Campaign) -> Worker:
-    """A third worker."""
     return factories.worker(campaign, "Carol")
 
 

@@ -32,14 +32,12 @@ def passage_text(pid: str) -> str:
 
 
 def lab(name: str = "Test lab", *members: User) -> Lab:
-    """A lab with members."""
     made, _new = Lab.objects.get_or_create(name=name)
     made.members.add(*members)
     return made
 
 
 def member(of: Lab, role: str, name: str = "") -> User:
-    """Somebody with a role in a lab, named for it."""
     made = user(name or role)
     of.members.add(made, through_defaults={"role": role})
     return made

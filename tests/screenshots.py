@@ -187,7 +187,6 @@ def _judging_page(page: Page, address: str) -> Page:
 
 
 def _researchers_page(window: BrowserContext, url: str, address: str) -> Page:
-    """A page as the researcher sees it."""
     from core.models import User
 
     page = browser.sign_in(window, url, User.objects.get(username="researcher"))

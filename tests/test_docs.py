@@ -49,7 +49,6 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> list[Block]:
-    """The code blocks of a page."""
     text = page.read_text()
     found = list(FENCE.finditer(text))
     result = []
@@ -80,7 +79,6 @@ def names(paths: Iterable[Path]) -> list[str]:
 
 
 def options_of(parser: argparse.ArgumentParser) -> set[str]:
-    """All options of a parser and of its commands."""
     found = set(parser._option_string_actions)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

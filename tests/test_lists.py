@@ -319,7 +319,6 @@ class World(NamedTuple):
     webhook: Webhook
 
     def address(self, name: str) -> str:
-        """The address of a page."""
         campaign = (
             self.draft
             if name in ("tasks:tests", "tasks:practice", "pools:campaign_delete", "pools:campaign_edit", "tasks:trial")

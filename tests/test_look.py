@@ -44,7 +44,6 @@ def researcher(transactional_db: None, tmp_path: Path, settings: Any) -> User:
 
 @pytest.fixture
 def chromium() -> Iterator[Browser]:
-    """A browser."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(**browser.launch_options())
         yield started

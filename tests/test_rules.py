@@ -1,5 +1,6 @@
 """The rules for all tests are kept: by pytest itself, run on tests that break them."""
 
+import ast
 import gzip
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 from tests import rules
 from tests.conftest import REPOSITORY
+from tests.docstrings import empty_docstrings, sources
 
 OPTIONS = ("-q", "-p", "tests.rules", "-p", "no:cacheprovider")
 
@@ -94,3 +96,11 @@ def test_the_time_of_each_folder_is_printed(tmp_path: Path) -> None:
 
 def test_the_longest_files_exist() -> None:
     assert [name for name in rules.LONGEST_FIRST if not (REPOSITORY / name).is_file()] == []
+
+
+def test_no_docstring_only_repeats_a_name() -> None:
+    assert list(empty_docstrings(sources())) == [], "remove them: python -m tests.docstrings"
+    repeated = 'def lab_name(lab: Lab) -> str:\n    """The name of the lab."""\n    return lab.name\n'
+    assert [row.name for row in empty_docstrings({"example.py": ast.parse(repeated)})] == ["lab_name"]
+    told = repeated.replace("The name of the lab.", "Without the words that every lab of a university shares.")
+    assert not list(empty_docstrings({"example.py": ast.parse(told)}))

@@ -30,7 +30,6 @@ _IN_TEMPLATE = re.compile(rf"\b(?:n?gettext|_)\(\s*{_TEXT}", re.DOTALL)
 
 
 def worker_texts(root: Path) -> set[str]:
-    """Every text for workers, in English."""
     return {text for found in (_of_templates(root), _of_modules(root), _titles(root)) for text in found}
 
 
@@ -44,7 +43,6 @@ def _of_templates(root: Path) -> Iterator[str]:
 
 
 def template_texts(root: Path, patterns: tuple[str, ...]) -> Iterator[str]:
-    """The texts that templates mark."""
     for path in _files(root, patterns):
         for found in _IN_TEMPLATE.finditer(templatize(path.read_text(), origin=str(path))):
             yield ast.literal_eval(found[1].replace("\n", "\\n"))

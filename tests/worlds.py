@@ -35,7 +35,6 @@ def lay_out(name: str, make: Callable[[], object]) -> None:
 
 
 def rows_and_files() -> World:
-    """All rows and stored files."""
     rows = {}
     with connection.cursor() as cursor:
         for model in apps.get_models(include_auto_created=True):

@@ -68,7 +68,6 @@ def begin(job: str, origin: Origin) -> None:
 
 
 def end(job: str) -> None:
-    """The job that began has ended."""
     if (token := _JOBS.pop(job, None)) is not None:
         _ORIGIN.reset(token)
 

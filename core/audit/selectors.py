@@ -58,7 +58,6 @@ def lines(entries: Iterable[AuditEntry]) -> list[Line]:
 
 
 def _person_of(entry: AuditEntry) -> int | None:
-    """The person that it is about."""
     if entry.subject == "erasure" and entry.action != "member":
         return None
     if entry.subject in OF_PEOPLE:

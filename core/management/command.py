@@ -48,7 +48,6 @@ class SiteCommand(BaseCommand):
         (self.stderr if self._as_json else self.stdout).write(sentence)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it, and print what came of it."""
         self._as_json = options["json"]
         self.failure = ""
         dry = options.get("dry_run", False)

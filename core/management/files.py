@@ -57,7 +57,6 @@ def must_share_output(to: Path | None, as_json: bool) -> None:
 
 
 def write_output(content: bytes) -> None:
-    """Write bytes to standard output."""
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
 

@@ -78,7 +78,6 @@ def share(value: float | None) -> str:
 
 @register.filter
 def share_of(part: int, whole: int) -> str:
-    """`part` of `whole` as `43 %`."""
     return share(part / whole if whole else None)
 
 

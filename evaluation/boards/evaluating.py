@@ -55,7 +55,6 @@ class Message(NamedTuple):
     blobs: Mapping[str, bytes] = {}
 
     def write(self, file: BinaryIO) -> None:
-        """Write it to a pipe."""
         sizes = {name: len(blob) for name, blob in self.blobs.items()}
         head = json.dumps({"values": self.values, "blobs": sizes}).encode()
         file.write(_LENGTH.pack(len(head)) + head)

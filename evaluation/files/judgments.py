@@ -72,7 +72,6 @@ class Judgments:
     left_out: dict[str, int] = field(default_factory=dict)
 
     def leave_out(self, why: str) -> None:
-        """Count one."""
         self.left_out[why] = self.left_out.get(why, 0) + 1
 
 

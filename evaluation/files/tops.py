@@ -35,7 +35,6 @@ class RunTop:
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """Ids of the queries."""
         return _queries(self.query_ids)
 
     def first(self) -> dict[str, tuple[str, ...]]:

@@ -62,7 +62,6 @@ class Challenge(NamedTuple):
         return self.best != self.before
 
     def outcome(self, challenger: str) -> Outcome:
-        """What became of one of the challengers."""
         if self.missing:
             return "open"
         if challenger not in self.best:

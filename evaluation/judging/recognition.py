@@ -45,7 +45,6 @@ class Recognition(NamedTuple):
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, in their order."""
     return _WORD.findall(text)
 
 

@@ -321,7 +321,6 @@ def _discounts(ranks: Integers) -> Floats:
 
 
 def _share(part: Floats, whole: Floats | Integers) -> Floats:
-    """0 where the whole is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 

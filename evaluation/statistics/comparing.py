@@ -241,7 +241,6 @@ def choose_matches(
 
 
 def matches_against(runs: Collection[str], baseline: str) -> list[Match]:
-    """Each other run against the baseline."""
     return [(baseline, run) for run in runs if run != baseline]
 
 

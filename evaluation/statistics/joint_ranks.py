@@ -87,7 +87,6 @@ class Differences:
         return cls(sizes, labels)
 
     def tally(self, histograms: Floats) -> Tally:
-        """The histograms' counts by difference."""
         n = len(self.sizes)
         counts = np.empty((len(histograms), 2 * n + 2))
         for row, own in zip(counts, histograms, strict=True):

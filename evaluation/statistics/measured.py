@@ -102,7 +102,6 @@ class MeasuredBoard:
         return measured(self._artifacts, qrels, [self._measure], self._order)[self._measure]
 
     def means(self, qrels: Qrels) -> dict[str, float]:
-        """The mean of each run."""
         return self.scores(qrels).means()
 
 

@@ -48,7 +48,6 @@ class TrialConverter:
     regex = r"try\.[A-Za-z0-9:._-]+"
 
     def to_python(self, value: str) -> str:
-        """The token as it is."""
         return value
 
     def to_url(self, value: str) -> str:
@@ -90,7 +89,6 @@ def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpR
 @require_safe
 @on_trial
 def preview(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
-    """What the work is."""
     context = {
         "task": worker_pages.offer_context(trial.campaign),
         "example": worked_example(trial.campaign),
@@ -162,7 +160,6 @@ def take(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
 @require_safe
 @on_trial
 def instructions(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
-    """What to do."""
     done = trials.done_of(trial)
     if done.ended:
         return worker_pages.see_other("judging:done", token)
@@ -175,7 +172,6 @@ def instructions(request: HttpRequest, trial: Trial, token: str) -> HttpResponse
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
-    """One comparison."""
     if request.method == "POST":
         _choose(trial, position, request.POST.get("preferred", ""), request.POST.get("shown", ""))
         return worker_pages.see_other("judging:item", token, position)
@@ -227,7 +223,6 @@ def practice(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def practice_pair(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
-    """One practice pair."""
     standing = trials.practice_of(trial)
     if request.method == "POST":
         preferred = request.POST.get("preferred", "")

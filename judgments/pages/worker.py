@@ -555,7 +555,6 @@ def saved_context(request: HttpRequest, preferred: str, saved: judgment_services
 
 
 def item_context(keys: links.Keys, token: str, position: int, shown: judgment_selectors.ShownItem) -> dict[str, Any]:
-    """One comparison."""
     now = timezone.now()
     last = position == shown.total
     seconds_left = (shown.leased_until - now).total_seconds()
@@ -671,7 +670,6 @@ def _current(assignment: Assignment) -> dict[str, Any]:
 
 
 def receipt_context(assignment: Assignment, items: int, publication: Publication | None = None) -> dict[str, Any]:
-    """The receipt of an assignment."""
     left = assignment.state == Assignment.State.LEFT
     pay = (_pay_for_leaving if left else pay_for)(publication, assignment.owed, assignment.judged)
     return {

@@ -10,5 +10,4 @@ register = template.Library()
 
 @register.simple_tag
 def pseudonym(campaign: Campaign, worker_id: int) -> str:
-    """The worker's pseudonym in this campaign."""
     return exports.pseudonym(campaign, worker_id)

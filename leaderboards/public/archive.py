@@ -108,7 +108,6 @@ class Archive:
         return default_storage.open(name)
 
     def write(self, to: IO[bytes]) -> None:
-        """Pack it."""
         sums = []
         with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, blocks in self._files():

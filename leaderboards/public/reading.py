@@ -118,7 +118,6 @@ class Published:
         return [entry for entry in self.entries if entry.season == name]
 
     def entry(self, public_id: str) -> Shown | None:
-        """One entry by its public id."""
         return next((entry for entry in self.entries if entry.id == public_id), None)
 
 

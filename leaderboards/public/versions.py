@@ -105,7 +105,6 @@ def summaries(board: Board) -> list[Summary]:
 
 
 def version_of(board: Board, number: int) -> QrelsVersion | None:
-    """A version of a board's qrels."""
     return QrelsVersion.objects.filter(collection=board.collection_id, number=number).first()
 
 

@@ -72,7 +72,6 @@ def of_board(view: View) -> View:
 
 @require_safe
 def boards(request: HttpRequest) -> HttpResponse:
-    """All public boards."""
     rows = Board.objects.filter(is_public=True).select_related("lab", "collection").order_by("name", "pk")
     return render(request, "leaderboards/public/boards.html", {"boards": rows})
 
@@ -278,7 +277,6 @@ def everything(request: HttpRequest, shown: Published) -> HttpResponseBase:
 
 @of_board
 def atom(request: HttpRequest, shown: Published) -> HttpResponse:
-    """What is new."""
     address = settings.SITE_URL + reverse("boards:board", args=[shown.board.slug])
     return HttpResponse(feed(shown, address), content_type="application/atom+xml; charset=utf-8")
 

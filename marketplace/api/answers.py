@@ -76,7 +76,6 @@ def bonus(row: BonusPayment) -> dict[str, Any]:
 
 
 def qualification_type(row: QualificationType) -> dict[str, Any]:
-    """A qualification type."""
     return _filled(
         {
             "QualificationTypeId": row.type_id,

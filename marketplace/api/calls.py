@@ -17,7 +17,6 @@ class Call(NamedTuple):
 
     @property
     def requester(self) -> Requester:
-        """Who calls."""
         return self.key.requester
 
     @property

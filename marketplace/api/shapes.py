@@ -21,14 +21,12 @@ class BadAnswer(Exception):
 
 @cache
 def service() -> ServiceModel:
-    """The service as botocore models it."""
     loader = botocore.session.get_session().get_component("data_loader")
     return ServiceModel(loader.load_service_model("mturk", "service-2", "2017-01-17"), "mturk")
 
 
 @cache
 def operation(name: str) -> OperationModel | None:
-    """An operation of the model."""
     return service().operation_model(name) if name in service().operation_names else None
 
 

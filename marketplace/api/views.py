@@ -110,7 +110,6 @@ def received_of(request: HttpRequest) -> Received:
 
 
 def _identify(received: Received) -> tuple[AccessKey, OperationModel]:
-    """Who asks, and for which operation."""
     prefix, _, name = received.headers.get("x-amz-target", "").partition(".")
     model = operation(name) if prefix == TARGET_PREFIX else None
     if model is None:

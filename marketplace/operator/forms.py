@@ -13,8 +13,6 @@ from marketplace.services.ledger import MOST_REASON
 
 
 class RequesterForm(forms.Form):
-    """A new requester."""
-
     name = forms.CharField(label=_("Name"), max_length=100, help_text=_("Workers see it with each task."))
     email = forms.EmailField(label=_("Email address"), required=False)
 
@@ -43,7 +41,6 @@ class DepositForm(forms.Form):
     )
 
     def clean_amount(self) -> Decimal:
-        """Not nothing."""
         amount: Decimal = self.cleaned_data["amount"]
         if not amount:
             raise forms.ValidationError(_("Enter an amount other than 0."))

@@ -45,7 +45,6 @@ def books(request: HttpRequest, _operator: Account) -> HttpResponse:
 @require_GET
 @for_operator
 def audit(request: HttpRequest, _operator: Account) -> HttpResponse:
-    """What operators did."""
     words = read_query(request)
     page = paginate(request, audit_all(words), 100)
     return show_operator_page(request, "audit.html", {"page": page, "events": page.object_list, "words": words})

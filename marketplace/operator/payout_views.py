@@ -72,7 +72,6 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
 @require_GET
 @for_operator
 def payout(request: HttpRequest, _operator: Account) -> HttpResponse:
-    """One list of payouts."""
     reference = read_query(request, "reference")
     rows = payouts_of(reference)
     page = paginate(request, rows)

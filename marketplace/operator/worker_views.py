@@ -47,7 +47,6 @@ _STATUS_ACTIONS = {
 @require_GET
 @for_operator
 def workers(request: HttpRequest, _operator: Account) -> HttpResponse:
-    """All workers, and the invitations."""
     words = read_query(request)
     context = {
         "page": paginate(request, workers_matching(words)),

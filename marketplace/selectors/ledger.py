@@ -20,7 +20,6 @@ def balance(requester_pk: int) -> Balance:
 
 
 def entry_newest(requester_pk: int) -> Entry | None:
-    """A requester's newest entry."""
     return Entry.objects.filter(requester_id=requester_pk).order_by("-number").first()
 
 

@@ -14,8 +14,6 @@ MOST_CALLS = 10_000
 
 
 class RequesterRow(NamedTuple):
-    """A requester and what it has."""
-
     requester: Requester
     balance: Balance
     open_hits: int
@@ -52,7 +50,6 @@ def requester_rows(requesters: Iterable[Requester]) -> list[RequesterRow]:
 
 
 def requester_balance(requester: Requester) -> Balance:
-    """What a requester has now."""
     return balance(requester.pk)
 
 
@@ -75,7 +72,6 @@ def requester_keys(requester: Requester) -> QuerySet[AccessKey]:
 
 
 def blocks_of(requester: Requester) -> QuerySet[WorkerBlock]:
-    """Whom a requester blocks."""
     return WorkerBlock.objects.select_related("worker").filter(requester=requester)
 
 

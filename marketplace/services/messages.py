@@ -123,7 +123,6 @@ def message_answer_by_requester(*, message: Message, text: str) -> Message:
 
 
 def subject_of_answer(message: Message) -> str:
-    """The subject of an answer to a message."""
     return message.subject if message.subject.startswith("Re: ") else f"Re: {message.subject}"[:MOST_SUBJECT]
 
 

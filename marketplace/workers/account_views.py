@@ -98,7 +98,6 @@ class PasswordChange(PasswordChangeView):
     success_url = reverse_lazy("workers:account")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Say that it is changed."""
         messages.success(self.request, _("Your password has been changed."))
         return super().form_valid(form)
 
@@ -116,7 +115,6 @@ class PasswordNew(PasswordResetConfirmView):
         return account if isinstance(account, Account) and account.is_active else None
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Say that it is changed."""
         messages.success(self.request, _("Your password has been changed. Log in with the new one."))
         return super().form_valid(form)
 

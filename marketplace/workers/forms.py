@@ -39,7 +39,6 @@ class RegisterForm(forms.Form):
     adult_content = forms.BooleanField(label=_("I am an adult and agree to see adult content"), required=False)
 
     def clean(self) -> dict[str, Any]:
-        """A state or province of the country."""
         data = super().clean() or self.cleaned_data
         subdivision = data.get("subdivision", "").strip().upper()
         if subdivision and data.get("country") and not is_subdivision(data["country"], subdivision):
@@ -54,8 +53,6 @@ class RegisterForm(forms.Form):
 
 
 class MessageForm(forms.Form):
-    """A message to a requester."""
-
     subject = forms.CharField(label=_("Subject"), max_length=MOST_SUBJECT)
     text = forms.CharField(label=_("Message"), max_length=MOST_TEXT, widget=forms.Textarea(attrs={"rows": 8}))
 

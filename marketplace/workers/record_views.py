@@ -57,7 +57,6 @@ def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
 @require_POST
 @for_worker
 def qualification_request_new(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
-    """Request a qualification."""
     try:
         outcome = qualification_request(worker=worker, type_id=type_id)
     except NotAllowed as refused:

@@ -23,7 +23,6 @@ from marketplace.workers.pages import for_worker
 
 
 def write_requirements(missing: list[Any]) -> list[str]:
-    """Write requirements as sentences."""
     names = qualification_names(missing)
     return [
         write_requirement(requirement, names.get(requirement["QualificationTypeId"], _("a qualification")))

@@ -56,13 +56,11 @@ class MTurkAdapter(Adapter):
         return endpoint_of(self.platform)
 
     def how_to_give_access(self) -> str:
-        """The AWS way, for the whole site."""
         return _(
             "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, where this site runs, and restart it."
         )
 
     def assert_configured(self) -> None:
-        """The marketplace's address must be set."""
         endpoint_of(self.platform)
 
     @property
@@ -71,7 +69,6 @@ class MTurkAdapter(Adapter):
         return self.endpoint.submit_host
 
     def client(self, *, read_seconds: int | None = None) -> Any:
-        """A boto3 client that tries each call once."""
         return client_for(self.endpoint, read_seconds=read_seconds or READ_SECONDS)
 
     def assert_host(self, client: Any) -> None:
@@ -79,7 +76,6 @@ class MTurkAdapter(Adapter):
         assert_host(client, self.endpoint)
 
     def trouble_of(self, error: Exception) -> Trouble:
-        """What boto3's error means."""
         return trouble_of(error)
 
     def code_of(self, error: Exception) -> str:
@@ -100,7 +96,6 @@ class MTurkAdapter(Adapter):
         return requirements.requirements_at_first(self.platform)
 
     def requirements_of(self, demands: Demands) -> list[dict[str, Any]]:
-        """Demands as QualificationRequirements."""
         return requirements.requirements_of(demands)
 
     def demands_of(self, requirements_given: list[dict[str, Any]]) -> Demands:
@@ -112,7 +107,6 @@ class MTurkAdapter(Adapter):
         return requirements.countries_of(requirements_given)
 
     def is_told_the_same(self, before: Publication, after: Publication) -> bool:
-        """Whether both have one HIT type."""
         return hit_type_request(before, "") == hit_type_request(after, "")
 
     def dry_run(self, publication: Publication, hits: Iterable[Hit]) -> Iterator[tuple[str, Answer]]:
@@ -132,7 +126,6 @@ class MTurkAdapter(Adapter):
             yield "CreateHITWithHITType", request | {"UniqueRequestToken": "<token>"}
 
     def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
-        """Only our own marketplace can be asked."""
         if self.platform != Platform.MARKETPLACE:
             raise NotTold(_("Mechanical Turk does not say."))
         wanted = list(publication.requirements)
@@ -148,7 +141,6 @@ class MTurkAdapter(Adapter):
     # --- money
 
     def balance(self, client: Any, *, once: bool = False) -> Decimal:
-        """GetAccountBalance."""
         answer = client.get_account_balance() if once else read(client.get_account_balance)
         return Decimal(answer["AvailableBalance"])
 
@@ -157,7 +149,6 @@ class MTurkAdapter(Adapter):
         return endpoints.reward_fee(reward, max_assignments)
 
     def bonus_fee(self, bonus: Decimal) -> Decimal:
-        """The rate on a bonus."""
         return endpoints.bonus_fee(bonus)
 
     def fees_in_words(self, max_assignments: int) -> str:
@@ -224,7 +215,6 @@ class MTurkAdapter(Adapter):
     def write_to(
         self, client: Any, publication: Publication, *, subject: str, text: str, worker_ids: list[str]
     ) -> dict[str, str]:
-        """NotifyWorkers."""
         answer = client.notify_workers(Subject=subject[:200], MessageText=text[:4096], WorkerIds=worker_ids)
         failures = answer.get("NotifyWorkersFailureStatuses", [])
         return {
@@ -234,7 +224,6 @@ class MTurkAdapter(Adapter):
 
     @property
     def tells_messages(self) -> bool:
-        """Our own marketplace does."""
         return self.platform == Platform.MARKETPLACE
 
     def messages_after(self, cursor: str) -> list[Heard]:
@@ -261,15 +250,12 @@ class MTurkAdapter(Adapter):
         return not max_assignments < LARGE <= wanted
 
     def reviewable_hits(self, client: Any, hit_type_id: str) -> Iterator[str]:
-        """ListReviewableHITs."""
         return (hit["HITId"] for hit in listed(client.list_reviewable_hits, "HITs", HITTypeId=hit_type_id))
 
     def take_off_list(self, client: Any, platform_hit_id: str) -> None:
-        """UpdateHITReviewStatus."""
         client.update_hit_review_status(HITId=platform_hit_id, Revert=False)
 
     def submitted(self, client: Any, platform_hit_id: str) -> Iterator[Answer]:
-        """ListAssignmentsForHIT."""
         return listed(client.list_assignments_for_hit, "Assignments", HITId=platform_hit_id)
 
     def work_of(self, said: Answer) -> Work:
@@ -289,7 +275,6 @@ class MTurkAdapter(Adapter):
     # --- the ledger
 
     def marked_hits(self, client: Any, publication: Publication) -> dict[str, MarkedHit]:
-        """The HITs whose annotation begins with ours."""
         mark = mark_of(publication)
         return {
             hit["HITId"]: MarkedHit(hit["RequesterAnnotation"], Decimal(hit["Reward"]))
@@ -304,26 +289,21 @@ class MTurkAdapter(Adapter):
         return handler.mark_in(operation.request)
 
     def reward_of(self, client: Any, platform_hit_id: str) -> Decimal:
-        """GetHIT."""
         return Decimal(read(client.get_hit, HITId=platform_hit_id)["HIT"]["Reward"])
 
     def bonuses_of(self, client: Any, platform_hit_id: str) -> Decimal:
-        """ListBonusPayments."""
         bonuses = listed(client.list_bonus_payments, "BonusPayments", HITId=platform_hit_id)
         return sum((Decimal(bonus["BonusAmount"]) for bonus in bonuses), Decimal("0.00"))
 
     # --- notifications
 
     def ask_for_notifications(self, publication: Publication, address: str) -> None:
-        """UpdateNotificationSettings."""
         notifications.notifications_ask(publication=publication, address=address)
 
     def is_notification_signed(self, *, secret: str, header: str, body: bytes, at: datetime) -> bool:
-        """The marketplace's signature."""
         return notifications.is_signed(secret=secret, header=header, body=body, at=at)
 
     def hits_notified_of(self, body: bytes) -> list[str]:
-        """The HITs of its events."""
         return notifications.hit_ids(body)
 
 

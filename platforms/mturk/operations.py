@@ -96,14 +96,12 @@ class ExclusionType(MTurkHandler):
         }
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Make it, or find ours of that name."""
         return make_own_qualification(client, operation.request)
 
     def look(self, client: Any, operation: Operation) -> None:
         """Made again, it is found by its name."""
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The publication has its exclusion."""
         type_id = answer["QualificationType"]["QualificationTypeId"]
         Publication.objects.filter(pk=operation.publication_id, exclusion_id="").update(exclusion_id=type_id)
 
@@ -214,11 +212,9 @@ class Posting(MTurkHandler):
     opens = True
 
     def mark_in(self, request: Answer) -> str:
-        """The mark in a request of this kind."""
         return str(request["RequesterAnnotation"])
 
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        """The HIT with the mark."""
         mark = self.mark_in(operation.request)
         hit = next((hit for hit in listed(client.list_hits, "HITs") if hit.get("RequesterAnnotation") == mark), None)
         return None if hit is None else {"HIT": hit}
@@ -266,7 +262,6 @@ class Create(Posting):
         }
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Publish it under its HIT type."""
         return dict(client.create_hit_with_hit_type(**operation.request, **token_of(operation)))
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
@@ -316,7 +311,6 @@ class Compensate(Posting):
         return compensation_question(submit_host, text % values, _("Accept the payment"))
 
     def mark_in(self, request: Answer) -> str:
-        """The mark of the last step."""
         return super().mark_in(request["hit"])
 
     def call(self, client: Any, operation: Operation) -> Answer:
@@ -348,11 +342,9 @@ class Retype(MTurkHandler):
         return {"HITId": hit_of(operation).platform_hit_id, "HITTypeId": terms_of(operation).hit_type_id}
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Move it."""
         return dict(client.update_hit_type_of_hit(**operation.request))
 
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        """The HIT, if it is under that type."""
         hit = read(client.get_hit, HITId=operation.request["HITId"])["HIT"]
         return {"HIT": hit} if hit["HITTypeId"] == operation.request["HITTypeId"] else None
 
@@ -389,11 +381,9 @@ class Extend(MTurkHandler):
         }
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Ask for them."""
         return dict(client.create_additional_assignments_for_hit(**operation.request, **token_of(operation)))
 
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        """The HIT, if it has as many."""
         hit = read(client.get_hit, HITId=operation.request["HITId"])["HIT"]
         return {"HIT": hit} if hit["MaxAssignments"] >= operation.turn else None
 
@@ -407,7 +397,6 @@ class Ending(MTurkHandler):
     spends = False
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """UpdateExpirationForHIT."""
         moved = {"ExpireAt": datetime.fromtimestamp(operation.request["ExpireAt"], UTC)}
         return dict(client.update_expiration_for_hit(**{**operation.request, **moved}))
 
@@ -471,7 +460,6 @@ class Approve(MTurkHandler):
     runs_while_stopped = False
 
     def request(self, operation: Operation) -> Answer:
-        """ApproveAssignment."""
         return {"AssignmentId": submission_of(operation).platform_assignment_id}
 
     def call(self, client: Any, operation: Operation) -> Answer:
@@ -479,11 +467,9 @@ class Approve(MTurkHandler):
         return dict(client.approve_assignment(**operation.request))
 
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        """The assignment, if it is approved."""
         return _assignment_with(client, operation, "Approved")
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is approved and paid."""
         _settle_payment(operation, answer, at)
         Submission.objects.filter(operations=operation).update(status=Submission.Status.APPROVED)
 
@@ -502,15 +488,12 @@ class Reject(MTurkHandler):
         return {"AssignmentId": submission.platform_assignment_id, "RequesterFeedback": submission.reason[:1024]}
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Reject it."""
         return dict(client.reject_assignment(**operation.request))
 
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        """The assignment, if it is rejected."""
         return _assignment_with(client, operation, "Rejected")
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is rejected."""
         Submission.objects.filter(operations=operation).update(status=Submission.Status.REJECTED)
 
 
@@ -535,7 +518,6 @@ class Bonus(MTurkHandler):
         }
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Pay it."""
         return dict(client.send_bonus(**operation.request, **token_of(operation)))
 
     def look(self, client: Any, operation: Operation) -> Answer | None:
@@ -551,7 +533,6 @@ class Bonus(MTurkHandler):
         return None
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is paid."""
         _settle_payment(operation, answer, at)
 
 
@@ -564,7 +545,6 @@ class ExtraBonus(Bonus):
     runs_while_stopped = False
 
     def request(self, operation: Operation) -> Answer:
-        """SendBonus, but for the token."""
         submission, payment = submission_of(operation), payment_of(operation)
         return {
             "AssignmentId": submission.platform_assignment_id,
@@ -574,7 +554,6 @@ class ExtraBonus(Bonus):
         }
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is paid."""
         _settle_payment(operation, answer, at)
 
 
@@ -587,11 +566,9 @@ class Adjust(ExtraBonus):
     runs_while_stopped = False
 
     def request(self, operation: Operation) -> Answer:
-        """SendBonus, but for the token."""
         return super().request(operation)
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is paid."""
         _settle_payment(operation, answer, at)
 
 
@@ -627,7 +604,6 @@ class Exclude(MTurkHandler):
         }
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Give it."""
         return dict(client.associate_qualification_with_worker(**operation.request))
 
     def look(self, client: Any, operation: Operation) -> None:
@@ -653,7 +629,6 @@ class Readmit(MTurkHandler):
         }
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Take it."""
         return dict(client.disassociate_qualification_from_worker(**operation.request))
 
     def look(self, client: Any, operation: Operation) -> None:
@@ -673,7 +648,6 @@ def hit_of(operation: Operation) -> PublishedHit:
 
 
 def payment_of(operation: Operation) -> Payment:
-    """The payment that it makes."""
     assert operation.payment is not None
     return operation.payment
 

@@ -128,12 +128,10 @@ class ProlificAdapter(Adapter):
     # --- connecting
 
     def for_lab(self, lab_id: int) -> "ProlificAdapter":
-        """With the lab's token."""
         return ProlificAdapter(lab_id)
 
     @property
     def payer(self) -> str:
-        """The lab."""
         return str(self.lab_id or "")
 
     @property
@@ -146,21 +144,17 @@ class ProlificAdapter(Adapter):
         return self._account
 
     def how_to_give_access(self) -> str:
-        """On the page of the lab's account."""
         return _("Someone who manages the lab stores its API token, on the lab's page under “Account at Prolific”.")
 
     def assert_configured(self) -> None:
-        """The lab must have stored a token."""
         if self.lab_id is not None:
             self.account  # noqa: B018  # raises
 
     @property
     def submit_host(self) -> str:
-        """There is no frame."""
         return ""
 
     def client(self, *, read_seconds: int | None = None) -> Client:
-        """A client with the lab's token."""
         try:
             token = unseal(self.account.sealed)
         except SealedOtherwise:
@@ -172,11 +166,9 @@ class ProlificAdapter(Adapter):
         assert_host(client, settings.PROLIFIC_API_URL)
 
     def trouble_of(self, error: Exception) -> Trouble:
-        """What an error of the client's means."""
         return trouble_of(error)
 
     def code_of(self, error: Exception) -> str:
-        """The API's code, or the exception's name."""
         return code_of(error)
 
     def account_facts(self, token: str, workspace_id: str) -> AccountFacts:
@@ -222,7 +214,6 @@ class ProlificAdapter(Adapter):
         return Publication.Pay.RETURN_AND_COMPENSATE
 
     def requirements_at_first(self) -> list[dict[str, Any]]:
-        """None."""
         return []
 
     def requirements_of(self, demands: Demands) -> list[dict[str, Any]]:
@@ -321,7 +312,6 @@ class ProlificAdapter(Adapter):
         return iter(())
 
     def terms_troubles(self, publication: Publication) -> list[str]:
-        """The pay, the time and the filters."""
         troubles = []
         if publication.pay == Publication.Pay.BASE_AND_BONUS:
             troubles.append(
@@ -342,7 +332,6 @@ class ProlificAdapter(Adapter):
         return troubles
 
     def is_told_the_same(self, before: Publication, after: Publication) -> bool:
-        """Whether both are the same study."""
         first, second = study_request(before, ""), study_request(after, "")
         changing = ("total_available_places", "estimated_completion_time")
         return all(first[name] == second[name] for name in first if name not in changing)
@@ -361,7 +350,6 @@ class ProlificAdapter(Adapter):
         return test_study_make(client, publication, email=email)
 
     def test_study_end(self, client: Any, publication: Publication) -> None:
-        """Stop it."""
         test_study_end(client, publication.test_study_id)
 
     least_told = 25  # Prolific says 0 for fewer, to protect them
@@ -382,17 +370,14 @@ class ProlificAdapter(Adapter):
 
     @property
     def currency(self) -> str:
-        """The workspace's; without a lab, dollars."""
         return self.account.currency if self.lab_id is not None else DOLLARS
 
     @property
     def least_hourly(self) -> Decimal:
-        """By Prolific's help pages."""
         return LEAST_HOURLY[self.currency]
 
     @property
     def advised_hourly(self) -> Decimal:
-        """By Prolific's help pages."""
         return ADVISED_HOURLY[self.currency]
 
     def balance(self, client: Any, *, once: bool = False) -> Decimal:
@@ -403,7 +388,6 @@ class ProlificAdapter(Adapter):
         return amount_of(said["available_balance"])
 
     def pays_leavers(self, publication: Publication) -> bool:
-        """Where the study pays shares of its reward."""
         return shares(publication)
 
     def pay_for_leaving(self, publication: Publication, earned: Decimal) -> Decimal:
@@ -417,19 +401,16 @@ class ProlificAdapter(Adapter):
         return self._fee(reward)
 
     def bonus_fee(self, bonus: Decimal) -> Decimal:
-        """The same share."""
         return self._fee(bonus)
 
     def _fee(self, amount: Decimal) -> Decimal:
         return (amount * self.account.fee_share).quantize(CENT, rounding=ROUND_HALF_UP)
 
     def fees_in_words(self, max_assignments: int) -> str:
-        """`36 % of each payment, tax included`."""
         percent = f"{(self.account.fee_share * 100).quantize(CENT):f}".rstrip("0").rstrip(".")
         return _("%(percent)s %% of each payment, tax included") % {"percent": percent}
 
     def who_adds_money(self) -> str:
-        """Whoever has the workspace."""
         return _("Add money to the workspace at Prolific, under “Finances”.")
 
     # --- work
@@ -452,11 +433,9 @@ class ProlificAdapter(Adapter):
         )
 
     def about_reversing(self) -> str:
-        """Nothing here does it: on Prolific's site."""
         return _("Ask Prolific's support to have the rejection reversed.")
 
     def about_writing(self) -> str:
-        """By Prolific's own messages."""
         return _(
             "Prolific passes a message on to the participant, without a subject. What they answer there is read here "
             "every minute."
@@ -475,7 +454,6 @@ class ProlificAdapter(Adapter):
 
     @property
     def tells_messages(self) -> bool:
-        """To each lab's account."""
         return True
 
     def messages_after(self, cursor: str) -> list[Heard]:
@@ -507,11 +485,9 @@ class ProlificAdapter(Adapter):
         return kept
 
     def may_extend(self, max_assignments: int, wanted: int) -> bool:
-        """A study may have any number of places."""
         return True
 
     def reviewable_hits(self, client: Any, hit_type_id: str) -> Iterator[str]:
-        """None: a study is asked for its `changes`."""
         return iter(())
 
     def take_off_list(self, client: Any, platform_hit_id: str) -> None:
@@ -753,11 +729,9 @@ class ProlificAdapter(Adapter):
         return found
 
     def mark_of(self, operation: Operation) -> str:
-        """The study's."""
         return mark_of(operation.publication)
 
     def reward_of(self, client: Any, platform_hit_id: str) -> Decimal:
-        """The study's."""
         return amount_of(client.get(f"studies/{platform_hit_id.partition('-')[0]}/")["reward"])
 
     def bonuses_of(self, client: Any, platform_hit_id: str) -> Decimal:
@@ -780,15 +754,12 @@ class ProlificAdapter(Adapter):
     # --- notifications
 
     def ask_for_notifications(self, publication: Publication, address: str) -> None:
-        """They are the account's."""
         raise NotNow(_("Prolific sends notifications for the whole account of the lab."))
 
     def is_notification_signed(self, *, secret: str, header: str, body: bytes, at: Any) -> bool:
-        """None is taken."""
         return False
 
     def hits_notified_of(self, body: bytes) -> list[str]:
-        """None is taken."""
         raise BadRequest(_("Notifications of Prolific are not taken here."))
 
     def may_notify(self, site: str) -> bool:
@@ -797,15 +768,12 @@ class ProlificAdapter(Adapter):
         return _is_local(there.hostname) or (here.scheme == "https" and not _is_local(here.hostname))
 
     def hook_secret(self, client: Any) -> str:
-        """The workspace's."""
         return hooks.secret_of(client, self.account.workspace_id)
 
     def keep_hooks(self, client: Any, address: str) -> None:
-        """Of the workspace's submissions and studies."""
         hooks.keep_subscribed(client, self.account.workspace_id, address)
 
     def end_hooks(self, client: Any, address: str) -> None:
-        """Of the workspace, at this address."""
         hooks.end_subscriptions(client, self.account.workspace_id, address)
 
     def notice_of(self, *, secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> Notice | None:

@@ -52,7 +52,6 @@ def keep_subscribed(client: Client, workspace: str, address: str) -> None:
 
 
 def end_subscriptions(client: Client, workspace: str, address: str) -> None:
-    """Have none at this address."""
     for row in subscriptions(client, workspace, address):
         remove(client, str(row["id"]))
 
@@ -68,7 +67,6 @@ def subscriptions(client: Client, workspace: str, address: str) -> list[dict[str
 
 
 def remove(client: Client, subscription: str) -> None:
-    """Remove a subscription, if it is there."""
     try:
         client.delete(f"hooks/subscriptions/{subscription}/")
     except ProlificError as error:

@@ -85,7 +85,6 @@ class ExclusionType(ProlificHandler):
         return None if ours is None else {"id": ours["id"], "found": True}
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The publication has its exclusion."""
         Publication.objects.filter(pk=operation.publication_id, exclusion_id="").update(exclusion_id=answer["id"])
 
 
@@ -121,7 +120,6 @@ class HitType(ProlificHandler):
 
 
 def _drafted(study: Answer) -> Answer:
-    """What is kept of a draft."""
     actions = [action["action"] for code in study.get("completion_codes") or [] for action in code["actions"]]
     offers = {SIGNED: bool(study.get(SIGNED)), SHARES: "DYNAMIC_PAYMENT" in actions}
     return {"id": study["id"], "status": study["status"], **offers}
@@ -133,7 +131,6 @@ def mark_of(publication: Publication) -> str:
 
 
 def account_of(publication: Publication) -> LabAccount:
-    """The account of the publication's lab."""
     return LabAccount.objects.get(lab=publication.campaign.lab_id, platform=Platform.PROLIFIC)
 
 
@@ -210,11 +207,9 @@ class Retype(ProlificHandler):
     runs_while_stopped = False
 
     def request(self, operation: Operation) -> Answer:
-        """Nothing."""
         return {}
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        """Nothing."""
         return {}
 
     def find(self, client: Any, operation: Operation) -> None:
@@ -259,7 +254,6 @@ class Places(ProlificHandler):
 
 
 def _shown(study: Answer) -> Answer:
-    """What is kept of a study."""
     names = ("id", "status", "total_available_places", "reward")
     return {name: study[name] for name in names if name in study}
 
@@ -451,7 +445,6 @@ class Approve(ProlificHandler):
         return {keys[key]: row for key, row in approved.items()}
 
     def apply_together(self, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> None:
-        """They are approved and paid."""
         evidence = {
             row.payment_id: {"operation": self.kind, **answers[row.pk]}
             for row in operations
@@ -462,12 +455,10 @@ class Approve(ProlificHandler):
         Submission.objects.filter(pk__in=approved).update(status=Submission.Status.APPROVED)
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
-        """The submission, if it is approved."""
         submission = _state(client.get(f"submissions/{operation.request['submission']}/"))
         return submission | {"found": True} if submission["status"] in DONE_WELL else None
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is approved and paid."""
         settle(operation, answer, at)
         Submission.objects.filter(operations=operation).update(status=Submission.Status.APPROVED)
 
@@ -482,7 +473,6 @@ class Reject(Approve):
     runs_while_stopped = False
 
     def request(self, operation: Operation) -> Answer:
-        """POST /submissions/{id}/transition/."""
         submission = submission_of(operation)
         return {
             "submission": submission.platform_assignment_id,
@@ -492,7 +482,6 @@ class Reject(Approve):
         }
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        """Reject it, unless it is so already."""
         asked = dict(operation.request)
         path = f"submissions/{asked.pop('submission')}/"
         submission = _state(client.get(path))
@@ -503,12 +492,10 @@ class Reject(Approve):
         return _state(client.post(f"{path}transition/", asked))
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
-        """The submission, if it is rejected."""
         submission = _state(client.get(f"submissions/{operation.request['submission']}/"))
         return submission | {"found": True} if submission["status"] == "REJECTED" else None
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is rejected."""
         Submission.objects.filter(operations=operation).update(status=Submission.Status.REJECTED)
 
 
@@ -676,7 +663,6 @@ class Compensate(PaidOnce):
     kind = Kind.COMPENSATE
 
     def request(self, operation: Operation) -> Answer:
-        """The batch of this payment."""
         payment, publication = payment_of(operation), operation.publication
         assert payment.assignment is not None
         batch = self.batch_of(publication, payment.assignment.platform_assignment_id, payment.amount)
@@ -738,7 +724,6 @@ class Exclude(ProlificHandler):
         return group_request(operation)
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        """Put them there."""
         group, people = operation.request["group"], operation.request["participant_ids"]
         client.post(f"participant-groups/{group}/participants/", {"participant_ids": people})
         return {}
@@ -788,7 +773,6 @@ def hit_of(operation: Operation) -> PublishedHit:
 
 
 def payment_of(operation: Operation) -> Payment:
-    """The payment that it makes."""
     assert operation.payment is not None
     return operation.payment
 

@@ -13,7 +13,6 @@ Row = TypeVar("Row", Lab, Collection, Campaign)
 
 
 def lab_called(name: str) -> Lab:
-    """The lab of that name."""
     return _the(Lab, f"lab called {name}", name=name)
 
 
@@ -42,7 +41,6 @@ def lab_made(name: str, admin: str | None) -> tuple[Lab, str]:
 
 
 def user_called(name: str) -> User:
-    """The person of that user name."""
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
         raise CommandError(f"There is no user called {name}.")

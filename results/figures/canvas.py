@@ -72,7 +72,6 @@ def interval(axes: Axes, row: float, ends: Sequence[float]) -> None:
 
 
 def beside(axes: Axes, row: float, text: str) -> None:
-    """A text right of the axes, in a row."""
     axes.text(1.02, row, text, transform=axes.get_yaxis_transform(), ha="left", va="center")
 
 

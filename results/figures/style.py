@@ -54,5 +54,4 @@ def percent(share: float) -> str:
 
 
 def counted(number: int, singular: str, many: str) -> str:
-    """A number with its word."""
     return f"{number:,} {singular if number == 1 else many}"

@@ -43,8 +43,6 @@ class Call(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is answered."""
-
     status: int
     body: Any
     headers: dict[str, str] = {}

@@ -152,7 +152,6 @@ def rows(store: Store, *, table: str) -> list[dict[str, Any]]:
 
 
 def participant_get(store: Store, participant_id: str) -> Row:
-    """A person by their id."""
     person = store.one("SELECT * FROM participant WHERE id = ?", participant_id)
     if person is None:
         raise missing(f"The participant {participant_id}")

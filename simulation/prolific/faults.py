@@ -48,14 +48,11 @@ class Fault:
 
 
 class Faults:
-    """Those that are on."""
-
     def __init__(self) -> None:
         self._faults: list[Fault] = []
         self._lock = threading.Lock()
 
     def add(self, **values: Any) -> None:
-        """Switch one on."""
         with self._lock:
             self._faults.append(Fault(**values))
 

@@ -55,7 +55,6 @@ def secrets_shown(store: Store) -> list[dict[str, Any]]:
 
 
 def subscription_get(store: Store, subscription_id: str) -> Row:
-    """A subscription by its id."""
     subscription = store.one("SELECT * FROM subscription WHERE id = ?", subscription_id)
     if subscription is None:
         raise missing(f"The subscription {subscription_id}")
@@ -86,7 +85,6 @@ def subscription_create(store: Store, body: dict[str, Any]) -> Row:
 
 
 def subscription_confirm(store: Store, subscription: Row, secret: str) -> Row:
-    """Enable a subscription."""
     if not hmac.compare_digest(secret, subscription["secret"]):
         raise bad({"secret": ["This is not the secret of the subscription."]})
     store.do("UPDATE subscription SET is_enabled = 1, failing_since = NULL WHERE id = ?", subscription["id"])

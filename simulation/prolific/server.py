@@ -150,8 +150,6 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
-
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # a head and its body are two writes, and a client's pause between them 40 ms
     server: Server

@@ -65,7 +65,6 @@ def written(page: Page) -> bytes:
 
 
 def refusal(error: ApiError) -> Page:
-    """A refusal as a page."""
     return Page(error.title, f"<p role=alert>{escape(str(error.detail))}</p>", status=error.status)
 
 

@@ -109,7 +109,6 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of it or nothing."""
         self.do("BEGIN")
         try:
             yield
@@ -123,11 +122,9 @@ class Store:
         return self.connection.execute(statement, values).rowcount
 
     def all(self, query: str, *values: Any) -> list[Row]:
-        """The rows of a query."""
         return self.connection.execute(query, values).fetchall()
 
     def one(self, query: str, *values: Any) -> Row | None:
-        """The first row of a query."""
         row: Row | None = self.connection.execute(query, values).fetchone()
         return row
 
@@ -174,5 +171,4 @@ def iso(at: float | None) -> str | None:
 
 
 def dicts(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Rows as dictionaries."""
     return [dict(row) for row in rows]

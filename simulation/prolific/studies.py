@@ -27,7 +27,6 @@ FIELDS: dict[str, Any] = {
 
 
 def study_get(store: Store, study_id: str) -> Row:
-    """A study by its id."""
     study = store.one("SELECT * FROM study WHERE id = ?", study_id)
     if study is None:
         raise missing(f"The study {study_id}")
@@ -95,7 +94,6 @@ def study_update(store: Store, study: Row, changes: dict[str, Any]) -> Row:
 
 
 def study_delete(store: Store, study: Row) -> None:
-    """Delete a draft."""
     if study["status"] != "UNPUBLISHED":
         raise bad("Only draft studies can be deleted.")
     store.do("DELETE FROM study WHERE id = ?", study["id"])

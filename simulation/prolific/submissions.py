@@ -23,7 +23,6 @@ SHORTEST_MESSAGE = 100  # of a rejection, in characters
 
 
 def submission_get(store: Store, submission_id: str) -> Row:
-    """A submission by its id."""
     submission = store.one("SELECT * FROM submission WHERE id = ?", submission_id)
     if submission is None:
         raise missing(f"The submission {submission_id}")
@@ -212,7 +211,6 @@ def submission_end(store: Store, submission: Row, code: str, data: dict[str, Any
 
 
 def submission_ask_return(store: Store, submission: Row, reasons: list[str]) -> Row:
-    """Ask the participant to return."""
     if submission["status"] not in ("ACTIVE", "AWAITING REVIEW"):
         raise bad(f"A submission that is {submission['status']} cannot be asked back.")
     store.do(
@@ -327,7 +325,6 @@ def _token(store: Store, address: str, session: str, values: dict[str, str]) -> 
 
 
 def sign(store: Store, claims: dict[str, Any]) -> str:
-    """A token with these claims."""
     header = {"alg": "RS256", "kid": _key_name(store), "typ": "JWT"}
     signed = ".".join(_base64(json.dumps(part).encode()) for part in (header, claims))
     return f"{signed}.{_base64(_key(store).sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"

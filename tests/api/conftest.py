@@ -35,7 +35,6 @@ class Program:
         return getattr(self.client, method)(address, **sent)
 
     def get(self, address: str, **headers: str) -> Any:
-        """Read."""
         return self._call("get", address, **headers)
 
     def post(self, address: str, content: Any = None, **headers: str) -> Any:
@@ -51,7 +50,6 @@ class Program:
         return self._call("patch", address, content, **headers)
 
     def delete(self, address: str, **headers: str) -> Any:
-        """Delete something."""
         return self._call("delete", address, **headers)
 
     def upload(self, address: str, method: str = "post", **fields: Any) -> Any:

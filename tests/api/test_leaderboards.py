@@ -25,7 +25,6 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def olga(lab: Lab) -> User:
-    """An organizer."""
     return factories.member(lab, "organizer", "olga")
 
 

@@ -96,7 +96,6 @@ def test_a_call_in_doubt_that_is_never_made_again_is_decided_with_a_reason(
         """What may never be done twice."""
 
         def may_repeat(self, _call: Operation) -> bool:
-            """Never."""
             return False
 
         def comes_until(self, _call: Operation) -> None:

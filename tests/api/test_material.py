@@ -24,7 +24,6 @@ pytestmark = pytest.mark.django_db
 
 
 def file(content: str, name: str = "scores.tsv") -> SimpleUploadedFile:
-    """A file to send."""
     return SimpleUploadedFile(name, content.encode())
 
 

@@ -36,19 +36,16 @@ def nothing_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def olga(lab: Lab) -> User:
-    """An organizer."""
     return factories.member(lab, "organizer", "olga")
 
 
 @pytest.fixture
 def paul(db: None) -> User:
-    """A participant."""
     return factories.user("paul")
 
 
 @pytest.fixture
 def board(collection: Collection, olga: User) -> Board:
-    """A public board."""
     return taking_part.make(collection, olga, timezone.now() - timedelta(days=60))
 
 

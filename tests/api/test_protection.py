@@ -38,7 +38,6 @@ def now(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 
 
 def close(campaign: Campaign) -> None:
-    """End a campaign."""
     campaign_move(campaign=campaign, to=Campaign.State.CLOSED, at=timezone.now())
 
 

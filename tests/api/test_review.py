@@ -30,7 +30,6 @@ pytestmark = pytest.mark.django_db
 
 
 def results(answer: Any) -> list[dict[str, Any]]:
-    """The rows of a list."""
     assert answer.status_code == 200, answer.content
     return list(answer.json()["results"])
 

@@ -82,7 +82,6 @@ def admin(lab: Lab) -> User:
 
 
 def hook(lab: Lab, url: str, *events: str) -> tuple[Webhook, str]:
-    """A webhook of a lab, and its secret."""
     return webhooks.webhook_create(lab=lab, url=url, events=events or Event.values, by=None, at=timezone.now())
 
 

@@ -42,8 +42,6 @@ class Column:
 
 
 class Participants(list[Any]):
-    """A query."""
-
     def filter(self, condition: Any) -> "Participants":
         return Participants(row for row in self if condition(row))
 
@@ -108,7 +106,6 @@ from otree.views import mturk  # type: ignore[import-not-found]  # noqa: E402
 
 
 def page(kind: Any) -> Any:
-    """One of its pages, for the session."""
     made = kind()
     made.session = session
     return made

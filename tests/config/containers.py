@@ -25,7 +25,6 @@ class Names(threading.Thread):
 
     @property
     def address(self) -> str:
-        """Where it is asked."""
         return f"127.0.0.1:{self.socket.getsockname()[1]}"
 
     def run(self) -> None:
@@ -42,7 +41,6 @@ class Names(threading.Thread):
             self.socket.sendto(query[:2] + b"\x85\x80" + counts + query[12:end] + b"".join(answers), client)
 
     def close(self) -> None:
-        """No more answers."""
         self.socket.close()
 
 

@@ -49,7 +49,6 @@ class Sink:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def reports(self) -> list[dict[str, Any]]:
-        """Every report, read."""
         lines = [line for text in self.received for line in text.splitlines() if line.startswith('{"')]
         return [report for line in lines if "exception" in (report := json.loads(line))]
 

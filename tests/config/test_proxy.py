@@ -133,7 +133,6 @@ def containers(tmp_path: Path) -> Iterator[list[Container]]:
 
 @pytest.fixture
 def proxy(containers: list[Container], tmp_path: Path) -> Iterator[Proxy]:
-    """The proxy before them."""
     running = Proxy(containers[0].names, containers[0].port, tmp_path)
     yield running
     running.close()

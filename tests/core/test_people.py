@@ -33,7 +33,6 @@ def agnes(lab: Lab) -> User:
 
 
 def invite(lab: Lab, by: User, role: str = "researcher", email: str = "") -> MemberInvitation:
-    """An open invitation."""
     return people.invitation_add(lab=lab, role=role, email=email, by=by, at=timezone.now())
 
 
@@ -362,7 +361,6 @@ def page(live_server: Any, settings: Any) -> Iterator[Page]:
 
 
 def log_in(page: Page, name: str) -> None:
-    """With the password."""
     page.goto("/login/")
     page.fill("#id_username", name)
     page.fill("#id_password", PASSWORD)

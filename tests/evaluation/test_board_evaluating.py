@@ -54,7 +54,6 @@ def sealed(run_id: str = "20261101-red", dev: str = DEV, evaluated: str = EVAL, 
 
 
 def in_process(asked: Message, seconds: int = 60, megabytes: int = 4096) -> subprocess.CompletedProcess[bytes]:
-    """The answer of a process of its own."""
     written = io.BytesIO()
     asked.write(written)
     command = [sys.executable, "-m", "evaluation.boards.evaluating", str(seconds), str(megabytes)]

@@ -381,7 +381,6 @@ def test_winners_of_very_many_judgments_are_counted_in_numbers_that_hold_them() 
 
 
 def play_rounds(pool: list[str], query: str, judge: Callable[[str, str], str], settings: Settings) -> list[Preference]:
-    """The judgments of all rounds of a pool."""
     judged: list[Preference] = []
     while requests := replay(query, pool, judged, settings).requests:
         judged += [Preference(query, a, b, judge(a, b)) for a, b in requests]

@@ -27,7 +27,6 @@ class Colleague:
         self.complaints = browser.listen(self.page)
 
     def log_in(self, name: str, password: str = PASSWORD) -> None:
-        """With the form."""
         self.go("/login/")
         self.page.fill("#id_username", name)
         self.page.fill("#id_password", password)
@@ -59,7 +58,6 @@ class Colleague:
         self.look()
 
     def download(self, name: str) -> bytes:
-        """What a link downloads."""
         with self.page.expect_download() as download:
             self.page.get_by_role("link", name=name, exact=True).click()
         return Path(download.value.path()).read_bytes()

@@ -111,7 +111,6 @@ class Visitor:
 
     @property
     def frame(self) -> FrameLocator:
-        """The frame of the task."""
         return self.page.frame_locator("iframe")
 
     @property

@@ -57,7 +57,6 @@ def make(campaign: Campaign, action: str, chosen: QuerySet[Assignment], by: User
 
 
 def states(bulk: BulkDecision) -> list[str]:
-    """The states of its rows."""
     return list(bulk.rows.order_by("pk").values_list("state", flat=True))
 
 

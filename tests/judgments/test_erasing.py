@@ -88,7 +88,6 @@ def everything() -> str:
 
 
 def erase(worker: Worker) -> erasing.Plan:
-    """Erase a worker now."""
     return erasing.worker_erase(worker=worker, at=timezone.now())
 
 

@@ -53,7 +53,6 @@ def deep(lab: Lab, tmp_path: Path) -> Collection:
 
 
 def make(collection: Collection, name: str = "rounds", **settings: Any) -> Campaign:
-    """A campaign in rounds that is open."""
     wanted = {"depth": 24, "partners": 3, "finalists": 4, "pairs_per_hit": 10, "tests_per_hit": 2}
     return factories.campaign(collection, name, design="rounds", **wanted | settings)
 

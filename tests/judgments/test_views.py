@@ -54,7 +54,6 @@ def accepted(campaign: Campaign, bob: Worker) -> Assignment:
 
 
 def every_page(campaign: Campaign, assignment: Assignment) -> list[str]:
-    """The address of every page of a campaign."""
     pool = campaign.pools.order_by("id").first()
     assert pool is not None
     return [

@@ -32,7 +32,6 @@ def quiet(_step: str, _done: int, _total: int) -> None:
 
 
 def opened(folder: demonstration.Folder) -> Campaign:
-    """The campaign of a folder, open."""
     demonstration.accounts()
     collection = demonstration.load(folder, quiet)
     return demonstration.open_campaign(collection, folder, folder.name, quiet)

@@ -17,7 +17,6 @@ def without_mail(settings: object) -> None:
 
 @pytest.fixture
 def olga(lab: Lab) -> User:
-    """An organizer of the lab."""
     return factories.member(lab, "organizer", "olga")
 
 

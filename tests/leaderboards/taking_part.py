@@ -41,7 +41,6 @@ def make(collection: Collection, by: User | None = None, at: datetime = NOW, **n
 
 
 def season(board: Board, name: str, at: datetime, closes_at: datetime | None = None) -> Season:
-    """A season of the board."""
     return boards.season_add(board=board, name=name, opens_at=at, closes_at=closes_at, files=season_files(), at=at)
 
 

@@ -50,7 +50,6 @@ def board(collection: Collection) -> Board:
 
 @pytest.fixture
 def season(board: Board) -> Season:
-    """Its season, with entries."""
     return filled(board)
 
 

@@ -46,12 +46,10 @@ def browser(user: User) -> Client:
 
 
 def address(name: str, *arguments: object) -> str:
-    """Where a page is."""
     return reverse(f"leaderboards:{name}", args=arguments)
 
 
 def file(name: str, content: bytes | str) -> SimpleUploadedFile:
-    """A file that is uploaded."""
     return SimpleUploadedFile(name, content.encode() if isinstance(content, str) else content)
 
 

@@ -66,7 +66,6 @@ def rows(page: bytes) -> list[list[str]]:
 
 
 def address(name: str, board: Board, *more: object) -> str:
-    """Where a page of the board is."""
     return reverse(f"boards:{name}", args=[board.slug, *more])
 
 

@@ -44,7 +44,6 @@ def rosa(marketplace: Marketplace) -> Requester:
 
 @pytest.fixture
 def omar(marketplace: Marketplace) -> Requester:
-    """Another requester."""
     return marketplace.requester()
 
 
@@ -56,7 +55,6 @@ def wanda(marketplace: Marketplace) -> Worker:
 
 @pytest.fixture
 def will(marketplace: Marketplace) -> Worker:
-    """Another worker."""
     return marketplace.worker()
 
 

@@ -231,7 +231,6 @@ class MarketplaceMachine(RuleBasedStateMachine):
 
     @rule(assignment_id=st.one_of(submitted, approved, rejected, held), amount=AMOUNTS)
     def bonus(self, assignment_id: str, amount: Decimal) -> None:
-        """SendBonus."""
         worker_id = Assignment.objects.get(assignment_id=assignment_id).worker.worker_id
         given = {"assignment_id": assignment_id, "worker_id": worker_id, "amount": amount, "reason": "Good"}
         self.do(assignments.bonus_send, requester=self.owner_of(assignment_id), **given)
@@ -274,7 +273,6 @@ class MarketplaceMachine(RuleBasedStateMachine):
 
     @rule(target=submitted, assignment_id=consumes(held))
     def submit(self, assignment_id: str) -> Any:
-        """Submit what was done."""
         self.refused = None
         done = self.do(assignments.assignment_submit, assignment_id=assignment_id, fields=[("answer", "left")])
         assert self.refused is None or isinstance(self.refused, TooLate | WrongState), self.refused

@@ -36,7 +36,6 @@ class Person:
         assert answer.status_code == 302, answer.text
 
     def get(self, path: str) -> httpx.Response:
-        """A page."""
         return self.http.get(path)
 
     def post(self, path: str, **fields: str) -> httpx.Response:
@@ -91,14 +90,12 @@ class RequestersSite:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def question(self, height: int = 0) -> str:
-        """An ExternalQuestion."""
         return (
             f'<ExternalQuestion xmlns="{EXTERNAL}"><ExternalURL>{self.origin}/task?query=7</ExternalURL>'
             f"<FrameHeight>{height}</FrameHeight></ExternalQuestion>"
         )
 
     def stop(self) -> None:
-        """End it."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -150,7 +147,6 @@ def people(market: Marketplace) -> Marketplace:
 
 @pytest.fixture(scope="module")
 def requesters_site() -> Iterator[RequestersSite]:
-    """A requester's own site."""
     running = RequestersSite()
     yield running
     running.stop()

@@ -43,7 +43,6 @@ class Proxy(httpx.BaseTransport):
         )
 
     def close(self) -> None:
-        """Let go of the connections."""
         self._inner.close()
 
 
@@ -51,7 +50,6 @@ class _Body(io.BytesIO):
     """An answer's bytes, as botocore reads them."""
 
     def stream(self, _size: int = 0, **_: Any) -> Iterator[bytes]:
-        """All at once."""
         yield self.read()
 
 
@@ -62,7 +60,6 @@ class Person:
         self.http = market.visitor()
 
     def get(self, path: str) -> httpx.Response:
-        """A page."""
         return self.http.get(path)
 
     def post(self, path: str, **fields: str) -> httpx.Response:

@@ -134,7 +134,6 @@ class Marketplace:
         return (self.folder / "marketplace.log").read_text()
 
     def stop(self) -> None:
-        """End it."""
         if self._commands is not None:
             self._commands.communicate()
         self._process.terminate()
@@ -214,7 +213,6 @@ class Marketplace:
         return Requester(self, deposit)
 
     def worker(self, **facts: Any) -> "Worker":
-        """A new worker."""
         return Worker(self, **facts)
 
     def client(self, key_id: str, secret: str, **config: Any) -> Any:
@@ -253,7 +251,6 @@ class Requester:
         return str(self.client.get_hit(HITId=hit_id)["HIT"]["HITStatus"])
 
     def assignment(self, assignment_id: str) -> dict[str, Any]:
-        """A submitted assignment."""
         return dict(self.client.get_assignment(AssignmentId=assignment_id)["Assignment"])
 
     def money(self) -> tuple[str, str]:
@@ -279,7 +276,6 @@ class Worker:
         return self.marketplace.refused("accept", worker_id=self.id, hit_id=hit_id)
 
     def give_back(self, assignment_id: str) -> None:
-        """Return it."""
         self.marketplace.test("return", worker_id=self.id, assignment_id=assignment_id)
 
     def submit(self, assignment_id: str, **fields: str) -> httpx.Response:

@@ -13,7 +13,6 @@ __all__ = ["market", "people"]
 
 @pytest.fixture
 def olga(people: Marketplace) -> Iterator[Person]:
-    """The operator."""
     person = Person(people, OPERATOR)
     yield person
     person.http.close()

@@ -116,7 +116,6 @@ def wanda(crowded: Marketplace) -> Iterator[Wanda]:
 
 @pytest.fixture(scope="module")
 def olga(crowded: Marketplace) -> Iterator[Person]:
-    """The operator."""
     person = Person(crowded, OPERATOR)
     yield person
     person.http.close()

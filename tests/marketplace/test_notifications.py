@@ -69,7 +69,6 @@ def ear() -> Iterator[Ear]:
 
 
 def specification(url: str, *events: str, **changes: Any) -> dict[str, Any]:
-    """A notification specification."""
     return {"Destination": url, "Transport": "SNS", "Version": "2006-05-05", "EventTypes": list(events)} | changes
 
 

@@ -34,7 +34,6 @@ Confirm = Callable[[str], httpx.Response]
 
 @pytest.fixture
 def olga(people: Marketplace) -> Iterator[Person]:
-    """The operator."""
     person = Person(people, OPERATOR)
     yield person
     person.http.close()
@@ -48,7 +47,6 @@ def rosa(people: Marketplace) -> Requester:
 
 @pytest.fixture
 def wanda(people: Marketplace) -> Worker:
-    """A worker."""
     return people.worker()
 
 

@@ -13,7 +13,6 @@ UNKNOWN = "3" + "A" * 29
 
 
 def qualification_type(requester: Requester, **changes: Any) -> str:
-    """A new qualification type."""
     facts = {"Name": "Careful reader", "Description": "Reads with care", "QualificationTypeStatus": "Active"}
     made = requester.client.create_qualification_type(**facts | changes)["QualificationType"]
     return str(made["QualificationTypeId"])

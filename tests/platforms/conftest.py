@@ -35,7 +35,6 @@ def publication(campaign: Campaign, requester: Requester) -> Publication:
 
 @pytest.fixture
 def published(publication: Publication) -> Publication:
-    """The same, published."""
     clock = Clock()
     publication_publish(publication=publication, at=clock())
     drain(publication, clock)
@@ -50,5 +49,4 @@ def wanda(marketplace: Marketplace) -> Worker:  # noqa: F811
 
 @pytest.fixture
 def will(marketplace: Marketplace) -> Worker:  # noqa: F811
-    """Another one."""
     return marketplace.worker(vouched_approved=20_000)

@@ -28,7 +28,6 @@ from tests.platforms.platforms import Clock, arrive, drain, work
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all of these tests."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(**browser.launch_options())
         yield started

@@ -57,7 +57,6 @@ def settle(publication: Publication, clock: Clock | None = None) -> Clock:
 
 
 def paid(publication: Publication) -> dict[str, Decimal]:
-    """What was paid, by purpose."""
     return dict(publication.payments.filter(state="paid").values_list("purpose", "amount"))
 
 

@@ -250,7 +250,6 @@ def a_hit_to_be_asked_about(request: pytest.FixtureRequest) -> Poisoned:
 
 
 def an_operation(request: pytest.FixtureRequest) -> Poisoned:
-    """Its request is no request."""
     published = request.getfixturevalue("published")
     hits = [published_hit_of(published, number) for number in (1, 2)]
     end_plan(publication=published, published_hits=hits, at=timezone.now())

@@ -43,7 +43,6 @@ NOBODY = requirements_of(PAPER._replace(approved=999_999))
 
 
 def replace(publication: Publication, clock: Clock | None = None, **terms: Any) -> bool:
-    """Replace terms now."""
     publication.refresh_from_db()
     at = (clock or Clock())()
     return publication_replace_terms(publication=publication, terms=terms, by=None, at=at)

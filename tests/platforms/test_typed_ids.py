@@ -42,7 +42,6 @@ class Frame:
 
     @property
     def assignment(self) -> Assignment:
-        """The assignment that the frame is about."""
         from tasks import links
 
         return links.assignment_of(self.place.removeprefix("/j/").rstrip("/"))
@@ -54,7 +53,6 @@ class Frame:
         return self
 
     def leave(self) -> "Frame":
-        """Leave early."""
         self.client.post(f"{self.place}leave/")
         return self
 

@@ -56,7 +56,6 @@ def at(name: str, campaign: Campaign, *more: object) -> str:
 
 
 def text_of(page: Client, address: str, status: int = 200) -> str:
-    """What a page says."""
     answer = page.get(address)
     assert answer.status_code == status, answer.content.decode()
     return str(answer.content.decode())

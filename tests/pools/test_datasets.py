@@ -42,7 +42,6 @@ class Quiet(SimpleHTTPRequestHandler):
     asked: list[str]
 
     def log_message(self, *_said: object) -> None:
-        """Count it."""
         self.asked.append(self.path)
 
 
@@ -316,7 +315,6 @@ def test_a_download_ends_in_its_midst_and_leaves_nothing_half_written(
         """A publisher that sends some, and then nothing for a minute."""
 
         def stream(self) -> Any:
-            """What it sends."""
 
             def sent() -> Iterator[bytes]:
                 yield b"q1\twhat"

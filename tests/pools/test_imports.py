@@ -254,7 +254,6 @@ class Zeros:
         self.left = size
 
     def read(self, size: int) -> bytes:
-        """Some of them."""
         size = min(size, self.left)
         self.left -= size
         return bytes(size)

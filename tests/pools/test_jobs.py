@@ -58,7 +58,6 @@ def send(page: Client, collection: Collection, content: bytes = RUN, name: str =
 
 
 def stored_files() -> set[str]:
-    """Every file in storage."""
     root = Path(settings.MEDIA_ROOT)
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 

@@ -44,7 +44,6 @@ def page(client: Client, rita: User, collection: Collection) -> Client:
 
 
 def files(**named: bytes) -> list[SimpleUploadedFile]:
-    """Files by name, with _ for each dot."""
     return [SimpleUploadedFile(name.replace("_", "."), content) for name, content in named.items()]
 
 
@@ -67,7 +66,6 @@ def read(page: Client, job: Job, **changed: str) -> Any:
 
 
 def stored_files() -> set[str]:
-    """Every file in storage."""
     root = Path(settings.MEDIA_ROOT)
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 

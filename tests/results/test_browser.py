@@ -23,7 +23,6 @@ from tests.worlds import lay_out
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all of these tests."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(**browser.launch_options())
         yield started

@@ -67,7 +67,6 @@ def reported(judged: Campaign) -> Files:
 
 
 def unpacked(archive: bytes) -> Files:
-    """The files of a zip."""
     opened = zipfile.ZipFile(io.BytesIO(archive))
     return {name: opened.read(name) for name in opened.namelist()}
 

@@ -62,8 +62,6 @@ RETURNING = 0.5  # of those who leave early: they are owed a bonus, and the othe
 
 
 class Came(NamedTuple):
-    """What came of it."""
-
     publication: Publication
     did: Counter[str]
     faults: dict[str, int]
@@ -320,7 +318,6 @@ def wrong_after(publication: Publication, prolific: Double) -> list[str]:
 
 
 def figures_of(came: Came) -> dict[str, Any]:
-    """What came of it, to be printed."""
     return {
         "seconds": round(came.seconds),
         "requests": came.requests,

@@ -117,7 +117,6 @@ class JobWorkers:
         return Path(f"/proc/{self._pid}").exists()
 
     def stop(self) -> None:
-        """End them."""
         with suppress(ProcessLookupError):
             os.killpg(self._pid, signal.SIGKILL)
         self._starter.communicate(timeout=60)
@@ -275,8 +274,6 @@ def background(folder: Path, *options: str) -> Iterator[JobWorkers]:
 
 
 class Stressed(NamedTuple):
-    """What came of it."""
-
     crowd: Crowd
     kills: int
     faults: dict[str, int]

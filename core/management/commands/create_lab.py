@@ -16,8 +16,6 @@ from core.people import invitation_address
 
 
 class Command(SiteCommand):
-    """Make a lab."""
-
     help = (
         "Create a lab. Somebody with an account becomes its first admin, or invites whoever is to be: the link of the "
         "invitation is printed, and nothing is mailed."
@@ -25,13 +23,11 @@ class Command(SiteCommand):
     writes_rows = True
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("name", help="what the lab is called")
         parser.add_argument("user", help="the user name of its first admin; with --invite, of whoever invites them")
         parser.add_argument("--invite", metavar="EMAIL", help="invite this address as the first admin")
 
     def work(self, **options: Any) -> Mapping[str, Any]:
-        """Make it."""
         user = User.objects.filter(username=options["user"], is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user called {options['user']}.")

@@ -16,8 +16,6 @@ from pools.models import Campaign, Pair
 
 
 class Command(SiteCommand):
-    """Settle disagreements."""
-
     writes_rows = True
     help = (
         "List the pairs of a campaign whose judgments disagree, and that wait for a decision; or decide on one of them "
@@ -40,7 +38,6 @@ class Command(SiteCommand):
         parser.add_argument("--by", metavar="USER", help="the user name of whoever decides")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """List, decide, or take back."""
         campaign = campaign_called(options["campaign"], options["lab"])
         if options["decide"] is None and options["undo"] is None:
             return self._list(campaign, everything=options["all"])

@@ -25,7 +25,6 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command's own arguments."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--name", help="what the machine judge is to be called")
@@ -40,7 +39,6 @@ class Command(SiteCommand):
         parser.add_argument("--by", metavar="USER", help="the user name of whoever has it asked")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """List, ask or stop."""
         campaign = campaign_called(options["campaign"], options["lab"])
         if not options["name"]:
             if given := [name for name in ("model", "budget", "prompt", "stop") if options[name]]:

@@ -24,14 +24,12 @@ class Command(SiteCommand):
     dry_run_help = "say what would go, what would stay and why, only"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command's own arguments."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--whole", action="store_true", help="delete everything of the campaign")
         parser.add_argument("--why", default="", help="kept in the audit")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Erase, and say what was done."""
         campaign = campaign_called(options["campaign"], options["lab"])
         act = self._whole if options["whole"] else self._workers
         return act(campaign, options["dry_run"], options["why"])

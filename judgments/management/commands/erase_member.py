@@ -12,8 +12,6 @@ from judgments.closing import Plan, account_close, closing_plan
 
 
 class Command(SiteCommand):
-    """Close an account."""
-
     help = (
         "Remove the name, address, factors, sessions and tokens of somebody who logs in. What they did stays, under "
         "the number of the account."
@@ -22,12 +20,10 @@ class Command(SiteCommand):
     dry_run_help = "say what would go, what would stay and why, only"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command's own arguments."""
         parser.add_argument("name", help="the name that they log in with")
         parser.add_argument("--why", default="", help="kept in the audit")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Find, close, and say what was done."""
         user = User.objects.filter(username=options["name"]).first()
         if user is None:
             raise CommandError(f"Nobody logs in with the name “{options['name']}”.")

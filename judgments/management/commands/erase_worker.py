@@ -13,8 +13,6 @@ from judgments.erasing import Plan, erasure_plan, worker_erase, workers_called
 
 
 class Command(SiteCommand):
-    """Erase a worker."""
-
     help = (
         "Remove the name, platform ids and links of a worker whose money is settled. Judgments stay under pseudonyms, "
         "and exports stay the same."
@@ -23,13 +21,11 @@ class Command(SiteCommand):
     dry_run_help = "say what would go, what would stay and why, only"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command's own arguments."""
         parser.add_argument("worker", help="an id at a platform, a name on the panel, a pseudonym, or a row's number")
         parser.add_argument("--lab", help="the worker's lab, if several labs know such a worker")
         parser.add_argument("--why", default="", help="kept in the audit")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Find, erase, and say what was done."""
         labs = Lab.objects.filter(name=options["lab"]) if options["lab"] else Lab.objects.all()
         workers = list(workers_called(labs, options["worker"])[:2])
         if not workers:

@@ -23,7 +23,6 @@ class Command(SiteCommand):
     dry_run_help = "name the files that would be written, with their sizes and sums, and write none"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument(
             "--to",
@@ -34,7 +33,6 @@ class Command(SiteCommand):
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Write the files and name them."""
         must_share_output(options["to"], options["json"])
         campaign = campaign_called(options["campaign"], options["lab"])
         to, archive = options["to"], io.BytesIO()

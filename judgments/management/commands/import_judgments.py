@@ -15,8 +15,6 @@ from pools.management.lookup import collection_called
 
 
 class Command(SiteCommand):
-    """Make a campaign of a file of judgments."""
-
     writes_rows = True
     help = (
         "Make a closed campaign of judgments that were made elsewhere: lines `query a b preferred worker time` (the "
@@ -26,7 +24,6 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument("file", type=input_path, help="the file, or - for standard input")
         parser.add_argument("--lab", help="the collection's lab, if several labs have a collection with this name")
@@ -35,7 +32,6 @@ class Command(SiteCommand):
         parser.add_argument("--note", required=True, help="where the judgments come from")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Import them, and say what was recognized."""
         path = options["file"]
         if path == STANDARD_INPUT and not options["name"]:
             raise CommandError("Judgments from standard input need a --name.")

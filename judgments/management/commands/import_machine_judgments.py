@@ -16,8 +16,6 @@ from pools.management.lookup import collection_called
 
 
 class Command(SiteCommand):
-    """Store a machine's answers."""
-
     help = (
         "Store the answers of a machine, such as a language model, beside a collection: lines `query a b preferred`, "
         "where `preferred` is a, b, = (a tie) or ! (no answer), plain, gz, bz2 or zst. A pair may be there in both "
@@ -28,7 +26,6 @@ class Command(SiteCommand):
     writes_rows = True
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command's own arguments."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument("file", type=input_path, help="the file, or - for standard input")
         parser.add_argument("--lab", help="the collection's lab, if several labs have a collection with this name")
@@ -37,7 +34,6 @@ class Command(SiteCommand):
         parser.add_argument("--prompt", required=True, type=input_path, help="a file with what it was told")
 
     def work(self, **options: Any) -> Mapping[str, Any]:
-        """Import them, and say how many they are."""
         path = options["file"]
         if path == STANDARD_INPUT and not options["name"]:
             raise CommandError("Answers from standard input need a --name.")

@@ -15,8 +15,6 @@ from pools.management.lookup import campaign_called
 
 
 class Command(SiteCommand):
-    """Make a release bundle."""
-
     help = (
         "Make one archive of a campaign's export files, to publish, unless one of them has the id of a worker, an "
         "assignment, a panel member or a researcher. It is offered on the campaign's page Release, too."
@@ -24,13 +22,11 @@ class Command(SiteCommand):
     dry_run_help = "search the files, and offer no archive"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--to", type=Path, help="a file to write the archive to as well")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Make it, and say what is in it."""
         campaign = campaign_called(options["campaign"], options["lab"])
         with reporting_to(self.stderr) as report:
             report("Searching the files")

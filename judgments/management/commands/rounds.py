@@ -13,8 +13,6 @@ from pools.management.lookup import campaign_called, user_called
 
 
 class Command(SiteCommand):
-    """Look at rounds, and ask one."""
-
     writes_rows = True
     help = (
         "List the rounds of a campaign in rounds, with how many pools and passages were left in each; or ask the round "
@@ -29,7 +27,6 @@ class Command(SiteCommand):
         parser.add_argument("--by", metavar="USER", help="the user name of whoever asks it")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """List, or ask."""
         campaign = campaign_called(options["campaign"], options["lab"])
         if options["ask"] is not None:
             if not options["by"]:

@@ -15,8 +15,6 @@ from judgments.models import Retention
 
 
 class Command(SiteCommand):
-    """Set a lab's periods."""
-
     help = (
         "Set how many days a lab keeps its workers' identities after their last work, and the entries of its audit. "
         "0 keeps them for good. A period that is not named stays as it is; a job erases what is older, every hour."
@@ -25,13 +23,11 @@ class Command(SiteCommand):
     writes_rows = True
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command's own arguments."""
         parser.add_argument("lab", help="the lab's name")
         parser.add_argument("--worker-days", type=int, help="days that identities of workers are kept")
         parser.add_argument("--audit-days", type=int, help="days that entries of the audit are kept, at least 30")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Set them, and say how much is older."""
         lab = Lab.objects.filter(name=options["lab"]).first()
         if lab is None:
             raise CommandError(f"There is no lab “{options['lab']}”.")

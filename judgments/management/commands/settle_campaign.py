@@ -16,14 +16,11 @@ from platforms.reviewing import compensation_offer, publication_settle
 
 
 class Command(SiteCommand):
-    """Settle a campaign."""
-
     writes_rows = True
     dry_run_help = "decide and print the sums, send nothing, and take it all back"
     help = "Check submitted work, approve it, pay what is owed, and print what is left to do."
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument(
@@ -33,7 +30,6 @@ class Command(SiteCommand):
         )
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Decide, pay, and print the sums."""
         at = timezone.now()
         with platform_errors(), reporting_to(self.stderr) as report:
             publication = publication_of(options["campaign"], options["lab"])

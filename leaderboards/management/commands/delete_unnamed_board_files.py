@@ -12,8 +12,6 @@ SHOWN = 10
 
 
 class Command(SiteCommand):
-    """Delete what killed processes left."""
-
     dry_run_help = "say what would be deleted"
     help = (
         "Delete files of leaderboards (packages, runs, scores, files of seasons) that no row names and that are older "
@@ -22,7 +20,6 @@ class Command(SiteCommand):
     )
 
     def work(self, **options: Any) -> Mapping[str, Any]:
-        """Count and delete them."""
         at = timezone.now()
         found = unnamed_files(at=at) if options["dry_run"] else unnamed_delete(at=at)
         for name in found.names[:SHOWN]:

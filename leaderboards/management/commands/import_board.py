@@ -14,8 +14,6 @@ from leaderboards.models import Board
 
 
 class Command(SiteCommand):
-    """Bring the past of a board in."""
-
     writes_rows = True
     help = (
         "Add the entries of an MS MARCO leaderboard's CSV file (documents or passages, told apart by the names of "
@@ -24,13 +22,11 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("board", help="the board's name in its address")
         parser.add_argument("file", type=input_path, help="the CSV file, or - for standard input")
         parser.add_argument("--season", help="the season of the entries; otherwise the board's first")
 
     def work(self, **options: Any) -> Mapping[str, Any]:
-        """Import the file."""
         board = Board.objects.filter(slug=options["board"]).first()
         if board is None:
             raise CommandError(f"There is no board {options['board']!r}.")

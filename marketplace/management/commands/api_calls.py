@@ -9,16 +9,12 @@ from marketplace.models import AccessKey, ApiCall
 
 
 class Command(BaseCommand):
-    """Print the calls that were signed with a key."""
-
     help = "Print every call of the last 90 days that was signed with a key, oldest first, as tab-separated values."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which key."""
         parser.add_argument("key_id")
 
     def handle(self, *_args: Any, key_id: str, **_options: Any) -> None:
-        """Print them."""
         key = AccessKey.objects.filter(key_id=key_id).first()
         if key is None:
             raise CommandError(f"There is no access key {key_id}.")

@@ -20,11 +20,9 @@ class Command(BaseCommand):
     help = f"Make an operator's account. The password is asked for, or taken from {VARIABLE}."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The address to log in with."""
         parser.add_argument("email")
 
     def handle(self, *_args: Any, email: str, **_options: Any) -> None:
-        """Make it."""
         password = os.environ.get(VARIABLE) or getpass.getpass("Password: ")
         try:
             account = operator_create(email=email, password=password)

@@ -11,17 +11,13 @@ from marketplace.services.accounts import audit_note, requester_create
 
 
 class Command(BaseCommand):
-    """Make a requester and print its account id."""
-
     help = "Make a requester. It has no money and no key yet: see deposit and issue_key."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """A name, and perhaps an address."""
         parser.add_argument("name")
         parser.add_argument("--email", default="", help="where workers' messages can be forwarded to")
 
     def handle(self, *_args: Any, name: str, email: str, **_options: Any) -> None:
-        """Make it."""
         try:
             requester = requester_create(name=name, email=email)
         except Refused as refused:

@@ -16,15 +16,12 @@ log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    """Deliver notifications."""
-
     help = (
         "Deliver the notifications that are due, once or for good. No receiver holds up another. Any number may run at "
         "once."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Once, or for good."""
         parser.add_argument(
             "--every", type=float, default=0, metavar="SECONDS", help="do not end; how long to wait when nothing is due"
         )
@@ -33,7 +30,6 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_args: Any, every: float, heartbeat: Path | None, **_options: Any) -> None:
-        """Deliver what is due."""
         sender = Sender()
         if not every:
             delivered, failed = sender.drain()

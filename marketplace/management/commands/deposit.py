@@ -19,13 +19,11 @@ class Command(BaseCommand):
     help = "Book money that a requester paid in. A negative amount gives some back, as far as it is available."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Whose, and how much."""
         parser.add_argument("requester", help="account id or name")
         parser.add_argument("amount", help="dollars, such as 250.00")
         parser.add_argument("--note", default="", help="where it came from")
 
     def handle(self, *_args: Any, requester: str, amount: str, note: str, **_options: Any) -> None:
-        """Book it."""
         owner = requester_named(requester)
         try:
             entry = deposit_make(requester=owner, amount=Decimal(amount), note=note[:200])

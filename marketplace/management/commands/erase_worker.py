@@ -12,19 +12,15 @@ from marketplace.services.erasing import erasure_plan, worker_erase
 
 
 class Command(BaseCommand):
-    """Erase a worker, or say what that would do."""
-
     help = "Close a worker's account and remove who it is, once nothing is owed. The ledger stays, under the worker id."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Whom, and why."""
         parser.add_argument("worker_id")
         parser.add_argument("--reason", default="", help="why; kept in the audit, so do not write a name")
         parser.add_argument("--dry-run", action="store_true", help="say what would go, what would stay and why, only")
         parser.add_argument("--json", action="store_true", help="answer in JSON")
 
     def handle(self, *_args: Any, worker_id: str, reason: str, dry_run: bool, **options: Any) -> None:
-        """Erase, and say what was done."""
         try:
             worker = worker_of(worker_id)
             plan = erasure_plan(worker) if dry_run else worker_erase(worker=worker, actor="erase_worker", reason=reason)

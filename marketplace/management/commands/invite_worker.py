@@ -12,12 +12,9 @@ from marketplace.services.accounts import INVITATION_DAYS, audit_note, invitatio
 
 
 class Command(BaseCommand):
-    """Print an invitation's address, this once."""
-
     help = "Invite a worker. Prints the address to register at, which works once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """For whom, and what the operator vouches for."""
         parser.add_argument("--email", default="", help="only this address may use it")
         parser.add_argument("--note", default="")
         parser.add_argument("--days", type=int, default=INVITATION_DAYS, help="how long it works")
@@ -29,7 +26,6 @@ class Command(BaseCommand):
     def handle(
         self, *_args: Any, email: str, note: str, days: int, approved: int, rejected: int, **_options: Any
     ) -> None:
-        """Make it."""
         if days < 1 or approved < 0 or rejected < 0:
             raise CommandError("Give at least one day, and counts of at least 0.")
         try:

@@ -17,12 +17,10 @@ class Command(BaseCommand):
     help = "Issue an access key. Its secret is printed this once, in the form that AWS clients read from a profile."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Whose, and what for."""
         parser.add_argument("requester", help="account id or name")
         parser.add_argument("--label", default="", help="to tell keys apart")
 
     def handle(self, *_args: Any, requester: str, label: str, **_options: Any) -> None:
-        """Issue it."""
         owner = requester_named(requester)
         key = key_issue(requester=owner, label=label)
         audit_note(

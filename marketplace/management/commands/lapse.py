@@ -12,20 +12,16 @@ from marketplace.services.lapsing import assignments_lapse
 
 
 class Command(BaseCommand):
-    """Let accepted assignments lapse."""
-
     help = (
         "Let the time of accepted assignments be over now, as where somebody is known to be gone: their places are "
         "free again, and what was done cannot be submitted any more."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which ones."""
         parser.add_argument("assignment_ids", nargs="*", metavar="assignment", help="ids of assignments")
         parser.add_argument("--requester", default="", help="all on HITs of this one: account id or name")
 
     def handle(self, *_args: Any, assignment_ids: list[str], requester: str, **_options: Any) -> None:
-        """Let them lapse."""
         if bool(assignment_ids) == bool(requester):
             raise CommandError("Name either assignments or a requester.")
         owner = requester_named(requester) if requester else None

@@ -13,17 +13,13 @@ from marketplace.services.accounts import audit_note, password_link_make
 
 
 class Command(BaseCommand):
-    """Print a link to a new password, this once."""
-
     help = "Make a link to a new password for a worker or an operator. It works once, for a day, until they log in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Whose, and why."""
         parser.add_argument("email")
         parser.add_argument("--reason", required=True, help="why; kept in the audit")
 
     def handle(self, *_args: Any, email: str, reason: str, **_options: Any) -> None:
-        """Make it."""
         account = Account.objects.filter(email=email.lower()).first()
         if account is None:
             raise CommandError(f"There is no account with the address {email}.")

@@ -16,11 +16,9 @@ class Command(BaseCommand):
     help = "Revoke an access key. Requests that are signed with it are refused from now on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Which key."""
         parser.add_argument("key_id")
 
     def handle(self, *_args: Any, key_id: str, **_options: Any) -> None:
-        """Revoke it."""
         if not key_revoke(key_id=key_id):
             raise CommandError(f"There is no access key {key_id} in force.")
         audit_note(actor="revoke_key", action=AuditEvent.Action.REVOKE_KEY, subject=key_id)

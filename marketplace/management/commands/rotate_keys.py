@@ -19,11 +19,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Whether to change anything."""
         parser.add_argument("--dry-run", action="store_true", help="only count")
 
     def handle(self, *_args: Any, dry_run: bool, **_options: Any) -> None:
-        """Rotate, and count."""
         done = secrets_rotate(dry_run=dry_run)
         verb = "would be" if dry_run else "were"
         self.stdout.write(f"{done.renewed:,} {verb} encrypted with the first key; {done.kept:,} are already.")

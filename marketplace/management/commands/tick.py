@@ -23,12 +23,10 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Once, or again and again."""
         parser.add_argument("--every", type=float, default=0, metavar="SECONDS", help="do not end; wait in between")
         parser.add_argument("--heartbeat", type=Path, metavar="FILE", help="touch this file whenever all was done")
 
     def handle(self, *_args: Any, every: float, heartbeat: Path | None, **_options: Any) -> None:
-        """Do what is due."""
         while True:
             try:
                 done = tick()

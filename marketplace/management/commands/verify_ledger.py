@@ -17,7 +17,6 @@ class Command(BaseCommand):
     )
 
     def handle(self, *_args: Any, **_options: Any) -> None:
-        """Check them."""
         result = books_verify()
         sums = result.totals
         requesters = f"{sums.requesters:,} requester{'' if sums.requesters == 1 else 's'}"

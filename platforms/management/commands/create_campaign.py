@@ -33,8 +33,6 @@ SETTINGS = (
 
 
 class Command(SiteCommand):
-    """Make a draft campaign."""
-
     writes_rows = True
     help = (
         "Create a draft campaign from a collection's runs and print its pools, pairs, HITs and cost. "
@@ -78,7 +76,6 @@ class Command(SiteCommand):
                 parser.add_argument(flag, type=_type(field), help=text)
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Make it, and say what it amounts to."""
         chosen = {name: options[name] for name in SETTINGS if options[name] is not None}
         collection = collection_called(options["collection"], options["lab"])
         if options["queries"]:

@@ -23,8 +23,6 @@ NONE = "none"
 
 
 class Command(SiteCommand):
-    """See and change a lab's templates."""
-
     help = (
         "List a lab's templates and its pay floor, or change them. A template keeps a campaign's settings, wording, "
         "pay and terms at a platform; manage.py create_campaign --template begins a campaign with it."

@@ -14,18 +14,14 @@ from platforms.management.platforms import platform_errors, publication_of
 
 
 class Command(SiteCommand):
-    """Compare ledgers."""
-
     help = "Compare a campaign's ledger with its platform's, HIT by HIT, and exit with 1 if they differ by a cent."
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--csv", type=Path, help="also write every payment to this file")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Print both sums, and fail where they differ."""
         with platform_errors(), reporting_to(self.stderr) as report:
             publication = publication_of(options["campaign"], options["lab"])
             report("Comparing the ledgers")

@@ -33,8 +33,6 @@ from tasks.models import Platform
 
 
 class Command(SiteCommand):
-    """Publish a campaign."""
-
     writes_rows = True
     dry_run_help = "print the exact requests and the bill, or what else was asked for, send nothing, and change nothing"
     help = (
@@ -43,7 +41,6 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--platform", choices=PUBLISHED_TO, help="default: marketplace")
@@ -68,7 +65,6 @@ class Command(SiteCommand):
         what.add_argument("--extend-days", type=int, help="keep HITs that need work open for this many days from now")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Write the terms, then do what was asked for."""
         at, dry = timezone.now(), options["dry_run"]
         facts: dict[str, Any] = {}
         with platform_errors():

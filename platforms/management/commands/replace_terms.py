@@ -26,8 +26,6 @@ LENGTHS = {
 
 
 class Command(BaseCommand):
-    """Replace terms."""
-
     help = (
         "Replace the terms of a published campaign: its HITs stay, and move to a new HIT type in the "
         "background. Without --yes, print what would change and send nothing. The platform and the "

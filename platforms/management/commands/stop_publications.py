@@ -12,8 +12,6 @@ from platforms.publishing import publications_stop
 
 
 class Command(SiteCommand):
-    """Stop every publication."""
-
     writes_rows = True
     help = (
         "Stop every publication, so that nothing is published, approved or paid until each is "
@@ -23,12 +21,10 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("--reason", required=True, help="the reason, shown to the person who resumes them")
         parser.add_argument("--by", default=_user(), help="who is stopping them (default: your account here)")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Stop them, and name them."""
         if not options["reason"].strip():
             raise CommandError("Say why, with --reason.")
         stopped = publications_stop(reason=options["reason"].strip().rstrip("."), by=options["by"], at=timezone.now())

@@ -13,19 +13,15 @@ from platforms.syncing import publication_sync, sync_due
 
 
 class Command(SiteCommand):
-    """Sync a campaign."""
-
     dry_run_help = "say how many HITs would be asked about, and ask nothing"
     help = "Ask a campaign's platform for submitted work, as the background job does, and list what needs a review."
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--all", action="store_true", help="ask about every HIT, not only those that are due")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Poll, and print counts and alarms."""
         publication, at = publication_of(options["campaign"], options["lab"]), timezone.now()
         posted = publishing_progress(publication).posted
         facts = {"campaign": publication.campaign_id, "posted": posted}

@@ -13,8 +13,6 @@ from pools.management.lookup import campaign_called
 
 
 class Command(SiteCommand):
-    """Begin or end a test run."""
-
     dry_run_help = "say whether a test run could begin or end, send nothing, and change nothing"
     help = (
         "Begin a test run of a campaign that is not published yet: its platform makes a study that only test "
@@ -23,7 +21,6 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         what = parser.add_mutually_exclusive_group()

@@ -16,8 +16,6 @@ from core.management.files import refusals_as_errors
 
 
 class Command(BaseCommand):
-    """Check the stored files."""
-
     help = (
         "Check that file storage has every file that the database names, and exit with 1 if any is "
         "missing. With --copy-from, first copy missing files from a folder, to move files into a "
@@ -25,7 +23,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("--copy-from", type=Path, metavar="FOLDER", help="a folder that file storage used before")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -15,8 +15,6 @@ from pools.services import KEEP_DEPTH, collection_import, outside_scores_set
 
 
 class Command(SiteCommand):
-    """Make a collection from files, or add to one."""
-
     writes_rows = True
     help = (
         "Create a collection from files, or add files to one. Files may be plain, gz, bz2 or zst; queries and "
@@ -26,7 +24,6 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.formatter_class = RawDescriptionHelpFormatter
         parser.epilog = (
             "example:\n  manage.py import_collection msmarco --lab ours --queries queries.tsv --qrels qrels.tsv\n"
@@ -57,7 +54,6 @@ class Command(SiteCommand):
         parser.add_argument("--depth", type=int, default=KEEP_DEPTH, help=f"what the top of a run is ({KEEP_DEPTH})")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Import, and say what is there now."""
         if bool(options["outside"]) != bool(options["outside_source"]):
             raise CommandError("Give --outside and --outside-source together.")
         with reporting_to(self.stderr) as report, transaction.atomic():

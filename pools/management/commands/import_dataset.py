@@ -24,7 +24,6 @@ class Command(SiteCommand):
     dry_run_help = "say what would be downloaded, and fetch nothing"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("dataset", help="its id, such as beir/scifact/test")
         parser.add_argument("--lab", required=True, help="the lab that owns the collection; created if needed")
         parser.add_argument("--admin", metavar="USER", help="the user name of the first admin of a lab that is created")
@@ -34,7 +33,6 @@ class Command(SiteCommand):
         )
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Say what it takes, then fetch and import it."""
         dataset, passages = options["dataset"], options["passages"]
         offer = catalogue.look(dataset, passages=passages)
         more = "" if offer.is_size_known else ", and files of unknown size"

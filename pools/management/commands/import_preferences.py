@@ -15,8 +15,6 @@ from pools.services import preferences_import
 
 
 class Command(SiteCommand):
-    """Store a file of preferences."""
-
     writes_rows = True
     help = (
         "Store judgments that were made elsewhere, from a file of lines `query a b preferred`, where `preferred` may "
@@ -25,7 +23,6 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument("file", type=input_path, help="the file, or - for standard input")
         parser.add_argument("--lab", help="the collection's lab, if several labs have a collection with this name")
@@ -33,7 +30,6 @@ class Command(SiteCommand):
         parser.add_argument("--note", required=True, help="where the judgments come from, and what was asked")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Import it, and say how much it was."""
         path = options["file"]
         if path == STANDARD_INPUT and not options["name"]:
             raise CommandError("Preferences from standard input need a --name.")

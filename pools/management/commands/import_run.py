@@ -21,8 +21,6 @@ COPIED = 1 << 20  # bytes of a file in an archive that are in memory
 
 
 class Command(SiteCommand):
-    """Check run files and store them."""
-
     help = (
         "Check run files (TREC or MS MARCO; plain, gz, bz2 or zst; also in a zip or tar archive) and store those "
         "without errors, each with its census. If a file has errors, none of it is stored, and its first hundred "
@@ -31,7 +29,6 @@ class Command(SiteCommand):
     dry_run_help = "check the files, and store none"
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("collection", help="the collection's name")
         parser.add_argument(
             "files", nargs="+", type=input_path, help="run files or archives of them, or - for one from standard input"

@@ -21,14 +21,12 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--why", required=True, help="a sentence that is shown with the version")
         parser.add_argument("--by", help="the user name of the researcher who makes it")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Make, score, and say."""
         campaign = campaign_called(options["campaign"], options["lab"])
         by = None if options["by"] is None else user_called(options["by"])
         version = version_add(campaign=campaign, why=options["why"], by=by, at=timezone.now())

@@ -20,7 +20,6 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument(
             "--budget", type=Decimal, default=USUAL, help="in the campaign's currency, with fees and work done again"
@@ -39,7 +38,6 @@ class Command(SiteCommand):
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Offer, ask, and say."""
         campaign = campaign_called(options["campaign"], options["lab"])
         wish = {name: options[name] for name in ("budget", "judgments", "wanted")}
         offer = offer_for(campaign, **wish)

@@ -30,7 +30,6 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument(
             "--to",
@@ -41,7 +40,6 @@ class Command(SiteCommand):
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Compute, write, and name the files."""
         must_share_output(options["to"], options["json"])
         campaign = campaign_called(options["campaign"], options["lab"])
         to = options["to"] or Path(f"report-{slugify(campaign.name) or campaign.pk}")

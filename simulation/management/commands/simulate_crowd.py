@@ -32,8 +32,6 @@ def share(text: str) -> float:
 
 
 class Command(BaseCommand):
-    """Simulate a crowd over HTTP."""
-
     help = (
         "Let simulated people judge an open campaign over HTTP on the real pages, several at a time, "
         "following a file of preferences (query a b preferred), until no HIT is left. With "
@@ -44,7 +42,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The command line."""
         usual = Habits()
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--preferences", type=input_path, required=True, help="what the crowd thinks")

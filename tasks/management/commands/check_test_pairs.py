@@ -9,8 +9,6 @@ from tasks.selectors import measure_tests
 
 
 class Command(SiteCommand):
-    """Measure test pairs."""
-
     help = (
         "Print how well a program that reads nothing could tell a campaign's test pairs from its "
         "pairs, for each thing that it could count (0.5 is chance, 1 is always), and in how many "
@@ -18,12 +16,10 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Measure, and print."""
         measure = measure_tests(campaign_called(options["campaign"], options["lab"]))
         facts: dict[str, Any] = {
             "test_pairs": measure.tests,

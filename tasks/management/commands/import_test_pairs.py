@@ -13,8 +13,6 @@ from tasks.services import test_pair_decide, test_pairs_import
 
 
 class Command(SiteCommand):
-    """Import test pairs."""
-
     writes_rows = True
     help = (
         "Add test pairs to a draft campaign from a file of `query relevant off_topic` by id. They "
@@ -23,14 +21,12 @@ class Command(SiteCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("file", type=input_path, help="- is standard input")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument("--confirmed", action="store_true", help="a person has read each of them")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Import, and count."""
         campaign = campaign_called(options["campaign"], options["lab"])
         new = test_pairs_import(campaign=campaign, path=options["file"])
         if options["confirmed"]:

@@ -13,13 +13,10 @@ from tasks.services import campaign_launch, campaign_pack
 
 
 class Command(SiteCommand):
-    """Start a campaign."""
-
     writes_rows = True
     help = "Pack a draft campaign's pairs and test pairs into HITs, open it, and print the link for its workers."
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("campaign", help="the campaign's name")
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
         parser.add_argument(
@@ -27,7 +24,6 @@ class Command(SiteCommand):
         )
 
     def work(self, **options: Any) -> dict[str, Any]:
-        """Launch, pack, and print the link."""
         campaign = campaign_called(options["campaign"], options["lab"])
         campaign_launch(campaign=campaign, pilot_hits=options["pilot"])
         with reporting_to(self.stderr) as report:

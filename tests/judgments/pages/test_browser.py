@@ -31,7 +31,6 @@ UNSAVED = "Not saved yet, trying again"
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all of these tests."""
     expect.set_options(timeout=15_000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(**browser.launch_options())
@@ -81,13 +80,11 @@ def thirteen(transactional_db: None, site: RunningSite, tmp_path: Path) -> Campa
 
 @pytest.fixture
 def zoe(thirteen: Campaign) -> Worker:
-    """A worker of that campaign."""
     return factories.worker(thirteen, "Zoe")
 
 
 @pytest.fixture
 def work(thirteen: Campaign, zoe: Worker) -> Assignment:
-    """Zoe's assignment."""
     return factories.take(zoe, thirteen)
 
 

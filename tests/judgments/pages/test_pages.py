@@ -53,7 +53,6 @@ def save(path: str, body: object, **headers: Any) -> HttpResponse:
 
 
 def page(response: HttpResponse) -> LexborHTMLParser:
-    """The page that came."""
     return LexborHTMLParser(response.content.decode())
 
 

@@ -44,7 +44,6 @@ def publication(campaign: Campaign, account: LabAccount) -> Publication:
 
 @pytest.fixture
 def published(publication: Publication) -> Publication:
-    """The same, published."""
     clock = Clock()
     publication_publish(publication=publication, at=clock(), typed_name=publication.campaign.name)
     drain(publication, clock)

@@ -34,7 +34,6 @@ from tests.simulation.prolific import Double
 
 @pytest.fixture
 def currency() -> str:
-    """Pounds."""
     return "GBP"
 
 

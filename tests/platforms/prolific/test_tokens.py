@@ -37,7 +37,6 @@ def claims_of(place: Place) -> Claims:
 
 
 def token_of(place: Place) -> str:
-    """The token of a visit."""
     return parse_qs(urlsplit(place.url).query)["prolific_token"][0]
 
 

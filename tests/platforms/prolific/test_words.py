@@ -131,7 +131,6 @@ def test_every_sentence_that_prolific_says_otherwise_is_said_somewhere() -> None
 
 @pytest.fixture
 def page(rita: User, client: Browser) -> Browser:
-    """Rita's browser."""
     client.force_login(rita)
     return client
 

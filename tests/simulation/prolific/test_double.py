@@ -64,7 +64,6 @@ class Api:
         return self._read(self.http.patch(path, json=body), status)
 
     def study(self, **changes: Any) -> str:
-        """A published study."""
         study = self.post("/studies/", 201, **STUDY | changes)["id"]
         self.post(f"/studies/{study}/transition/", action="PUBLISH")
         return str(study)
