@@ -430,7 +430,7 @@ def test_people_s_preferences_of_trec_s_passages_become_results(data: Path, lab:
         )  # fmt: skip
     assert (
         campaign.origin is not None
-        and campaign.origin["judgments"] == {"made-up": 8505, "trec-dl-2021": 11_681}[data.name]
+        and campaign.origin["judgments"] == {"made-up": 8950, "trec-dl-2021": 11_681}[data.name]
     )
     factories.analyze()
     outcome = judgment_selectors.derived(campaign)

@@ -78,7 +78,7 @@ class User:
     def end(self) -> None:
         assert self.process.stdin and self.process.stdout
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(300)
         self.process.stdout.close()
 
     def kill(self) -> None:
@@ -109,7 +109,7 @@ def runs(pid: int) -> bool:
         return False
 
 
-def comes_true(condition: Callable[[], bool], seconds: float = 20) -> bool:
+def comes_true(condition: Callable[[], bool], seconds: float = 120) -> bool:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
