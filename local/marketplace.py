@@ -10,7 +10,6 @@ import re
 import secrets
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -37,8 +36,8 @@ class LocalMarketplace:
     """A marketplace on a port of this machine, with a database beside the site's.
 
     Made before the site's settings are read: it takes AWS_… and MARKETPLACE_… out of this process's environment, so
-    that nobody's own keys, endpoints or profiles are used, and puts the marketplace's address there. Raises MarketError
-    where files are in a bucket, which is reached with those very keys.
+    that nobody's own keys, endpoints or profiles are used, and puts the marketplace's address there. Raises
+    MarketplaceError where files are in a bucket, which is reached with those very keys.
     """
 
     def __init__(self, port: int, *, rate_limits: bool) -> None:
@@ -75,7 +74,8 @@ class LocalMarketplace:
     def prepare(self) -> None:
         """Make what is not there yet: the database and its tables, our account with a key, an operator.
 
-        The key goes into this process's environment, for itself and the programs that it starts. Raises MarketError.
+        The key goes into this process's environment, for itself and the programs that it starts. Raises
+        MarketplaceError.
         """
         if "MARKETPLACE_DATABASE_URL" not in self.environment:
             self.environment["MARKETPLACE_DATABASE_URL"] = _database_beside(os.environ["DATABASE_URL"])
@@ -86,13 +86,11 @@ class LocalMarketplace:
         if is_new:
             kept["operator_password"] = secrets.token_urlsafe(9)
             self._keep(kept)  # before the account is made: the log-in of an account that is there is known
-        with ThreadPoolExecutor(1) as beside:
-            operator = beside.submit(self._operator, kept, is_new)
-            if "aws_secret_access_key" not in kept:
-                self.run("create_requester", REQUESTER, unless="There is a requester named")
-                printed = self.run("issue_key", REQUESTER, "--label", "make run")
-                kept |= dict(re.findall(r"^(aws_\w+) = (\S+)$", printed, re.MULTILINE))
-            kept["operator"] = operator.result()
+        kept["operator"] = self._operator(kept, is_new)
+        if "aws_secret_access_key" not in kept:
+            self.run("create_requester", REQUESTER, unless="There is a requester named")
+            printed = self.run("issue_key", REQUESTER, "--label", "make run")
+            kept |= dict(re.findall(r"^(aws_\w+) = (\S+)$", printed, re.MULTILINE))
         self._keep(kept)
         os.environ["AWS_ACCESS_KEY_ID"] = kept["aws_access_key_id"]
         os.environ["AWS_SECRET_ACCESS_KEY"] = kept["aws_secret_access_key"]
@@ -116,7 +114,7 @@ class LocalMarketplace:
     def run(self, *command: str, unless: str = "", **environment: str) -> str:
         """A management command of the marketplace, and what it printed.
 
-        Raises MarketError with what it said if it fails, but not if it says `unless`.
+        Raises MarketplaceError with what it said if it fails, but not if it says `unless`.
         """
         done = subprocess.run(  # noqa: S603 - our own program
             [sys.executable, "-m", "marketplace", *command],
@@ -155,18 +153,11 @@ class LocalMarketplace:
         return address
 
     def _keep(self, kept: dict[str, str]) -> None:
-        """Replace the file, wholly or not at all."""
-        self.key_path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.key_path.with_name(f".{self.key_path.name}.{os.getpid()}")
-        draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump(kept, file, indent=2)
-            file.write("\n")
-        draft.replace(self.key_path)
+        embedded.keep_private(self.key_path, json.dumps(kept, indent=2))
 
 
 def _refuse_foreign_data(address: str) -> None:
-    """Raise MarketError if this marketplace is not ours: it has requesters or accounts, and none of them ours."""
+    """Raise MarketplaceError if this marketplace is not ours: it has requesters or accounts, and none of them ours."""
     try:
         connection = psycopg2.connect(address.replace("postgres://", "postgresql://", 1))
         try:

@@ -42,14 +42,9 @@ class LocalProlific:
     @property
     def token(self) -> str:
         """The token that opens it, drawn on the first start. Only its owner can read the file."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "token.txt"
         if not path.exists():
-            draft = self.folder / f".token.{os.getpid()}"
-            draft.unlink(missing_ok=True)
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(secrets.token_hex(32))
-            draft.replace(path)
+            embedded.keep_private(path, secrets.token_hex(32))
         return path.read_text()
 
     def program(self, listener: int) -> list[str]:

@@ -5,8 +5,6 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,14 +15,13 @@ from rich.table import Table
 from local import embedded
 from local.marketplace import LocalMarketplace, MarketplaceError
 from local.prolific import LocalProlific, ProlificError
-from local.supervisor import Site, SiteError, end_on_sigterm, remember_address
+from local.supervisor import Site, SiteError, end_on_signals, remember_address
 
 if TYPE_CHECKING:
     from local.crowds import Place
+    from pools.models import Campaign
 
 FOLDER = Path(__file__).resolve().parent.parent
-
-TRIES = 20  # at the main job, where servers go away in the middle of it
 
 # The background jobs in the order in which work goes through them.
 ROUND = (
@@ -54,12 +51,12 @@ def main() -> int:
     port = int(os.environ.get("PORT") or 8000)
     beside = port % 65535 + 1  # the port of whatever runs beside the site, unless one is named
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ["PORT"] = str(port)  # for links that are printed
 
     def complain(text: str) -> None:
         console.print(text, style="red", highlight=False, markup=False)
 
-    end_on_sigterm()
-    os.environ["PORT"] = str(port)  # for links that are printed
+    end_on_signals()
     from core.errors import Refused
 
     try:
@@ -73,13 +70,11 @@ def main() -> int:
         with console.status("Starting PostgreSQL and Redis"):
             embedded.ensure()
         _refuse_foreign_data()
-        with console.status("Preparing the databases"), ThreadPoolExecutor(1) as thread:
-            prepared = None if marketplace is None else thread.submit(marketplace.prepare)
+        with console.status("Preparing the databases"):
             _migrate()
-            if prepared is not None:
-                prepared.result()
-        site = Site(port, marketplace=marketplace, prolific=prolific, tell=complain)
-        site.start()
+            if marketplace is not None:
+                marketplace.prepare()
+        site = Site(port, marketplace=marketplace, prolific=prolific, tell=complain).start()
         remember_address(port)
     except (embedded.EmbeddedServerError, SiteError, MarketplaceError, Refused) as error:
         complain(str(error))
@@ -89,13 +84,18 @@ def main() -> int:
     from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
     from evaluation.errors import BadInput
+    from local.crowds import AtMarketplace, AtProlific
     from simulation.browser import WrongPage
 
     try:
         with console.status(f"Starting the site and its {'marketplace' if prolific is None else 'double of Prolific'}"):
             site.wait_until_ready()
-        place = _place(marketplace, prolific)
-        _through_outages(lambda: _main_job(options.data, options.crowd, port, place, console), site, complain)
+        place: Place
+        if marketplace is not None:
+            place = AtMarketplace(marketplace)
+        elif prolific is not None:
+            place = AtProlific(prolific)
+        _main_job(options.data, options.crowd, port, place, console)
         if not options.leave:
             console.print("\nThe site is running. Ctrl-C stops it; nothing is lost.")
             site.wait()
@@ -111,39 +111,6 @@ def main() -> int:
     finally:
         site.stop()
     return 0
-
-
-def _through_outages(job: Callable[[], None], site: Site, complain: Callable[[str], None]) -> None:
-    """Do a job whose every step looks at what is done already. If a server goes away, go on when it is back."""
-    from botocore.exceptions import BotoCoreError, ClientError
-    from django.db import InterfaceError, OperationalError, connections
-    from kombu.exceptions import OperationalError as QueueError
-    from redis import RedisError
-
-    from platforms.adapter import Trouble
-    from platforms.mturk.client import trouble_of
-
-    for _try in range(TRIES - 1):
-        try:
-            return job()
-        except (OperationalError, InterfaceError, QueueError, RedisError, BotoCoreError, ClientError) as error:
-            if isinstance(error, BotoCoreError | ClientError) and trouble_of(error) is not Trouble.UNKNOWN:
-                raise
-            complain(f"Interrupted: {str(error).strip().partition(chr(10))[0]} Going on when everything answers.")
-            connections.close_all()
-            time.sleep(2)
-            site.wait_until_ready(seconds=600)
-    return job()
-
-
-def _place(marketplace: LocalMarketplace | None, prolific: LocalProlific | None) -> "Place":
-    """Where the campaign is published: whichever runs."""
-    from local.crowds import AtMarketplace, AtProlific
-
-    if prolific is not None:
-        return AtProlific(prolific)
-    assert marketplace is not None
-    return AtMarketplace(marketplace)
 
 
 def _refuse_foreign_data() -> None:
@@ -177,14 +144,10 @@ def _turn() -> None:
 
 def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Console) -> None:
     from core.errors import Refused
-    from evaluation.files.textfiles import counted
-    from judgments import selectors as judgment_selectors
+    from judgments.selectors import judging_progress
     from pools.models import Campaign
-    from pools.selectors import stored_sizes
-    from results.refreshing import result_refresh
     from simulation import demonstration as demo
     from tasks.links import campaign_address
-    from tasks.selectors import progress as task_progress
 
     started = time.monotonic()
     folder = demo.folder_at(data)
@@ -196,20 +159,20 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
     columns = (TextColumn("{task.description:<26}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         tasks: dict[str, TaskID] = {}
-        said: set[str] = set()
+        printed: set[str] = set()
 
         def step(name: str, done: int, total: int) -> None:
             if name not in tasks:
                 tasks[name] = bars.add_task(name, total=total)
             bars.update(tasks[name], completed=done, total=total)
-            if done == total and not console.is_terminal and name not in said:
-                said.add(name)
+            if done == total and not console.is_terminal and name not in printed:
+                printed.add(name)
                 print(f"{name}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
         collection = demo.load(folder, step)
         people = demo.open_campaign(collection, folder, f"{folder.name}, judged by people", step)
         campaign = demo.open_campaign(collection, folder, place.campaigns.format(folder=folder.name), step)
-        crowd_said: list[str] = []
+        crowd_did: list[str] = []
         publication = place.publication_of(campaign)
         if campaign.state == Campaign.State.OPEN:
             if publication is not None and crowd == "simulated":
@@ -219,73 +182,55 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
             if publication is not None and crowd == "people":
                 demo.wait_until_posted(publication, _turn, step)
             elif publication is not None and folder.preferences is not None:
-                url = f"http://127.0.0.1:{port}"
-                crowd_said = place.judge(publication, folder.preferences, url, step, _turn)
-    out = Console()
-    sizes, progress, crowd_did = (
-        stored_sizes(campaign),
-        judgment_selectors.judging_progress(campaign),
-        task_progress(campaign),
-    )
-    out.print(
-        f"\n{campaign.name}: {sizes.queries:,} pools of {sizes.mean:.2f} passages on average, "
-        f"{progress.pairs:,} pairs in {campaign.hits.count():,} HITs; {progress.done:,} pairs judged, "
-        f"{crowd_did.workers:,} workers, {counted(crowd_did.excluded, 'assignment')} excluded and done again.",
-        highlight=False,
-    )
-    if crowd_said:
-        out.print(f"The simulated crowd: {', '.join(crowd_said)}.", highlight=False)
+                crowd_did = place.judge(publication, folder.preferences, f"http://127.0.0.1:{port}", step, _turn)
+    site = f"http://localhost:{port}"
+    out = Console(highlight=False, soft_wrap=True)
+    progress = judging_progress(campaign)
+    out.print(f"\n{demo.summary(campaign, progress)}")
+    if crowd_did:
+        out.print(f"The simulated crowd: {', '.join(crowd_did)}.")
     if publication is not None:
-        did = demo.count_at_platform(publication)
-        out.print(place.report(did), highlight=False)
-        for difference in did.ledgers.differences:
-            out.print(f"  {difference}", highlight=False)
+        at_platform = demo.count_at_platform(publication)
+        out.print(place.report(at_platform))
+        for difference in at_platform.ledgers.differences:
+            out.print(f"  {difference}")
     later = collection.runs.exclude(pk__in=campaign.runs.all()).order_by("name").values_list("name", flat=True)
     if later:
-        out.print(f"Not part of this campaign, as they came later: {', '.join(later)}.", highlight=False)
+        out.print(f"Not part of this campaign, as they came later: {', '.join(later)}.")
     if progress.done == progress.pairs:
-        derived = judgment_selectors.derived(campaign)
-        table = Table(title="RR@10 of each run", title_justify="left")
-        table.add_column("run")
-        for column in ("original qrels", "preference qrels", "change"):
-            table.add_column(column, justify="right")
-        for row in demo.outcome(campaign):
-            table.add_row(
-                row.run, f"{row.original:.4f}", f"{row.preference:.4f}", f"{row.preference - row.original:+.4f}"
-            )
-        out.print(table)
-        deadlocks = ", ".join(f"{counted(count, 'deadlock')} of {size}" for size, count in derived.deadlocks.items())
-        out.print(
-            f"{counted(derived.single, 'query', 'queries')} with one best known answer, {deadlocks or 'no deadlock'}.",
-            highlight=False,
-        )
-        paths = demo.export(campaign)
-        out.print(f"Exported: {paths[0].parent}/", soft_wrap=True, highlight=False)
-        for path in paths:
-            out.print(f"  {path.name}", highlight=False)
-    site = f"http://localhost:{port}"
-    if progress.done == progress.pairs:
-        result_refresh(campaign=campaign)
-        out.print(
-            f"What the preferences say about the runs: {site}/campaigns/{campaign.pk}/results/",
-            highlight=False, soft_wrap=True,
-        )  # fmt: skip
-    out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}", highlight=False)
-    ways = [
-        (
-            name,
-            f"{site}/login/  user {name}, "
-            + (f"password {password}" if password else "with the password that was set"),
-        )
-        for name, password in logins.items()
-    ]
-    ways.append(("worker", campaign_address(people)))
-    for name, way in ways:
-        out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)
-    out.print(f"and {place.name} at {place.url}", highlight=False)
+        _print_results(campaign, site, out)
+    out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}")
+    for name, password in logins.items():
+        known = f"password {password}" if password else "with the password that was set"
+        out.print(f"  {name:<11} {site}/login/  user {name}, {known}")
+    out.print(f"  {'worker':<11} {campaign_address(people)}")
+    out.print(f"and {place.name} at {place.url}")
     for name, way in place.ways():
-        out.print(f"  {name:<11} {way}", highlight=False, soft_wrap=True)
+        out.print(f"  {name:<11} {way}")
     sys.stdout.flush()
+
+
+def _print_results(campaign: "Campaign", site: str, out: Console) -> None:
+    """The runs' scores by both kinds of qrels, the exported files, and where the site shows more."""
+    from evaluation.files.textfiles import counted
+    from judgments.selectors import derived
+    from results.refreshing import result_refresh
+    from simulation import demonstration as demo
+
+    table = Table(title="RR@10 of each run", title_justify="left")
+    table.add_column("run")
+    for column in ("original qrels", "preference qrels", "change"):
+        table.add_column(column, justify="right")
+    for row in demo.outcome(campaign):
+        table.add_row(row.run, f"{row.original:.4f}", f"{row.preference:.4f}", f"{row.preference - row.original:+.4f}")
+    out.print(table)
+    best = derived(campaign)
+    deadlocks = ", ".join(f"{counted(count, 'deadlock')} of {size}" for size, count in best.deadlocks.items())
+    out.print(f"{counted(best.single, 'query', 'queries')} with one best known answer, {deadlocks or 'no deadlock'}.")
+    paths = demo.export(campaign)
+    out.print("\n".join([f"Exported: {paths[0].parent}/", *(f"  {path.name}" for path in paths)]))
+    result_refresh(campaign=campaign)
+    out.print(f"What the preferences say about the runs: {site}/campaigns/{campaign.pk}/results/")
 
 
 if __name__ == "__main__":

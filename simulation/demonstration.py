@@ -46,6 +46,7 @@ from pools.models import Campaign, Collection, Run
 from simulation import at_platform, at_prolific, people
 from simulation.browser import GIVE_UP_SECONDS, WrongPage
 from simulation.crowds import SECONDS_A_TURN, Progress
+from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment, Platform, TestPair
 from tasks.pair_file import read_test_pairs
@@ -438,6 +439,16 @@ class Outcome(NamedTuple):
     run: str
     original: float
     preference: float
+
+
+def summary(campaign: Campaign, progress: judgment_selectors.JudgingProgress) -> str:
+    """How large it is, and how far, in a sentence."""
+    sizes, work = pool_selectors.stored_sizes(campaign), task_selectors.progress(campaign)
+    return (
+        f"{campaign.name}: {sizes.queries:,} pools of {sizes.mean:.2f} passages on average, "
+        f"{progress.pairs:,} pairs in {campaign.hits.count():,} HITs; {progress.done:,} pairs judged, "
+        f"{work.workers:,} workers, {counted(work.excluded, 'assignment')} excluded and done again."
+    )
 
 
 def outcome(campaign: Campaign) -> list[Outcome]:

@@ -24,7 +24,6 @@ from judgments import campaign_erasing, closing, erasing, releasing
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
-from judgments.ethics_pdf import ethics_response
 from judgments.models import Retention, StoredFile
 from pools.models import Campaign
 from tasks.campaign_alarms import alarms_raised
@@ -246,6 +245,8 @@ class EthicsSummary(Endpoint):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """Download what a review board asks about, as a PDF: what workers see, their pay, their consent, which data are
         kept and for how long. Refused (409) for scripts that the PDF's font lacks; print the page instead."""
+        from judgments.ethics_pdf import ethics_response  # its libraries take a second to load
+
         return ethics_response(self.campaign(pk))
 
 

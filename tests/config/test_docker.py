@@ -200,7 +200,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     for name in ("DATABASE_URL", "REDIS_URL"):
         monkeypatch.delenv(name, raising=False)
     embedded.ensure()
-    sockets = embedded.Postgres(tmp_path / "var", embedded._socket_folder(tmp_path / "var")).sockets
+    sockets = embedded.Postgres(tmp_path / "var").sockets
     yield lambda role, database: f"postgresql://{role}@/{database}?host={quote(str(sockets))}&port=5432"
     embedded.leave()
 

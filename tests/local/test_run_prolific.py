@@ -1,4 +1,4 @@
-"""`make run PLATFORM=prolific`: the double beside the site, a campaign published to it, and nothing left afterwards."""
+"""`make run PLATFORM=prolific`: killed in the middle, then published to the double beside the site by the next start."""
 
 import re
 from pathlib import Path
@@ -28,9 +28,14 @@ def data_in(path: Path) -> Path:
 
 
 @pytest.mark.timeout(900)
-def test_the_demo_is_published_at_the_double_and_no_process_is_left(var: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_the_demo_is_published_at_the_double_however_its_first_start_ended(var: Path, tmp_path: Path) -> None:  # noqa: F811
     data = data_in(tmp_path)
     options = ("-m", "local.run", "--platform", "prolific", "--data", str(data), "--leave")
+    with running(var, *options) as program:
+        assert comes_true(lambda: program.has_said("Storing the runs"), 400), "".join(program.said)
+        assert {"gunicorn", "worker", "beat"} <= set(program.programs())
+        program.process.kill()
+        assert comes_true(lambda: not program.left()), program.left()
     with running(var, *options) as program:
         program.process.wait(800)
         said = " ".join("".join(program.said).split())

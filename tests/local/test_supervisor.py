@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-PROGRAMS = {"gunicorn", "worker", "beat", "guardian.py"}
+PROGRAMS = {"gunicorn", "worker", "beat"}
 
 
 @pytest.fixture
@@ -70,11 +70,7 @@ def children(pid: int) -> dict[str, int]:
             words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
             found[
                 next(
-                    (
-                        name
-                        for name in ("gunicorn", "worker", "beat", "guardian.py")
-                        if any(word.endswith(name) for word in words)
-                    ),
+                    (name for name in PROGRAMS if any(word.endswith(name) for word in words)),
                     "other",
                 )
             ] = child
@@ -121,17 +117,6 @@ def test_the_site_serves_replaces_what_dies_and_ends_whole(
     assert gone(list(after.values()))
     logs = {path.name for path in (tmp_path / "var" / "log").iterdir()}
     assert {"web.log", "jobs.log", "postgres.log", "redis.log"} <= logs
-
-
-def test_the_programs_end_when_their_supervisor_is_killed(
-    serve: Callable[..., subprocess.Popen[str]], port: int
-) -> None:
-    site = serve()
-    assert "The site is at" in line(site)
-    programs = list(children(site.pid).values())
-    assert len(programs) == 4
-    site.kill()
-    assert gone(programs)
 
 
 def test_a_site_that_cannot_start_shows_its_log(serve: Callable[..., subprocess.Popen[str]]) -> None:

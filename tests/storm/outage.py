@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
-from pathlib import Path
 
 import django
 
@@ -78,8 +77,7 @@ def main(hits: int) -> int:
 
 def kill(server: str) -> None:
     """Kill one of our servers at once, as the system does when memory runs out."""
-    lock = next((Path(embedded.var_folder()) / "run").glob(f"{server}*"))
-    os.kill(int(lock.read_text()), signal.SIGKILL)
+    os.kill(int((embedded.var_folder() / "run" / server).read_text()), signal.SIGKILL)
 
 
 if __name__ == "__main__":
