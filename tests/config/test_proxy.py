@@ -103,6 +103,12 @@ class Clients:
         for thread in self._threads:
             thread.join()
 
+    def go_on(self, answers: int) -> None:
+        """Wait until so many more have come back."""
+        enough = sum(self.answers.values()) + answers
+        while sum(self.answers.values()) < enough:
+            time.sleep(0.01)
+
     def _ask(self, number: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self.proxy.port, timeout=60)
         turn = number
@@ -157,7 +163,7 @@ def test_what_is_too_large_is_refused_in_words(containers: list[Container], tmp_
 
 def test_two_containers_share_the_load(proxy: Proxy) -> None:
     with Clients(proxy, 8) as clients:
-        time.sleep(4)
+        clients.go_on(800)
     total = sum(clients.answers.values())
     assert {status for status, _address in clients.answers} == {200}
     for address in ("127.0.0.2", "127.0.0.3"):
@@ -167,10 +173,10 @@ def test_two_containers_share_the_load(proxy: Proxy) -> None:
 def test_restarting_one_container_after_the_other_loses_no_request(proxy: Proxy, containers: list[Container]) -> None:
     with Clients(proxy, 8) as clients:
         for container in containers * 3:
-            time.sleep(1)
+            clients.go_on(100)
             container.stop()
             container.start()
-        time.sleep(1)
+        clients.go_on(100)
     assert {status for status, _address in clients.answers} == {200}
     assert clients.longest < 10
 

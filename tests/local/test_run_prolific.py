@@ -1,4 +1,4 @@
-"""`make run PLATFORM=prolific`: killed in the middle, then published to the double beside the site by the next start."""
+"""`make run PLATFORM=prolific`: killed in the middle, then started again until all is published and judged."""
 
 import re
 from pathlib import Path

@@ -59,7 +59,7 @@ def main(hits: int) -> int:
                 if done >= point:
                     del outages[point]
                     kill(server)
-                    time.sleep(2)
+                    time.sleep(2)  # until everybody has noticed
                     embedded.ensure()
                     close_old_connections()
                     died.append(server)
@@ -76,8 +76,10 @@ def main(hits: int) -> int:
 
 
 def kill(server: str) -> None:
-    """Kill one of our servers at once, as the system does when memory runs out."""
-    os.kill(int((embedded.var_folder() / "run" / server).read_text()), signal.SIGKILL)
+    """Kill one of our servers at once, as the system does when memory runs out, and its keeper."""
+    folder = embedded.var_folder()
+    subprocess.run(["pkill", "-KILL", "-f", f"embedded.py {folder} {server}"], check=True)
+    os.kill(int((folder / "run" / server).read_text()), signal.SIGKILL)
 
 
 if __name__ == "__main__":
