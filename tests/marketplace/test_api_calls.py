@@ -40,14 +40,17 @@ def test_what_was_refused_is_recorded_with_its_code(marketplace: Marketplace, ro
         rosa.client.get_hit(HITId="3NONE")
     with refusing("InsufficientFunds"):
         rosa.hit(Reward="9000.00")
-    marketplace.test("faults", script=[{"kind": "after_commit", "operation": "GetAccountBalance"}])
-    with refusing("ServiceFault"):
-        rosa.money()
+    marketplace.sql("ALTER TABLE marketplace_hit ADD CONSTRAINT full_up CHECK (annotation <> 'no room') NOT VALID")
+    try:
+        with refusing("ServiceFault"):
+            rosa.hit(RequesterAnnotation="no room")
+    finally:
+        marketplace.sql("ALTER TABLE marketplace_hit DROP CONSTRAINT full_up")
 
     assert calls(marketplace, rosa.key_id) == [
         ("GetHIT", "3NONE", "HITDoesNotExist"),
         ("CreateHIT", "", "InsufficientFunds"),
-        ("GetAccountBalance", "", "ServiceFault"),
+        ("CreateHIT", "", "ServiceFault"),
     ]
 
 
