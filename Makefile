@@ -77,7 +77,7 @@ check-deploy: environment-dev
 	@env -u DEVELOPMENT -u DATABASE_URL -u REDIS_URL ALLOWED_HOSTS=example.org \
 		SECRET_KEY="$$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))')" \
 		.venv/bin/python manage.py check --deploy --fail-level WARNING
-	@env -u DEVELOPMENT -u MARKETPLACE_TEST_MODE -u MARKETPLACE_ALLOWED_HOSTS MARKETPLACE_URL=https://example.org \
+	@env -u DEVELOPMENT -u MARKETPLACE_ALLOWED_HOSTS MARKETPLACE_URL=https://example.org \
 		MARKETPLACE_SECRET_KEY="$$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))')" \
 		.venv/bin/python -m marketplace check --deploy --fail-level WARNING
 

@@ -11,7 +11,6 @@
 | MARKETPLACE_URL | its public address: where requesters and workers find it | http://localhost:8001 in development |
 | MARKETPLACE_ALLOWED_HOSTS | host names that are served, with commas between | that of MARKETPLACE_URL |
 | MARKETPLACE_OPEN_REGISTRATION | whether workers may register without an invitation | off |
-| MARKETPLACE_TEST_MODE | a clock that can be moved, faults on order, a crowd on order; only with DEVELOPMENT | off |
 | MARKETPLACE_RATE_LIMITS | limits on log-ins, registrations, workers' messages and API requests | on |
 | MARKETPLACE_API_RATE | API requests a second of one access key, over ten seconds; 0 for no limit | 200 |
 | MARKETPLACE_HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
@@ -39,11 +38,6 @@ env = environ.Env()
 
 DEVELOPMENT = env.bool("DEVELOPMENT", default=False)
 DEBUG = False
-TEST_MODE = env.bool("MARKETPLACE_TEST_MODE", default=False)
-if TEST_MODE and not DEVELOPMENT:
-    raise ImproperlyConfigured(
-        "MARKETPLACE_TEST_MODE lets anybody move the clock and script faults. It works with DEVELOPMENT=1 only."
-    )
 
 
 def _development_key() -> str:
@@ -91,9 +85,6 @@ ALLOWED_HOSTS = env.list(
 CSRF_TRUSTED_ORIGINS = [f"{_address.scheme}://{_address.netloc}"] if _address.netloc else []
 
 OPEN_REGISTRATION = env.bool("MARKETPLACE_OPEN_REGISTRATION", default=False)
-# After a return, Mechanical Turk may give the same AssignmentId to another worker. We do so in test mode only, where
-# requesters can see whether they cope: elsewhere an id must stay a secret of the worker who holds it.
-REUSE_ASSIGNMENT_IDS = TEST_MODE
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -204,8 +195,6 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
 AUTH_USER_MODEL = "marketplace.Account"
 LOGIN_URL = "/login"
 PASSWORD_RESET_TIMEOUT = 86_400  # seconds that a link to a new password works
-if TEST_MODE:  # crowds of hundreds register in tests, and nobody's real password is there
-    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (

@@ -1,6 +1,5 @@
-"""Every address of the marketplace: the API and the front door, people's pages, and test mode's where it is on."""
+"""Every address of the marketplace: the API, the front door, and people's pages."""
 
-from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
 from marketplace.api.messages import list_messages
@@ -18,8 +17,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("operator/", include("marketplace.operator.urls")),
     path("", include("marketplace.workers.urls")),
 ]
-if settings.TEST_MODE:
-    urlpatterns += [path("test/", include("marketplace.testing.urls"))]
 handler400 = "marketplace.error_pages.bad_request"
 handler403 = "marketplace.error_pages.forbidden"
 handler404 = "marketplace.error_pages.not_found"

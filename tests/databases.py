@@ -84,7 +84,8 @@ def _fill(address: str, name: str, migrate: Callable[[str], None]) -> None:
 def _digest() -> str:
     """Another one for other migrations: ours, or those of a package of another version."""
     digest = hashlib.sha256()
-    for path in [*sorted(REPOSITORY.glob("*/migrations/*.py")), REPOSITORY / "requirements.txt"]:
+    migrations = [*REPOSITORY.glob("*/migrations/*.py"), *REPOSITORY.glob("tests/**/migrations/*.py")]
+    for path in [*sorted(migrations), REPOSITORY / "requirements.txt"]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -1,7 +1,7 @@
 """Signature Version 4: who sends a request, and that nobody changed it. botocore's own canonical form is compared.
 
-The signed time is compared with the machine's clock, not with the marketplace's, which test mode may move: clients
-know only the former.
+The signed time is compared with the machine's clock, which clients know, and not with the marketplace's, which tests
+may move.
 """
 
 import hashlib

@@ -2,13 +2,10 @@
 
 import json
 import logging
-import socket
-import time
 import uuid
 from typing import Any
 
 from botocore.model import OperationModel
-from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import DatabaseError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -18,13 +15,12 @@ from django.views.decorators.csrf import csrf_exempt
 from marketplace import clock
 from marketplace.api import operations  # noqa: F401 - fills HANDLERS
 from marketplace.api.calls import HANDLERS, Call
-from marketplace.api.errors import ApiError, refusal, request_error, serialization_error, service_fault, throttled
+from marketplace.api.errors import ApiError, refusal, serialization_error, service_fault, throttled
 from marketplace.api.shapes import TARGET_PREFIX, BadAnswer, answer_write, operation, request_read
 from marketplace.api.signature import Received, signer
 from marketplace.errors import Refused
 from marketplace.models import AccessKey
 from marketplace.sealing import SealedOtherwise
-from marketplace.services import faults
 from marketplace.services.api_calls import api_call_note
 from marketplace.services.due import catch_up
 from marketplace.services.limits import api_rate_exceeded
@@ -66,7 +62,7 @@ def requests(request: HttpRequest) -> HttpResponse:
             raise throttled()
         caller = key
         parameters = json_of(received.body)
-        body = _answer(request, key, model, parameters, request_id)
+        body = _answer(key, model, parameters, request_id)
     except ApiError as error:
         body, status, outcome = error.body(), error.status, error.code
     except (DatabaseError, BadAnswer, SealedOtherwise):
@@ -129,44 +125,16 @@ def _no_constant(_name: str) -> None:
     raise ValueError
 
 
-def _answer(
-    request: HttpRequest, key: AccessKey, model: OperationModel, parameters: Any, request_id: str
-) -> dict[str, Any]:
-    """Do what is asked, in one transaction with the check of the answer. Faults on order come in here."""
-    fault = faults.take(model.name) if settings.TEST_MODE else None
-    kind = fault.kind if fault else ""
-    if kind == faults.Kind.THROTTLED:
-        raise throttled()
-    if kind == faults.Kind.BEFORE_COMMIT:
-        raise service_fault()
-    if fault and kind == faults.Kind.SLOW:
-        time.sleep(fault.seconds)
+def _answer(key: AccessKey, model: OperationModel, parameters: Any, request_id: str) -> dict[str, Any]:
+    """Do what is asked, in one transaction with the check of the answer."""
     call = Call(operation=model.name, request_id=request_id, key=key, parameters=request_read(model, parameters))
     milliseconds = int(clock.now().timestamp() * 1000)
-    if kind == faults.Kind.NOT_READY:
-        text = "This operation can be called with a status of: null"
-        raise request_error(text, "InvalidAssignmentState", milliseconds=milliseconds)
     try:
         catch_up()
         with transaction.atomic():
-            body = answer_write(model, HANDLERS[model.name](call))
+            return answer_write(model, HANDLERS[model.name](call))
     except Refused as refused:
-        if kind == faults.Kind.REPLY_DROPPED:
-            _hang_up(request)
         raise refusal(refused, milliseconds=milliseconds) from refused
-    if kind == faults.Kind.AFTER_COMMIT:
-        raise service_fault()
-    if kind == faults.Kind.REPLY_DROPPED:
-        _hang_up(request)
-    return body
-
-
-def _hang_up(request: HttpRequest) -> None:
-    """Close the connection under the web server, so that no answer reaches the client."""
-    connection = request.META.get("gunicorn.socket")
-    if not isinstance(connection, socket.socket):
-        raise service_fault("Only gunicorn can drop replies.")
-    connection.shutdown(socket.SHUT_RDWR)
 
 
 def reply(body: dict[str, Any], request_id: str, *, status: int = 200) -> HttpResponse:

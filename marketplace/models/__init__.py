@@ -17,7 +17,6 @@ from marketplace.models.ledger import BonusPayment, Entry, PayoutList
 from marketplace.models.messages import Dispute, Message
 from marketplace.models.notifications import EventKind, Notification, NotificationSubscription
 from marketplace.models.qualifications import Qualification, QualificationRequest, QualificationType
-from marketplace.models.testing import Fault, FaultDone, Storm, TestClock
 
 __all__ = [
     "LIVE_STATES",
@@ -32,8 +31,6 @@ __all__ = [
     "DueFailure",
     "Entry",
     "EventKind",
-    "Fault",
-    "FaultDone",
     "Hit",
     "HitType",
     "Invitation",
@@ -45,8 +42,6 @@ __all__ = [
     "QualificationRequest",
     "QualificationType",
     "Requester",
-    "Storm",
-    "TestClock",
     "Tries",
     "UniqueRequestToken",
     "Worker",

@@ -119,7 +119,7 @@ class Hit(models.Model):
 
 
 class Assignment(models.Model):
-    """One worker's attempt at one HIT. After a return, another worker's row may carry the same assignment id."""
+    """One worker's attempt at one HIT. After a return, its id may be given to another worker's."""
 
     class State(models.TextChoices):
         ACCEPTED = "Accepted"

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from django.conf import settings
 from django.db import transaction
 
 from marketplace import clock, ids
@@ -84,7 +83,7 @@ def _accept(worker: Worker, hit: Hit) -> Assignment:
     if Assignment.objects.filter(worker=worker, state=State.ACCEPTED).count() >= MOST_AT_ONCE:
         raise NotAllowed(f"You have {MOST_AT_ONCE} HITs in progress. Submit or return one first.")
     assignment = Assignment(
-        assignment_id=_free_id(hit, worker),
+        assignment_id=ids.entity_id(),
         hit=hit,
         worker=worker,
         reward=hit.hit_type.reward,
@@ -248,18 +247,6 @@ def bonus_send(
     )
     entries_write(requester_pk=requester.pk, movements=bonus_movements(bonus), at=at)
     return bonus
-
-
-def _free_id(hit: Hit, worker: Worker) -> str:
-    """An assignment id: one that others gave back, where ids are reused, else a new one."""
-    if settings.REUSE_ASSIGNMENT_IDS:
-        left = Assignment.objects.filter(hit=hit).exclude(state__in=LIVE_STATES)
-        assignments = Assignment.objects.filter(hit=hit).exclude(assignment_id="").values("assignment_id")
-        mine_or_live = assignments.filter(worker=worker) | assignments.filter(state__in=LIVE_STATES)
-        free_ids = left.exclude(assignment_id__in=mine_or_live).order_by("pk").values_list("assignment_id", flat=True)
-        if (again := free_ids.first()) is not None:
-            return again
-    return ids.entity_id()
 
 
 def _active(worker: Worker) -> Worker:

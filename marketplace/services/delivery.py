@@ -13,14 +13,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 
 from marketplace import clock
 from marketplace.models import Notification
 from marketplace.sealing import SealedOtherwise
-from marketplace.services import faults
 from marketplace.services.keys import notification_secret
 from marketplace.services.notifications import SIGNATURE_HEADER, reach, signature
 from outbound import NotDelivered, Reach, post
@@ -57,10 +55,6 @@ _DUE = """
         AND (key.requester_id = ANY (%(failing)s::bigint[])) = %(is_failing)s
     ORDER BY due.next_try_at, due.id LIMIT %(most)s
 """
-
-
-# How often a notification is posted that meets a fault.
-_TIMES: dict[str, int] = {faults.Kind.NOTIFICATION_LOST: 0, faults.Kind.NOTIFICATION_DOUBLED: 2}
 
 
 class Delivered(NamedTuple):
@@ -118,8 +112,6 @@ class Sender:
         self._forget(at)
         started = self._claim(at)
         for attempt in started:
-            fault = faults.take("Notification") if settings.TEST_MODE else None
-            times = _TIMES.get(fault.kind, 1) if fault else 1
             try:
                 prepared = _prepared(attempt.row)
             except SealedOtherwise as error:
@@ -129,7 +121,7 @@ class Sender:
                 log.exception("Notification %s could not be prepared", attempt.row.pk)
                 self._record(attempt, type(error).__name__)
                 continue
-            self._flying[pool.submit(_send, *prepared, times, self._reach, self._seconds)] = attempt
+            self._flying[pool.submit(_send, *prepared, self._reach, self._seconds)] = attempt
         finished, _ = wait(self._flying, timeout=POLL, return_when=FIRST_COMPLETED) if self._flying else ((), None)
         for future in finished:
             self._record(self._flying[future], future.result())
@@ -223,11 +215,10 @@ def _prepared(row: Notification) -> tuple[str, bytes, dict[str, str]]:
     return row.destination, body, headers
 
 
-def _send(url: str, body: bytes, headers: dict[str, str], times: int, reach: Reach, seconds: float) -> str:
-    """Post it so many times. Why it did not arrive; empty if it did. Runs on a thread, and raises nothing."""
+def _send(url: str, body: bytes, headers: dict[str, str], reach: Reach, seconds: float) -> str:
+    """Post it. Why it did not arrive; empty if it did. Runs on a thread, and raises nothing."""
     try:
-        for _ in range(times):
-            post(url, body, headers, reach=reach, seconds=seconds)
+        post(url, body, headers, reach=reach, seconds=seconds)
     except NotDelivered as problem:
         return str(problem)
     except Exception as error:  # one address that we cannot cope with stops nobody else's

@@ -43,7 +43,7 @@ API_SECONDS = 10
 def limit_exceeded(limit: Limit, who: str) -> bool:
     """Count one more try, and say whether it is one too many. Of who it was, only a keyed digest is kept.
 
-    By the machine's clock, which test mode does not move. Call it outside of transactions: a rollback would uncount.
+    By the machine's clock, which tests do not move. Call it outside of transactions: a rollback would uncount.
     """
     if not settings.RATE_LIMITS:
         return False

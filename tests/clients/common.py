@@ -1,8 +1,8 @@
 """What the programs that drive a client share: stand-ins for what has nothing to do with the API, workers, a record.
 
 Each of those programs runs by itself: `python otree_client.py FOLDER`, with the client's sources in the folder, the
-shim of docs/from-mturk.md in PYTHONPATH, and a marketplace in test mode at AWS_ENDPOINT_URL_MTURK. It prints what
-became of each step.
+shim of docs/from-mturk.md in PYTHONPATH, and at AWS_ENDPOINT_URL_MTURK a marketplace that takes orders of tests. It
+prints what became of each step.
 """
 
 import json
@@ -52,7 +52,7 @@ def step(function: Callable[[], None]) -> Callable[[], None]:
 
 
 def order(action: str, **given: Any) -> dict[str, Any]:
-    """One call of the marketplace's test mode."""
+    """One order to the marketplace: see tests.marketplace.testing."""
     body = json.dumps(given).encode()
     with urllib.request.urlopen(urllib.request.Request(f"{URL}/test/{action}", data=body)) as answer:
         return dict(json.load(answer))

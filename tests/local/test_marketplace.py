@@ -33,7 +33,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "AWS_PROFILE": "payroll",
         "AWS_ENDPOINT_URL": "https://elsewhere.example.com",
         "AWS_ENDPOINT_URL_MTURK": "https://elsewhere.example.com",
-        "MARKETPLACE_TEST_MODE": "1",
+        "MARKETPLACE_WORKER_DAYS": "30",
         "SECRET_KEY": "the site's own",
     }
     yield
@@ -61,7 +61,7 @@ def test_nobodys_own_keys_are_used_and_no_secret_goes_across(keys: None) -> None
     assert os.environ["AWS_CONFIG_FILE"] == os.environ["AWS_SHARED_CREDENTIALS_FILE"] == os.devnull
     assert os.environ["MARKETPLACE_URL"] == marketplace.url == "http://localhost:8123"
     assert not {name for name in marketplace.environment if name.startswith("AWS_")}
-    assert not {"SECRET_KEY", "DATABASE_URL", "REDIS_URL", "MARKETPLACE_TEST_MODE"} & set(marketplace.environment)
+    assert not {"SECRET_KEY", "DATABASE_URL", "REDIS_URL", "MARKETPLACE_WORKER_DAYS"} & set(marketplace.environment)
     assert marketplace.environment["MARKETPLACE_RATE_LIMITS"] == "1"
 
 

@@ -1,4 +1,4 @@
-"""A marketplace in production mode, with nothing of development or test mode, behind what a proxy does to requests.
+"""A marketplace in production mode, with nothing of development or tests, behind what a proxy does to requests.
 
 Clients believe that they talk to https://market.example.org. `Proxy` hands their requests on to the server, and says in
 X-Forwarded-Proto and X-Forwarded-For how and from where they came, as the proxy of docker/Caddyfile does.
@@ -99,8 +99,8 @@ class Production(Marketplace):
         super().__init__(
             folder,
             workers=1,
+            DJANGO_SETTINGS_MODULE="marketplace.settings",
             DEVELOPMENT="0",
-            MARKETPLACE_TEST_MODE="0",
             MARKETPLACE_URL=f"https://{HOST}",
             MARKETPLACE_CLIENT_ADDRESS_HEADER="HTTP_X_FORWARDED_FOR",
             STATIC_ROOT=str(folder / "static"),

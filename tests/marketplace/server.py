@@ -33,6 +33,7 @@ EXTERNAL_QUESTION = (
     "<ExternalURL>https://example.org/task?a=1&amp;b=2</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
 )
 SECRET_KEY = "a key for tests, and only for tests, long enough to be one"
+SETTINGS = "tests.marketplace.testing.settings"
 T = TypeVar("T")
 _numbers = itertools.count(1)
 
@@ -41,7 +42,7 @@ TEMPLATE = "marketplace_template"  # the database that others are copies of
 
 
 def database_with_tables(name: str) -> str:
-    """A new database with the marketplace's tables beside the tests' own. Its address."""
+    """A new database beside the tests' own, with the tables of the marketplace and of its tests. Its address."""
     template_make(TEMPLATE, database_migrate)
     return database_create(name, template=TEMPLATE)
 
@@ -52,7 +53,7 @@ def database_migrate(address: str, *target: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "marketplace", "migrate", "--verbosity", "0", *target],
         cwd=REPOSITORY,
-        env={**os.environ, "DJANGO_SETTINGS_MODULE": "marketplace.settings", **environment},
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": SETTINGS, **environment},
         capture_output=True,
         text=True,
     )
@@ -60,7 +61,7 @@ def database_migrate(address: str, *target: str) -> None:
 
 
 class Marketplace:
-    """A running marketplace, and quick ways to its test mode."""
+    """A running marketplace, and quick ways to what it does for tests only: see tests.marketplace.testing."""
 
     def __init__(self, folder: Path, *, workers: int = 2, **environment: str) -> None:
         self.port = free_port()
@@ -69,9 +70,8 @@ class Marketplace:
         self.database = self.make_database(f"marketplace_test_{os.getpid()}_{next(_numbers)}")
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "MARKETPLACE_"))},
-            "DJANGO_SETTINGS_MODULE": "marketplace.settings",
+            "DJANGO_SETTINGS_MODULE": SETTINGS,
             "DEVELOPMENT": "1",
-            "MARKETPLACE_TEST_MODE": "1",
             "MARKETPLACE_URL": self.url,
             "MARKETPLACE_DATABASE_URL": self.database,
             "MARKETPLACE_SECRET_KEY": SECRET_KEY,
@@ -192,13 +192,13 @@ class Marketplace:
         raise AssertionError(f"this machine is too slow to do that in {seconds} seconds")
 
     def test(self, action: str, **given: Any) -> dict[str, Any]:
-        """One call of test mode that must succeed."""
+        """One order of a test that must succeed."""
         response = self.http.post(f"/test/{action}", json=given)
         assert response.status_code == 200, response.text
         return dict(response.json())
 
     def refused(self, action: str, **given: Any) -> str:
-        """One call of test mode that must be refused, and why."""
+        """One order of a test that must be refused, and why."""
         response = self.http.post(f"/test/{action}", json=given)
         assert response.status_code == 400, response.text
         return str(response.json()["error"])
@@ -260,7 +260,7 @@ class Requester:
 
 
 class Worker:
-    """A worker, through test mode and the address that forms are submitted to."""
+    """A worker, who acts on order, and through the address that forms are submitted to."""
 
     def __init__(self, marketplace: Marketplace, **facts: Any) -> None:
         self.marketplace = marketplace

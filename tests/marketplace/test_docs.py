@@ -1,4 +1,4 @@
-"""The page about the marketplace names every operation, command, setting and fault that there is."""
+"""The page about the marketplace names every operation, command and setting that there is."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import marketplace
 from marketplace.api.shapes import service
-from tests.marketplace.server import REPOSITORY, Marketplace
+from tests.marketplace.server import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "marketplace.md").read_text()
 FOLDER = Path(marketplace.__file__).parent
@@ -66,9 +66,3 @@ def test_every_setting_is_explained() -> None:
 
     assert {"MARKETPLACE_URL", "STATIC_ROOT"} <= settings
     assert settings <= set(re.findall(r"`([A-Z_]+)(?:=1)?`", PAGE))
-
-
-def test_every_fault_is_explained(marketplace: Marketplace) -> None:
-    kinds = set(marketplace.test("faults")["kinds"])
-
-    assert kinds <= set(re.findall(r"`([a-z_]+)`", PAGE))

@@ -1,15 +1,12 @@
-"""Test mode: faults where and when they are ordered, a storm that can be repeated, and none of it elsewhere."""
+"""What tests rely on: faults where and when they are ordered, a storm that can be repeated, a clock that moves."""
 
-import os
-import subprocess
-import sys
 import time
 
 import pytest
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 
 from tests.marketplace.conftest import refusing
-from tests.marketplace.server import HTML_QUESTION, REPOSITORY, Marketplace, Requester, Worker, hit_type_facts
+from tests.marketplace.server import HTML_QUESTION, Marketplace, Requester, Worker, hit_type_facts
 
 
 def test_before_the_commit_nothing_was_done(marketplace: Marketplace, rosa: Requester) -> None:
@@ -107,43 +104,3 @@ def test_the_clock_can_be_set_and_moved(marketplace: Marketplace) -> None:
     assert marketplace.test("clock", set="2030-01-01T00:00:00+00:00")["now"].startswith("2030-01-01T00:00:0")
     assert marketplace.test("clock", advance=3600)["now"].startswith("2030-01-01T01:00:0")
     assert marketplace.test("clock", reset=True)["ahead"] == 0
-
-
-def settings_with(**environment: str) -> subprocess.CompletedProcess[str]:
-    """What happens when the settings are loaded outside of development."""
-    base = {
-        name: value for name, value in os.environ.items() if not name.startswith(("MARKETPLACE", "DEVELOP", "DJANGO"))
-    }
-    secure = {
-        "DJANGO_SETTINGS_MODULE": "marketplace.settings",
-        "MARKETPLACE_SECRET_KEY": "kZ7-qW2_xV9.bN4+hT6=mR1~" * 3,
-        "MARKETPLACE_URL": "https://work.example.org",
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "marketplace", "check", "--deploy", "--fail-level", "WARNING"],
-        cwd=REPOSITORY,
-        env=base | secure | environment,
-        capture_output=True,
-        text=True,
-    )
-
-
-def test_production_is_secure_or_does_not_start() -> None:
-    secure = settings_with()
-    assert secure.returncode == 0, secure.stderr
-    assert "MARKETPLACE_TEST_MODE" in settings_with(MARKETPLACE_TEST_MODE="1").stderr
-    assert "MARKETPLACE_SECRET_KEY" in settings_with(MARKETPLACE_SECRET_KEY="").stderr
-    assert "https://" in settings_with(MARKETPLACE_URL="http://work.example.org").stderr
-
-
-def test_without_test_mode_its_addresses_do_not_exist(tmp_path_factory: pytest.TempPathFactory) -> None:
-    plain = Marketplace(tmp_path_factory.mktemp("plain"), workers=1, MARKETPLACE_TEST_MODE="0")
-    try:
-        assert plain.http.post("/test/clock", json={"advance": 1}).status_code == 404
-        assert plain.http.get("/test/faults").status_code == 404
-        plain.run("create_requester", "A lab")
-        printed = plain.run("issue_key", "A lab")
-        key_id, secret = (line.split(" = ")[1] for line in printed.splitlines())
-        assert plain.client(key_id, secret).get_account_balance()["AvailableBalance"] == "0.00"
-    finally:
-        plain.stop()

@@ -158,7 +158,7 @@ def test_a_damaged_notification_is_logged_rests_longer_each_time_and_stops_no_ot
 
     def waits() -> tuple[int, timedelta]:
         ((tries, pause),) = marketplace.sql(
-            "SELECT tries, next_try_at - now() - (SELECT coalesce(max(ahead), '0') FROM marketplace_testclock)"
+            "SELECT tries, next_try_at - now() - (SELECT coalesce(max(ahead), '0') FROM testing_clock)"
             " FROM marketplace_notification WHERE id = %s",
             key,
         )

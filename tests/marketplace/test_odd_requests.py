@@ -33,9 +33,7 @@ def test_an_address_that_only_takes_forms_is_a_page_with_a_way_on(marketplace: M
     assert marketplace.http.request("HEAD", path).content == b""
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [("PUT", "/"), ("GET", "/extensions/count-workers"), ("GET", "/test/tick")]
-)
+@pytest.mark.parametrize(("method", "path"), [("PUT", "/"), ("GET", "/extensions/count-workers")])
 def test_programs_get_the_bare_status(marketplace: Marketplace, method: str, path: str) -> None:
     answer = marketplace.http.request(method, path)
 

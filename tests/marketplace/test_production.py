@@ -1,5 +1,6 @@
-"""What only production mode does: https everywhere, cookies that stay on it, slow hashes, and nothing of test mode."""
+"""What only production mode does: https everywhere, cookies that stay on it, slow hashes."""
 
+import os
 import subprocess
 import sys
 from http.cookiejar import Cookie
@@ -80,22 +81,30 @@ def test_passwords_are_hashed_slowly(production: Production) -> None:
     assert production.person().log_in(worker.email, "wrong horse battery").status_code == 200
 
 
-def test_nothing_of_test_mode_is_there(production: Production) -> None:
-    for action in "clock faults tick deliver requester deposit worker find accept return look".split():
-        assert production.http.post(f"/test/{action}", json={}).status_code == 404
-
-
-def test_test_mode_does_not_start_in_production(production: Production) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "marketplace", "check"],
+def settings_with(**environment: str) -> subprocess.CompletedProcess[str]:
+    """What happens when the settings are loaded outside of development."""
+    base = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MARKETPLACE", "DEVELOP", "DJANGO"))
+    }
+    secure = {
+        "DJANGO_SETTINGS_MODULE": "marketplace.settings",
+        "MARKETPLACE_SECRET_KEY": "kZ7-qW2_xV9.bN4+hT6=mR1~" * 3,
+        "MARKETPLACE_URL": "https://work.example.org",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "marketplace", "check", "--deploy", "--fail-level", "WARNING"],
         cwd=REPOSITORY,
-        env=production.environment | {"MARKETPLACE_TEST_MODE": "1"},
+        env=base | secure | environment,
         capture_output=True,
         text=True,
     )
 
-    assert done.returncode != 0
-    assert "It works with DEVELOPMENT=1 only" in done.stderr
+
+def test_production_is_secure_or_does_not_start() -> None:
+    secure = settings_with()
+    assert secure.returncode == 0, secure.stderr
+    assert "MARKETPLACE_SECRET_KEY" in settings_with(MARKETPLACE_SECRET_KEY="").stderr
+    assert "https://" in settings_with(MARKETPLACE_URL="http://work.example.org").stderr
 
 
 def test_a_question_on_an_insecure_page_is_refused(production: Production) -> None:

@@ -172,7 +172,7 @@ def test_old_and_future_signatures_are_refused(rosa: Requester) -> None:
         assert words in response.json()["message"]
 
 
-def test_the_clock_of_test_mode_does_not_void_signatures(marketplace: Marketplace, rosa: Requester) -> None:
+def test_a_clock_that_tests_have_moved_does_not_void_signatures(marketplace: Marketplace, rosa: Requester) -> None:
     marketplace.advance(days=30)
 
     assert rosa.money() == ("1000.00", "0.00")

@@ -182,7 +182,7 @@ class Crowd:
         raise AssertionError(f"no worker: {answer}")
 
     def _asked(self, http: httpx.Client, action: str, **given: Any) -> dict[str, Any]:
-        """A call of test mode, made again if a killed server did not answer; `error` in it if it was refused."""
+        """An order of a test, made again if a killed server did not answer; `error` in it if it was refused."""
         for _ in range(50):
             try:
                 return dict(http.post(f"/test/{action}", json=given).json())

@@ -117,6 +117,7 @@ def main() -> None:
             play(marketplace)
         finally:
             marketplace.stop()
+        marketplace.start("migrate", "testing", "zero", "--verbosity", "0")  # no installation has the tests' tables
         path.write_text(tidied(dump(marketplace.database, WITHOUT_ROWS)))
     print(f"{path}: {path.stat().st_size:,} bytes")
 

@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from marketplace.errors import InvalidValue
-from marketplace.models import Fault, FaultDone, Storm
+from tests.marketplace.testing.models import Fault, FaultDone, Storm
 
 Kind = Fault.Kind
-# What each kind does, for those who order faults.
-KINDS: dict[str, str] = {kind.value: kind.label for kind in Kind}
 OF_NOTIFICATIONS = {Kind.NOTIFICATION_LOST, Kind.NOTIFICATION_DOUBLED}
 OF_REVIEWS = {"ApproveAssignment", "RejectAssignment"}
 
@@ -107,5 +105,5 @@ def _fits(kind: str, operation: str) -> bool:
 
 
 def _check(kind: object) -> None:
-    if kind not in KINDS:
-        raise InvalidValue(f"There is no fault '{kind}'. There are: {', '.join(KINDS)}.")
+    if kind not in Kind.values:
+        raise InvalidValue(f"There is no fault '{kind}'. There are: {', '.join(Kind.values)}.")

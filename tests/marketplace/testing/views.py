@@ -1,4 +1,4 @@
-"""Test mode over HTTP: JSON in, JSON out, no keys. Only there with MARKETPLACE_TEST_MODE, so only in development."""
+"""Orders of tests over HTTP: JSON in, JSON out, no keys."""
 
 import json
 from collections.abc import Callable
@@ -14,14 +14,16 @@ from django.views.decorators.http import require_POST
 
 from marketplace import clock
 from marketplace.errors import InvalidValue, Refused
-from marketplace.models import Requester, TestClock, Worker
+from marketplace.models import Requester, Worker
 from marketplace.selectors.earnings import earnings_of
 from marketplace.selectors.lookups import worker_of
 from marketplace.selectors.messages import messages_of
 from marketplace.selectors.tasks import hits_findable
-from marketplace.services import accounts, assignments, faults, keys, ledger, qualifications
+from marketplace.services import accounts, assignments, keys, ledger, qualifications
 from marketplace.services.delivery import Sender
 from marketplace.services.due import catch_up, tick
+from tests.marketplace.testing import faults
+from tests.marketplace.testing.models import Clock
 
 Action = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -45,7 +47,7 @@ def _json(action: Action) -> Callable[[HttpRequest], HttpResponse]:
 def _clock(body: dict[str, Any]) -> dict[str, Any]:
     """`{"advance": seconds}`, `{"set": "2026-01-31T12:00:00+00:00"}` or `{"reset": true}`; empty: only look."""
     with transaction.atomic():
-        row, _ = TestClock.objects.select_for_update(no_key=True).get_or_create(pk=1)
+        row, _ = Clock.objects.select_for_update(no_key=True).get_or_create(pk=1)
         if body.get("reset"):
             row.ahead = timedelta(0)
         if "advance" in body:
@@ -64,7 +66,7 @@ def _faults(body: dict[str, Any]) -> dict[str, Any]:
         faults.script(body["script"])
     if "storm" in body:
         faults.storm(**body["storm"])
-    return {"met": faults.count_met(), "kinds": faults.KINDS}
+    return {"met": faults.count_met()}
 
 
 def _tick(_body: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""Test mode's addresses."""
+"""The marketplace's addresses, and those of its tests before them."""
 
-from django.urls import path
+from django.urls import include, path
 
-from marketplace.testing import views
+from marketplace.urls import handler400, handler403, handler404, handler500  # noqa: F401 - for Django
+from tests.marketplace.testing import views
 
-urlpatterns = [
+ours = [
     path("clock", views.move_clock),
     path("faults", views.order_faults),
     path("tick", views.run_tick),
@@ -18,3 +19,4 @@ urlpatterns = [
     path("request-qualification", views.request_qualification),
     path("look", views.look),
 ]
+urlpatterns = [path("test/", include(ours)), path("", include("marketplace.urls"))]
