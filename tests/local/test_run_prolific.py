@@ -27,17 +27,17 @@ def data_in(path: Path) -> Path:
     return data
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_the_demo_is_published_at_the_double_however_its_first_start_ended(var: Path, tmp_path: Path) -> None:  # noqa: F811
     data = data_in(tmp_path)
     options = ("-m", "local.run", "--platform", "prolific", "--data", str(data), "--leave")
     with running(var, *options) as program:
-        assert comes_true(lambda: program.has_said("Storing the runs"), 400), "".join(program.said)
+        assert comes_true(lambda: program.has_said("Storing the runs"), 600), "".join(program.said)
         assert {"gunicorn", "worker", "beat"} <= set(program.programs())
         program.process.kill()
         assert comes_true(lambda: not program.left()), program.left()
     with running(var, *options) as program:
-        program.process.wait(800)
+        program.process.wait(1000)
         said = " ".join("".join(program.said).split())
         assert program.process.returncode == 0, said
         assert re.search(r"At the double of Prolific: 1 study with places for \d+ tasks?, \d+ submissions?", said)
