@@ -1,4 +1,4 @@
-"""Every list of the site with 5,000 rows: its pages stay small, and ask no more queries than with a few.
+"""Every list of the site with thousands of rows: its pages stay small, and ask no more queries than with a few.
 
 Each address of the site must be named here, so a list cannot be forgotten.
 """
@@ -84,8 +84,8 @@ from tests import factories
 from tests.results.sample_results import sample
 
 pytestmark = pytest.mark.django_db
-MANY = 5_000
-CANDIDATES = 101  # of the one large pool: with 5,050 pairs
+MANY = 2_000
+CANDIDATES = 64  # of the one large pool: with 2,016 pairs
 MOST_BYTES = 200_000
 MOST_BYTES_OF = {"api:reference": 300_000}  # which grows with the API, and with nothing that anybody stores
 MOST_STATES = 4  # of more choices, the first and the last are tried
@@ -448,12 +448,12 @@ def make(count: int) -> World:
     for kind in Job.Kind:
         job = Job.objects.create(lab=lab, kind=kind, name="job", collection=collection, asked_at=at)
         multiply(job, count)
-    draft = Campaign.objects.create(lab=lab, collection=collection, name="campaign", pair_count=5_050)
+    draft = Campaign.objects.create(lab=lab, collection=collection, name="campaign", pair_count=2_016)
     multiply(draft, count, name="'campaign ' || n", link=unique)
     template = CampaignTemplate.objects.create(lab=lab, name="template", values={}, changed_at=at)
     multiply(template, count, name="'template ' || n")
     campaign = Campaign.objects.create(
-        lab=lab, collection=collection, name="judged", state="open", pair_count=5_050, pool_histogram={"2": 10}
+        lab=lab, collection=collection, name="judged", state="open", pair_count=2_016, pool_histogram={"2": 10}
     )
     started = Campaign.objects.create(lab=lab, collection=collection, name="started", state="closed", pair_count=20)
     multiply(started, count, name="'started ' || n", link=unique)
@@ -585,7 +585,7 @@ def make(count: int) -> World:
     multiply(comparison, count, judge=f"{judge.pk} + n")
     score = VersionScore.objects.create(version=version, run=run, software=VERSION, scored_at=at, found=1, **scores)
     multiply(score, count, run=f"{run.pk} + n", rr="n::float / 10000")
-    judging = {"pairs": 5_050, "done": 5_000, "accepted": 5_000, "unused": 0}
+    judging = {"pairs": 2_016, "done": MANY, "accepted": MANY, "unused": 0}
     counts = {"judging": judging, "pools": 1, "single": 1, "deadlocks": [], "incomplete": 0}
     Export.objects.create(**moment, software=VERSION, newest_assignment=0, newest_judgment=0, counts=counts, made_at=at)
     factories.analyze()
@@ -663,7 +663,7 @@ def in_a_world(count: int, blocker: Any) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def many(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    """Five thousand of everything."""
+    """Two thousand of everything."""
     yield from in_a_world(MANY, django_db_blocker)
 
 
@@ -711,7 +711,7 @@ def test_every_address_is_looked_at_or_known_to_show_no_list() -> None:
 
 
 @pytest.mark.parametrize("name", [*LISTS, *sorted(OTHER_PAGES)])
-def test_a_page_stays_small_with_five_thousand_of_everything(name: str, many: World, browser: Client) -> None:
+def test_a_page_stays_small_with_thousands_of_everything(name: str, many: World, browser: Client) -> None:
     browser = browser_for(name, many, browser)
     with CaptureQueriesContext(connection) as asked:
         answer = browser.get(many.address(name))
