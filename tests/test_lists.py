@@ -668,6 +668,13 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
+def few(many: World, django_db_blocker: Any) -> World:
+    """Ten of everything, beside them, and undone with them."""
+    with django_db_blocker.unblock():
+        return make(10)  # of fewer assignments, the pace is estimated in another way
+
+
+@pytest.fixture(scope="module")
 def browser(many: World) -> Client:
     """Rita's browser."""
     client = Client()
@@ -728,8 +735,9 @@ def test_a_page_stays_small_with_thousands_of_everything(name: str, many: World,
 
 
 @pytest.mark.parametrize("name", MOST_VISITED)
-def test_a_page_asks_as_many_queries_with_many_rows_as_with_few(name: str, many: World, browser: Client) -> None:
-    few = make(10)  # of fewer assignments, the pace is estimated in another way
+def test_a_page_asks_as_many_queries_with_many_rows_as_with_few(
+    name: str, many: World, few: World, browser: Client
+) -> None:
     other = Client()
     other.force_login(few.rita)
     asked = []

@@ -121,6 +121,18 @@ def test_each_role_gets_from_each_address_what_the_table_says(campaign: Campaign
     assert refused == {name for name, needed in needs.items() if lacking & set(needed)}
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("judgments:export", "judgments:assignments_csv", "judgments:workers_csv", "judgments:bundle"),
+        *("platforms:ledger_csv", "results:version_file", "results:machine_file"),
+    ],
+)
+def test_who_may_only_see_downloads_no_judgments_qrels_or_ledgers(address: str) -> None:
+    assert ADDRESSES[address] == Right.EXPORT
+    assert {role for role, rights in ROLES.items() if Right.EXPORT not in rights} == {Membership.Role.VIEWER}
+
+
 def test_nothing_of_a_lab_is_there_for_somebody_of_another(campaign: Campaign) -> None:
     outsider = browser(factories.member(factories.lab("Elsewhere"), "admin"))
     nobody = Client()

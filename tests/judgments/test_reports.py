@@ -119,6 +119,16 @@ def test_a_reported_test_pair_is_neither_passed_nor_failed(campaign: Campaign, a
     assert Acceptance.objects.count() == 3
 
 
+def test_as_many_reports_as_the_share_allows_hold_up_nothing(campaign: Campaign, alice: Worker) -> None:
+    Campaign.objects.update(report_share="0.4")  # two of five items
+    assignment = factories.take(alice, campaign)
+    reported = items_of(assignment)[:2]
+    for item in reported:
+        report(assignment, item)
+    factories.judge(assignment, only={i.position for i in assignment.items} - {i.position for i in reported})
+    assert finish(assignment).verdict == Assignment.Verdict.ACCEPTED
+
+
 @pytest.mark.parametrize("what", ["more than the share", "every test pair"])
 def test_work_that_reports_too_much_is_paid_and_waits_for_a_person(
     campaign: Campaign, alice: Worker, bob: Worker, rita: User, what: str

@@ -6,11 +6,12 @@ import zipfile
 from datetime import date, timedelta
 
 import pytest
+from django.core.files.base import ContentFile
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from leaderboards.models import Board, Release, Submission
+from leaderboards.models import Board, Release, Season, SeasonFile, Submission
 from leaderboards.public import versions as public_versions
 from leaderboards.public.reading import published
 from leaderboards.upkeep import jobs
@@ -105,6 +106,19 @@ def test_before_anything_is_scored_the_pages_say_so(collection: Collection, clie
     assert "no preference qrels yet" in client.get(reverse("boards:versions", args=["small"])).content.decode()
     versions.version_add(campaign=judged(collection), why="The start.", by=None, at=timezone.now())
     assert "No entry has been scored on this version yet" in page(client, 1)
+
+
+def test_a_query_that_another_season_hides_is_in_no_dev_qrels(board: Board, client: Client) -> None:
+    address = reverse("boards:version_qrels", args=["small", 1])
+    assert "q1 " in client.get(address).content.decode()
+    now = timezone.now()
+    season = Season.objects.create(board=board, number=2, name="Two", opens_at=now)
+    SeasonFile.objects.create(
+        season=season, part="eval_queries", file=ContentFile(b"q1\tquestion q1\n", "q"), name="eval.tsv", size=15,
+        sha256="0" * 64, added_at=now,
+    )  # fmt: skip
+    qrels = client.get(address).content.decode()
+    assert "q1 " not in qrels and "q2 " in qrels
 
 
 def test_the_zip_has_every_version_and_nothing_of_the_hidden_queries(board: Board, client: Client) -> None:

@@ -99,6 +99,15 @@ def test_finished_work_gets_the_base_and_the_rest_as_a_bonus(
     agree(publication, requester)
 
 
+def test_rewards_and_bonuses_are_each_compared(thirteen: Callable[..., Publication], wanda: Worker) -> None:
+    publication = thirteen()
+    work(publication, wanda)
+    settle(publication)
+    for purpose, amount in (("reward", "0.20"), ("bonus", "1.80")):  # wrong, with the right sum
+        publication.payments.filter(purpose=purpose).update(amount=Decimal(amount))
+    assert len(comparison_make(publication=publication, at=timezone.now()).differences) == 1
+
+
 def test_who_leaves_after_6_of_13_gets_92_cents(
     thirteen: Callable[..., Publication], requester: Requester, wanda: Worker
 ) -> None:
