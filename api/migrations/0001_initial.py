@@ -147,6 +147,14 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='core.lab')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['lab', 'id'], name='webhook_of_lab'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('disabled_why', ''), ('disabled_at__isnull', False), _connector='OR'), name='webhook_disabled_why'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Delivery',
@@ -165,6 +173,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'deliveries',
+                'indexes': [
+                    models.Index(condition=models.Q(('next_try_at__isnull', False)), fields=['webhook', 'next_try_at', 'id'], name='delivery_due'),
+                    models.Index(fields=['webhook', '-id'], name='delivery_newest_first'),
+                    models.Index(fields=['made_at'], name='delivery_by_age'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -175,6 +188,11 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='pools.campaign')),
                 ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='api.webhook')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('webhook', 'campaign'), name='work_told_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='StoredAnswer',
@@ -192,30 +210,6 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['at'], name='answer_by_age')],
                 'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='answer_once_per_key')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='webhook',
-            index=models.Index(fields=['lab', 'id'], name='webhook_of_lab'),
-        ),
-        migrations.AddConstraint(
-            model_name='webhook',
-            constraint=models.CheckConstraint(condition=models.Q(('disabled_why', ''), ('disabled_at__isnull', False), _connector='OR'), name='webhook_disabled_why'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('next_try_at__isnull', False)), fields=['webhook', 'next_try_at', 'id'], name='delivery_due'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['webhook', '-id'], name='delivery_newest_first'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['made_at'], name='delivery_by_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='worktold',
-            constraint=models.UniqueConstraint(fields=('webhook', 'campaign'), name='work_told_once'),
         ),
         migrations.RunSQL(TELL, "DROP FUNCTION api_tell; DROP FUNCTION api_campaign; DROP FUNCTION api_lab"),
         *(migrations.RunSQL(_tell(table), f"DROP FUNCTION api_tell_of_{table} CASCADE") for table in TOLD),

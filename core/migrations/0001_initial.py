@@ -254,6 +254,9 @@ class Migration(migrations.Migration):
                 'verbose_name': 'membership',
                 'verbose_name_plural': 'memberships',
                 'db_table': 'core_lab_members',
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('role__in', ['viewer', 'researcher', 'organizer', 'admin'])), name='membership_role_known'),
+                ],
             },
         ),
         migrations.AddField(
@@ -279,10 +282,6 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.CheckConstraint(condition=models.Q(('revoked_at', None), ('accepted_at', None), _connector='OR'), name='invitation_revoked_or_accepted')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['viewer', 'researcher', 'organizer', 'admin'])), name='membership_role_known'),
         ),
         migrations.AlterUniqueTogether(
             name='membership',

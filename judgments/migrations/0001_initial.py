@@ -109,6 +109,11 @@ class Migration(migrations.Migration):
                 ('mailed_at', models.DateTimeField(help_text='When everybody who wants to know was told.', null=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alarm_episodes', to='pools.campaign')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('campaign', 'kind'), name='alarm_episode_one_at_a_time'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='AlarmMail',
@@ -118,6 +123,11 @@ class Migration(migrations.Migration):
                 ('episode', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mails', to='judgments.alarmepisode')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('episode', 'user'), name='alarm_mail_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='AssignmentSummary',
@@ -152,6 +162,11 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='bulk_decisions', to='pools.campaign')),
                 ('undone_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['campaign', '-id'], name='bulk_decision_newest_first'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='BulkRow',
@@ -164,6 +179,14 @@ class Migration(migrations.Migration):
                 ('bulk', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='judgments.bulkdecision')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tasks.worker')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('state__in', ['waiting', 'undoing'])), fields=['bulk', 'id'], name='bulk_row_to_do'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('bulk', 'assignment', 'worker'), name='bulk_row_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='CampaignSummary',
@@ -200,6 +223,11 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='pools.campaign')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='tasks.worker')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['campaign', '-id'], name='decision_newest_first'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Disagreement',
@@ -210,6 +238,11 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='disagreements', to='pools.campaign')),
                 ('pair', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='disagreement', to='pools.pair')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['campaign', 'pair'], name='disagreement_of_campaign'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Export',
@@ -236,6 +269,15 @@ class Migration(migrations.Migration):
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='tasks.assignment')),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='tasks.item')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['assignment', 'item', '-id'], name='judgment_newest_first'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('preferred__in', ['left', 'right'])), name='judgment_left_or_right'),
+                    models.CheckConstraint(condition=models.Q(('made_at__gte', models.F('shown_at'))), name='judgment_shown_before_made'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Acceptance',
@@ -247,6 +289,12 @@ class Migration(migrations.Migration):
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tasks.worker')),
                 ('judgment', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='acceptance', to='judgments.judgment')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('pair', 'slot'), name='acceptance_one_per_slot'),
+                    models.UniqueConstraint(fields=('pair', 'worker'), name='acceptance_one_per_worker'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='MachineJudge',
@@ -262,6 +310,12 @@ class Migration(migrations.Migration):
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_judges', to='pools.collection')),
                 ('imported_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'name'), name='machine_judge_name_once'),
+                    models.UniqueConstraint(fields=('collection', 'sha256'), name='machine_judge_file_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='MachineAsking',
@@ -284,6 +338,14 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_askings', to='pools.campaign')),
                 ('judge', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='askings', to='judgments.machinejudge')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'asking')), fields=['id'], name='machine_asking_open'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('asked__lte', models.F('budget'))), name='machine_asking_in_budget'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='MachineAnswer',
@@ -296,6 +358,11 @@ class Migration(migrations.Migration):
                 ('said', models.TextField()),
                 ('judge', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='judgments.machinejudge')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('judge', 'line'), name='machine_answer_once_per_line'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PairDecision',
@@ -308,6 +375,11 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pair_decisions', to='pools.campaign')),
                 ('pair', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='pools.pair')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['pair', '-id'], name='pair_decision_newest_first'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PairReport',
@@ -320,6 +392,11 @@ class Migration(migrations.Migration):
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pair_reports', to='tasks.assignment')),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='tasks.item')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('assignment', 'item'), name='pair_report_stands_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Retention',
@@ -350,6 +427,13 @@ class Migration(migrations.Migration):
                 ('imported', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reused_by', to='pools.preferenceimport')),
                 ('source', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reused_by', to='pools.campaign')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('campaign', 'source'), name='reuse_once_per_campaign'),
+                    models.UniqueConstraint(fields=('campaign', 'imported'), name='reuse_once_per_import'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('imported__isnull', False), ('source__isnull', True)), models.Q(('imported__isnull', True), ('source__isnull', False)), _connector='OR'), name='reuse_of_campaign_or_import'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ReusedJudgment',
@@ -363,6 +447,14 @@ class Migration(migrations.Migration):
                 ('reuse', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judgments.reuse')),
                 ('worker', models.ForeignKey(help_text='Empty if it was imported.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tasks.worker')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('pair', 'slot'), name='reused_judgment_one_per_slot'),
+                    models.UniqueConstraint(fields=('pair', 'worker'), name='reused_judgment_one_per_worker'),
+                    models.UniqueConstraint(fields=('pair', 'imported'), name='reused_judgment_imported_once'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('imported__isnull', False), ('judgment__isnull', True), ('worker__isnull', True)), models.Q(('imported__isnull', True), ('judgment__isnull', False), ('worker__isnull', False)), _connector='OR'), name='reused_judgment_made_or_imported'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='StoredFile',
@@ -379,6 +471,14 @@ class Migration(migrations.Migration):
                 ('replaced_at', models.DateTimeField(blank=True, null=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='files', to='pools.campaign')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'current'), _negated=True), fields=['made_at'], name='stored_file_to_delete'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('campaign', 'kind', 'name'), name='stored_file_one_current'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='WorkerNote',
@@ -409,6 +509,11 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='worker_summaries', to='pools.campaign')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='summaries', to='tasks.worker')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('worker', 'campaign'), name='worker_summary_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Adjudication',
@@ -426,122 +531,6 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(condition=models.Q(('undone_at__isnull', True)), fields=('pair',), name='adjudication_stands_once'), models.CheckConstraint(condition=models.Q(('choice__in', ['a', 'b', 'tie', 'unsure'])), name='adjudication_choice')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='alarmepisode',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('campaign', 'kind'), name='alarm_episode_one_at_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarmmail',
-            constraint=models.UniqueConstraint(fields=('episode', 'user'), name='alarm_mail_once'),
-        ),
-        migrations.AddIndex(
-            model_name='bulkdecision',
-            index=models.Index(fields=['campaign', '-id'], name='bulk_decision_newest_first'),
-        ),
-        migrations.AddIndex(
-            model_name='bulkrow',
-            index=models.Index(condition=models.Q(('state__in', ['waiting', 'undoing'])), fields=['bulk', 'id'], name='bulk_row_to_do'),
-        ),
-        migrations.AddConstraint(
-            model_name='bulkrow',
-            constraint=models.UniqueConstraint(fields=('bulk', 'assignment', 'worker'), name='bulk_row_once'),
-        ),
-        migrations.AddIndex(
-            model_name='decision',
-            index=models.Index(fields=['campaign', '-id'], name='decision_newest_first'),
-        ),
-        migrations.AddIndex(
-            model_name='disagreement',
-            index=models.Index(fields=['campaign', 'pair'], name='disagreement_of_campaign'),
-        ),
-        migrations.AddIndex(
-            model_name='judgment',
-            index=models.Index(fields=['assignment', 'item', '-id'], name='judgment_newest_first'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('preferred__in', ['left', 'right'])), name='judgment_left_or_right'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('made_at__gte', models.F('shown_at'))), name='judgment_shown_before_made'),
-        ),
-        migrations.AddConstraint(
-            model_name='acceptance',
-            constraint=models.UniqueConstraint(fields=('pair', 'slot'), name='acceptance_one_per_slot'),
-        ),
-        migrations.AddConstraint(
-            model_name='acceptance',
-            constraint=models.UniqueConstraint(fields=('pair', 'worker'), name='acceptance_one_per_worker'),
-        ),
-        migrations.AddConstraint(
-            model_name='machinejudge',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='machine_judge_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='machinejudge',
-            constraint=models.UniqueConstraint(fields=('collection', 'sha256'), name='machine_judge_file_once'),
-        ),
-        migrations.AddIndex(
-            model_name='machineasking',
-            index=models.Index(condition=models.Q(('state', 'asking')), fields=['id'], name='machine_asking_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='machineasking',
-            constraint=models.CheckConstraint(condition=models.Q(('asked__lte', models.F('budget'))), name='machine_asking_in_budget'),
-        ),
-        migrations.AddConstraint(
-            model_name='machineanswer',
-            constraint=models.UniqueConstraint(fields=('judge', 'line'), name='machine_answer_once_per_line'),
-        ),
-        migrations.AddIndex(
-            model_name='pairdecision',
-            index=models.Index(fields=['pair', '-id'], name='pair_decision_newest_first'),
-        ),
-        migrations.AddConstraint(
-            model_name='pairreport',
-            constraint=models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('assignment', 'item'), name='pair_report_stands_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='reuse',
-            constraint=models.UniqueConstraint(fields=('campaign', 'source'), name='reuse_once_per_campaign'),
-        ),
-        migrations.AddConstraint(
-            model_name='reuse',
-            constraint=models.UniqueConstraint(fields=('campaign', 'imported'), name='reuse_once_per_import'),
-        ),
-        migrations.AddConstraint(
-            model_name='reuse',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('imported__isnull', False), ('source__isnull', True)), models.Q(('imported__isnull', True), ('source__isnull', False)), _connector='OR'), name='reuse_of_campaign_or_import'),
-        ),
-        migrations.AddConstraint(
-            model_name='reusedjudgment',
-            constraint=models.UniqueConstraint(fields=('pair', 'slot'), name='reused_judgment_one_per_slot'),
-        ),
-        migrations.AddConstraint(
-            model_name='reusedjudgment',
-            constraint=models.UniqueConstraint(fields=('pair', 'worker'), name='reused_judgment_one_per_worker'),
-        ),
-        migrations.AddConstraint(
-            model_name='reusedjudgment',
-            constraint=models.UniqueConstraint(fields=('pair', 'imported'), name='reused_judgment_imported_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='reusedjudgment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('imported__isnull', False), ('judgment__isnull', True), ('worker__isnull', True)), models.Q(('imported__isnull', True), ('judgment__isnull', False), ('worker__isnull', False)), _connector='OR'), name='reused_judgment_made_or_imported'),
-        ),
-        migrations.AddIndex(
-            model_name='storedfile',
-            index=models.Index(condition=models.Q(('state', 'current'), _negated=True), fields=['made_at'], name='stored_file_to_delete'),
-        ),
-        migrations.AddConstraint(
-            model_name='storedfile',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('campaign', 'kind', 'name'), name='stored_file_one_current'),
-        ),
-        migrations.AddConstraint(
-            model_name='workersummary',
-            constraint=models.UniqueConstraint(fields=('worker', 'campaign'), name='worker_summary_once'),
         ),
         migrations.RunSQL(REFUSE_CHANGE, "DROP FUNCTION refuse_change() CASCADE"),
         migrations.RunSQL(

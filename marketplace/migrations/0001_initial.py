@@ -52,6 +52,16 @@ class Migration(migrations.Migration):
                 ('answer', models.TextField(blank=True, help_text='a QuestionFormAnswers document')),
                 ('feedback', models.TextField(blank=True)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'Accepted')), fields=['deadline'], name='assignment_to_abandon'),
+                    models.Index(condition=models.Q(('state', 'Submitted')), fields=['auto_approval_at'], name='assignment_to_approve'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('state__in', ['Accepted', 'Submitted', 'Approved', 'Rejected'])), fields=('assignment_id',), name='assignment_id_held_by_one'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('left_at', None), ('state', 'Accepted'), ('submitted_at', None)), models.Q(('left_at__isnull', False), ('state__in', ['Returned', 'Abandoned']), ('submitted_at', None)), models.Q(('approved_at', None), ('rejected_at', None), ('state', 'Submitted'), ('submitted_at__isnull', False)), models.Q(('approved_at__isnull', False), ('state', 'Approved'), ('submitted_at__isnull', False)), models.Q(('approved_at', None), ('rejected_at__isnull', False), ('state', 'Rejected'), ('submitted_at__isnull', False)), _connector='OR'), name='assignment_times_fit_state'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='DailyRun',
@@ -82,6 +92,17 @@ class Migration(migrations.Migration):
                 ('n_rejected', models.PositiveIntegerField(default=0)),
                 ('held', models.DecimalField(decimal_places=2, default=Decimal('0.00'), help_text="the sum of its entries' on_hold", max_digits=12)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('expired', False)), fields=['expires_at'], name='hit_to_expire'),
+                    models.Index(condition=models.Q(('status', 'Disposed'), _negated=True), fields=['reviewable_at'], name='hit_to_dispose'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('max_assignments__gte', django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(models.F('n_accepted'), '+', models.F('n_submitted')), '+', models.F('n_approved')), '+', models.F('n_rejected')))), name='hit_never_overbooked'),
+                    models.CheckConstraint(condition=models.Q(('max_assignments__gte', 1)), name='hit_wants_somebody'),
+                    models.CheckConstraint(condition=models.Q(('held__gte', 0)), name='hit_held'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='HitType',
@@ -101,6 +122,16 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('retired_at', models.DateTimeField(blank=True, help_text='a qualification type it needs was deleted', null=True)),
             ],
+            options={
+                'indexes': [
+                    django.contrib.postgres.indexes.GinIndex(fields=['requirements'], name='hit_type_by_requirement'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('reward__gte', 0)), name='hit_type_reward'),
+                    models.CheckConstraint(condition=models.Q(('assignment_seconds__range', (30, 31536000))), name='hit_type_duration'),
+                    models.CheckConstraint(condition=models.Q(('auto_approval_seconds__range', (0, 2592000))), name='hit_type_auto_approval'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PayoutList',
@@ -158,6 +189,11 @@ class Migration(migrations.Migration):
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='bonuses', to='marketplace.assignment')),
                 ('requester', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='bonuses', to='marketplace.requester')),
             ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('amount__gt', 0), ('fee__gte', 0)), name='bonus_is_something'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='DueFailure',
@@ -210,6 +246,11 @@ class Migration(migrations.Migration):
                 ('retired_at', models.DateTimeField(blank=True, null=True)),
                 ('requester', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='qualification_types', to='marketplace.requester')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('retired_at', None)), fields=('requester', 'name'), name='qualification_name_once'),
+                ],
+            },
         ),
         migrations.AddField(
             model_name='hittype',
@@ -236,6 +277,14 @@ class Migration(migrations.Migration):
                 ('subject', models.CharField(blank=True, help_text='the HIT id, or the id of the request', max_length=64)),
                 ('requester', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='marketplace.requester')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['made_at'], name='request_token_to_forget'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('requester', 'operation', 'token'), name='request_token_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Worker',
@@ -253,6 +302,12 @@ class Migration(migrations.Migration):
                 ('erased_at', models.DateTimeField(blank=True, help_text='since then nothing here says who it is', null=True)),
                 ('account', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='worker', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('country__regex', '^[A-Z]{2}$')), name='worker_country_code'),
+                    models.CheckConstraint(condition=models.Q(('worker_id__regex', '^A[A-Z0-9]+$')), name='worker_id_form'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='QualificationRequest',
@@ -266,6 +321,12 @@ class Migration(migrations.Migration):
                 ('qualification_type', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='requests', to='marketplace.qualificationtype')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='qualification_requests', to='marketplace.worker')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('state', 'pending')), fields=('qualification_type', 'worker'), name='one_pending_request'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('decided_at', None), ('state', 'pending')), models.Q(models.Q(('state', 'pending'), _negated=True), ('decided_at__isnull', False)), _connector='OR'), name='request_decided_at'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Qualification',
@@ -278,6 +339,11 @@ class Migration(migrations.Migration):
                 ('qualification_type', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='qualifications', to='marketplace.qualificationtype')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='qualifications', to='marketplace.worker')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('qualification_type', 'worker'), name='qualification_once_per_worker'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Message',
@@ -292,6 +358,12 @@ class Migration(migrations.Migration):
                 ('requester', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='marketplace.requester')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='marketplace.worker')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['worker', '-id'], name='message_of_worker'),
+                    models.Index(fields=['requester', '-id'], name='message_of_requester'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Invitation',
@@ -330,6 +402,21 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'entries',
+                'indexes': [
+                    models.Index(fields=['requester', '-number'], name='entry_balance'),
+                    models.Index(fields=['worker', '-id'], name='entry_of_worker'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('requester', 'number'), name='entry_number_once'),
+                    models.UniqueConstraint(condition=models.Q(('kind__in', ['reward', 'fee'])), fields=('assignment', 'kind'), name='reward_paid_once'),
+                    models.UniqueConstraint(condition=models.Q(('bonus__isnull', False)), fields=('bonus', 'kind'), name='bonus_entered_once'),
+                    models.CheckConstraint(condition=models.Q(('available_after__gte', 0), ('available_after', None), _connector='OR'), name='entry_no_overdraft'),
+                    models.CheckConstraint(condition=models.Q(('on_hold_after__gte', 0), ('on_hold_after', None), _connector='OR'), name='entry_hold_covered'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('available_after__isnull', False), ('number__isnull', False), ('on_hold_after__isnull', False), ('requester__isnull', False)), models.Q(('available', 0), ('kind__in', ['payout', 'bounce']), ('number', None), ('on_hold', 0), ('requester', None), ('worker__isnull', False)), _connector='OR'), name='entry_belongs_to_somebody'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('kind', 'bounce'), ('payout__isnull', False)), models.Q(models.Q(('kind', 'bounce'), _negated=True), ('payout', None)), _connector='OR'), name='entry_bounces_a_payout'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('kind', 'payout'), ('payout_list__isnull', False)), models.Q(models.Q(('kind', 'payout'), _negated=True), ('payout_list', None)), _connector='OR'), name='entry_pays_from_a_list'),
+                    models.CheckConstraint(condition=models.Q(('earned', 0), ('worker__isnull', False), _connector='OR'), name='entry_earned_by_somebody'),
+                ],
             },
         ),
         migrations.AddField(
@@ -346,6 +433,11 @@ class Migration(migrations.Migration):
                 ('requester', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='blocks', to='marketplace.requester')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='blocks', to='marketplace.worker')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('requester', 'worker'), name='worker_blocked_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ApiCall',
@@ -411,28 +503,8 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name='qualificationtype',
-            constraint=models.UniqueConstraint(condition=models.Q(('retired_at', None)), fields=('requester', 'name'), name='qualification_name_once'),
-        ),
-        migrations.AddIndex(
-            model_name='hittype',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['requirements'], name='hit_type_by_requirement'),
-        ),
-        migrations.AddConstraint(
             model_name='hittype',
             constraint=models.UniqueConstraint(condition=models.Q(('retired_at', None)), fields=('requester', 'fingerprint'), name='hit_type_once_per_requester'),
-        ),
-        migrations.AddConstraint(
-            model_name='hittype',
-            constraint=models.CheckConstraint(condition=models.Q(('reward__gte', 0)), name='hit_type_reward'),
-        ),
-        migrations.AddConstraint(
-            model_name='hittype',
-            constraint=models.CheckConstraint(condition=models.Q(('assignment_seconds__range', (30, 31536000))), name='hit_type_duration'),
-        ),
-        migrations.AddConstraint(
-            model_name='hittype',
-            constraint=models.CheckConstraint(condition=models.Q(('auto_approval_seconds__range', (0, 2592000))), name='hit_type_auto_approval'),
         ),
         migrations.AddIndex(
             model_name='hit',
@@ -444,119 +516,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='hit',
-            index=models.Index(condition=models.Q(('expired', False)), fields=['expires_at'], name='hit_to_expire'),
-        ),
-        migrations.AddIndex(
-            model_name='hit',
-            index=models.Index(condition=models.Q(('status', 'Disposed'), _negated=True), fields=['reviewable_at'], name='hit_to_dispose'),
-        ),
-        migrations.AddIndex(
-            model_name='hit',
             index=models.Index(condition=models.Q(('status', 'Assignable')), fields=['hit_type', 'id'], name='hit_findable'),
-        ),
-        migrations.AddConstraint(
-            model_name='hit',
-            constraint=models.CheckConstraint(condition=models.Q(('max_assignments__gte', django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(models.F('n_accepted'), '+', models.F('n_submitted')), '+', models.F('n_approved')), '+', models.F('n_rejected')))), name='hit_never_overbooked'),
-        ),
-        migrations.AddConstraint(
-            model_name='hit',
-            constraint=models.CheckConstraint(condition=models.Q(('max_assignments__gte', 1)), name='hit_wants_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='hit',
-            constraint=models.CheckConstraint(condition=models.Q(('held__gte', 0)), name='hit_held'),
-        ),
-        migrations.AddConstraint(
-            model_name='bonuspayment',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0), ('fee__gte', 0)), name='bonus_is_something'),
-        ),
-        migrations.AddIndex(
-            model_name='uniquerequesttoken',
-            index=models.Index(fields=['made_at'], name='request_token_to_forget'),
-        ),
-        migrations.AddConstraint(
-            model_name='uniquerequesttoken',
-            constraint=models.UniqueConstraint(fields=('requester', 'operation', 'token'), name='request_token_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='worker',
-            constraint=models.CheckConstraint(condition=models.Q(('country__regex', '^[A-Z]{2}$')), name='worker_country_code'),
-        ),
-        migrations.AddConstraint(
-            model_name='worker',
-            constraint=models.CheckConstraint(condition=models.Q(('worker_id__regex', '^A[A-Z0-9]+$')), name='worker_id_form'),
-        ),
-        migrations.AddConstraint(
-            model_name='qualificationrequest',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'pending')), fields=('qualification_type', 'worker'), name='one_pending_request'),
-        ),
-        migrations.AddConstraint(
-            model_name='qualificationrequest',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('decided_at', None), ('state', 'pending')), models.Q(models.Q(('state', 'pending'), _negated=True), ('decided_at__isnull', False)), _connector='OR'), name='request_decided_at'),
-        ),
-        migrations.AddConstraint(
-            model_name='qualification',
-            constraint=models.UniqueConstraint(fields=('qualification_type', 'worker'), name='qualification_once_per_worker'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(fields=['worker', '-id'], name='message_of_worker'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(fields=['requester', '-id'], name='message_of_requester'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(fields=['requester', '-number'], name='entry_balance'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(fields=['worker', '-id'], name='entry_of_worker'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(fields=('requester', 'number'), name='entry_number_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind__in', ['reward', 'fee'])), fields=('assignment', 'kind'), name='reward_paid_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.UniqueConstraint(condition=models.Q(('bonus__isnull', False)), fields=('bonus', 'kind'), name='bonus_entered_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('available_after__gte', 0), ('available_after', None), _connector='OR'), name='entry_no_overdraft'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('on_hold_after__gte', 0), ('on_hold_after', None), _connector='OR'), name='entry_hold_covered'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('available_after__isnull', False), ('number__isnull', False), ('on_hold_after__isnull', False), ('requester__isnull', False)), models.Q(('available', 0), ('kind__in', ['payout', 'bounce']), ('number', None), ('on_hold', 0), ('requester', None), ('worker__isnull', False)), _connector='OR'), name='entry_belongs_to_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'bounce'), ('payout__isnull', False)), models.Q(models.Q(('kind', 'bounce'), _negated=True), ('payout', None)), _connector='OR'), name='entry_bounces_a_payout'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'payout'), ('payout_list__isnull', False)), models.Q(models.Q(('kind', 'payout'), _negated=True), ('payout_list', None)), _connector='OR'), name='entry_pays_from_a_list'),
-        ),
-        migrations.AddConstraint(
-            model_name='entry',
-            constraint=models.CheckConstraint(condition=models.Q(('earned', 0), ('worker__isnull', False), _connector='OR'), name='entry_earned_by_somebody'),
-        ),
-        migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('state', 'Accepted')), fields=['deadline'], name='assignment_to_abandon'),
-        ),
-        migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('state', 'Submitted')), fields=['auto_approval_at'], name='assignment_to_approve'),
         ),
         migrations.AddIndex(
             model_name='assignment',
@@ -572,19 +532,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['Accepted', 'Submitted', 'Approved', 'Rejected'])), fields=('assignment_id',), name='assignment_id_held_by_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
             constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['Accepted', 'Submitted', 'Approved', 'Rejected'])), fields=('hit', 'worker'), name='hit_once_per_worker'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('left_at', None), ('state', 'Accepted'), ('submitted_at', None)), models.Q(('left_at__isnull', False), ('state__in', ['Returned', 'Abandoned']), ('submitted_at', None)), models.Q(('approved_at', None), ('rejected_at', None), ('state', 'Submitted'), ('submitted_at__isnull', False)), models.Q(('approved_at__isnull', False), ('state', 'Approved'), ('submitted_at__isnull', False)), models.Q(('approved_at', None), ('rejected_at__isnull', False), ('state', 'Rejected'), ('submitted_at__isnull', False)), _connector='OR'), name='assignment_times_fit_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='workerblock',
-            constraint=models.UniqueConstraint(fields=('requester', 'worker'), name='worker_blocked_once'),
         ),
         # Entries of the ledger and of the audit are never changed, deleted, or emptied away (TRUNCATE fires no triggers
         # of rows).

@@ -45,6 +45,12 @@ class Migration(migrations.Migration):
                 ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='platform_accounts', to='core.lab')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('lab', 'platform'), name='lab_account_once_per_platform'),
+                    models.CheckConstraint(condition=models.Q(('fee_share__gte', 0)), name='lab_account_fee_not_negative'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='AccountHook',
@@ -67,6 +73,11 @@ class Migration(migrations.Migration):
                 ('message_id', models.CharField(max_length=64)),
                 ('lab', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='core.lab')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('platform', 'lab'), name='message_cursor_once_per_account', nulls_distinct=False),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Publication',
@@ -96,6 +107,12 @@ class Migration(migrations.Migration):
                 ('test_study_address', models.TextField(blank=True, db_default='', default='', editable=False)),
                 ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='publication', to='pools.campaign')),
             ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('auto_approval__gte', datetime.timedelta(days=3)), ('auto_approval__lte', datetime.timedelta(days=30))), name='publication_auto_approval_from_3_to_30_days'),
+                    models.CheckConstraint(condition=models.Q(('base__gt', 0), ('rate__gt', 0)), name='publication_base_and_rate_positive'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PayRate',
@@ -125,6 +142,14 @@ class Migration(migrations.Migration):
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='tasks.worker')),
                 ('publication', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='platforms.publication')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('state__in', ['received', 'planned'])), fields=['publication'], name='message_waiting'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('platform_message_id', ''), _negated=True), fields=('publication', 'platform_message_id'), name='message_received_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='LedgerComparison',
@@ -164,6 +189,16 @@ class Migration(migrations.Migration):
                 ('hit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='published_hits', to='tasks.hit')),
                 ('publication', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='published_hits', to='platforms.publication')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('next_poll_at__isnull', False)), fields=['publication', 'next_poll_at'], name='published_hit_to_poll'),
+                    models.Index(condition=models.Q(('compare_due', True)), fields=['publication', 'id'], name='published_hit_to_compare'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('publication', 'hit', 'round'), name='published_hit_once_per_round'),
+                    models.UniqueConstraint(condition=models.Q(('platform_hit_id', ''), _negated=True), fields=('publication', 'platform_hit_id'), name='published_hit_platform_id_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='RunningComparison',
@@ -209,6 +244,14 @@ class Migration(migrations.Migration):
                 ('published_hit', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='submissions', to='platforms.publishedhit')),
                 ('return_asked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('decision', '')), fields=['publication', 'submitted_at'], name='to_decide'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('publication', 'platform_assignment_id', 'platform_worker_id'), name='submission_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Payment',
@@ -228,6 +271,14 @@ class Migration(migrations.Migration):
                 ('publication', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payments', to='platforms.publication')),
                 ('submission', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='payments', to='platforms.submission')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('assignment', 'purpose'), name='payment_once_per_assignment'),
+                    models.UniqueConstraint(fields=('submission', 'purpose'), name='payment_once_per_submission'),
+                    models.CheckConstraint(condition=models.Q(('assignment__isnull', False), ('submission__isnull', False), _connector='OR'), name='payment_is_for_something'),
+                    models.CheckConstraint(condition=models.Q(('amount__gt', 0), ('fee__gte', 0)), name='payment_of_something'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Operation',
@@ -253,6 +304,18 @@ class Migration(migrations.Migration):
                 ('published_hit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='operations', to='platforms.publishedhit')),
                 ('submission', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='operations', to='platforms.submission')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('state__in', ['planned', 'sent', 'unknown'])), fields=['publication', 'next_try'], name='operation_to_send'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('kind', 'exclusion-type')), fields=('publication', 'kind'), name='operation_once_per_publication'),
+                    models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind', 'turn'), name='operation_once_per_turn_of_a_hit'),
+                    models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='operation_once_per_submission'),
+                    models.UniqueConstraint(condition=models.Q(('kind', 'compensate')), fields=('payment', 'kind', 'turn'), name='operation_once_per_offer'),
+                    models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind', 'barred_at'), name='operation_once_per_barring'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Alarm',
@@ -272,6 +335,17 @@ class Migration(migrations.Migration):
                 ('published_hit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='platforms.publishedhit')),
                 ('submission', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='platforms.submission')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), fields=('publication', 'kind', 'job'), name='alarm_once_per_publication_or_job'),
+                    models.UniqueConstraint(condition=models.Q(('operation__isnull', False)), fields=('operation', 'kind'), name='alarm_once_per_operation'),
+                    models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='alarm_once_per_submission'),
+                    models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind'), name='alarm_once_per_published_hit'),
+                    models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind'), name='alarm_once_per_worker'),
+                    models.UniqueConstraint(condition=models.Q(('assignment__isnull', False)), fields=('assignment', 'kind'), name='alarm_once_per_assignment'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('assignment', None), ('job', ''), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('submission', None)), models.Q(('job', ''), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), _connector='OR'), name='alarm_about_one_thing'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='TermsVersion',
@@ -284,6 +358,11 @@ class Migration(migrations.Migration):
                 ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('publication', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='terms', to='platforms.publication')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('publication', 'version'), name='terms_version_once'),
+                ],
+            },
         ),
         migrations.AddField(
             model_name='operation',
@@ -291,132 +370,8 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='operations', to='platforms.termsversion'),
         ),
         migrations.AddConstraint(
-            model_name='labaccount',
-            constraint=models.UniqueConstraint(fields=('lab', 'platform'), name='lab_account_once_per_platform'),
-        ),
-        migrations.AddConstraint(
-            model_name='labaccount',
-            constraint=models.CheckConstraint(condition=models.Q(('fee_share__gte', 0)), name='lab_account_fee_not_negative'),
-        ),
-        migrations.AddConstraint(
-            model_name='messagecursor',
-            constraint=models.UniqueConstraint(fields=('platform', 'lab'), name='message_cursor_once_per_account', nulls_distinct=False),
-        ),
-        migrations.AddConstraint(
-            model_name='publication',
-            constraint=models.CheckConstraint(condition=models.Q(('auto_approval__gte', datetime.timedelta(days=3)), ('auto_approval__lte', datetime.timedelta(days=30))), name='publication_auto_approval_from_3_to_30_days'),
-        ),
-        migrations.AddConstraint(
-            model_name='publication',
-            constraint=models.CheckConstraint(condition=models.Q(('base__gt', 0), ('rate__gt', 0)), name='publication_base_and_rate_positive'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('state__in', ['received', 'planned'])), fields=['publication'], name='message_waiting'),
-        ),
-        migrations.AddConstraint(
-            model_name='message',
-            constraint=models.UniqueConstraint(condition=models.Q(('platform_message_id', ''), _negated=True), fields=('publication', 'platform_message_id'), name='message_received_once'),
-        ),
-        migrations.AddIndex(
-            model_name='publishedhit',
-            index=models.Index(condition=models.Q(('next_poll_at__isnull', False)), fields=['publication', 'next_poll_at'], name='published_hit_to_poll'),
-        ),
-        migrations.AddIndex(
-            model_name='publishedhit',
-            index=models.Index(condition=models.Q(('compare_due', True)), fields=['publication', 'id'], name='published_hit_to_compare'),
-        ),
-        migrations.AddConstraint(
-            model_name='publishedhit',
-            constraint=models.UniqueConstraint(fields=('publication', 'hit', 'round'), name='published_hit_once_per_round'),
-        ),
-        migrations.AddConstraint(
-            model_name='publishedhit',
-            constraint=models.UniqueConstraint(condition=models.Q(('platform_hit_id', ''), _negated=True), fields=('publication', 'platform_hit_id'), name='published_hit_platform_id_once'),
-        ),
-        migrations.AddIndex(
-            model_name='submission',
-            index=models.Index(condition=models.Q(('decision', '')), fields=['publication', 'submitted_at'], name='to_decide'),
-        ),
-        migrations.AddConstraint(
-            model_name='submission',
-            constraint=models.UniqueConstraint(fields=('publication', 'platform_assignment_id', 'platform_worker_id'), name='submission_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.UniqueConstraint(fields=('assignment', 'purpose'), name='payment_once_per_assignment'),
-        ),
-        migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.UniqueConstraint(fields=('submission', 'purpose'), name='payment_once_per_submission'),
-        ),
-        migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(('assignment__isnull', False), ('submission__isnull', False), _connector='OR'), name='payment_is_for_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0), ('fee__gte', 0)), name='payment_of_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), fields=('publication', 'kind', 'job'), name='alarm_once_per_publication_or_job'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('operation__isnull', False)), fields=('operation', 'kind'), name='alarm_once_per_operation'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='alarm_once_per_submission'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind'), name='alarm_once_per_published_hit'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind'), name='alarm_once_per_worker'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('assignment__isnull', False)), fields=('assignment', 'kind'), name='alarm_once_per_assignment'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('assignment', None), ('job', ''), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('submission', None)), models.Q(('job', ''), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), _connector='OR'), name='alarm_about_one_thing'),
-        ),
-        migrations.AddConstraint(
-            model_name='termsversion',
-            constraint=models.UniqueConstraint(fields=('publication', 'version'), name='terms_version_once'),
-        ),
-        migrations.AddIndex(
-            model_name='operation',
-            index=models.Index(condition=models.Q(('state__in', ['planned', 'sent', 'unknown'])), fields=['publication', 'next_try'], name='operation_to_send'),
-        ),
-        migrations.AddConstraint(
-            model_name='operation',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'exclusion-type')), fields=('publication', 'kind'), name='operation_once_per_publication'),
-        ),
-        migrations.AddConstraint(
             model_name='operation',
             constraint=models.UniqueConstraint(condition=models.Q(('kind', 'hit-type')), fields=('terms', 'kind'), name='operation_once_per_terms'),
-        ),
-        migrations.AddConstraint(
-            model_name='operation',
-            constraint=models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind', 'turn'), name='operation_once_per_turn_of_a_hit'),
-        ),
-        migrations.AddConstraint(
-            model_name='operation',
-            constraint=models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='operation_once_per_submission'),
-        ),
-        migrations.AddConstraint(
-            model_name='operation',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'compensate')), fields=('payment', 'kind', 'turn'), name='operation_once_per_offer'),
-        ),
-        migrations.AddConstraint(
-            model_name='operation',
-            constraint=models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind', 'barred_at'), name='operation_once_per_barring'),
         ),
         migrations.AddConstraint(
             model_name='operation',

@@ -44,6 +44,11 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='collections', to='core.lab')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('lab', 'name'), name='collection_name_once_per_lab'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Campaign',
@@ -124,6 +129,14 @@ class Migration(migrations.Migration):
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='campaigns', to='core.lab')),
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='campaigns', to='pools.collection')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('lab', 'name'), name='campaign_name_once_per_lab'),
+                    models.CheckConstraint(condition=models.Q(('overlap__gte', 1)), name='campaign_overlap_at_least_one'),
+                    models.CheckConstraint(condition=models.Q(('pairs_per_hit__gte', 1), ('tests_per_hit__gte', 1)), name='campaign_hits_hold_pairs_and_tests'),
+                    models.CheckConstraint(condition=models.Q(('reward__gte', 0)), name='campaign_reward_not_negative'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='OutsideScores',
@@ -149,6 +162,15 @@ class Migration(migrations.Migration):
                 ('text_key', models.UUIDField(editable=False, help_text='The same for equal texts: evaluation.judging.equal_texts.', null=True)),
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='passages', to='pools.collection')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('text', '')), fields=['collection'], name='passage_without_text'),
+                    models.Index(condition=models.Q(('text_key__isnull', False)), fields=['text_key', 'collection'], name='passage_by_text'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'pid'), name='passage_once_per_collection'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Pool',
@@ -167,6 +189,12 @@ class Migration(migrations.Migration):
                 ('b', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pairs', to='pools.pool')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('pool', 'a', 'b'), name='pair_once_per_pool'),
+                    models.CheckConstraint(condition=models.Q(('a', models.F('b')), _negated=True), name='pair_of_two_passages'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Candidate',
@@ -175,6 +203,11 @@ class Migration(migrations.Migration):
                 ('passage', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidacies', to='pools.passage')),
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='candidates', to='pools.pool')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('pool', 'passage'), name='candidate_once_per_pool'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='AlikePair',
@@ -186,6 +219,11 @@ class Migration(migrations.Migration):
                 ('b', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='pools.pool')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['campaign', 'id'], name='alike_pair_in_order'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PreferenceImport',
@@ -200,6 +238,12 @@ class Migration(migrations.Migration):
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='preference_imports', to='pools.collection')),
                 ('imported_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'name'), name='preference_import_name_once'),
+                    models.UniqueConstraint(fields=('collection', 'sha256'), name='preference_import_file_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='QrelsVersion',
@@ -223,6 +267,11 @@ class Migration(migrations.Migration):
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='pools.collection')),
                 ('made_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'number'), name='version_number_once'),
+                ],
+            },
         ),
         migrations.AddField(
             model_name='campaign',
@@ -239,6 +288,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'queries',
+                'indexes': [
+                    models.Index(condition=models.Q(('text', '')), fields=['collection'], name='query_without_text'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'qid'), name='query_once_per_collection'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -251,6 +306,14 @@ class Migration(migrations.Migration):
                 ('passage', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qrels', to='pools.passage')),
                 ('query', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qrels', to='pools.query')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['collection', 'position'], name='qrel_in_file_order'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('query', 'passage'), name='qrel_once_per_passage'),
+                ],
+            },
         ),
         migrations.AddField(
             model_name='pool',
@@ -268,6 +331,15 @@ class Migration(migrations.Migration):
                 ('source', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to='pools.preferenceimport')),
                 ('query', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.query')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['query', 'a', 'b'], name='imported_preference_of_pair'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('source', 'line'), name='imported_preference_once_per_line'),
+                    models.CheckConstraint(condition=models.Q(('a', models.F('b')), _negated=True), name='imported_preference_of_two_passages'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Round',
@@ -285,6 +357,12 @@ class Migration(migrations.Migration):
                 ('asked_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rounds', to='pools.campaign')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('campaign', 'number'), name='round_number_once'),
+                    models.UniqueConstraint(condition=models.Q(('asked_at', None)), fields=('campaign',), name='round_one_waits'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='RoundPool',
@@ -294,6 +372,11 @@ class Migration(migrations.Migration):
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rounds', to='pools.pool')),
                 ('round', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='played', to='pools.round')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('round', 'pool'), name='round_pool_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Run',
@@ -313,6 +396,11 @@ class Migration(migrations.Migration):
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='pools.collection')),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='core.lab')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('collection', 'name'), name='run_name_once_per_collection'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Job',
@@ -336,6 +424,11 @@ class Migration(migrations.Migration):
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='core.lab')),
                 ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='jobs', to='pools.run')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('state', 'waiting')), fields=['id'], name='job_waiting'),
+                ],
+            },
         ),
         migrations.AddField(
             model_name='campaign',
@@ -349,6 +442,11 @@ class Migration(migrations.Migration):
                 ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='twins', to='pools.candidate')),
                 ('passage', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('candidate', 'passage'), name='twin_once_per_candidate'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Upload',
@@ -376,6 +474,14 @@ class Migration(migrations.Migration):
                 ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.query')),
                 ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='settled', to='pools.qrelsversion')),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('kind', 'confirmed'), _negated=True), fields=['version', 'query'], name='version_query_changed'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('version', 'query'), name='version_query_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='CampaignTemplate',
@@ -395,132 +501,12 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name='collection',
-            constraint=models.UniqueConstraint(fields=('lab', 'name'), name='collection_name_once_per_lab'),
-        ),
-        migrations.AddIndex(
-            model_name='passage',
-            index=models.Index(condition=models.Q(('text', '')), fields=['collection'], name='passage_without_text'),
-        ),
-        migrations.AddIndex(
-            model_name='passage',
-            index=models.Index(condition=models.Q(('text_key__isnull', False)), fields=['text_key', 'collection'], name='passage_by_text'),
-        ),
-        migrations.AddConstraint(
-            model_name='passage',
-            constraint=models.UniqueConstraint(fields=('collection', 'pid'), name='passage_once_per_collection'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.UniqueConstraint(fields=('pool', 'a', 'b'), name='pair_once_per_pool'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.CheckConstraint(condition=models.Q(('a', models.F('b')), _negated=True), name='pair_of_two_passages'),
-        ),
-        migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.UniqueConstraint(fields=('pool', 'passage'), name='candidate_once_per_pool'),
-        ),
-        migrations.AddIndex(
-            model_name='alikepair',
-            index=models.Index(fields=['campaign', 'id'], name='alike_pair_in_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='preferenceimport',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='preference_import_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='preferenceimport',
-            constraint=models.UniqueConstraint(fields=('collection', 'sha256'), name='preference_import_file_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='qrelsversion',
-            constraint=models.UniqueConstraint(fields=('collection', 'number'), name='version_number_once'),
-        ),
-        migrations.AddIndex(
-            model_name='query',
-            index=models.Index(condition=models.Q(('text', '')), fields=['collection'], name='query_without_text'),
-        ),
-        migrations.AddConstraint(
-            model_name='query',
-            constraint=models.UniqueConstraint(fields=('collection', 'qid'), name='query_once_per_collection'),
-        ),
-        migrations.AddIndex(
-            model_name='qrel',
-            index=models.Index(fields=['collection', 'position'], name='qrel_in_file_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='qrel',
-            constraint=models.UniqueConstraint(fields=('query', 'passage'), name='qrel_once_per_passage'),
-        ),
-        migrations.AddConstraint(
             model_name='pool',
             constraint=models.UniqueConstraint(fields=('campaign', 'query'), name='pool_once_per_query'),
-        ),
-        migrations.AddIndex(
-            model_name='importedpreference',
-            index=models.Index(fields=['query', 'a', 'b'], name='imported_preference_of_pair'),
-        ),
-        migrations.AddConstraint(
-            model_name='importedpreference',
-            constraint=models.UniqueConstraint(fields=('source', 'line'), name='imported_preference_once_per_line'),
-        ),
-        migrations.AddConstraint(
-            model_name='importedpreference',
-            constraint=models.CheckConstraint(condition=models.Q(('a', models.F('b')), _negated=True), name='imported_preference_of_two_passages'),
-        ),
-        migrations.AddConstraint(
-            model_name='round',
-            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='round_number_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='round',
-            constraint=models.UniqueConstraint(condition=models.Q(('asked_at', None)), fields=('campaign',), name='round_one_waits'),
-        ),
-        migrations.AddConstraint(
-            model_name='roundpool',
-            constraint=models.UniqueConstraint(fields=('round', 'pool'), name='round_pool_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='run_name_once_per_collection'),
-        ),
-        migrations.AddIndex(
-            model_name='job',
-            index=models.Index(condition=models.Q(('state', 'waiting')), fields=['id'], name='job_waiting'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.UniqueConstraint(fields=('lab', 'name'), name='campaign_name_once_per_lab'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('overlap__gte', 1)), name='campaign_overlap_at_least_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('pairs_per_hit__gte', 1), ('tests_per_hit__gte', 1)), name='campaign_hits_hold_pairs_and_tests'),
-        ),
-        migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('reward__gte', 0)), name='campaign_reward_not_negative'),
         ),
         migrations.AddConstraint(
             model_name='campaign',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('base_version__isnull', False), ('design', 'challengers')), models.Q(models.Q(('design', 'challengers'), _negated=True), ('base_version__isnull', True)), _connector='OR'), name='campaign_challenges_a_version'),
-        ),
-        migrations.AddConstraint(
-            model_name='twin',
-            constraint=models.UniqueConstraint(fields=('candidate', 'passage'), name='twin_once_per_candidate'),
-        ),
-        migrations.AddIndex(
-            model_name='versionquery',
-            index=models.Index(condition=models.Q(('kind', 'confirmed'), _negated=True), fields=['version', 'query'], name='version_query_changed'),
-        ),
-        migrations.AddConstraint(
-            model_name='versionquery',
-            constraint=models.UniqueConstraint(fields=('version', 'query'), name='version_query_once'),
         ),
         migrations.RunSQL(APPEND_ONLY, "DROP FUNCTION refuse_version_change() CASCADE"),
         record_changes(
