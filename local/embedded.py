@@ -255,7 +255,7 @@ class Server(ABC):
         status = self.sockets.lstat()
         owners = {os.geteuid(), account.pw_uid if account else os.geteuid()}
         if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
-            raise EmbeddedServerError(f"{self.sockets} must be a folder of this account. Remove it.")
+            raise EmbeddedServerError(f"Sockets go into {self.sockets}, which belongs to another account. Remove it.")
         self.sockets.chmod(0o700)
         _give(self.sockets, account)
 

@@ -5,6 +5,7 @@ import contextlib
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,10 +71,11 @@ def main() -> int:
         with console.status("Starting PostgreSQL and Redis"):
             embedded.ensure()
         _refuse_foreign_data()
-        with console.status("Preparing the databases"):
+        with console.status("Preparing the databases"), ThreadPoolExecutor(1) as beside:
+            prepared = None if marketplace is None else beside.submit(marketplace.prepare)
             _migrate()
-            if marketplace is not None:
-                marketplace.prepare()
+            if prepared is not None:
+                prepared.result()
         site = Site(port, marketplace=marketplace, prolific=prolific, tell=complain).start()
         remember_address(port)
     except (embedded.EmbeddedServerError, SiteError, MarketplaceError, Refused) as error:
