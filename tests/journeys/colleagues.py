@@ -1,5 +1,6 @@
 """People of a lab in browsers of their own: what any page of theirs must hold is checked wherever they look."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ class Colleague:
             assert violations(self.page) == [], self.page.url
         self.and_look()
 
-    def press(self, name: str, then: str = "") -> None:
+    def press(self, name: str, then: str | re.Pattern[str] = "") -> None:
         """Press a button, or follow a link; wait for some words, and look at the page."""
         self.page.locator("main").get_by_role("button", name=name, exact=True).or_(
             self.page.locator("main").get_by_role("link", name=name, exact=True)
