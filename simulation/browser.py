@@ -1,7 +1,9 @@
 """The browser of a simulated person, without scripts: pages, forms and links, and patience with a site that is down."""
 
+import ssl
 import time
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import NamedTuple, Self
 from urllib.parse import urljoin
@@ -88,6 +90,12 @@ class Page:
                 raise WrongPage(f"{self.path} does not show what is stored: {selector}")
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Whom a connection trusts. Reading it takes longer than a page, so all people of a process share it."""
+    return httpx.create_ssl_context()
+
+
 class Browser:
     """One person's browser at a site. `again` is called for every request that is sent again.
 
@@ -99,7 +107,12 @@ class Browser:
         self._again = again
         jar = CookieJar() if cookies else CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         self._client = httpx.Client(
-            base_url=url, follow_redirects=True, timeout=30, cookies=jar, event_hooks={"request": [_name_origin]}
+            base_url=url,
+            follow_redirects=True,
+            timeout=30,
+            cookies=jar,
+            verify=_certificates(),
+            event_hooks={"request": [_name_origin]},
         )
 
     def __enter__(self) -> Self:

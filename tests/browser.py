@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from core.models import User
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SHELL = "chromium-headless-shell"  # Debian's; draws the same pages in less than two thirds of the time
+NAMES = (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LONGEST_SECONDS = 90
 KEY_SECONDS = 10
 QUIET = (
@@ -30,8 +31,8 @@ QUIET = (
 )
 ADVICE = """\
 The tests draw pages in a real browser, and there is none. Install one of these, then run the same command again:
-  Debian:   apt-get install --no-install-recommends chromium fonts-dejavu-core
-  Ubuntu:   {python} -m playwright install --with-deps chromium
+  Debian:   apt-get install --no-install-recommends chromium-headless-shell fonts-dejavu-core
+  Ubuntu:   {python} -m playwright install --with-deps --only-shell chromium
   others:   Chromium or Google Chrome, on the PATH or named in the environment variable CHROMIUM"""
 
 
@@ -45,7 +46,8 @@ def find() -> Path | None:
     if named:
         return None
     browsers = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    return next(iter(sorted(browsers.glob("chromium-*/chrome-linux*/chrome"), reverse=True)), None)
+    ours = (*browsers.glob("chromium_headless_shell-*/*/*headless*shell"), *browsers.glob("chromium-*/*/chrome"))
+    return max(ours, default=None)  # the light one if it is there, of the newest version
 
 
 def launch_options() -> dict[str, Any]:
@@ -108,14 +110,17 @@ def listen(page: "Page") -> list[str]:
 
 
 def main() -> int:
-    """Make sure that there is a browser, installing one where that can be done unasked. Gives the exit code."""
-    if find():
-        return 0
-    if os.environ.get("CHROMIUM"):
-        print(f"CHROMIUM is set to {os.environ['CHROMIUM']}, which is no program.", file=sys.stderr)
+    """Make sure that there is a browser, the light one where it can be installed unasked. Gives the exit code."""
+    named = os.environ.get("CHROMIUM")
+    if named:
+        if find():
+            return 0
+        print(f"CHROMIUM is set to {named}, which is no program.", file=sys.stderr)
         return 1
+    if shutil.which(SHELL):
+        return 0
     for command in _install_commands():
-        print(f"No browser found for the tests. Running: {' '.join(command)}", flush=True)
+        print(f"A browser for the tests. Running: {' '.join(command)}", flush=True)
         if subprocess.run(command, env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, check=False).returncode:
             break
     if find():
@@ -138,9 +143,13 @@ def _install_commands() -> list[Sequence[str]]:
     else:
         return []
     if "ubuntu" in families:  # its own chromium is a snap, which does not run in containers
-        return [[sys.executable, "-m", "playwright", "install", "--with-deps", "chromium"]]
+        return (
+            []
+            if find()
+            else [[sys.executable, "-m", "playwright", "install", "--with-deps", "--only-shell", "chromium"]]
+        )
     if "debian" in families:
-        packages = ["chromium", "fonts-dejavu-core"]  # the fonts cover Latin, Greek, Cyrillic, Hebrew and Arabic
+        packages = [SHELL, "fonts-dejavu-core"]  # the fonts cover Latin, Greek, Cyrillic, Hebrew and Arabic
         return [
             [*as_root, "apt-get", "update", "-qq"],
             [*as_root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages],

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,11 +21,11 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core.models import Lab, User
 from local.supervisor import Site
 from pools.models import Campaign, Collection
-from results import figures
 from tasks.models import Worker
 from tests import factories, made_up
 from tests.browser import bound_waiting
 from tests.databases import REPOSITORY, template_make
+from tests.drawing import draw_once
 from tests.ports import free_port
 from tests.real_data import COLLECTIONS, DATA
 from tests.simulation.prolific.fixtures import prolific, running_prolific
@@ -126,21 +126,12 @@ def test_settings(tmp_path: Path, settings: object) -> None:
 
 
 _sizes: dict[str, int] = {}
-_printed: dict[tuple[str, str], bytes] = {}
 
 
 @pytest.fixture(autouse=True)
 def figures_for_print(monkeypatch: pytest.MonkeyPatch) -> None:
     """A figure's PDF and PNG are drawn once in a process. Nine tenths of drawing is theirs, and few tests read them."""
-    draw = figures.draw
-
-    def drawn(name: str, data: figures.Data, forms: Iterable[str] = figures.FORMS) -> dict[str, bytes]:
-        missing = [form for form in forms if form == "svg" or (name, form) not in _printed]
-        made = draw(name, data, missing)
-        _printed.update({(name, form): drawing for form, drawing in made.items() if form != "svg"})
-        return {form: made.get(form) or _printed[name, form] for form in forms}
-
-    monkeypatch.setattr(figures, "draw", drawn)
+    draw_once(monkeypatch, {"pdf", "png"})
 
 
 @pytest.fixture(autouse=True)

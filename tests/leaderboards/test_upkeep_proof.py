@@ -96,11 +96,6 @@ def weakest_first(runs: list[Path]) -> list[Path]:
     return runs
 
 
-def strongest_first(runs: list[Path]) -> list[Path]:
-    """The most new answers at once."""
-    return runs[::-1]
-
-
 def mixed(runs: list[Path]) -> list[Path]:
     """In any order."""
     return Random(3).sample(runs, len(runs))
@@ -110,7 +105,6 @@ def mixed(runs: list[Path]) -> list[Path]:
 @pytest.mark.parametrize(
     ("data", "ordered"),
     [
-        ("made-up", strongest_first),
         ("made-up", mixed),
         *((name, weakest_first) for name in COLLECTIONS if name != "made-up"),
     ],

@@ -112,7 +112,7 @@ class Marketplace:
 
     def visitor(self) -> httpx.Client:
         """A new visitor, without cookies."""
-        return httpx.Client(base_url=self.url, timeout=30, trust_env=False)
+        return httpx.Client(base_url=self.url, timeout=30, trust_env=False, verify=False)
 
     def _wait(self) -> None:
         for _ in range(300):

@@ -24,8 +24,8 @@ from judgments.models import Acceptance, StoredFile
 from pools import services as pool_services
 from pools.models import Campaign, Collection
 from pools.services import campaign_read_results
+from results import figures, refreshing, tables
 from results import jobs as result_jobs
-from results import refreshing, tables
 from results.computing import compute
 from results.inputs import inputs_of
 from results.models import Result
@@ -34,9 +34,16 @@ from results.sentences import findings
 from results.writing import as_csv, shown
 from tasks.models import Assignment, Worker
 from tests import factories
+from tests.drawing import draw_once
 from tests.judgments.judged import DEMO, judge_all
 
 Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def figures_for_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here looks at a figure."""
+    draw_once(monkeypatch, figures.FORMS)
 
 
 @pytest.fixture

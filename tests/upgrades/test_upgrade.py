@@ -80,7 +80,7 @@ class Upgraded:
 
     def browser(self, name: str) -> httpx.Client:
         """The browser of somebody who has logged in with the password of old."""
-        client = httpx.Client(base_url=self.site.url, timeout=60, trust_env=False, follow_redirects=True)
+        client = httpx.Client(base_url=self.site.url, timeout=60, trust_env=False, verify=False, follow_redirects=True)
         client.get("/login/")
         login = {"username": name, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
         answer = client.post("/login/", data=login, headers={"Referer": f"{self.site.url}/login/"})

@@ -32,7 +32,7 @@ class Double:
         self.folder, self.port, self.token = folder, port, token
         self.url = f"http://127.0.0.1:{port}"
         self.api = f"{self.url}/api/v1"
-        self._http = httpx.Client(base_url=self.url, timeout=30, trust_env=False)
+        self._http = httpx.Client(base_url=self.url, timeout=30, trust_env=False, verify=False)
         self._process: subprocess.Popen[bytes] | None = None
 
     def command_line(self) -> list[str]:
