@@ -71,8 +71,8 @@ def main() -> int:
         with console.status("Starting PostgreSQL and Redis"):
             embedded.ensure()
         _refuse_foreign_data()
-        with console.status("Preparing the databases"), ThreadPoolExecutor(1) as beside:
-            prepared = None if marketplace is None else beside.submit(marketplace.prepare)
+        with console.status("Preparing the databases"), ThreadPoolExecutor(1) as executor:
+            prepared = None if marketplace is None else executor.submit(marketplace.prepare)
             _migrate()
             if prepared is not None:
                 prepared.result()
