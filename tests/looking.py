@@ -37,6 +37,11 @@ _SPOILT = """() => [...document.querySelectorAll("main button, main a.button, ma
         .map(one => "cut: " + one.outerHTML.slice(0, 200)))"""
 _VIOLATIONS = """() => axe.run({resultTypes: ["violations"]}).then(found =>
     found.violations.flatMap(one => one.nodes.map(node => `${one.id}: ${node.html}`)))"""
+# A page without its words, numbers and addresses, and where it is looked at: two with the same are one to axe.
+_SKELETON = r"""() => [innerWidth, matchMedia("(prefers-color-scheme: dark)").matches,
+    document.documentElement.outerHTML.replace(/>\s+</g, "><").replace(/>[^<]+</g, ">-<")
+        .replace(/ (value|href|src|action|content)="[^"]+"/g, " $1").replace(/\d+/g, "0")].join()"""
+_without_violations: set[int] = set()  # skeletons of pages, in this process
 
 
 def axe_looks_at(page: Page) -> tuple[dict[str, int], str]:
@@ -48,10 +53,16 @@ def axe_looks_at(page: Page) -> tuple[dict[str, int], str]:
 
 
 def violations(document: Page | Frame) -> list[str]:
-    """What axe finds wrong with a page."""
+    """What axe finds wrong with a page; nothing if it has seen the same page, with other words in it."""
+    skeleton = hash(document.evaluate(_SKELETON))
+    if skeleton in _without_violations:
+        return []
     if document.evaluate("typeof axe === 'undefined'"):
         document.evaluate(AXE_SCRIPT)
-    return list(document.evaluate(_VIOLATIONS))
+    violated = list(document.evaluate(_VIOLATIONS))
+    if not violated:
+        _without_violations.add(skeleton)
+    return violated
 
 
 def overflow(document: Page | Frame) -> int:

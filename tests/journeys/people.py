@@ -135,6 +135,12 @@ class Visitor:
         if self.scripts:
             self.document.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def reload_frame(self) -> None:
+        """What is in the frame, loaded again."""
+        frame = self.document
+        with self.page.expect_event("framenavigated", predicate=lambda moved: moved == frame):
+            frame.evaluate("location.reload()")
+
     def go_back(self) -> None:
         """The browser's own button, which goes back inside the frame first."""
         self.page.evaluate("history.back()")

@@ -22,7 +22,7 @@ PASSWORD = "correct horse battery"
 OPERATOR = "olga@example.org"
 EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
-BLOCKED = "--test-third-party-cookie-phaseout"
+BLOCKED = ("enableThirdPartyCookieRestriction", "disableThirdPartyCookieMetadata", "disableThirdPartyCookieHeuristics")
 _numbers = itertools.count(1)
 
 
@@ -154,18 +154,18 @@ def requesters_site() -> Iterator[RequestersSite]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser that blocks third-party cookies."""
     expect.set_options(timeout=10_000)
-    options = browser.launch_options()
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**options | {"args": [*options["args"], BLOCKED]})
+        started = playwright.chromium.launch(**browser.launch_options())
         yield started
         started.close()
 
 
 @pytest.fixture
 def visitor(chromium: Browser, people: Marketplace) -> Iterator[Callable[..., Page]]:
-    """Opens a page in a browser profile of its own. What a script or the content policy complains of is a failure."""
+    """Opens a page in a browser profile of its own, in which third-party cookies are blocked. What a script or the
+    content policy complains of is a failure.
+    """
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
@@ -176,6 +176,9 @@ def visitor(chromium: Browser, people: Marketplace) -> Iterator[Callable[..., Pa
         if person:
             context.add_cookies([person.session() | {"url": people.url}])  # type: ignore[list-item]
         page = context.new_page()
+        controls = context.new_cdp_session(page)
+        controls.send("Network.enable")
+        controls.send("Network.setCookieControls", dict.fromkeys(BLOCKED, True))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
         return page

@@ -1,6 +1,7 @@
 """What tests rely on: faults where and when they are ordered, a storm that can be repeated, a clock that moves."""
 
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
@@ -101,6 +102,8 @@ def test_a_storm_is_the_same_for_the_same_seed(marketplace: Marketplace, rosa: R
 
 
 def test_the_clock_can_be_set_and_moved(marketplace: Marketplace) -> None:
-    assert marketplace.test("clock", set="2030-01-01T00:00:00+00:00")["now"].startswith("2030-01-01T00:00:0")
-    assert marketplace.test("clock", advance=3600)["now"].startswith("2030-01-01T01:00:0")
+    start = datetime(2030, 1, 1, tzinfo=UTC)
+    for change, expected in (({"set": start.isoformat()}, start), ({"advance": 3600}, start + timedelta(hours=1))):
+        now = datetime.fromisoformat(marketplace.test("clock", **change)["now"])
+        assert abs(now - expected) < timedelta(minutes=5)  # on a slow machine, too
     assert marketplace.test("clock", reset=True)["ahead"] == 0
