@@ -44,24 +44,29 @@ def sources() -> dict[str, ast.Module]:
 def empty_docstrings(modules: dict[str, ast.Module]) -> Iterator[Empty]:
     """Those of functions and classes that have something beside a docstring."""
     classes = {
-        node.name: node for tree in modules.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+        node.name: node
+        for tree in modules.values()
+        for _owner, node in _described(tree)
+        if isinstance(node, ast.ClassDef)
     }
     for path, tree in modules.items():
         if path.startswith(PUBLISHED):
             continue
-        owners: list[tuple[ast.ClassDef | None, Described]] = [
-            (node if isinstance(node, ast.ClassDef) else None, child)
-            for node in ast.walk(tree)
-            for child in ast.iter_child_nodes(node)
-            if isinstance(child, Described)
-        ]
-        for owner, node in owners:
+        for owner, node in _described(tree):
             text = ast.get_docstring(node)
             if text is None or len(text) >= SHORT or len(node.body) == 1:
                 continue
             if _overrides(owner, node, classes) or len(_words(text) - _words(_signature(owner, node))) < NEW_WORDS:
                 docstring = node.body[0]
                 yield Empty(path, node.name, docstring.lineno, docstring.end_lineno or docstring.lineno)
+
+
+def _described(node: ast.Module | Described) -> Iterator[tuple[ast.ClassDef | None, Described]]:
+    """The functions and classes of a module, each with the class that it is of; none that stand in a branch."""
+    for child in node.body:
+        if isinstance(child, Described):
+            yield (node if isinstance(node, ast.ClassDef) else None), child
+            yield from _described(child)
 
 
 def _overrides(owner: ast.ClassDef | None, node: Described, classes: dict[str, ast.ClassDef]) -> bool:
