@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from marketplace import clock
 from marketplace.errors import DoesNotExist, NotAllowed
@@ -66,9 +67,9 @@ def hit_groups_findable(worker: Worker, *, words: str = "", qualified_only: bool
             | Q(hit_type__keywords__icontains=word)
             | Q(requester__name__icontains=word)
         )
-    counts = {
-        row["hit_type"]: row for row in hits.order_by().values("hit_type").annotate(hits=Count("pk"), first=Min("pk"))
-    }
+    by_type = hits.annotate(was_left=Exists(_attempts_left(worker))).order_by().values("hit_type")
+    first = Coalesce(Min("pk", filter=Q(was_left=False)), Min("pk"))
+    counts = {row["hit_type"]: row for row in by_type.annotate(hits=Count("pk"), first=first)}
     types = HitType.objects.filter(pk__in=counts).select_related("requester").order_by("-reward", "pk")
     first_ids = dict(
         Hit.objects.filter(pk__in=[row["first"] for row in counts.values()]).values_list("hit_type", "hit_id")
@@ -94,10 +95,26 @@ def hit_groups_findable(worker: Worker, *, words: str = "", qualified_only: bool
     return groups
 
 
-def hit_next(worker: Worker, *, group_id: str) -> Hit | None:
-    """A HIT of a group that the worker could take next."""
+def hits_next(worker: Worker, *, group_id: str) -> list[QuerySet[Hit]]:
+    """The HITs of a group that the worker could take, in order: first those that they never took, then those that they
+    returned or let lapse, the longest ago first.
+    """
     hit_type = HitType.objects.filter(group_id=group_id).first()
-    return hits_findable(worker, hit_type=hit_type).first() if hit_type else None
+    if hit_type is None:
+        return []
+    hits, left = hits_findable(worker, hit_type=hit_type), _attempts_left(worker)
+    last_left = left.order_by().values("hit").annotate(last=Max("left_at")).values("last")
+    return [hits.filter(~Exists(left)), hits.filter(Exists(left)).order_by(Subquery(last_left), "pk")]
+
+
+def _attempts_left(worker: Worker) -> QuerySet[Assignment]:
+    """A worker's attempts at a HIT that they returned or let lapse."""
+    return Assignment.objects.filter(hit=OuterRef("pk"), worker=worker, left_at__isnull=False)
+
+
+def hit_next(worker: Worker, *, group_id: str) -> Hit | None:
+    """The HIT of a group that the worker could take next."""
+    return next((hit for hits in hits_next(worker, group_id=group_id) if (hit := hits.first())), None)
 
 
 def group_of(hit_id: str) -> str:
@@ -113,13 +130,16 @@ def hit_type_linked(kind_id: str) -> HitType:
     return hit_type
 
 
-def hit_next_locked(worker: Worker, *, group_id: str, passing_over: bool) -> Hit | None:
-    """As hit_next, locked until the transaction ends. Locked ones are passed over, or else waited for."""
-    hit_type = HitType.objects.filter(group_id=group_id).first()
-    if hit_type is None:
-        return None
-    hits = hits_findable(worker, hit_type=hit_type).select_related("hit_type", "requester")
-    return hits.select_for_update(of=("self",), no_key=True, skip_locked=passing_over).first()
+def hit_next_locked(worker: Worker, *, group_id: str) -> Hit | None:
+    """As hit_next, locked until the transaction ends. Those that others are taking at this moment are passed over;
+    where all are being taken, the first that stays free is waited for.
+    """
+    for hits in hits_next(worker, group_id=group_id):
+        for passing_over in (True, False):
+            locked = hits.select_for_update(of=("self",), no_key=True, skip_locked=passing_over)
+            if (hit := locked.select_related("hit_type", "requester").first()) is not None:
+                return hit
+    return None
 
 
 def hit_preview(worker: Worker, hit_id: str) -> Preview:

@@ -53,14 +53,13 @@ def assignment_accept(*, worker: Worker, hit_id: str) -> Assignment:
 
 @transaction.atomic(savepoint=False)
 def assignment_accept_next(*, worker: Worker, group_id: str) -> Assignment:
-    """Take a place on a HIT of a group, whichever is free: those that others are taking at this moment are passed over.
+    """Take a place on a HIT of a group, whichever is free; one that the worker returned, only if there is no other.
 
     Raises as assignment_accept does; NothingLeft if the worker could take none of them.
     """
     worker = _active(worker)
-    for passing_over in (True, False):  # where all are being taken, the first that stays free is waited for
-        if (hit := hit_next_locked(worker, group_id=group_id, passing_over=passing_over)) is not None:
-            return _accept(worker, hit)
+    if (hit := hit_next_locked(worker, group_id=group_id)) is not None:
+        return _accept(worker, hit)
     raise NothingLeft("There are no tasks of this kind left for you.")
 
 

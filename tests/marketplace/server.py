@@ -271,6 +271,11 @@ class Worker:
         """The assignment's id."""
         return str(self.marketplace.test("accept", worker_id=self.id, hit_id=hit_id)["assignment_id"])
 
+    def accept_next(self, group_id: str) -> tuple[str, str]:
+        """The assignment's id, and the HIT's, of whichever HIT the group's button gives."""
+        given = self.marketplace.test("accept-next", worker_id=self.id, group_id=group_id)
+        return str(given["assignment_id"]), str(given["hit_id"])
+
     def cannot_accept(self, hit_id: str) -> str:
         """Why not."""
         return self.marketplace.refused("accept", worker_id=self.id, hit_id=hit_id)

@@ -82,6 +82,16 @@ def test_the_worker_who_returned_may_come_back_with_a_new_id(rosa: Requester, wa
     assert wanda.do(hit_id) != first
 
 
+def test_the_next_hit_after_a_return_is_another_one_while_there_is_another(rosa: Requester, wanda: Worker) -> None:
+    hits, given = [rosa.hit() for _hit in range(3)], []
+    for _turn in range(7):
+        assignment_id, hit_id = wanda.accept_next(hits[0]["HITGroupId"])
+        given.append(hit_id)
+        wanda.give_back(assignment_id)
+    in_order = [hit["HITId"] for hit in hits]
+    assert given == [*in_order, *in_order, in_order[0]]
+
+
 def test_accepting_again_gives_the_same_assignment(rosa: Requester, wanda: Worker) -> None:
     hit = rosa.hit(MaxAssignments=3)
 

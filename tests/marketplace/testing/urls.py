@@ -15,6 +15,7 @@ ours = [
     path("worker", views.make_worker),
     path("find", views.find),
     path("accept", views.accept),
+    path("accept-next", views.accept_next),
     path("return", views.give_back),
     path("request-qualification", views.request_qualification),
     path("look", views.look),

@@ -129,6 +129,14 @@ def _accept(body: dict[str, Any]) -> dict[str, Any]:
     return {"assignment_id": assignment.assignment_id, "deadline": assignment.deadline.isoformat()}
 
 
+def _accept_next(body: dict[str, Any]) -> dict[str, Any]:
+    """`{"worker_id": …, "group_id": …}`: what the button *Accept* of the list does."""
+    catch_up()
+    worker = worker_of(body["worker_id"])
+    assignment = assignments.assignment_accept_next(worker=worker, group_id=body["group_id"])
+    return {"assignment_id": assignment.assignment_id, "hit_id": assignment.hit.hit_id}
+
+
 def _return(body: dict[str, Any]) -> dict[str, Any]:
     """`{"worker_id": …, "assignment_id": …}`."""
     catch_up()
@@ -165,6 +173,7 @@ make_deposit = require_POST(_json(_deposit))
 make_worker = require_POST(_json(_worker))
 find = require_POST(_json(_find))
 accept = require_POST(_json(_accept))
+accept_next = require_POST(_json(_accept_next))
 give_back = require_POST(_json(_return))
 request_qualification = require_POST(_json(_request_qualification))
 look = require_POST(_json(_look))
