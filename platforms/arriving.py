@@ -58,6 +58,18 @@ def assignment_arrive(
         raise
 
 
+def must_be_free(*, publication: Publication, hit: Hit, at: datetime) -> None:
+    """Raise NoWork where a HIT needs nobody from the platform: it is done, or somebody who came by a link has it."""
+    if hit.needed <= 0 or not PublishedHit.objects.filter(publication=publication, hit=hit).exists():
+        raise task_services.NoWork(
+            _("Others have completed this task in the meantime. Please return it; it does not count against you.")
+        )
+    if hit.needed <= task_selectors.at_work_by_link(at).filter(hit=hit).count():
+        raise task_services.NoWork(
+            _("Somebody else is working on this task. Please return it; it does not count against you.")
+        )
+
+
 def may_be_an_id(given: str) -> bool:
     """Whether a platform could have made this id: not the preview's, letters and digits only, not too long."""
     return given != PREVIEW and 0 < len(given) <= 64 and given.isascii() and given.isalnum()
@@ -105,18 +117,15 @@ def _arrive(
         raise task_services.NoWork(_("You have already submitted this task. Thank you!"))
     campaign.refresh_from_db()
     task_services.may_take(worker, campaign, came_from)
-    hit.refresh_from_db()
-    if hit.needed <= 0 or not _is_posted(publication, hit):
-        raise task_services.NoWork(
-            _("Others have completed this task in the meantime. Please return it; it does not count against you.")
-        )
     if _met_before(hit, worker, came_from):
         raise task_services.NoWork(
             _("You have compared some of these passages before. Please return this task and take another.")
         )
     _end_oldest_leases(hit, worker, came_from, at)
-    # So that the next who arrives counts this layout. After the assignments, as wherever both are locked.
-    Hit.objects.select_for_update(no_key=True).get(pk=hit.pk)
+    # So that the next who arrives, or takes a HIT by a link, counts this one. After the assignments, as wherever both
+    # are locked.
+    hit = Hit.objects.select_for_update(no_key=True).get(pk=hit.pk)
+    must_be_free(publication=publication, hit=hit, at=at)
     return Assignment.objects.create(
         campaign=campaign,
         hit=hit,
@@ -135,10 +144,6 @@ def _end_oldest_leases(hit: Hit, worker: Worker, came_from: str, at: datetime) -
     unconfirmed = Assignment.objects.filter(same, hit=hit, leased_until__gt=at, submission=None)
     running = unconfirmed.exclude(platform_assignment_id="").order_by("-id").values_list("pk", flat=True)
     Assignment.objects.filter(pk__in=list(running[MOST_UNCONFIRMED - 1 :])).update(leased_until=at)
-
-
-def _is_posted(publication: Publication, hit: Hit) -> bool:
-    return PublishedHit.objects.filter(publication=publication, hit=hit).exists()
 
 
 def _met_before(hit: Hit, worker: Worker, came_from: str) -> bool:

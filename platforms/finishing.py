@@ -78,9 +78,9 @@ def _is_going_on(publication: Publication, at: datetime) -> bool:
         publication.payments.filter(state__in=[Payment.State.OWED, Payment.State.SENT]),
         publication.alarms.filter(settled_at=None),
         awaited,
-        Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at).exclude(
-            platform_assignment_id=""
-        ),
+        Assignment.objects.filter(
+            campaign=publication.campaign_id, state=Assignment.State.ACTIVE, leased_until__gt=at
+        ).exclude(platform_assignment_id=""),
     ]
     if publication.state == State.OPEN and publication.campaign.state != Campaign.State.CLOSED:
         checks += [

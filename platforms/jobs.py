@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from celery import shared_task
 from django.core.cache import cache
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from kombu.exceptions import OperationalError
 
 from core.errors import Refused
 from platforms import finishing, hooks, ledger_comparison, low_balance, messaging
@@ -114,6 +116,42 @@ def requeue() -> str:
         return changed
 
     return _each("requeue", "HITs changed", one)
+
+
+@shared_task
+def offer(campaign_id: int) -> str:
+    """End the HITs of a campaign that its platform need not offer any more, and reopen those that it should, as
+    `requeue` and `publish` do on their schedule. Safe to run many at once, and to be killed.
+    """
+    cache.delete(_offering(campaign_id))  # before anything is read: what happens from now on asks again
+
+    def one(publication: Publication) -> int:
+        at = timezone.now()
+        changed = publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
+        operations_run(publication=publication, limit=max(1, min(100, int(publication.rate * 5))))
+        return changed
+
+    return _each("requeue", "HITs changed", one, Publication.objects.filter(campaign=campaign_id))
+
+
+def offer_soon(campaign_id: int) -> None:
+    """Ask for `offer` when the transaction is committed: once, however much happens before it runs. If the queue is away,
+    `requeue` does the same within two minutes.
+    """
+
+    def ask() -> None:
+        if published.exists() and cache.add(_offering(campaign_id), 1, timeout=60):
+            try:
+                offer.delay(campaign_id)
+            except OperationalError as error:
+                log.warning("The offer of campaign %s waits for the clock: %s", campaign_id, error)
+
+    published = Publication.objects.filter(campaign=campaign_id).exclude(state=Publication.State.DRAFT)
+    transaction.on_commit(ask)
+
+
+def _offering(campaign_id: int) -> str:
+    return f"the offer of campaign {campaign_id} is asked for"
 
 
 @shared_task

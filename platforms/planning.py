@@ -113,9 +113,14 @@ def retypes_plan(*, publication: Publication, terms: TermsVersion, limit: int, a
     return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
 
 
-def end_plan(*, publication: Publication, published_hits: Iterable[PublishedHit], at: datetime) -> int:
-    """Plan that HITs expire now. What was planned for them before, and is not done, is overtaken."""
-    return _turn(publication, Kind.EXPIRE, published_hits, at, {})
+def end_plan(
+    *, publication: Publication, published_hits: Iterable[PublishedHit], at: datetime, for_now: bool = False
+) -> int:
+    """Plan that HITs expire now. What was planned for them before, and is not done, is overtaken.
+
+    With `for_now`, each call keeps the time until which its HIT would have been open, so that it can be reopened.
+    """
+    return _turn(publication, Kind.EXPIRE, published_hits, at, {}, for_now=for_now)
 
 
 def reopen_plan(
@@ -126,7 +131,13 @@ def reopen_plan(
 
 
 def _turn(
-    publication: Publication, kind: str, published_hits: Iterable[PublishedHit], at: datetime, shared: About
+    publication: Publication,
+    kind: str,
+    published_hits: Iterable[PublishedHit],
+    at: datetime,
+    shared: About,
+    *,
+    for_now: bool = False,
 ) -> int:
     chosen = list(published_hits)
     called = chosen
@@ -144,5 +155,8 @@ def _turn(
         _operation(publication, kind, at, {**shared, "published_hit": published_hit, "turn": published_hit.turn})
         for published_hit in called
     ]
+    if for_now:
+        for operation, published_hit in zip(operations, called, strict=True):
+            operation.until = published_hit.expires_at
     Operation.objects.bulk_create(operations, batch_size=1000, ignore_conflicts=True)
     return len(chosen)

@@ -397,6 +397,7 @@ def publication_extend(*, publication: Publication, until: datetime, at: datetim
 def publication_expire(*, publication: Publication, at: datetime) -> int:
     """End every open HIT at the platform now. Accepted work may still arrive, and is taken."""
     publication = publication_lock(publication)
+    publication.operations.filter(kind=Kind.EXPIRE).update(until=None)  # nothing is reopened
     return end_plan(publication=publication, published_hits=_to_end(publication, at), at=at)
 
 

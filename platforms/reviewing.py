@@ -18,7 +18,7 @@ from core.money import CENT
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.payments import COMPENSATION_TIME
-from platforms.planning import end_plan, operation_plan, published_hits_plan
+from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan
 from platforms.registry import adapter_of, phrase
 from pools.models import Campaign
 from tasks.campaign_alarms import in_words
@@ -657,9 +657,22 @@ def _expired(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
     return needed.exclude(Exists(at_work)).exclude(Exists(reopening))
 
 
+def _ended_for_now(publication: Publication, at: datetime) -> dict[datetime, list[PublishedHit]]:
+    """HITs that were ended because they needed nobody from the platform, and that need somebody after all, by the time
+    when they would have expired.
+    """
+    last = Operation.objects.filter(published_hit=OuterRef("pk"), turn=OuterRef("turn"), kind=Kind.EXPIRE)
+    ended = _expired(publication, at).annotate(until=Subquery(last.values("until")[:1])).filter(until__gt=at)
+    by_time: dict[datetime, list[PublishedHit]] = {}
+    for published_hit in ended.order_by("id"):
+        by_time.setdefault(published_hit.until, []).append(published_hit)
+    return by_time
+
+
 @transaction.atomic
 def publication_requeue(*, publication: Publication, at: datetime) -> int:
-    """Ask the platform for as many more assignments as excluded or unfinished work has left open. How many calls.
+    """Ask the platform for as many more assignments as excluded or unfinished work has left open, and reopen HITs
+    that were ended too early. How many calls.
 
     Places wanted are those that were submitted and checked, and those that the HIT still needs: work that waits for
     its check may fill them.
@@ -696,6 +709,8 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
                 next_poll_at=at,
             )
             planned += 1
+    for until, published_hits in _ended_for_now(publication, at).items():
+        planned += reopen_plan(publication=publication, published_hits=published_hits, until=until, at=at)
     expired = _expired(publication, at).count()
     if expired:
         text = ngettext(

@@ -19,6 +19,7 @@ from platforms.registry import adapter_of, phrase
 from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, study_sync
 from platforms.submitted import batches, leases_end, submission_store, submissions_return
 from pools.models import Campaign
+from tasks import selectors as task_selectors
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Hit
 
@@ -236,8 +237,10 @@ def _close_if_over(published_hit: PublishedHit, at: datetime) -> None:
 
 @transaction.atomic
 def finished_end(*, publication: Publication, at: datetime) -> int:
-    """End HITs that are still open at the platform with free assignments and need no more work, or whose campaign is
-    closed: some hundred at a time. How many.
+    """End HITs that are still open at the platform with free assignments and need nobody from there, because they are
+    done or people who came by a link are working on them, or whose campaign is closed: some hundred at a time. How many.
+
+    Workers who have accepted one may still submit it. `publication_requeue` reopens those that need somebody after all.
     """
     # As all do who end or reopen HITs.
     publication = (
@@ -248,18 +251,23 @@ def finished_end(*, publication: Publication, at: datetime) -> int:
     mine = {"published_hit": OuterRef("pk")}
     stored = Submission.objects.filter(**mine).order_by().values("published_hit").annotate(n=Count("pk")).values("n")
     ending = Operation.objects.filter(kind=Operation.Kind.EXPIRE, ended_at=None, **mine)
-    running = Assignment.objects.filter(hit=OuterRef("hit"), submission=None, leased_until__gt=at)
+    by_link = task_selectors.at_work_by_link(at).filter(hit=OuterRef("hit")).order_by().values("hit")
+    together = adapter_of(publication).opens_together
     there = publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
     if publication.campaign.state != Campaign.State.CLOSED:
-        if adapter_of(publication).opens_together and _is_needed(publication, at):
+        if not together:
+            there = there.filter(hit__needed__lte=Coalesce(Subquery(by_link.annotate(n=Count("pk")).values("n")), 0))
+        elif _is_needed(publication, at):
             return 0
-        there = there.filter(hit__needed=0).exclude(Exists(running))
     free = there.exclude(Exists(ending)).filter(max_assignments__gt=Coalesce(Subquery(stored), 0))
-    return end_plan(publication=publication, published_hits=free.order_by("id")[:ENDED], at=at)
+    chosen = free.order_by("id")[:ENDED]
+    return end_plan(publication=publication, published_hits=chosen, at=at, for_now=not together)
 
 
 def _is_needed(publication: Publication, at: datetime) -> bool:
     """Whether any HIT of a campaign needs work, or is being worked on."""
     needed = Hit.objects.filter(campaign=publication.campaign_id, needed__gt=0)
-    running = Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at)
+    running = Assignment.objects.filter(
+        campaign=publication.campaign_id, state=Assignment.State.ACTIVE, leased_until__gt=at
+    )
     return needed.exists() or running.exists()

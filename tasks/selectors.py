@@ -598,6 +598,11 @@ def leases_running(hit_id: int, at: datetime) -> int:
     return Assignment.objects.filter(hit_id=hit_id, verdict=Assignment.Verdict.PENDING, leased_until__gt=at).count()
 
 
+def at_work_by_link(at: datetime) -> QuerySet[Assignment]:
+    """What people who came by a link or from a panel are working on, within their time."""
+    return Assignment.objects.filter(state=Assignment.State.ACTIVE, platform_assignment_id="", leased_until__gt=at)
+
+
 def hits_free(campaign: Campaign, at: datetime) -> int:
     """How many HITs need more work than running leases cover, so that a new worker could take one."""
     running = Q(assignments__verdict=Assignment.Verdict.PENDING, assignments__leased_until__gt=at)

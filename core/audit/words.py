@@ -184,6 +184,7 @@ JOBS: dict[str, Promise] = {
     "platforms.jobs.sync": gettext_lazy("the job that collects submitted work"),
     "platforms.jobs.settle": gettext_lazy("the job that approves and pays"),
     "platforms.jobs.requeue": gettext_lazy("the job that puts HITs back"),
+    "platforms.jobs.offer": gettext_lazy("the job that ends HITs that are done, or reopens them"),
     "platforms.jobs.reconcile": gettext_lazy("the job that compares the ledgers"),
     "platforms.jobs.compare": gettext_lazy("the job that compares a ledger"),
     "platforms.jobs.watch_balances": gettext_lazy("the job that watches balances at platforms"),

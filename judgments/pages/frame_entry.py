@@ -74,6 +74,8 @@ def _answer_arrival(request: HttpRequest, publication: Publication, hit: Hit) ->
         return worker_pages.see_other("judging:instructions", links.assignment_token(mine))
     if getattr(request, "limited", False):
         raise worker_pages.TooMany(_("Many people are starting at once. Please wait a minute and try again."))
+    if mine is None:
+        arriving.must_be_free(publication=publication, hit=hit, at=timezone.now())
     if request.method != "POST" or not worker_pages.was_shown(text, request):
         context = {
             "task": worker_pages.offer_context(campaign, publication),

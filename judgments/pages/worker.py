@@ -36,6 +36,7 @@ from judgments.pages.framing import allow_frame, expiring_in_frame, in_platforms
 from judgments.practising import standing_at
 from judgments.reports import LONGEST_NOTE
 from platforms.adapter import Ending
+from platforms.jobs import offer_soon
 from platforms.models import Publication
 from platforms.registry import adapter_of
 from pools.models import Campaign
@@ -74,7 +75,8 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
     context = {
         "task": offer_context(campaign),
         "example": worked_example(campaign),
-        "open": campaign.state == Campaign.State.OPEN,
+        "open": campaign.state == Campaign.State.OPEN
+        and (visitor is not None or campaign.hits.filter(needed__gt=0).exists()),  # their panel waits for a code
         "start_url": reverse("judging:join", args=[link]) + _ids(visitor),
     }
     return render(request, "judgments/pages/preview.html", context)
@@ -118,6 +120,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
         return _see_consent(link, visitor)
     if visitor is not None:
         visit = outside_panels.visit_begin(visitor=visitor, text=text, at=timezone.now())
+        offer_soon(campaign.pk)
         if visit.assignment is None:
             return see_other("judging:home", links.home_token(visit.worker, campaign))
         return see_other("judging:instructions", links.assignment_token(visit.assignment))
@@ -244,6 +247,7 @@ def _take_task(home: links.Home, token: str) -> HttpResponse:
         assignment = task_services.assignment_take(worker=home.worker, campaign=home.campaign, at=timezone.now())
     except task_services.NoWork:
         return see_other("judging:home", token)
+    offer_soon(home.campaign.pk)
     return see_other("judging:instructions", links.assignment_token(assignment))
 
 
@@ -321,6 +325,7 @@ def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResp
     """A summary before sending; POST sends."""
     if request.method == "POST":
         judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+        offer_soon(assignment.campaign_id)
         return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
@@ -337,6 +342,7 @@ def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespo
     """The consequences of leaving now; POST leaves."""
     if request.method == "POST":
         judgment_services.assignment_leave(assignment=assignment, at=timezone.now())
+        offer_soon(assignment.campaign_id)
         return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)

@@ -41,7 +41,7 @@ from platforms.reviewing import (
 from platforms.syncing import finished_end, publication_sync
 from pools.models import Campaign
 from tasks import links
-from tasks.models import Assignment
+from tasks.models import Assignment, Worker
 from tasks.selectors import current_consent
 from tests import factories
 from tests.platforms.platforms import Clock, drain
@@ -470,3 +470,17 @@ def test_a_workspace_is_named_by_its_id_and_a_token_that_pays_a_campaign_stays(
     lab_account_store(workspace_id=account.workspace_id, **given)
     with pytest.raises(NotNow, match="need the token"):
         lab_account_remove(lab=account.lab, platform="prolific")
+
+
+def test_a_study_ends_at_once_when_the_last_task_is_done_by_a_link(
+    published: Publication, prolific: Double, alice: Worker
+) -> None:
+    for _hit in range(2):
+        factories.do(alice, published.campaign)
+        jobs.offer(published.campaign_id)
+    assert prolific.rows("study")[0]["status"] == "ACTIVE"
+    last = factories.do(alice, published.campaign)
+    assert last.leased_until > Clock()()
+    jobs.offer(published.campaign_id)
+    assert prolific.rows("study")[0]["status"] == "COMPLETED"
+    assert not published.alarms.filter(settled_at=None).exists()
