@@ -1,12 +1,14 @@
-"""Whether workers of the platform look at what is published. An alarm is raised where an hour passes without one.
+"""Whether workers of the platform look at what is published, and whether they return it at once. An alarm is raised
+where an hour passes without a look, and where most of what was accepted in an hour was returned within a minute.
 
-Looks are counted in the cache: a preview writes nothing to the database.
+Looks, and workers for whom there was nothing to do, are counted in the cache: a preview writes nothing to the database.
 """
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from django.core.cache import cache
-from django.db.models import Max, Min
+from django.db.models import F, Max, Min
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
@@ -17,6 +19,7 @@ from tasks.models import Assignment
 
 PATIENCE = timedelta(hours=1)
 KEPT = timedelta(days=90)
+AT_ONCE, FEWEST_RETURNED = timedelta(minutes=1), 3
 
 
 def look_note(publication: Publication, at: datetime) -> None:
@@ -57,6 +60,40 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
             return True
     alarm_settle(publication=publication, kind=Alarm.Kind.UNSEEN, at=at)
     return False
+
+
+def turned_away_note(publication: Publication, assignment_id: str) -> None:
+    """Somebody accepted one of its HITs at the platform, and there was nothing to do for them here."""
+    hour = int(PATIENCE.total_seconds())
+    if cache.add(f"{_turned_away(publication)}: {assignment_id}", 1, timeout=hour):
+        cache.add(_turned_away(publication), 0, timeout=hour)
+        with suppress(ValueError):  # the hour ended just now
+            cache.incr(_turned_away(publication))
+
+
+def returns_check(*, publication: Publication, at: datetime) -> bool:
+    """Raise, or settle, the alarm that most of what workers accepted in the last hour was returned at once. Returns
+    whether it is raised.
+
+    Whoever was turned away counts as having returned the task. Other returns count where the platform reports them.
+    """
+    taken = Assignment.objects.filter(campaign=publication.campaign_id, taken_at__gt=at - PATIENCE).exclude(
+        platform_assignment_id=""
+    )
+    given_back = taken.filter(state=Assignment.State.ACTIVE, leased_until__lte=F("taken_at") + AT_ONCE).count()
+    turned_away = int(cache.get(_turned_away(publication)) or 0)
+    returned, accepted = given_back + turned_away, taken.count() + turned_away
+    if returned < FEWEST_RETURNED or 2 * returned <= accepted:
+        alarm_settle(publication=publication, kind=Alarm.Kind.LEAVES, at=at)
+        return False
+    text = _("Workers returned %(returned)d of the last %(accepted)d tasks that they accepted within a minute.")
+    values = {"returned": returned, "accepted": accepted}
+    alarm_raise(publication=publication, kind=Alarm.Kind.LEAVES, text=text % values, at=at)
+    return True
+
+
+def _turned_away(publication: Publication) -> str:
+    return f"turned away from publication {publication.pk}"
 
 
 def _key(publication: Publication) -> str:

@@ -16,7 +16,7 @@ from kombu.exceptions import OperationalError
 from core.errors import Refused
 from platforms import finishing, hooks, ledger_comparison, low_balance, messaging
 from platforms.alarms import alarm_raise, alarm_settle, resting
-from platforms.attention import attention_check
+from platforms.attention import attention_check, returns_check
 from platforms.fairness import pay_rate_check, pay_rate_compute
 from platforms.models import Alarm, Publication, StudySync
 from platforms.outbox import operations_run
@@ -109,6 +109,7 @@ def requeue() -> str:
     def one(publication: Publication) -> int:
         at = timezone.now()
         attention_check(publication=publication, at=at)
+        returns_check(publication=publication, at=at)
         pay_rate_check(publication=publication, at=at)
         changed = publication_requeue(publication=publication, at=at) + finished_end(publication=publication, at=at)
         if finishing.publication_finish(publication=publication, at=at):

@@ -389,6 +389,15 @@ ADVICE = {
 }
 
 
+# Of tasks that are returned at once, whoever returns them.
+_RETURNED = Advice(
+    gettext_lazy(
+        "Open a task as a worker does, and see whether it can be done. This disappears once an hour has passed in "
+        "which fewer are returned."
+    )
+)
+
+
 class AlarmRow(NamedTuple):
     """An alarm with what to do about it."""
 
@@ -407,6 +416,8 @@ def _alarm_rows(publication: Publication, raised: Iterable[Alarm]) -> list[Alarm
     rows = []
     for alarm in raised:
         advice = ADVICE[Alarm.Kind(alarm.kind)]
+        if alarm.kind == Alarm.Kind.LEAVES and alarm.worker_id is None:
+            advice = _RETURNED
         address = ""
         if advice.page == "submission" and alarm.submission_id is not None:
             address = reverse("platforms:submission", args=[pk, alarm.submission_id])

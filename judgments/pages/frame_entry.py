@@ -17,7 +17,7 @@ from judgments.pages import worker as worker_pages
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, submit_host
 from platforms import arriving
-from platforms.attention import look_note
+from platforms.attention import look_note, turned_away_note
 from platforms.models import Publication
 from tasks import links
 from tasks import selectors as task_selectors
@@ -46,6 +46,8 @@ def arrive(request: HttpRequest, link: str, number: int) -> HttpResponse:
         return allow_frame(_answer_arrival(request, publication_, hit), platform)
     except Refused as refused:
         refused.framed_by = platform
+        if isinstance(refused, task_services.NoWork):
+            turned_away_note(publication_, request.GET.get("assignmentId", ""))
         raise
 
 

@@ -17,6 +17,7 @@ from core.models import User
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.arriving import assignment_arrive, must_be_free
+from platforms.attention import returns_check
 from platforms.models import Publication
 from platforms.publishing import publication_expire, publication_publish, publication_write
 from platforms.syncing import publication_sync
@@ -161,6 +162,27 @@ def test_who_comes_too_late_is_told_before_they_consent(
     taken = client.get(address % (2, wanda.accept(published_hit_of(published, 2).platform_hit_id))).content.decode()
     assert "Somebody else is working on this task" in taken and "version" not in taken
     assert not Assignment.objects.exclude(platform_assignment_id="").exists()
+
+
+def test_most_tasks_returned_at_once_raise_an_alarm(
+    published: Publication, alice: OurWorker, marketplace: Marketplace, client: Client
+) -> None:
+    factories.do(alice, published.campaign)
+    crowd = [marketplace.worker(vouched_approved=20_000) for _worker in range(4)]
+    arrive(published, crowd[0], 2)
+    for number in range(3):
+        assert not returns_check(publication=published, at=timezone.now())
+        address = f"/m/{published.campaign.link}/1/?assignmentId=3A{number}&workerId={crowd[number + 1].id}"
+        for _reload in range(2):
+            assert client.get(address).status_code == 409
+    assert returns_check(publication=published, at=timezone.now())
+    alarm = published.alarms.get(settled_at=None)
+    assert (alarm.kind, alarm.worker) == ("leaves", None)
+    assert alarm.text == "Workers returned 3 of the last 4 tasks that they accepted within a minute."
+
+    cache.clear()
+    assert not returns_check(publication=published, at=timezone.now())
+    assert not published.alarms.filter(settled_at=None).exists()
 
 
 # --- whatever happens
