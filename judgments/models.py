@@ -375,7 +375,9 @@ class WorkerSummary(Summarized):
 
 
 class CampaignSummary(Summarized):
-    """What was seen of all the work of a campaign, when it was counted, and from what."""
+    """What was seen of the accepted work of a campaign, when it was counted, and from what. Test pairs are those of
+    excluded work too. `compared` are any two workers whose judgments of one pair count.
+    """
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="summary")
     revision = models.PositiveBigIntegerField(help_text=_("The campaign's at that moment."))

@@ -14,9 +14,11 @@ from django.utils import timezone
 
 from core.locks import alone
 from core.snapshot import one_moment
+from evaluation.statistics.agreement import agreement
 from evaluation.statistics.reliability import reliabilities
 from judgments import selectors as judgment_selectors
 from judgments.models import AssignmentSummary, CampaignSummary, Disagreement, Judgment, Summarized, WorkerSummary
+from judgments.quality import behaviour, votes_of
 from judgments.weighing import cast_of
 from pools.models import Campaign
 from tasks.models import Assignment
@@ -44,7 +46,7 @@ SELECT assignment_id, worker_id, count(*) FILTER (WHERE NOT is_test),
   avg(is_left::int) FILTER (WHERE NOT is_test)::float,
   count(*) FILTER (WHERE is_test), count(*) FILTER (WHERE is_test AND prefers_a),
   coalesce(sum(others) FILTER (WHERE NOT is_test), 0)::int, coalesce(sum(same) FILTER (WHERE NOT is_test), 0)::int
-FROM judged GROUP BY GROUPING SETS ((assignment_id, worker_id), (worker_id), ())
+FROM judged GROUP BY GROUPING SETS ((assignment_id, worker_id), (worker_id))
 """  # noqa: S608
 
 
@@ -104,14 +106,12 @@ def campaign_summarize(*, campaign: Campaign) -> bool:
                 shared = cursor.fetchall()
                 cursor.execute(_DISAGREEING, {"campaign": campaign.pk})
                 disagreeing = {pair: (for_a, for_b) for pair, for_a, for_b in cursor.fetchall()}
-        whole = next(_values(row) for row in rows if row[0] is None and row[1] is None)
+            whole = _whole(campaign)
         with transaction.atomic():
             _store(AssignmentSummary, "assignment_id", {}, {row[0]: _values(row) for row in rows if row[0] is not None})
             modelled = _modelled(shared)
             workers = {
-                row[1]: _values(row) | modelled.get(row[1], dict.fromkeys(MODELLED))
-                for row in rows
-                if row[0] is None and row[1] is not None
+                row[1]: _values(row) | modelled.get(row[1], dict.fromkeys(MODELLED)) for row in rows if row[0] is None
             }
             _store(WorkerSummary, "worker_id", {"campaign_id": campaign.pk}, workers, MODELLED)
             _store_disagreements(campaign, disagreeing)
@@ -130,7 +130,27 @@ def campaign_summarize(*, campaign: Campaign) -> bool:
 
 def _values(row: Iterable[Any]) -> dict[str, Any]:
     _assignment, _worker, *counted = row
-    values = dict(zip(FIELDS, counted, strict=True))
+    return _with_shares(dict(zip(FIELDS, counted, strict=True)))
+
+
+def _whole(campaign: Campaign) -> dict[str, Any]:
+    """The campaign's figures, as its results define them: of work that counts, each two workers on a pair once."""
+    seen, answers = behaviour(campaign), agreement(votes_of(campaign))
+    pairs = seen.left + seen.right
+    return _with_shares(
+        {
+            "pairs": pairs,
+            "median_seconds": seen.seconds,
+            "left_share": seen.left / pairs if pairs else None,
+            "tests": seen.tests,
+            "passed": seen.passed,
+            "compared": answers.compared,
+            "agreed": round(answers.compared * (answers.raw or 0)),
+        }
+    )
+
+
+def _with_shares(values: dict[str, Any]) -> dict[str, Any]:
     values["pass_share"] = values["passed"] / values["tests"] if values["tests"] else None
     values["agreement"] = values["agreed"] / values["compared"] if values["compared"] else None
     return values

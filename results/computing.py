@@ -40,12 +40,12 @@ from evaluation.statistics.resampling import DRAWS
 from evaluation.statistics.reversals import SHARE, SURVIVES, Reversals, reverse_judgments
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
+from judgments.quality import Behaviour
 from judgments.selectors import derived_from, derived_in_rounds
 from pools.models import Campaign
 from pools.selectors import champion_depth
 from results.comparisons import choose_comparisons, compare_runs
 from results.inputs import FORMAT, Inputs
-from results.quality import Behaviour
 
 ALPHA = 0.05
 NAMED = 4  # pairs of runs

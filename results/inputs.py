@@ -15,11 +15,10 @@ from evaluation.judging.equal_texts import StandsFor
 from evaluation.judging.rounds import Status
 from evaluation.statistics.agreement import Vote
 from judgments import selectors as judgment_selectors
-from judgments.models import Acceptance, is_for_a
+from judgments.quality import Behaviour, behaviour, votes_of
 from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign
-from results.quality import Behaviour, behaviour
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +103,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
         counted=counted,
         adjudicated=len(decided),
         weighed=len(weighed_pairs(campaign).keys() - decided.keys()),
-        votes=_votes(campaign) if campaign.overlap > 1 else [],
+        votes=votes_of(campaign),
         behaviour=behaviour(campaign),
         stands_for=pool_selectors.twins_of(campaign),
         challenged=pool_selectors.base_answers(campaign),
@@ -127,20 +126,3 @@ def _runs_of(campaign: Campaign, pooled: frozenset[str]) -> tuple[dict[str, RunA
             log.warning("The results of campaign %s leave out the run %s: %s", campaign.pk, run.pk, error)
             unreadable.append(run.name)
     return runs, unreadable
-
-
-def _votes(campaign: Campaign) -> list[Vote]:
-    rows = Acceptance.objects.filter(assignment__campaign=campaign).values_list(
-        "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "worker_id",
-        "judgment__preferred", "judgment__item__a_left",
-    )  # fmt: skip
-    own = [
-        Vote(qid, a, b, str(by), judgment_selectors.preferred_of(a, b, is_for_a(side, left)))
-        for qid, a, b, by, side, left in rows
-    ]
-    reused = [
-        Vote(row.query, row.a, row.b, str(row.worker_id), row.preference.preferred)
-        for row in judgment_selectors.reused_judgments(campaign)
-        if row.worker_id is not None  # of imported judgments, nobody knows whether they are one person's
-    ]
-    return sorted(own + reused, key=lambda vote: (*vote[:4], vote.preferred or ""))

@@ -167,8 +167,9 @@ def judge(
     fail_tests: bool = False,
     prefer: str = "a",
     at: datetime | None = None,
+    seconds: float = 9,
 ) -> None:
-    """Judge items of an assignment: test pairs right (or wrong), pairs for their `a` or `b`."""
+    """Judge items of an assignment in so many seconds each: test pairs right (or wrong), pairs for `a` or `b`."""
     at = at or timezone.now()
     for item in assignment.items.order_by("position"):
         if only is not None and item.position not in only:
@@ -178,7 +179,7 @@ def judge(
             assignment_id=assignment.pk,
             position=item.position,
             preferred="left" if wants_a == item.a_left else "right",
-            shown_at=at - timedelta(seconds=9),
+            shown_at=at - timedelta(seconds=seconds),
             at=at,
         )
 

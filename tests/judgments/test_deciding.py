@@ -23,6 +23,8 @@ from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decisi
 from platforms import messaging
 from platforms.models import Message, Operation, Payment, Publication
 from pools.models import Campaign, Collection
+from results.computing import compute
+from results.inputs import inputs_of
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.platforms.test_reviewing import done, opened, submitted
@@ -73,7 +75,36 @@ def test_work_is_counted_by_assignment_worker_and_campaign_once_for_all_who_look
         assert (seen.pairs, seen.tests, seen.passed, seen.compared, seen.agreed) == (7, 2, 2, 7, 4)
         assert (seen.median_seconds, seen.pass_share) == (9.0, 1.0)
         assert WorkerSummary.objects.get(campaign=twice, worker=work.worker).agreement == pytest.approx(4 / 7)
-    assert (twice.summary.compared, twice.summary.agreed) == (14, 8)
+    assert (twice.summary.compared, twice.summary.agreed) == (7, 4)  # Alice with Bob on each pair, once
+
+
+def test_a_campaigns_figures_are_of_accepted_work_and_each_comparison_counts_once(twice: Campaign, rita: User) -> None:
+    alice, bob, carol, dora = (factories.worker(twice, name) for name in ("Alice", "Bob", "Carol", "Dora"))
+    factories.do(carol, twice, fail_tests=True, prefer="b", seconds=1)  # excluded
+    left = factories.take(dora, twice)
+    factories.judge(left, only=[1, 2, 3], prefer="b", seconds=1)
+    judgment_services.assignment_leave(assignment=left, at=timezone.now())
+    factories.do(alice, twice)
+    second = factories.take(bob, twice)
+    factories.judge(second)
+    pairs = second.items.filter(pair__isnull=False).order_by("position").values_list("position", flat=True)
+    factories.judge(second, only=list(pairs[:3]), prefer="b")
+    judgment_services.assignment_finish(assignment=second, at=timezone.now())
+    assert judgment_jobs.summarize() == "campaigns counted: 1"
+
+    seen = twice.summary
+    accepted = Assignment.objects.filter(campaign=twice, verdict=Assignment.Verdict.ACCEPTED)
+    lefts = 0
+    for work in accepted:
+        for item in work.items.filter(pair__isnull=False):
+            lefts += Judgment.objects.filter(assignment=work, item=item).latest("pk").preferred == "left"
+    assert sorted(work.worker.label for work in accepted) == ["Alice", "Bob"]
+    assert (seen.compared, seen.agreed, seen.agreement) == (7, 4, 4 / 7)  # seven pairs, three of which they disagree on
+    assert (seen.pairs, seen.median_seconds, seen.left_share) == (14, 9.0, lefts / 14)
+    assert (seen.tests, seen.passed) == (6, 4)  # Carol's failures too, or nobody would ever fail
+    results = compute(inputs_of(twice))
+    assert (results["agreement"]["compared"], results["agreement"]["raw"]) == (seen.compared, seen.agreement)
+    assert (results["quality"]["seconds_median"], results["quality"]["left_share"]) == (9.0, seen.left_share)
 
 
 def test_models_tell_how_far_workers_are_relied_on_excluded_ones_too(

@@ -21,10 +21,10 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.exports import pseudonym
 from judgments.models import Decision
+from judgments.quality import behaviour
 from platforms.models import Publication
 from pools.forms import LABELS
 from pools.models import Campaign, Collection
-from results.quality import behaviour
 from tasks.models import Assignment, Worker
 from tests import factories
 

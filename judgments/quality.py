@@ -1,11 +1,16 @@
-"""How the crowd judged: test pairs, sides, times, and what the place within a HIT does to them."""
+"""How the crowd judged: test pairs, sides, times, agreement, and what the place within a HIT does to them.
+
+The page of a campaign and its results both take their figures from here.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db import connection
 
-from judgments.selectors import MEDIAN_SECONDS, NEWEST
+from evaluation.statistics.agreement import Vote
+from judgments.models import Acceptance, is_for_a
+from judgments.selectors import MEDIAN_SECONDS, NEWEST, preferred_of, reused_judgments
 from pools.models import Campaign
 
 
@@ -52,3 +57,20 @@ def behaviour(campaign: Campaign) -> Behaviour:
     return Behaviour(
         tests, passed, left, right, seconds, [Position(row[0], row[1], row[2], float(row[5])) for row in positions]
     )
+
+
+def votes_of(campaign: Campaign) -> list[Vote]:
+    """The judgments that count and whose worker is known, sorted; none where no pair is judged twice."""
+    if campaign.overlap == 1:
+        return []
+    rows = Acceptance.objects.filter(assignment__campaign=campaign).values_list(
+        "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "worker_id",
+        "judgment__preferred", "judgment__item__a_left",
+    )  # fmt: skip
+    own = [Vote(qid, a, b, str(by), preferred_of(a, b, is_for_a(side, left))) for qid, a, b, by, side, left in rows]
+    reused = [
+        Vote(row.query, row.a, row.b, str(row.worker_id), row.preference.preferred)
+        for row in reused_judgments(campaign)
+        if row.worker_id is not None  # of imported judgments, nobody knows whether they are one person's
+    ]
+    return sorted(own + reused, key=lambda vote: (*vote[:4], vote.preferred or ""))
