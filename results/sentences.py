@@ -19,6 +19,8 @@ FEW_QUERIES = 50
 # Seconds. With a lower median, workers hardly read.
 QUICK = 3.0
 MOST_NAMED = 4
+# Of the queries, how many must have best known answers before a run is called first.
+LEAST_COVERAGE = 0.5
 
 
 class Finding(NamedTuple):
@@ -57,7 +59,7 @@ def findings(data: Data) -> list[Finding]:
 
 
 def headline(data: Data) -> str:
-    """What became of the first run: one of the sentences above. Empty without a leaderboard."""
+    """Which run is first, if that can be said: one of the sentences above. Empty without a leaderboard."""
     return next(_changes(data), "")
 
 
@@ -96,22 +98,22 @@ def _field(data: Data) -> Iterator[str]:
             "lost": percent(lost["share"]),
             "lost_count": _of(lost),
         }
-    perfect, best = data["perfect"]["preference"]["mean"], data["leaderboard"][0]
+    perfect, best = data["perfect"]["preference"]["mean"], data["leaderboard"][0]["preference"]["mean"]
     above = [row["run"] for row in data["leaderboard"] if row["preference"]["mean"] > perfect]
-    scores = {"perfect": f"{perfect:.4f}", "best": best["run"], "score": f"{best['preference']['mean']:.4f}"}
+    scores = {"perfect": f"{perfect:.4f}", "best": _list(_first(data, "preference")), "score": f"{best:.4f}"}
     if above:
         yield ngettext(
             "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels: "
             "%(count)d run scores higher: %(best)s (%(score)s).",
             "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels: "
-            "%(count)d runs score higher, with %(best)s the highest (%(score)s).",
+            "%(count)d runs score higher, at most %(score)s (%(best)s).",
             len(above),
         ) % {**scores, "count": len(above)}
     else:
         yield (
             _(
                 "A ranking that returns the original qrel first would score %(perfect)s on the preference qrels, and "
-                "no run scores higher; the best is %(best)s (%(score)s)."
+                "no run scores higher; the highest score is %(score)s (%(best)s)."
             )
             % scores
         )
@@ -162,12 +164,15 @@ def _beating_perfect(wins: Data) -> str:
     ]
     if not beating:
         return _("By their top passages, no run significantly beats the perfect ranking.")
-    named = ", ".join(beating[:MOST_NAMED]) + (", …" if len(beating) > MOST_NAMED else "")
     return ngettext(
         "By its top passages, %(count)d run significantly beats the perfect ranking: %(named)s.",
         "By their top passages, %(count)d runs significantly beat the perfect ranking: %(named)s.",
         len(beating),
-    ) % {"count": len(beating), "named": named}
+    ) % {"count": len(beating), "named": _list(beating)}
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
 
 
 def _of(pairing: Data) -> str:
@@ -289,18 +294,13 @@ def _changes(data: Data) -> Iterator[str]:
     rows = data["leaderboard"]
     if len(rows) < 2:
         return
-    first, before = rows[0], min(rows, key=lambda row: row["place_original"])
-    if first["place_original"] == 1:
-        yield _("%(run)s is first on both qrels.") % {"run": first["run"]}
-    else:
+    if not _is_covered(data):
         yield _(
-            "%(run)s is now first; it was at rank %(place)d before. %(before)s was first and is now at rank %(now)d."
-        ) % {
-            "run": first["run"],
-            "place": first["place_original"],
-            "before": before["run"],
-            "now": before["place_preference"],
-        }
+            "There are best known answers for %(coverage)s. No run is called first until %(least)s of the queries have "
+            "them."
+        ) % {"coverage": _coverage(data), "least": percent(LEAST_COVERAGE)}
+        return
+    yield _leader(data)
     moved = [row for row in rows if row["place_original"] != row["place_preference"]]
     if moved:
         furthest = sorted(moved, key=lambda row: (-abs(_rise(row)), row["place_preference"]))[:MOST_NAMED]
@@ -336,6 +336,75 @@ def _changes(data: Data) -> Iterator[str]:
     if data["outside"] is not None:
         yield from _outside(data["outside"])
     yield from _swaps(data)
+
+
+def _is_covered(data: Data) -> bool:
+    """Whether enough queries have best known answers for a run to be called first."""
+    covered: bool = data["answered"] >= LEAST_COVERAGE * data["queries"]
+    return covered
+
+
+def _coverage(data: Data) -> str:
+    """How many of the queries scores are about."""
+    counts = {"answered": f"{data['answered']:,}", "queries": f"{data['queries']:,}"}
+    if data["answered"] < data["queries"]:
+        return _("%(answered)s of %(queries)s queries so far") % counts
+    return _("all %(queries)s queries") % counts
+
+
+def _first(data: Data, qrels: str) -> list[str]:
+    """The runs at rank 1 on the `original` or the `preference` qrels: several where they tie."""
+    return [row["run"] for row in data["leaderboard"] if row[f"place_{qrels}"] == 1]
+
+
+def _leader(data: Data) -> str:
+    """Which run is first, or which runs tie, over how many queries and how surely, and which was first before."""
+    now, before = _first(data, "preference"), _first(data, "original")
+    row = {row["run"]: row for row in data["leaderboard"]}
+    if len(now) == 1 and before == now:
+        return _("%(run)s is first on both qrels (%(evidence)s).") % {
+            "run": now[0],
+            "evidence": _evidence(data, now[0]),
+        }
+    if len(now) == len(before) == 1:
+        return _(
+            "%(run)s is now first (%(evidence)s); it was at rank %(place)d before. %(before)s was first and is now at "
+            "rank %(now)d."
+        ) % {
+            "run": now[0],
+            "evidence": _evidence(data, now[0]),
+            "place": row[now[0]]["place_original"],
+            "before": before[0],
+            "now": row[before[0]]["place_preference"],
+        }
+    if len(now) == 1:
+        text = _("%(run)s is now first (%(evidence)s).") % {"run": now[0], "evidence": _evidence(data, now[0])}
+    else:
+        text = _("%(count)s runs tie for first (%(coverage)s): %(runs)s.") % {
+            "count": f"{len(now):,}",
+            "coverage": _coverage(data),
+            "runs": _list(now),
+        }
+    if set(before) == set(now):
+        return _("%(text)s They tie for first on the original qrels, too.") % {"text": text}
+    if len(before) == 1:
+        return _("%(text)s On the original qrels, %(run)s is first.") % {"text": text, "run": before[0]}
+    return _("%(text)s On the original qrels, %(count)s runs tie for first: %(runs)s.") % {
+        "text": text,
+        "count": f"{len(before):,}",
+        "runs": _list(before),
+    }
+
+
+def _evidence(data: Data, run: str) -> str:
+    """The queries that a winner is first on, and how often it is where queries and judgments are resampled."""
+    share = next((row["first"] for row in data["ranks"] or () if row["run"] == run), None)
+    if share is None:
+        return _coverage(data)
+    return _("%(coverage)s; first in %(share)s of the resamples") % {
+        "coverage": _coverage(data),
+        "share": percent(share),
+    }
 
 
 def _outside(outside: Data) -> Iterator[str]:
@@ -379,7 +448,7 @@ def _swaps(data: Data) -> Iterator[str]:
 
 
 def _certainty(data: Data) -> Iterator[str]:
-    if data["ranks"] and len(data["ranks"]) > 1:
+    if data["ranks"] and len(data["ranks"]) > 1 and _is_covered(data):
         first = max(data["ranks"], key=lambda row: row["first"])
         yield _(
             "When queries and judgments are resampled, %(run)s is first in %(share)s of the resamples; "
@@ -411,14 +480,15 @@ def _certainty(data: Data) -> Iterator[str]:
                 fragile,
             ) % {"count": f"{fragile:,}"}
     if data["reversed"]:
-        yield from _reversed(data["reversed"])
+        yield from _reversed(data)
 
 
-def _reversed(found: Data) -> Iterator[str]:
+def _reversed(data: Data) -> Iterator[str]:
     """What would survive if some judgments were reversed."""
+    found = data["reversed"]
     rows, share = found["conclusions"], percent(found["share"])
     first = next((row for row in rows if row["kind"] == "first"), None)
-    if first is not None:
+    if first is not None and _is_covered(data) and _first(data, "preference") == [first["upper"]]:
         yield _(
             "If %(share)s of the judgments were reversed, %(run)s would still be first in %(holds)s of the cases."
         ) % {

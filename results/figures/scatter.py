@@ -35,9 +35,13 @@ def description(data: dict[str, Any]) -> str:
     )
     if data["tau"] is not None:
         text += f" Kendall's tau between the two orders is {data['tau']:.2f}."
-    leader = min(runs, key=lambda run: run["place_original"])
-    text += f" First on the original qrels is {leader['run']}; on the preference qrels it has rank "
-    text += f"{leader['place_preference']}."
+    leader, *tied = sorted(runs, key=lambda run: run["place_original"])
+    tied = [run for run in tied if run["place_original"] == leader["place_original"]]
+    if tied:
+        text += f" {len(tied) + 1} runs tie for first on the original qrels."
+    else:
+        text += f" First on the original qrels is {leader['run']}; on the preference qrels it has rank "
+        text += f"{leader['place_preference']}."
     perfect = PREFERENCE.perfect(data)["mean"]
     return text if perfect is None else f"{text} A dashed line marks the {PERFECT_NAME} at {perfect:.3f}."
 

@@ -235,7 +235,8 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
 def test_the_change_comes_first_then_the_leaderboard_and_then_sentences(researcher: Client, demo: Campaign) -> None:
     said = text_of(researcher, address("results", demo))
     told = [
-        "minilm is now first; it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
+        "minilm is now first (all 27 queries; first in ",
+        " of the resamples); it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
         "From 128 judgments: 27 of 27 queries have best known answers.",
         "Leaderboard",
         "There are 31 preference qrels for 27 queries: one for 25 queries, three for 2, where a deadlock left several "
