@@ -1,4 +1,4 @@
-"""What a job looks for in campaigns that are open: failed test pairs, a standstill, nobody coming."""
+"""What a job looks for in campaigns that are open: failed or unread pairs, a standstill, nobody coming."""
 
 from datetime import datetime, timedelta
 
@@ -7,11 +7,12 @@ from django.db.models import Max, Min, QuerySet
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from judgments.models import CampaignSummary, Decision
+from judgments.models import AssignmentSummary, CampaignSummary, Decision
 from platforms.models import Publication
 from pools.models import Campaign
 from tasks.campaign_alarms import alarm_raise, alarm_settle
 from tasks.models import Assignment, CampaignAlarm, Hit
+from tasks.selectors import least_seconds
 
 Kind = CampaignAlarm.Kind
 LATEST, ENOUGH = 50, 10  # checked assignments of which the share that failed is looked at
@@ -19,7 +20,9 @@ LATEST, ENOUGH = 50, 10  # checked assignments of which the share that failed is
 
 def campaigns_to_check() -> QuerySet[Campaign]:
     """Campaigns that are open, and those that were when an alarm was raised."""
-    raised = CampaignAlarm.objects.filter(kind__in=[Kind.FAILING, Kind.STALLED, Kind.NOBODY], settled_at=None)
+    raised = CampaignAlarm.objects.filter(
+        kind__in=[Kind.FAILING, Kind.FAST, Kind.STALLED, Kind.NOBODY], settled_at=None
+    )
     return Campaign.objects.filter(state=Campaign.State.OPEN).union(Campaign.objects.filter(alarms__in=raised))
 
 
@@ -28,6 +31,8 @@ def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
     is_open = campaign.state == Campaign.State.OPEN and Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
     said = {
         Kind.FAILING: _failing(campaign) if is_open else "",
+        # All may be judged before anybody looks.
+        Kind.FAST: _fast(campaign) if campaign.state == Campaign.State.OPEN else "",
         Kind.STALLED: _stalled(campaign, at) if is_open and not _is_paused_there(campaign) else "",
         Kind.NOBODY: _nobody(campaign, at) if is_open else "",
     }
@@ -41,10 +46,7 @@ def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
 
 def _failing(campaign: Campaign) -> str:
     """Of the newest checked work, the share that the rule excluded is too large."""
-    checked = campaign.assignments.filter(
-        verdict__in=[Assignment.Verdict.ACCEPTED, Assignment.Verdict.EXCLUDED], finished_at__isnull=False
-    )
-    newest = list(checked.order_by("-finished_at", "-id").values_list("id", flat=True)[:LATEST])
+    newest = _newest_checked(campaign)
     by_the_rule = Decision.objects.filter(assignment__in=newest, kind=Decision.Kind.EXCLUDED, by=None)
     failed = by_the_rule.values("assignment").distinct().count()
     if len(newest) < ENOUGH or failed < settings.ALARM_FAILING_SHARE * len(newest):
@@ -53,6 +55,28 @@ def _failing(campaign: Campaign) -> str:
         "%(failed)d of the last %(checked)d assignments failed a test pair. Look at the test pairs, and at who "
         "fails them."
     ) % {"failed": failed, "checked": len(newest)}
+
+
+def _fast(campaign: Campaign) -> str:
+    """Of the newest checked work, the share that was judged faster than anybody reads is too large."""
+    newest = _newest_checked(campaign)
+    if len(newest) < ENOUGH:
+        return ""
+    fast = AssignmentSummary.objects.filter(assignment__in=newest, median_seconds__lt=least_seconds(campaign)).count()
+    if fast < settings.ALARM_FAILING_SHARE * len(newest):
+        return ""
+    return _(
+        "%(fast)d of the last %(checked)d assignments were judged faster than anybody can read the passages. Look at "
+        "them before you rely on their judgments."
+    ) % {"fast": fast, "checked": len(newest)}
+
+
+def _newest_checked(campaign: Campaign) -> list[int]:
+    """Keys of the work that was accepted or excluded last."""
+    checked = campaign.assignments.filter(
+        verdict__in=[Assignment.Verdict.ACCEPTED, Assignment.Verdict.EXCLUDED], finished_at__isnull=False
+    )
+    return list(checked.order_by("-finished_at", "-id").values_list("id", flat=True)[:LATEST])
 
 
 def _stalled(campaign: Campaign, at: datetime) -> str:

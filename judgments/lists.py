@@ -64,7 +64,7 @@ class AssignmentFilter(ListFilter):
     pay = choice_filter(gettext_lazy("Pay"), list(PAY_STATES.items()), method="by_pay")
 
     def by_flag(self, assignments: QuerySet[Assignment], _name: str, flag: str) -> QuerySet[Assignment]:
-        return assignments.filter(flagged(flag, "summary__", F("campaign__summary__median_seconds")))
+        return assignments.filter(flagged(flag, "summary__"))
 
     def by_pay(self, assignments: QuerySet[Assignment], _name: str, wanted: str) -> QuerySet[Assignment]:
         return assignments.filter(PAY[wanted])
@@ -82,11 +82,11 @@ PAY = {
 }
 
 
-def flag_count(prefix: str, median: F) -> Expression:
+def flag_count(prefix: str) -> Expression:
     """How many things about a row are worth a look; as `judgments.selectors.flagged` asks."""
     count: Expression = Value(0)
     for flag in FLAGS:
-        count = count + Case(When(flagged(flag, prefix, median), then=1), default=0)
+        count = count + Case(When(flagged(flag, prefix), then=1), default=0)
     return count
 
 
@@ -99,7 +99,7 @@ ASSIGNMENT_SORTS: dict[str, Sort] = {
     "side": "summary__left_share",
     "tests": "summary__pass_share",
     "agreement": "summary__agreement",
-    "flags": flag_count("summary__", F("campaign__summary__median_seconds")),
+    "flags": flag_count("summary__"),
     "owed": "owed",
     "pay": Case(*(When(state, then=number) for number, state in enumerate(PAY.values())), default=len(PAY)),
     "worker": "worker",
@@ -127,7 +127,7 @@ class WorkerFilter(BarredFilter):
     flag = choice_filter(gettext_lazy("Worth a look"), list(FLAGS.items()), method="by_flag")
 
     def by_flag(self, workers: QuerySet[Worker], _name: str, flag: str) -> QuerySet[Worker]:
-        return workers.filter(flagged(flag, "seen_", F("campaign_seconds")))
+        return workers.filter(flagged(flag, "seen_"))
 
 
 WORKER_SORTS: dict[str, Sort] = {
@@ -142,7 +142,7 @@ WORKER_SORTS: dict[str, Sort] = {
     "agreement": F("seen_agreement"),
     "correct": F("seen_correct_share"),
     "unguessed": F("seen_unguessed_share"),
-    "flags": flag_count("seen_", F("campaign_seconds")),
+    "flags": flag_count("seen_"),
     "status": "barred_at",
 }
 

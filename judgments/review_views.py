@@ -55,9 +55,10 @@ class BulkForm(forms.Form):
             self.fields["why"].label = _("Message")
 
 
-def assignments_listed(request: Request, assignments: QuerySet[Assignment]) -> Listing:
+def assignments_listed(request: Request, campaign: Campaign, assignments: QuerySet[Assignment]) -> Listing:
     """The assignments of a campaign, or of one worker in it."""
     sorts, narrow = judgment_lists.ASSIGNMENT_SORTS, judgment_lists.AssignmentFilter
+    assignments = judgment_selectors.with_fast_below(campaign, assignments)
     return Listing(request, assignments, sorts=sorts, narrow=narrow)
 
 
@@ -149,7 +150,7 @@ def _chosen(request: Request, campaign: Campaign, *, of_workers: bool, rows: lis
         return assignments.filter(worker__in=workers)
     if rows is not None:
         return assignments.filter(pk__in=rows)
-    return _rows_of(assignments_listed(request, assignments))
+    return _rows_of(assignments_listed(request, campaign, assignments))
 
 
 def _make(
@@ -225,7 +226,7 @@ def _bulk_of(campaign: Campaign, bulk_pk: int) -> BulkDecision:
 def assignments_csv(request: Request, pk: int) -> HttpResponseBase:
     """The assignments that the filter leaves, as CSV."""
     campaign = campaign_of(request, pk)
-    listing = assignments_listed(request, judgment_selectors.assignments_of(campaign))
+    listing = assignments_listed(request, campaign, judgment_selectors.assignments_of(campaign))
     return _csv(campaign, "assignments", review_tables.assignment_lines(campaign, _rows_of(listing)))
 
 

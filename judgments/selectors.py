@@ -15,11 +15,13 @@ from django.db.models import (
     ExpressionWrapper,
     F,
     FilteredRelation,
+    FloatField,
     Max,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
+    Value,
 )
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy
@@ -58,6 +60,7 @@ from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
 from pools.services import round_settings
 from tasks.models import Assignment, Item, Platform, TestPair, Worker
+from tasks.selectors import least_seconds
 
 # What the export files hold. A new one makes all of them again.
 FORMAT = 9
@@ -782,8 +785,9 @@ def workers_who_fail(campaign: Campaign, workers: Iterable[int]) -> set[int]:
         return {worker for (worker,) in cursor.fetchall()}
 
 
-# What is worth a look, of work or a worker: a median time below FAST of the campaign's; a share of the left side
-# outside SIDES over ENOUGH pairs or more; less than AGREES of COMPARED comparisons or more with others.
+# What is worth a look, of work or a worker: a median time below FAST of the campaign's, or too short for reading; a
+# share of the left side outside SIDES over ENOUGH pairs or more; less than AGREES of COMPARED comparisons or more with
+# others.
 FAST, SIDES, ENOUGH, AGREES, COMPARED = 0.4, (0.2, 0.8), 10, 0.5, 5
 FLAGS = {
     "fast": gettext_lazy("fast"),
@@ -793,10 +797,24 @@ FLAGS = {
 }
 
 
-def flagged(flag: str, prefix: str, median: F) -> Q:
-    """The rows whose summary, at `prefix`, has a flag. `median` is where the campaign's seconds are."""
+def fast_below(campaign: Campaign) -> float:
+    """The seconds for a pair below which a median time is fast. It depends on the words too: all may be too fast."""
+    if campaign.is_imported:
+        return 0.0  # nobody knows how long those judgments took
+    summary = summary_of(campaign)
+    median = summary.median_seconds if summary else None
+    return max(FAST * (median or 0), least_seconds(campaign))
+
+
+def with_fast_below(campaign: Campaign, rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Work in a campaign, or workers, each with its `fast_below`."""
+    return rows.annotate(fast_below=Value(fast_below(campaign), output_field=FloatField()))
+
+
+def flagged(flag: str, prefix: str) -> Q:
+    """The rows, which have `fast_below`, whose summary, at `prefix`, has a flag."""
     if flag == "fast":
-        return Q(**{f"{prefix}median_seconds__lt": FAST * median})
+        return Q(**{f"{prefix}median_seconds__lt": F("fast_below")})
     if flag == "side":
         low, high = (Q(**{f"{prefix}left_share__{by}": side}) for by, side in zip(("lt", "gt"), SIDES, strict=True))
         return Q(**{f"{prefix}pairs__gte": ENOUGH}) & (low | high)
@@ -805,11 +823,11 @@ def flagged(flag: str, prefix: str, median: F) -> Q:
     return Q(**{f"{prefix}compared__gte": COMPARED, f"{prefix}agreement__lt": AGREES})
 
 
-def flags_of(summary: Summarized, median: float | None) -> list[str]:
+def flags_of(summary: Summarized, fast_below: float) -> list[str]:
     """The same of one summary, in words."""
     left, agreement, seconds = summary.left_share, summary.agreement, summary.median_seconds
     raised = {
-        "fast": seconds is not None and seconds < FAST * (median or 0),
+        "fast": seconds is not None and seconds < fast_below,
         "side": summary.pairs >= ENOUGH and left is not None and not SIDES[0] <= left <= SIDES[1],
         "tests": summary.passed < summary.tests,
         "agreement": summary.compared >= COMPARED and agreement is not None and agreement < AGREES,
@@ -832,10 +850,9 @@ def workers_with_work(campaign: Campaign) -> QuerySet[Worker]:
         accepted_count=Count("assignments", filter=Q(assignments__verdict=verdicts.ACCEPTED)),
         excluded_count=Count("assignments", filter=Q(assignments__verdict=verdicts.EXCLUDED)),
         seen=FilteredRelation("summaries", condition=Q(summaries__campaign=campaign)),
-        campaign_seconds=Subquery(CampaignSummary.objects.filter(campaign=campaign).values("median_seconds")),
         **{f"seen_{name}": F(f"seen__{name}") for name in SEEN},
     )
-    return workers.order_by("pk")
+    return with_fast_below(campaign, workers.order_by("pk"))
 
 
 def workers_across_campaigns(user: User) -> QuerySet[Worker]:
@@ -886,7 +903,7 @@ class WorkerRow(NamedTuple):
 
 def worker_rows(campaign: Campaign, workers: Sequence[Any]) -> list[WorkerRow]:
     """Lines for some of `workers_with_work`, in their order."""
-    median, nothing = _median_of(campaign), WorkerSummary()
+    nothing = WorkerSummary()
     seen = {row.worker_id: row for row in WorkerSummary.objects.filter(campaign=campaign, worker__in=workers)}
     return [
         WorkerRow(
@@ -895,7 +912,7 @@ def worker_rows(campaign: Campaign, workers: Sequence[Any]) -> list[WorkerRow]:
             worker.accepted_count,
             worker.excluded_count,
             seen.get(worker.pk, nothing),
-            flags_of(seen.get(worker.pk, nothing), median),
+            flags_of(seen.get(worker.pk, nothing), worker.fast_below),
         )
         for worker in workers
     ]
@@ -921,9 +938,9 @@ PAY_STATES = {
 }
 
 
-def assignment_rows(campaign: Campaign, assignments: Sequence[Assignment]) -> list[AssignmentRow]:
-    """Lines for some assignments, in their order."""
-    median, nothing = _median_of(campaign), AssignmentSummary()
+def assignment_rows(campaign: Campaign, assignments: Sequence[Any]) -> list[AssignmentRow]:
+    """Lines for some assignments, which have `fast_below`, in their order."""
+    nothing = AssignmentSummary()
     keys = [assignment.pk for assignment in assignments]
     seen = {row.assignment_id: row for row in AssignmentSummary.objects.filter(assignment__in=keys)}
     published = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).exists()
@@ -932,16 +949,11 @@ def assignment_rows(campaign: Campaign, assignments: Sequence[Assignment]) -> li
         AssignmentRow(
             assignment,
             seen.get(assignment.pk, nothing),
-            flags_of(seen.get(assignment.pk, nothing), median),
+            flags_of(seen.get(assignment.pk, nothing), assignment.fast_below),
             str(PAY_STATES[pay.get(assignment.pk, "none")]) if published else "",
         )
         for assignment in assignments
     ]
-
-
-def _median_of(campaign: Campaign) -> float | None:
-    summary = summary_of(campaign)
-    return None if summary is None else summary.median_seconds
 
 
 def _pay_states(assignments: Sequence[int]) -> dict[int, str]:

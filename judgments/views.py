@@ -88,7 +88,7 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         "publication": likely if likely.state != Publication.State.DRAFT else None,
     }
     context |= {"reused": reused, "asked": pairs_to_ask(campaign)} | _reuse_context(campaign, draft=draft)
-    context |= {"expected": reused + context["asked"], "hit_count": campaign.hits.count()}
+    context["expected"] = reused + context["asked"]
     if draft:
         missing, pace = pool_selectors.missing_texts(campaign), task_selectors.expected_pace(campaign)
         steps = draft_steps(campaign, missing, pace)
@@ -234,7 +234,7 @@ def queries(request: Request, pk: int) -> HttpResponseBase:
 def work(request: Request, pk: int) -> HttpResponseBase:
     """Who did what: assignments, and workers."""
     campaign = campaign_of(request, pk)
-    listing = assignments_listed(request, judgment_selectors.assignments_of(campaign))
+    listing = assignments_listed(request, campaign, judgment_selectors.assignments_of(campaign))
     workers = workers_listed(request, campaign)
     actions = deciding.actions_of(campaign)
     context = {
@@ -323,7 +323,7 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponseBase:
             _decide_worker(request, campaign, person, form.cleaned_data["why"])
             return see_other("judgments:worker", pk, worker_pk)
     workers = judgment_selectors.workers_with_work(campaign).filter(pk=person.pk)
-    listing = assignments_listed(request, judgment_selectors.assignments_of(campaign).filter(worker=person))
+    listing = assignments_listed(request, campaign, judgment_selectors.assignments_of(campaign).filter(worker=person))
     context = {
         "campaign": campaign,
         "worker": person,

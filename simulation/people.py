@@ -2,8 +2,9 @@
 
 What a person does is drawn from the seed and their number. They read and post the pages as a browser without scripts
 does, or save as the page's script does; they believe that a choice is stored when, and only when, a page says so, and
-try again when the network or the server fails them. Here they come by a campaign's link; simulation/at_platform.py
-has those who come by a marketplace.
+try again when the network or the server fails them. They do not wait to read, but say that the item was shown to them
+as long ago as reading it takes. Here they come by a campaign's link; simulation/at_platform.py has those who come by a
+marketplace.
 """
 
 import json
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from random import Random
@@ -23,6 +25,8 @@ from django.utils import timezone
 
 from evaluation.files.preferences import Preference
 from evaluation.files.textfiles import name_of
+from evaluation.judging.reading import reading_minutes
+from judgments.pages.worker import shown_token
 from pools.models import Campaign
 from simulation.browser import GIVE_UP_SECONDS, Browser, Page, WrongPage
 from tasks import links
@@ -199,6 +203,7 @@ class Person:
 
     def __init__(self, number: int, answers: Answers, habits: Habits, seed: int, tally: Tally) -> None:
         self.random = Random(f"{seed} {number}")
+        self.pace = Random(f"pace {seed} {number}").uniform(0.7, 1.4)
         self.answers = answers
         self.habits = habits
         self.tally = tally
@@ -252,17 +257,18 @@ class Person:
     def _choose(self, page: Page, assignment_id: int, position: int, item: Item, side: str) -> Page:
         """Choose on an item's page, with whatever clumsiness befalls this choice; returns the marked page."""
         page.shows(item)
+        shown = self._shown(assignment_id, position, item)
         if self.random.random() < self.habits.second_thoughts:
             other = "left" if side == "right" else "right"
-            page = self._send(page, assignment_id, position, other)
+            page = self._send(page, assignment_id, position, other, shown)
             self.tally.add("second thoughts")
         if self.random.random() < self.habits.double_clicks:
             with ThreadPoolExecutor(2) as clicks:
-                list(clicks.map(lambda _click: self._send(page, assignment_id, position, side), range(2)))
+                list(clicks.map(lambda _click: self._send(page, assignment_id, position, side, shown), range(2)))
             self.tally.add("double clicks")
             page = self.browser.get(page.path)
         else:
-            page = self._send(page, assignment_id, position, side)
+            page = self._send(page, assignment_id, position, side, shown)
         if self.random.random() < self.habits.reloads:
             page = self.browser.get(page.path)
             self.tally.add("reloads")
@@ -270,16 +276,22 @@ class Person:
                 raise WrongPage(f"{page.path} shows {page.chosen()} after a reload, where {side} was acknowledged")
         return page
 
-    def _send(self, page: Page, assignment_id: int, position: int, side: str) -> Page:
+    def _shown(self, assignment_id: int, position: int, item: Item) -> str:
+        """What says when the item was shown: as long ago as people take to read it. The careless only choose."""
+        texts = [] if self.careless else _texts(item)
+        seconds = 60 * reading_minutes(texts, choices=1) * self.pace
+        return shown_token(assignment_id, position, timezone.now() - timedelta(seconds=seconds))
+
+    def _send(self, page: Page, assignment_id: int, position: int, side: str, shown: str) -> Page:
         form = page.form("form#item")
         if self.scripted:
-            body = {"preferred": side, "shown": form.fields["shown"]}
+            body = {"preferred": side, "shown": shown}
             answer = self.browser.request("POST", form.save, json=body).json()
             if answer.get("saved") is not True or answer.get("preferred") != side:
                 raise WrongPage(f"{form.save} answered {answer}")
             self.tally.saved(assignment_id, position, side)
             return page
-        marked = self.browser.post(form, {"preferred": side})
+        marked = self.browser.post(form, {"preferred": side, "shown": shown})
         if marked.chosen() != side:
             raise WrongPage(f"{marked.path} shows {marked.chosen()} after {side} was chosen")
         self.tally.saved(assignment_id, position, side)
@@ -352,6 +364,14 @@ class _Guest(Person):
                 return
             self.judge(page)
             self.tally.add("came back late")
+
+
+def _texts(item: Item) -> list[str]:
+    """What is to be read on an item's page."""
+    if item.test is not None:
+        return [item.test.question, item.test.relevant_text, item.test.off_topic_text]
+    assert item.pair is not None
+    return [item.pair.pool.query.text, item.pair.a.text, item.pair.b.text]
 
 
 def _items(assignment: Assignment) -> Iterable[Item]:

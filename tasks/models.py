@@ -407,6 +407,7 @@ class CampaignAlarm(models.Model):
         SUMMARY = "summary", _("counting the work")
         WATCH = "watch", _("looking for problems")
         FAILING = "failing", _("many fail test pairs")
+        FAST = "fast", _("many judge faster than anybody reads")
         STALLED = "stalled", _("no work is accepted")
         NOBODY = "nobody", _("nobody comes")
         BUNDLE = "bundle", _("making the release bundle")

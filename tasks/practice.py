@@ -14,7 +14,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from core.errors import NotNow
-from evaluation.judging.reading import reading_minutes
+from evaluation.judging.reading import least_minutes, reading_minutes
 from pools.models import Campaign
 from pools.practice import PracticePair, practice_pairs_of, right_needed
 from tasks.models import Assignment, Practice, Worker
@@ -224,16 +224,17 @@ def practice_counts(campaign: Campaign) -> Counts:
 
 
 def practice_minutes(campaign: Campaign) -> int:
-    """Minutes that practice takes, rounded up: the median of what workers took, if enough did it, else the time for
-    reading it. 0 without practice.
+    """Minutes that practice takes, rounded up: the median of what workers took, if enough did it and people can read it
+    in that time; else the time for reading it. 0 without practice.
     """
     pairs = practice_pairs_of(campaign)
     if not pairs:
         return 0
     seconds = _seconds_taken(campaign) if campaign.pk else []
-    if len(seconds) >= MEASURED_ENOUGH:
+    texts = [text for pair in pairs for text in pair]
+    if len(seconds) >= MEASURED_ENOUGH and median(seconds) / 60 >= least_minutes(texts):
         return max(1, ceil(median(seconds) / 60))
-    return max(1, ceil(reading_minutes([text for pair in pairs for text in pair], choices=len(pairs))))
+    return max(1, ceil(reading_minutes(texts, choices=len(pairs))))
 
 
 def _seconds_taken(campaign: Campaign) -> list[float]:

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from core.money import CENT, DOLLARS
-from evaluation.judging.reading import reading_minutes
+from evaluation.judging.reading import least_minutes, reading_minutes
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import reuse
 from pools import selectors as pool_selectors
@@ -227,16 +227,15 @@ def expected_pace(
 ) -> Pace | None:
     """How long a whole task takes, in minutes, rounded up; None if there are no texts to estimate it from.
 
-    The median of the newest accepted assignments, if there are enough of them; else the time for reading what HITs
-    show. `limit` is the time that a platform allows; the campaign's, if it is None. `pairs` are the first that a draft
-    would have, in place of those that it has; then the campaign need not be stored.
+    The median of the newest accepted assignments, if there are enough of them and people can read what HITs show in
+    that time; else the time for reading it. `limit` is the time that a platform allows; the campaign's, if it is None.
+    `pairs` are the first that a draft would have, in place of those that it has; then the campaign need not be stored.
     """
     seconds = [] if pairs is not None else _seconds_taken(campaign)
     allowed = limit.total_seconds() / 60 if limit else campaign.minutes_per_hit
-    if len(seconds) >= PACE_ENOUGH:
-        minutes, measured = median(seconds) / 60, len(seconds)
-    else:
-        texts, items, hits = _texts_of_hits(campaign, pairs)
+    texts, items, hits = _texts_of_hits(campaign, pairs)
+    minutes, measured = median(seconds) / 60 if seconds else 0.0, len(seconds)
+    if measured < PACE_ENOUGH or (items and minutes < least_minutes(texts) / hits):
         if not items:
             return None
         minutes, measured = reading_minutes(texts, choices=items) / hits, 0
@@ -251,6 +250,12 @@ def expected_pace(
     )
 
 
+def least_seconds(campaign: Campaign) -> float:
+    """The seconds below which nobody has read the two passages of an average pair; 0 without texts."""
+    texts, items, _hits = _texts_of_hits(campaign, None)
+    return 60 * least_minutes(texts) / items if items else 0.0
+
+
 def _seconds_taken(campaign: Campaign) -> list[float]:
     """How long the newest accepted assignments took, without practice."""
     length = ExpressionWrapper(F("finished_at") - F("taken_at"), output_field=DurationField())
@@ -263,11 +268,12 @@ def _seconds_taken(campaign: Campaign) -> list[float]:
 def _texts_of_hits(campaign: Campaign, pairs: Sequence[ShownItem] | None) -> tuple[list[str], int, float]:
     """Texts of a few HITs, how many items they are, and how many whole HITs these make. Of a draft, of a few pairs."""
     tests: list[ShownItem] = []
+    is_packed = False
     if pairs is not None:
         shown = list(pairs[: PACE_HITS * campaign.pairs_per_hit])
     else:
-        shown, tests = _stored_items(campaign)
-    if campaign.pk and (pairs is not None or not Hit.objects.filter(campaign=campaign).exists()):
+        shown, tests, is_packed = _stored_items(campaign)
+    if campaign.pk and not is_packed:
         rows = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).order_by("id")
         texts = rows.values_list("question", "relevant_text", "off_topic_text")
         tests = [ShownItem(*row) for row in texts[: len(shown) * campaign.tests_per_hit // campaign.pairs_per_hit]]
@@ -282,11 +288,11 @@ def _texts_of_hits(campaign: Campaign, pairs: Sequence[ShownItem] | None) -> tup
     )
 
 
-def _stored_items(campaign: Campaign) -> tuple[list[ShownItem], list[ShownItem]]:
-    """The first pairs that a campaign asks about, and the test pairs in their HITs, if these are packed."""
-    hits = Hit.objects.filter(campaign=campaign).order_by("number").values_list("id", flat=True)[:PACE_HITS]
-    items = Item.objects.filter(hit__in=list(hits), layout=0).select_related(
-        "test", "pair__pool__query", "pair__a", "pair__b"
+def _stored_items(campaign: Campaign) -> tuple[list[ShownItem], list[ShownItem], bool]:
+    """The first pairs that a campaign asks about, the test pairs in their HITs, and whether these are packed."""
+    hits = Hit.objects.filter(campaign=campaign).order_by("number").values("id")[:PACE_HITS]
+    items = list(
+        Item.objects.filter(hit__in=hits, layout=0).select_related("test", "pair__pool__query", "pair__a", "pair__b")
     )
     shown = [ShownItem(i.pair.pool.query.text, i.pair.a.text, i.pair.b.text) for i in items if i.pair]
     tests = [ShownItem(i.test.question, i.test.relevant_text, i.test.off_topic_text) for i in items if i.test]
@@ -295,7 +301,7 @@ def _stored_items(campaign: Campaign) -> tuple[list[ShownItem], list[ShownItem]]
         with_pairs = campaign.pools.filter(Exists(Pair.objects.filter(pool=OuterRef("pk")))).order_by("id")[:few]
         pairs = Pair.objects.filter(pool__in=list(with_pairs.values_list("id", flat=True))).order_by("id")[:few]
         shown = [ShownItem(*row) for row in pairs.values_list("pool__query__text", "a__text", "b__text")]
-    return shown, tests
+    return shown, tests, bool(items)
 
 
 # --- how test pairs are told from pairs

@@ -243,7 +243,7 @@ class Migration(migrations.Migration):
             name='CampaignAlarm',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('packing', 'packing the HITs'), ('results', 'computing the results'), ('exports', 'making the export files'), ('files', 'deleting replaced files'), ('summary', 'counting the work'), ('watch', 'looking for problems'), ('failing', 'many fail test pairs'), ('stalled', 'no work is accepted'), ('nobody', 'nobody comes'), ('bundle', 'making the release bundle'), ('erasing', 'erasing the whole campaign'), ('round', 'the next round')], max_length=10)),
+                ('kind', models.CharField(choices=[('packing', 'packing the HITs'), ('results', 'computing the results'), ('exports', 'making the export files'), ('files', 'deleting replaced files'), ('summary', 'counting the work'), ('watch', 'looking for problems'), ('failing', 'many fail test pairs'), ('fast', 'many judge faster than anybody reads'), ('stalled', 'no work is accepted'), ('nobody', 'nobody comes'), ('bundle', 'making the release bundle'), ('erasing', 'erasing the whole campaign'), ('round', 'the next round')], max_length=10)),
                 ('text', models.TextField()),
                 ('failures', models.PositiveIntegerField(default=1)),
                 ('raised_at', models.DateTimeField()),

@@ -56,6 +56,21 @@ def test_a_campaign_that_fails_stands_still_or_is_not_found_raises_an_alarm_and_
     assert not campaign_alarms.alarms_raised(campaign).exists()
 
 
+def test_work_that_is_too_fast_to_be_read_raises_an_alarm_also_once_all_is_done(collection: Collection) -> None:
+    campaign = factories.campaign(collection, "hurried", pairs_per_hit=1, tests_per_hit=1, overlap=2)
+    while campaign.hits.filter(needed__gt=0).exists():
+        number = campaign.assignments.count()
+        seconds = 1 if number % 2 else 9
+        factories.do(factories.worker(campaign, f"worker {number}"), campaign, seconds=seconds)
+    judgment_jobs.summarize()
+    assert campaign_check(campaign=campaign, at=timezone.now()) == ["fast"]
+    said = campaign.alarms.get(kind="fast").text
+    assert said.startswith("7 of the last 14 assignments were judged faster than anybody can read the passages.")
+    Campaign.objects.filter(pk=campaign.pk).update(state="closed")
+    campaign.refresh_from_db()
+    assert campaign_check(campaign=campaign, at=timezone.now()) == []
+
+
 def test_one_mail_tells_of_a_problem_while_it_lasts_and_another_when_it_comes_again(ours: Campaign) -> None:
     def raise_alarm() -> None:
         text = "Worker A1B2 broke it."

@@ -18,6 +18,7 @@ from core.models import User
 from evaluation.statistics.reliability import Cast, reliabilities
 from judgments import deciding, summarizing
 from judgments import jobs as judgment_jobs
+from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, Export, Judgment, WorkerSummary
 from platforms import messaging
@@ -105,6 +106,29 @@ def test_a_campaigns_figures_are_of_accepted_work_and_each_comparison_counts_onc
     results = compute(inputs_of(twice))
     assert (results["agreement"]["compared"], results["agreement"]["raw"]) == (seen.compared, seen.agreement)
     assert (results["quality"]["seconds_median"], results["quality"]["left_share"]) == (9.0, seen.left_share)
+
+
+def test_all_are_fast_where_all_judge_faster_than_anybody_reads(client: Client, twice: Campaign, rita: User) -> None:
+    # A question of about 6 words and two passages of 12 take 3 seconds at 600 words a minute.
+    for name in ("Alice", "Bob"):
+        factories.do(factories.worker(twice, name), twice, seconds=1)
+    judgment_jobs.summarize()
+    assert twice.summary.median_seconds == 1.0
+    client.force_login(rita)
+    address = reverse("judgments:work", args=[twice.pk])
+    assert len(client.get(address, {"flag": "fast"}).context["listing"].page) == 2
+    shown = client.get(address).context
+    assert [row.flags for row in (*shown["rows"], *shown["worker_rows"])] == [["fast"]] * 4
+
+
+def test_nobody_is_fast_who_takes_the_time_to_read(twice: Campaign, works: list[Assignment]) -> None:
+    judgment_jobs.summarize()  # nine seconds a pair
+    assert [
+        row.flags for row in judgment_selectors.worker_rows(twice, judgment_selectors.workers_with_work(twice))
+    ] == [
+        [],
+        [],
+    ]
 
 
 def test_models_tell_how_far_workers_are_relied_on_excluded_ones_too(

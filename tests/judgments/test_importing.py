@@ -286,6 +286,7 @@ def test_imported_judgments_have_winners_agreement_and_results_like_any_other(co
 
     assignment = campaign.assignments.latest("id")
     assert assignment.state == Assignment.State.SUBMITTED and not assignment.hit.needed
+    assert judgment_selectors.fast_below(campaign) == 0  # nobody knows how long they took
 
 
 TIED = (

@@ -14,10 +14,12 @@ from evaluation.judging.equal_texts import normalize_text
 from evaluation.judging.tournament import derive
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance, Judgment
+from judgments.quality import behaviour
 from pools.models import Campaign, Pair
 from simulation import demonstration
 from simulation.people import Answers, Habits, Tally, judge
 from tasks.models import Assignment, Hit
+from tasks.selectors import least_seconds
 from tests import factories
 from tests.conftest import RunningSite
 
@@ -77,6 +79,9 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
 
     assert tally.counts["pairs without a preference in the file"] == 0
     assert_sound(campaign)
+    seconds = behaviour(campaign).seconds
+    assert seconds is not None
+    assert least_seconds(campaign) < seconds < 300  # as if people had read
     for happened in ("left early", "came back late", "double clicks", "reloads", "second thoughts"):
         assert tally.counts[happened], f"the crowd never showed: {happened}"
     assert campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).exists()

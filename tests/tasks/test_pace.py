@@ -73,6 +73,22 @@ def test_enough_finished_work_says_how_long_it_takes(long_reads: Campaign) -> No
     assert pace.hourly == Decimal("12.00")
 
 
+def test_work_that_was_faster_than_anybody_reads_promises_no_time_and_no_pay(
+    client: Client, long_reads: Campaign
+) -> None:
+    # Three pairs of 230 words and their questions, and two short test pairs: 750 words at most, in 75 seconds.
+    finish(long_reads, 12, 50)
+    pace = task_selectors.expected_pace(long_reads)
+    assert pace is not None
+    assert (pace.minutes, pace.measured, pace.hourly) == (4, 0, Decimal("30.00"))
+    start = client.get(reverse("judging:join", args=[long_reads.link])).content.decode()
+    assert "$30.00 an hour" in start and "$120.00" not in start
+    finish(long_reads, 13, 100)
+    pace = task_selectors.expected_pace(long_reads)
+    assert pace is not None
+    assert (pace.minutes, pace.measured) == (2, 25)
+
+
 def test_excluded_and_abandoned_work_says_nothing_about_time(long_reads: Campaign) -> None:
     finish(long_reads, 12, 20, verdict=Assignment.Verdict.EXCLUDED)
     finish(long_reads, 12, 20, state=Assignment.State.LEFT, judged=2)
