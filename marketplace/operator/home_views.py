@@ -8,6 +8,7 @@ from marketplace.money import ZERO
 from marketplace.operator.pages import for_operator, show_operator_page
 from marketplace.pages import paginate, read_query
 from marketplace.selectors.audit import audit_all
+from marketplace.selectors.books import fee_months, totals
 from marketplace.selectors.payouts import owed_all
 from marketplace.selectors.requesters import requester_rows, requesters_matching
 from marketplace.selectors.upkeep import daily_run, due_failures
@@ -29,6 +30,7 @@ def home(request: HttpRequest, _operator: Account) -> HttpResponse:
         "owed_workers": len(owed),
         "failures": due_failures()[:20],
         "failed": due_failures().count(),
+        "fees": totals().fees,
         "books": daily_run(DailyRun.Name.BOOKS),
         "events": audit_all()[:8],
     }
@@ -38,8 +40,9 @@ def home(request: HttpRequest, _operator: Account) -> HttpResponse:
 @require_GET
 @for_operator
 def books(request: HttpRequest, _operator: Account) -> HttpResponse:
-    """What the last check of the books found: differences, sums, and the income from fees."""
-    return show_operator_page(request, "books.html", {"books": daily_run(DailyRun.Name.BOOKS)})
+    """The sums of the ledger and the income from fees as they are now, and what the last check of the books found."""
+    context = {"sums": totals(), "fees": fee_months(), "books": daily_run(DailyRun.Name.BOOKS)}
+    return show_operator_page(request, "books.html", context)
 
 
 @require_GET

@@ -1,4 +1,7 @@
-"""What is done once a day, by whichever `tick` comes first: the books are checked, and what is old is forgotten."""
+"""What is done once a day, by whichever `tick` comes first: the books are checked, and what is old is forgotten.
+
+Books that were empty when they were checked are checked soon after the first entry.
+"""
 
 import logging
 from collections.abc import Callable
@@ -8,11 +11,11 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
-from django.db.models import Model, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 from django.utils import timezone
 
 from marketplace import clock
-from marketplace.models import ApiCall, DailyRun, Notification
+from marketplace.models import ApiCall, DailyRun, Entry, Notification
 from marketplace.selectors import books
 from marketplace.selectors.books import FeeMonth, Totals
 from marketplace.services.erasing import workers_erase_idle
@@ -47,8 +50,6 @@ def books_verify() -> Books:
     report = {
         "differences": result.differences,
         "totals": {name: str(value) for name, value in result.totals._asdict().items()},
-        "owed": str(result.totals.owed),
-        "fees": [[fee.month, str(fee.rewards), str(fee.bonuses), str(fee.amount)] for fee in result.fees],
     }
     _note(DailyRun.Name.BOOKS, not result.differences, report)
     return result
@@ -98,10 +99,16 @@ _WORK: dict[DailyRun.Name, Callable[[], object]] = {DailyRun.Name.BOOKS: books_v
 
 
 def _claim(name: DailyRun.Name) -> bool:
-    """Whether it is ours to do now: of many at once, one gets it. Tried again after a day, whatever comes of it."""
+    """Whether it is ours to do now: of many at once, one gets it. Tried again after a day, whatever comes of it.
+
+    Books that were checked while they were empty are checked again at once when something has been booked.
+    """
     at = clock.now()
     DailyRun.objects.get_or_create(name=name, defaults={"began_at": at - EVERY})
-    return bool(DailyRun.objects.filter(name=name, began_at__lte=at - EVERY).update(began_at=at))
+    due = Q(began_at__lte=at - EVERY)
+    if name == DailyRun.Name.BOOKS and Entry.objects.exists():
+        due |= Q(report__totals__entries="0", began_at__lte=F("ended_at"))  # which whoever claims it makes untrue
+    return bool(DailyRun.objects.filter(due, name=name).update(began_at=at))
 
 
 def _note(name: DailyRun.Name, ok: bool, report: dict[str, Any]) -> None:

@@ -31,12 +31,6 @@ def whole_pay(reward: Decimal, bonus: Decimal) -> str:
 
 
 @register.filter
-def dollars_of_text(amount: str) -> str:
-    """The same of an amount that was stored as a text."""
-    return dollars(Decimal(amount))
-
-
-@register.filter
 def grouped(number: int) -> str:
     """A whole number in groups of three: 12,001."""
     return f"{number:,}"

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg2
@@ -220,6 +221,26 @@ def test_tick_checks_the_books_once_a_day(bank: Marketplace, history: dict[str, 
     assert bank.sql("SELECT ok, report -> 'totals' ->> 'fees' FROM marketplace_dailyrun WHERE name = 'books'") == [
         (True, "0.90")
     ]
+
+
+def test_books_that_were_empty_are_checked_again_soon_after_the_first_deposit(
+    tmp_path: Path,
+) -> None:
+    bank = Marketplace(tmp_path, workers=1)
+    try:
+        bank.test("tick")
+        checked = "SELECT report -> 'totals' ->> 'entries' FROM marketplace_dailyrun WHERE name = 'books'"
+        assert bank.sql(checked) == [("0",)]
+
+        bank.requester()
+        bank.test("tick")
+        assert bank.sql(checked) == [("1",)]
+
+        bank.requester()
+        bank.test("tick")
+        assert bank.sql(checked) == [("1",)]  # the next check is tomorrow
+    finally:
+        bank.stop()
 
 
 @pytest.mark.parametrize("table", ["marketplace_entry", "marketplace_auditevent", "marketplace_requester"])

@@ -612,14 +612,17 @@ def test_the_books_are_shown_with_the_income_from_fees(
     assignment_id = wanda.do(rosa.hit(Reward="5.00")["HITId"])
     rosa.client.approve_assignment(AssignmentId=assignment_id)
     people.run("verify_ledger")
+    rosa.client.send_bonus(WorkerId=wanda.id, AssignmentId=assignment_id, BonusAmount="7.00", Reason="since the check")
 
     page = olga.get("/operator/books").text
 
+    ((entries,),) = people.sql("SELECT count(*) FROM marketplace_entry")
     ((fees,),) = people.sql(
         "SELECT -sum(available + on_hold) FROM marketplace_entry WHERE kind IN ('fee', 'bonus fee')"
     )
     assert "The books are right." in page
     assert f"${fees:,.2f}" in page
+    assert re.search(rf"<dt>Entries</dt><dd>{entries:,}</dd>", page)
     assert datetime.now(UTC).strftime("%Y-%m") in page
     assert f"${fees:,.2f}" in olga.get("/operator/").text
 
