@@ -808,7 +808,8 @@ def fast_below(campaign: Campaign) -> float:
 
 def with_fast_below(campaign: Campaign, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Work in a campaign, or workers, each with its `fast_below`."""
-    return rows.annotate(fast_below=Value(fast_below(campaign), output_field=FloatField()))
+    annotated: QuerySet[Any] = rows.annotate(fast_below=Value(fast_below(campaign), output_field=FloatField()))
+    return annotated
 
 
 def flagged(flag: str, prefix: str) -> Q:

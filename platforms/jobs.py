@@ -136,8 +136,8 @@ def offer(campaign_id: int) -> str:
 
 
 def offer_soon(campaign_id: int) -> None:
-    """Ask for `offer` when the transaction is committed: once, however much happens before it runs. If the queue is away,
-    `requeue` does the same within two minutes.
+    """Ask for `offer` when the transaction is committed: once, however much happens before it runs. If the queue is
+    away, `requeue` does the same within two minutes.
     """
 
     def ask() -> None:

@@ -237,8 +237,8 @@ def _close_if_over(published_hit: PublishedHit, at: datetime) -> None:
 
 @transaction.atomic
 def finished_end(*, publication: Publication, at: datetime) -> int:
-    """End HITs that are still open at the platform with free assignments and need nobody from there, because they are
-    done or people who came by a link are working on them, or whose campaign is closed: some hundred at a time. How many.
+    """End HITs that are open at the platform with free assignments and need nobody from there, because they are done
+    or people who came by a link are working on them, or whose campaign is closed: some hundred at a time. How many.
 
     Workers who have accepted one may still submit it. `publication_requeue` reopens those that need somebody after all.
     """
