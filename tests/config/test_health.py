@@ -122,7 +122,7 @@ def test_what_pays_shares_no_queue_with_what_computes() -> None:
     route = app.amqp.router.route
     queues = {name: route({}, name)["queue"].name for name in app.tasks if not name.startswith("celery.")}
     assert {name.rpartition(".")[2] for name, queue in queues.items() if queue == "money"} == {
-        "publish", "sync", "check", "settle", "requeue",
+        "publish", "sync", "check", "settle", "requeue", "offer",
     }  # fmt: skip
     assert queues["results.jobs.compute_results"] == queues["tasks.jobs.pack_waiting_campaigns"] == "compute"
     assert queues["platforms.jobs.reconcile"] == "default"
