@@ -13,7 +13,7 @@ def tests_drop_invalid(*, campaign: Campaign) -> int:
     """Delete the test pairs of a draft that its settings no longer allow, and keep all others. How many.
 
     Those whose relevant passage is a qrel of too low a grade, and those whose off-topic passage may be about the
-    question: a qrel of the query, in its pool, or among the first five of a run.
+    question: a qrel of the query, in its pool, or in any list that a run of the collection has for it.
     """
     tests = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).filter(query__isnull=False)
     qrels = Qrel.objects.filter(query=OuterRef("query"), passage=OuterRef("relevant"))

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
+from itertools import compress
 from math import ceil
 from random import Random
 from statistics import median
@@ -19,7 +20,7 @@ from evaluation.judging.reading import least_minutes, reading_minutes
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import reuse
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Pair, Passage, Query
+from pools.models import Campaign, Pair, Passage, Qrel, Query
 from pools.practice import PracticePair, lacking_practice, practice_pairs_of
 from tasks.default_texts import FEATURES, default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
@@ -27,7 +28,6 @@ from tasks.packing import hit_count, pick_apart
 from tasks.practice import practice_minutes, seconds_in, without_failed
 
 AUC_GOAL = 0.7  # a feature that tells more often than this gives the test pairs away
-RELATED_DEPTH = 5
 SAMPLED = 1_000
 PACE_ENOUGH = 10  # accepted assignments that an expected time may be the median of
 PACE_FROM = 200
@@ -308,28 +308,35 @@ def _stored_items(campaign: Campaign) -> tuple[list[ShownItem], list[ShownItem],
 
 
 def related_passages(campaign: Campaign, query_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """`(query, passage)` keys of all that may be about a query: its qrels, its pool, and the first five of each run."""
+    """`(query, passage)` keys of all that may be about a query: what its qrels name, what is in its pool, and what any
+    run of the collection has for it, as deep as runs are kept.
+    """
     yield from pool_selectors.related_passages(campaign)
     queries = dict(Query.objects.filter(id__in=query_ids).values_list("qid", "id"))
-    ranked: dict[str, set[int]] = {}
-    for run in campaign.runs.all():
-        for qid, pids in pool_selectors.load_artifact(run).top("score", RELATED_DEPTH).items():
-            if qid in queries:
-                for pid in pids:
-                    ranked.setdefault(pid, set()).add(queries[qid])
+    retrieved: dict[str, set[int]] = {}
+    for run in campaign.collection.runs.all():
+        for qid, pids in pool_selectors.load_artifact(run).kept(queries).items():
+            for pid in pids:
+                retrieved.setdefault(pid, set()).add(queries[qid])
     known = Passage.objects.filter(collection=campaign.collection).exclude(text="").values_list("pid", "id")
     for pid, passage_id in known.iterator(chunk_size=20_000):
-        for query_id in ranked.get(pid, ()):
+        for query_id in retrieved.get(pid, ()):
             yield query_id, passage_id
 
 
 def candidates(campaign: Campaign, random: Random, most: int) -> list[Candidate]:
-    """Passages of the collection that have a text: all, or `most` of them drawn at random."""
+    """Passages with a text that qrels name or runs of the collection have for some query: all, or `most` of them drawn
+    at random. A passage that nobody has set beside a query may be about any.
+    """
     passages = Passage.objects.filter(collection=campaign.collection).exclude(text="").order_by("id")
-    keys = list(passages.values_list("id", flat=True))
-    if len(keys) > most:
-        passages = passages.filter(id__in=random.sample(keys, most))
-    rows = passages.values_list("id", "text").iterator(chunk_size=2_000)
+    ids = dict(passages.values_list("pid", "id").iterator(chunk_size=20_000))
+    known = set(Qrel.objects.filter(collection=campaign.collection).values_list("passage_id", flat=True))
+    for run in campaign.collection.runs.all():
+        known.update(compress(ids.values(), pool_selectors.load_artifact(run).holds(list(ids))))
+    drawn = sorted(known.intersection(ids.values()))
+    if len(drawn) > most:
+        drawn = random.sample(drawn, most)
+    rows = passages.filter(id__in=drawn).values_list("id", "text").iterator(chunk_size=2_000)
     return [Candidate(pk, words_of(text), len(text)) for pk, text in rows]
 
 

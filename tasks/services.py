@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -19,7 +19,7 @@ from core.errors import NotNow, NotYours, Refused
 from core.models import User
 from core.money import owed
 from core.progress import Report, silent
-from evaluation.judging.recognition import Rarity, choose_off_topic, features_of
+from evaluation.judging.recognition import Rarity, choose_off_topic, features_of, is_near_copy, shingles_of
 from pools import reuse
 from pools import selectors as pool_selectors
 from pools import services as pool_services
@@ -54,10 +54,11 @@ class LeftTooMany(NoWork):
 def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[TestPair]:
     """Suggest `count` test pairs, drawn from a seed: a query's qrel against a passage about something else.
 
-    Each passage is used once in a campaign. The off-topic one is chosen so that a program counts in the test pair what
-    it counts in one of the campaign's pairs, drawn at random: words shared with the question, words in common, lengths.
-    Passages that any qrel of the query names, that are in its pool, or that a run of the campaign has among the
-    query's first five, are never its off-topic passage. A person confirms each test pair before it is used.
+    Each passage is used once in a campaign. The off-topic one is of another query: qrels or runs have it there, and no
+    qrels and no run of the collection, as deep as runs are kept, have it for this query; nor is it nearly a copy of one
+    that they have. Among such passages it is chosen so that a program counts in the test pair what it counts in one of
+    the campaign's pairs, drawn at random: words shared with the question, words in common, lengths. A query for which
+    there is none has no suggestion. A person confirms each test pair before it is used.
     """
     _must_be_draft(campaign)
     random = Random(seed)
@@ -71,22 +72,27 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
         if qrel.passage.text and qrel.query.text
     ]
     random.shuffle(qrels)
-    related: dict[int, set[int]] = {}
-    for query_id, passage_id in task_selectors.related_passages(campaign, [qrel.query_id for qrel in qrels]):
-        related.setdefault(query_id, set()).add(passage_id)
     reserved = {qrel.passage_id for qrel in qrels[:count]}  # as relevant passages: never used up as off-topic ones
     candidates = task_selectors.candidates(campaign, random, SUGGESTED_FROM)
     rarity = Rarity(candidate.words for candidate in candidates)
     models = [features_of(pair, rarity) for pair in task_selectors.sampled_pairs(campaign)]
     suggested: list[TestPair] = []
-    for qrel in qrels:
+    for qrel, related in _with_related(campaign, qrels, at_once=max(count, 1)):
         if len(suggested) == count or not models:
             break
         if qrel.passage_id in used:
             continue
-        unfit = related.get(qrel.query_id, set()) | used | reserved
+        unfit = related | used | reserved
         fit = [candidate for candidate in candidates if candidate.key not in unfit]
-        chosen = choose_off_topic(qrel.query.text, qrel.passage.text, fit, random.choice(models), rarity)
+        texts = Passage.objects.filter(pk__in=related).exclude(text="").values_list("text", flat=True)
+        about = [shingles_of(text) for text in texts]
+        model = random.choice(models)
+        while chosen := choose_off_topic(qrel.query.text, qrel.passage.text, fit, model, rarity):
+            off_topic = Passage.objects.get(pk=chosen.key)
+            shingles = shingles_of(off_topic.text)
+            if not any(is_near_copy(shingles, others) for others in about):
+                break
+            fit.remove(chosen)
         if chosen is None:
             continue
         used |= {qrel.passage_id, chosen.key}
@@ -95,13 +101,25 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
                 campaign=campaign,
                 question=qrel.query.text,
                 relevant_text=qrel.passage.text,
-                off_topic_text=Passage.objects.get(pk=chosen.key).text,
+                off_topic_text=off_topic.text,
                 query=qrel.query,
                 relevant=qrel.passage,
-                off_topic_id=chosen.key,
+                off_topic=off_topic,
             )
         )
     return TestPair.objects.bulk_create(suggested)
+
+
+def _with_related(campaign: Campaign, qrels: Sequence[Qrel], at_once: int) -> Iterator[tuple[Qrel, set[int]]]:
+    """Qrels, each with the keys of all passages that may be about its query, which are looked up for `at_once`."""
+    for start in range(0, len(qrels), at_once):
+        batch = qrels[start : start + at_once]
+        related: dict[int, set[int]] = {qrel.query_id: set() for qrel in batch}
+        for query_id, passage_id in task_selectors.related_passages(campaign, list(related)):
+            if query_id in related:
+                related[query_id].add(passage_id)
+        for qrel in batch:
+            yield qrel, related[qrel.query_id]
 
 
 @transaction.atomic

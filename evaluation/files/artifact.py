@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, BinaryIO, Literal, get_args
@@ -62,6 +62,21 @@ class RunArtifact:
             return {query: (passage,) for query, passage in zip(filled, ids, strict=True)}
         spans = zip(self.queries, (ends - lengths).tolist(), ends.tolist(), strict=True)
         return {query: tuple(ids[start:end]) for query, start, end in spans}
+
+    def kept(self, queries: Iterable[str]) -> dict[str, list[str]]:
+        """Every passage kept of each of these queries, whichever order it stands in; each once, in no order."""
+        passages = {}
+        for query in queries:
+            if (row := self._rows.get(query)) is not None:
+                span = slice(int(self.starts[row]), int(self.starts[row + 1]))
+                places = np.union1d(self.by_score[span], self.by_rank[span])
+                passages[query] = self.passages.take(pa.array(places)).to_pylist()
+        return passages
+
+    def holds(self, passages: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of these passages it has for any query, in their order."""
+        found = arrow_compute.is_in(pa.array(passages, self.passages.type), value_set=self.passages)
+        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
     def cut(self, depth: int) -> RunArtifact:
         """The same with no more than the top `depth` of each query. Raises ValueError as `top` does."""

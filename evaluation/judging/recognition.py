@@ -21,9 +21,11 @@ from numpy.typing import ArrayLike
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 
 
-LOOKED_AT = 100  # candidates with a fitting share of the question's words whose other features are compared too
-COMMON_WEIGHT = 4.0  # what two passages have in common varies about a quarter as much as the share of words
+LOOKED_AT = 300  # candidates with a fitting share of the question's words whose other features are compared too
+COMMON_WEIGHT = 6.0  # what two passages have in common varies about a quarter as much as the share of words
 LENGTH_WEIGHT = 0.15
+SHINGLE = 3  # words
+NEAR_COPY = 0.4  # of the shingles of the shorter passage: what two versions of a text share at least
 
 
 class ShownItem(NamedTuple):
@@ -51,6 +53,17 @@ def split_words(text: str) -> list[str]:
 def words_of(text: str) -> frozenset[str]:
     """The distinct words of a text, without regard to case."""
     return frozenset(split_words(text.casefold()))
+
+
+def shingles_of(text: str) -> frozenset[tuple[str, ...]]:
+    """Every three words that follow each other in a text, without regard to case; of a shorter text, all its words."""
+    words = split_words(text.casefold())
+    return frozenset(tuple(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1)))
+
+
+def is_near_copy(first: frozenset[tuple[str, ...]], second: frozenset[tuple[str, ...]]) -> bool:
+    """Whether one passage, by its shingles, is another version of the other or largely in it (Broder 1997)."""
+    return len(first & second) >= NEAR_COPY * min(len(first), len(second))
 
 
 class Rarity:

@@ -14,7 +14,9 @@ from evaluation.judging.recognition import (
     auc,
     choose_off_topic,
     features_of,
+    is_near_copy,
     recognition,
+    shingles_of,
     words_of,
 )
 
@@ -35,6 +37,15 @@ def test_values_that_never_meet_tell_with_certainty_and_equal_ones_not_at_all() 
 def test_words_are_counted_without_case_or_signs_and_sign_by_sign_where_there_are_no_spaces() -> None:
     assert words_of("Why is the Sky BLUE? (sky-blue)") == {"why", "is", "the", "sky", "blue"}
     assert words_of("東京の夏 2024") == {"東", "京", "の", "夏", "2024"}
+
+
+def test_two_versions_of_a_text_are_near_copies_and_two_texts_about_the_same_are_not() -> None:
+    text = shingles_of("The kanima is about the size of an average human, and covered in scales.")
+    assert is_near_copy(text, shingles_of("The Kanima is ABOUT the size of an average human and has a tail."))
+    assert is_near_copy(text, shingles_of("Long before that it was said: the kanima is about the size of an average."))
+    assert not is_near_copy(text, shingles_of("An average human is larger than the kanima, whose scales cover it."))
+    assert is_near_copy(shingles_of("yes"), shingles_of("Yes!"))
+    assert not is_near_copy(shingles_of("yes"), text)
 
 
 def test_common_words_count_next_to_nothing() -> None:

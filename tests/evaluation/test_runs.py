@@ -84,6 +84,13 @@ def test_rank_order_is_the_rank_column_with_ties_as_in_the_file() -> None:
     assert artifact("q Q0 a 2 5 t\nq Q0 c 1 5 t\nq Q0 b 1 9 t\n").top("rank", 3) == {"q": ("c", "b", "a")}
 
 
+def test_all_that_is_kept_of_a_query_is_known_whichever_order_keeps_it() -> None:
+    run = artifact("q Q0 a 3 9 t\nq Q0 b 2 5 t\nq Q0 c 1 1 t\nr Q0 a 1 1 t\n", depth=1)
+    assert {query: sorted(pids) for query, pids in run.kept(["q", "r", "s"]).items()} == {"q": ["a", "c"], "r": ["a"]}
+    assert run.holds(["c", "b", "a", "z"]).tolist() == [True, False, True, False]
+    assert run.holds([]).tolist() == []
+
+
 def test_scores_are_compared_as_doubles() -> None:
     assert artifact("q Q0 a 1 1.00000001 t\nq Q0 b 2 1.00000002 t\n").top("score") == {"q": ("b",)}
 

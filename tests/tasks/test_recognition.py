@@ -1,5 +1,8 @@
 """Test pairs that a program cannot find: how they are suggested, what their page says, and the demo's own."""
 
+import gzip
+import io
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from django.utils import timezone
 
 from core.errors import Refused
 from core.models import Lab, User
+from evaluation.files.qrels import read_qrels
 from pools.models import Campaign, Collection
 from pools.services import campaign_create, collection_import, run_import
 from tasks import selectors as task_selectors
@@ -20,6 +24,7 @@ from tasks.models import Item, TestPair
 from tests import factories
 
 DEMO = Path(settings.BASE_DIR) / "demo"
+MOST_AUC = 0.8  # that a program reaches with suggestions: truth comes before disguise
 
 
 @pytest.fixture
@@ -61,7 +66,7 @@ def test_suggestions_use_each_passage_once_also_when_asked_again(draft: Campaign
     assert len(set(used)) == len(used)
 
 
-def test_off_topic_passages_share_words_with_the_question_and_are_about_something_else(draft: Campaign) -> None:
+def test_off_topic_passages_are_about_something_else(draft: Campaign) -> None:
     suggested = task_services.test_pairs_suggest(campaign=draft, count=12, seed=1)
     related: dict[int, set[int]] = {}
     for query, passage in task_selectors.related_passages(
@@ -72,18 +77,79 @@ def test_off_topic_passages_share_words_with_the_question_and_are_about_somethin
         assert test.query_id is not None
         assert test.off_topic_id not in related[test.query_id]
         assert test.relevant_id in related[test.query_id]
-    assert sum(bool(task_selectors.words_shared(test)) for test in suggested) >= 11
 
 
-def test_a_program_finds_suggestions_less_often_than_passages_without_shared_words(draft: Campaign) -> None:
+def test_lengths_do_not_tell_suggestions_from_pairs(draft: Campaign) -> None:
     task_services.test_pairs_suggest(campaign=draft, count=12, seed=1)
-    assert told_apart(draft)["question_words_worse"] < 0.9  # few of 202 passages share words and are off topic
     assert max(told_apart(draft)[name] for name in ("length_shorter", "length_longer")) < 0.7
 
 
 def test_asking_for_more_than_the_qrels_give_suggests_what_there_is(draft: Campaign) -> None:
     assert 20 < len(task_services.test_pairs_suggest(campaign=draft, count=200, seed=1)) <= 29
     assert task_services.test_pairs_suggest(campaign=draft, count=5, seed=2) == []
+
+
+@pytest.mark.parametrize(("runs", "depth"), [(1, 10), (16, 100)])
+def test_an_off_topic_passage_is_one_that_nobody_found_about_its_question(
+    data: Path, lab: Lab, runs: int, depth: int, tmp_path: Path
+) -> None:
+    """Of what people graded, which the suggestions do not see, nothing is related to its question, and no passage is
+    of a list or of qrels of its query.
+    """
+    collection = collection_import(
+        lab=lab, name="graded", language="en", queries=data / "queries.tsv", qrels=data / "sparse-qrels.txt",
+        passages=data / "passages.tsv.gz", keep="all",
+    ).collection  # fmt: skip
+    lists: dict[str, set[str]] = {}
+    for path in sorted((data / "runs").glob("*.gz"))[:runs]:
+        kept, ranks = [], Counter[str]()
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+            qid, _q0, pid, *_rest = line.split()
+            ranks[qid] += 1
+            if ranks[qid] <= depth:
+                kept.append(line)
+                lists.setdefault(qid, set()).add(pid)
+        run_import(
+            collection=collection, name=path.name, source=io.BytesIO("\n".join(kept).encode()), filename="run.txt"
+        )
+    campaign = campaign_create(lab=lab, collection=collection, runs=collection.runs.all(), name="draft")
+    grades = read_qrels(data / "qrels.txt.gz").grades
+    suggested = 0
+    for seed in range(1, 4):
+        for test in task_services.test_pairs_suggest(campaign=campaign, count=40, seed=seed):
+            assert test.query is not None and test.off_topic is not None
+            qid, pid = test.query.qid, test.off_topic.pid
+            assert grades[qid].get(pid, 0) == 0, (test.question, test.off_topic_text)
+            assert pid not in lists[qid]
+            suggested += 1
+        if runs > 1:  # pools of qrels and a single run hold two versions of one text: nothing else is as alike
+            assert max(auc for name, auc in told_apart(campaign).items() if name != "hits") <= MOST_AUC
+        campaign.test_pairs.all().delete()
+    assert suggested >= 3 * 34
+
+
+def test_another_version_of_a_passage_about_the_question_is_never_off_topic(lab: Lab, tmp_path: Path) -> None:
+    texts = {
+        "right": "The kanima is about the size of an average human and covered in scales.",
+        "copy": "The kanima is roughly the size of an average human, covered in scales.",
+        "other": "A kanima has no place in the size of an orchestra of average rank.",
+        "score": "The orchestra has about a hundred players of average age.",
+    }
+    (tmp_path / "queries.tsv").write_text("1\twhat is a kanima\n2\thow large is an orchestra\n")
+    (tmp_path / "qrels.txt").write_text("1 0 right 1\n2 0 copy 1\n2 0 other 1\n2 0 score 1\n")
+    (tmp_path / "passages.tsv").write_text("".join(f"{pid}\t{text}\n" for pid, text in texts.items()))
+    files = {name: tmp_path / f"{name}.{kind}" for name, kind in [("queries", "tsv"), ("qrels", "txt")]}
+    collection = collection_import(
+        lab=lab, name="few", language="en", passages=tmp_path / "passages.tsv", keep="all", **files
+    ).collection
+    run = b"1 Q0 right 1 2 run\n2 Q0 copy 1 3 run\n2 Q0 other 2 2 run\n2 Q0 score 3 1 run\n"
+    run_import(collection=collection, name="run", source=io.BytesIO(run), filename="run.txt")
+    campaign = campaign_create(lab=lab, collection=collection, runs=collection.runs.all(), name="draft")
+    for seed in range(10):
+        for test in task_services.test_pairs_suggest(campaign=campaign, count=1, seed=seed):
+            if test.question == "what is a kanima":
+                assert test.off_topic is not None and test.off_topic.pid in {"other", "score"}
+        campaign.test_pairs.all().delete()
 
 
 # --- the demo's own
