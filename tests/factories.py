@@ -14,7 +14,7 @@ from core.models import Lab, User
 from judgments import exports
 from judgments import services as judgment_services
 from pools import services as pool_services
-from pools.models import Campaign, Collection, Pair, Run
+from pools.models import Campaign, Collection, Pair, Passage, Qrel, Query, Run
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
 
@@ -93,6 +93,27 @@ def small(tmp_path: Path, in_lab: Lab) -> Collection:
             "blue": {"q1": ["p1", "p3"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9", "p1"]},
         },
     )
+
+
+ELSEWHERE = {
+    "who wrote the first novel": "The Tale of Genji was written by a lady of the court a thousand years ago in Kyoto.",
+    "how is paper made": "Fibres of wood are boiled to a pulp, pressed flat between rollers and dried on hot drums.",
+    "where do bananas grow": "Plantations in Ecuador and the Philippines send most of the world's yellow fruit abroad.",
+    "what do owls eat": "Mice, voles and other small rodents are swallowed whole by these birds during the night.",
+    "when was the zip invented": "Gideon Sundback patented his hookless fastener in 1917, after years of work.",
+    "why do ships float": "A hull pushes aside as much water as the vessel weighs, which Archimedes was first to see.",
+    "how tall is mount fuji": "At 3,776 metres the volcano near Tokyo is the highest peak of all the Japanese islands.",
+    "which metal is liquid": "Mercury melts at 39 degrees below zero, so thermometers were filled with it for long.",
+}
+
+
+def elsewhere(of: Collection) -> None:
+    """Give a collection what larger ones have: queries and passages that no run brings together with its others."""
+    last = of.qrels.count()
+    for number, (question, text) in enumerate(ELSEWHERE.items(), start=1):
+        query = Query.objects.create(collection=of, qid=f"e{number}", text=question)
+        passage = Passage.objects.create(collection=of, pid=f"e{number}", text=text)
+        Qrel.objects.create(collection=of, query=query, passage=passage, grade=1, position=last + number)
 
 
 def run(of: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:

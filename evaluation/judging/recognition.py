@@ -26,6 +26,7 @@ COMMON_WEIGHT = 6.0  # what two passages have in common varies about a quarter a
 LENGTH_WEIGHT = 0.15
 SHINGLE = 3  # words
 NEAR_COPY = 0.4  # of the shingles of the shorter passage: what two versions of a text share at least
+FEW = 6  # shingles, below which a passage is too short for a share of them to say anything
 
 
 class ShownItem(NamedTuple):
@@ -62,8 +63,11 @@ def shingles_of(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def is_near_copy(first: frozenset[tuple[str, ...]], second: frozenset[tuple[str, ...]]) -> bool:
-    """Whether one passage, by its shingles, is another version of the other or largely in it (Broder 1997)."""
-    return len(first & second) >= NEAR_COPY * min(len(first), len(second))
+    """Whether one passage, by its shingles, is another version of the other or largely in it (Broder 1997). A passage
+    of fewer than FEW shingles is a copy of an equal one alone.
+    """
+    shorter = min(len(first), len(second))
+    return first == second if shorter < FEW else len(first & second) >= NEAR_COPY * shorter
 
 
 class Rarity:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_draft_is_worded_tested_and_started(program: Program, collection: Collection) -> None:
+    factories.elsewhere(collection)
     draft = factories.campaign(collection, tests=0, start=False, tests_per_hit=1)
     address = f"campaigns/{draft.pk}/"
     assert program.get(f"{address}obstacles/").json()["obstacles"]

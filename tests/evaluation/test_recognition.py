@@ -127,3 +127,15 @@ def test_chosen_passages_follow_the_pairs_whatever_their_share_of_words() -> Non
         blind.append(ShownItem(question, best, random.choice(texts)))
     assert max(found.auc for found in recognition(tests, pairs)) < 0.7
     assert max(found.auc for found in recognition(blind, pairs)) > 0.9
+
+
+def test_two_versions_of_a_text_are_near_copies_and_short_texts_only_if_they_are_equal() -> None:
+    def are_near(first: str, second: str) -> bool:
+        return is_near_copy(shingles_of(first), shingles_of(second))
+
+    long = "The kanima is about the size of an average human and covered in scales."
+    assert are_near(long, "The kanima is roughly the size of an average human, covered in scales.")
+    assert not are_near(long, "The orchestra has about a hundred players of average age and height.")
+    assert not are_near("passage 7 says so again", "passage 7 says so now")
+    assert not are_near("passage 7", "passage 8")
+    assert are_near("Passage 7!", "passage 7")

@@ -168,6 +168,7 @@ def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publica
 def test_the_page_of_test_pairs_fits_and_keeps_its_place_while_one_decides(
     look: Callable[[str], None], ritas: Page, collection: Collection
 ) -> None:
+    factories.elsewhere(collection)
     draft = factories.campaign(collection, "draft", tests=2, start=False)
     task_services.test_pairs_suggest(campaign=draft, count=3, seed=1)
     look(reverse("tasks:tests", args=[draft.pk]))

@@ -161,6 +161,7 @@ def test_packing_gives_the_same_hits_from_the_same_seed(collection: Collection) 
 
 
 def test_suggested_test_pairs_wait_for_a_person(collection: Collection) -> None:
+    factories.elsewhere(collection)
     campaign = factories.campaign(collection, tests=0, start=False)
     suggested = task_services.test_pairs_suggest(campaign=campaign, count=3, seed=1)
     assert len(suggested) == 3

@@ -62,6 +62,7 @@ def test_nothing_is_changed_by_opening_an_address(page: Client, draft: Campaign,
 
 
 def test_suggested_pairs_are_confirmed_and_declined_one_by_one(page: Client, rita: User, draft: Campaign) -> None:
+    factories.elsewhere(draft.collection)
     answer = page.post(reverse("tasks:tests_suggest", args=[draft.pk]), {"count": "2"})
     assert answer.status_code == 303
     one, two = draft.test_pairs.order_by("id")
@@ -94,6 +95,7 @@ def test_a_written_pair_is_confirmed_by_that(page: Client, draft: Campaign) -> N
 def test_the_confirmed_test_pairs_of_another_campaign_are_copied(
     page: Client, rita: User, draft: Campaign, collection: Collection
 ) -> None:
+    factories.elsewhere(collection)
     other = factories.campaign(collection, "other", tests=2, start=False)
     task_services.test_pairs_suggest(campaign=other, count=1, seed=1)
     (suggested,) = other.test_pairs.filter(state="suggested")
@@ -129,6 +131,7 @@ def test_test_pairs_copied_from_another_collection_name_no_passage_of_it(
         qrels={"q1": ["p1"], "q2": ["p4"]},
         tops={"red": {"q1": ["p2"]}},
     )
+    factories.elsewhere(elsewhere)
     other = factories.campaign(elsewhere, "other", tests=0, start=False)
     task_services.test_pairs_suggest(campaign=other, count=1, seed=1)
     task_services.test_pairs_decide(test_pairs=other.test_pairs.all(), confirm=True, by=None, at=timezone.now())
