@@ -77,7 +77,7 @@ class BulkPreview(serializers.Serializer[Any]):
 class BulkShape(serializers.ModelSerializer[BulkDecision]):
     """A decision on many, and how far it is."""
 
-    by = serializers.CharField(source="by.username")
+    by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null: the rule.")
     amount = Money(allow_null=True)
     may_be_undone = serializers.BooleanField()
     rows = serializers.SerializerMethodField(help_text="How many rows are in each state: waiting, done, failed, …")

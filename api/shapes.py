@@ -644,6 +644,7 @@ class ProgressShape(serializers.Serializer[Any]):
         "relevant_text": "Mount Everest is 8,849 metres high.",
         "off_topic_text": "Bake the bread for forty minutes.",
         "state": "suggested",
+        "proven_at": None,
     }
 )
 class TestPairShape(serializers.ModelSerializer[TestPair]):
@@ -653,7 +654,7 @@ class TestPairShape(serializers.ModelSerializer[TestPair]):
 
     class Meta:
         model = TestPair
-        fields = ["id", "question", "relevant_text", "off_topic_text", "state"]
+        fields = ["id", "question", "relevant_text", "off_topic_text", "state", "proven_at"]
 
 
 @example(

@@ -1,4 +1,4 @@
-"""What a job looks for in campaigns that are open: failed or unread pairs, a standstill, nobody coming."""
+"""What a job looks for in campaigns that go on: failed, unread or unfair pairs, a standstill, nobody coming."""
 
 from datetime import datetime, timedelta
 
@@ -6,24 +6,27 @@ from django.conf import settings
 from django.db.models import Max, Min, QuerySet
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from judgments.models import AssignmentSummary, CampaignSummary, Decision
 from platforms.models import Publication
 from pools.models import Campaign
 from tasks.campaign_alarms import alarm_raise, alarm_settle
-from tasks.models import Assignment, CampaignAlarm, Hit
+from tasks.models import Assignment, CampaignAlarm, Hit, TestPair
 from tasks.selectors import least_seconds
 
 Kind = CampaignAlarm.Kind
+LATELY = timedelta(days=7)  # for which one is told of a test pair that was set aside
 LATEST, ENOUGH = 50, 10  # checked assignments of which the share that failed is looked at
 
 
 def campaigns_to_check() -> QuerySet[Campaign]:
-    """Campaigns that are open, and those that were when an alarm was raised."""
+    """Campaigns that are open or paused, and those that were when an alarm was raised."""
     raised = CampaignAlarm.objects.filter(
-        kind__in=[Kind.FAILING, Kind.FAST, Kind.STALLED, Kind.NOBODY], settled_at=None
+        kind__in=[Kind.FAILING, Kind.FAST, Kind.TESTS, Kind.STALLED, Kind.NOBODY], settled_at=None
     )
-    return Campaign.objects.filter(state=Campaign.State.OPEN).union(Campaign.objects.filter(alarms__in=raised))
+    live = Campaign.objects.filter(state__in=[Campaign.State.OPEN, Campaign.State.PAUSED])
+    return live.union(Campaign.objects.filter(alarms__in=raised))
 
 
 def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
@@ -33,6 +36,7 @@ def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
         Kind.FAILING: _failing(campaign) if is_open else "",
         # All may be judged before anybody looks.
         Kind.FAST: _fast(campaign) if campaign.state == Campaign.State.OPEN else "",
+        Kind.TESTS: _set_aside(campaign, at) if campaign.state != Campaign.State.CLOSED else "",
         Kind.STALLED: _stalled(campaign, at) if is_open and not _is_paused_there(campaign) else "",
         Kind.NOBODY: _nobody(campaign, at) if is_open else "",
     }
@@ -69,6 +73,22 @@ def _fast(campaign: Campaign) -> str:
         "%(fast)d of the last %(checked)d assignments were judged faster than anybody can read the passages. Look at "
         "them before you rely on their judgments."
     ) % {"fast": fast, "checked": len(newest)}
+
+
+def _set_aside(campaign: Campaign, at: datetime) -> str:
+    """The rule has set test pairs aside lately."""
+    dropped = campaign.test_pairs.filter(state=TestPair.State.DROPPED, decided_by=None, decided_at__gt=at - LATELY)
+    tests = list(dropped.order_by("decided_at", "id"))
+    if not tests:
+        return ""
+    said = ngettext(
+        "%(count)d test pair was set aside in the last week (“%(question)s”): %(why)s What it alone decided is taken "
+        "back. Read it under “Test pairs”.",
+        "%(count)d test pairs were set aside in the last week (the last is “%(question)s”): %(why)s What they alone "
+        "decided is taken back. Read them under “Test pairs”.",
+        len(tests),
+    )
+    return said % {"count": len(tests), "question": tests[-1].question, "why": tests[-1].why_dropped}
 
 
 def _newest_checked(campaign: Campaign) -> list[int]:

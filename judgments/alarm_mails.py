@@ -36,6 +36,7 @@ TOPICS: dict[str, str] = {
     Alarm.Kind.UNSEEN: Topic.NOBODY,
     CampaignAlarm.Kind.FAILING: Topic.QUALITY,
     CampaignAlarm.Kind.FAST: Topic.QUALITY,
+    CampaignAlarm.Kind.TESTS: Topic.QUALITY,
     CampaignAlarm.Kind.STALLED: Topic.STALLED,
     CampaignAlarm.Kind.NOBODY: Topic.NOBODY,
 }

@@ -162,7 +162,7 @@ def bulk_create(
     action: str,
     chosen: QuerySet[Assignment],
     why: str,
-    by: User,
+    by: User | None,
     at: datetime,
     amount: Decimal | None = None,
     by_rule: bool = False,
@@ -251,6 +251,7 @@ def _decide(row: BulkRow, at: datetime) -> str:
     bulk = row.bulk
     given: dict[str, Any] = {"why": bulk.why, "by": bulk.by, "at": at}
     if bulk.action == Action.MESSAGE:
+        assert bulk.by is not None  # the rule writes to nobody
         publication = bulk.campaign.publication
         messaging.message_write(
             publication=publication, worker=row.worker, subject=publication.title, text=bulk.why, by=bulk.by, at=at

@@ -17,6 +17,7 @@ from judgments import (
     deciding,
     erasing,
     machine_asking,
+    proving,
     refreshing,
     releasing,
     rounds,
@@ -87,13 +88,16 @@ def decide(bulk_id: int | None = None) -> str:
 
 @shared_task
 def watch() -> str:
-    """Look for problems in campaigns that are open, and mail those who want to know of any problem, once for each.
+    """Settle the test pairs of campaigns that go on, look for problems in them, and mail those who want to know of any
+    problem, once for each.
 
     Safe to run many at once, and to be killed.
     """
     kind, at = campaign_alarms.Kind.WATCH, timezone.now()
     for campaign in alarm_checks.campaigns_to_check():
         with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_watched):
+            if campaign.state != Campaign.State.CLOSED:
+                proving.tests_settle(campaign=campaign, at=at)
             alarm_checks.campaign_check(campaign=campaign, at=at)
     with alone("mails about alarms") as ours:
         if not ours:

@@ -414,7 +414,7 @@ class Disagreement(models.Model):
 
 
 class BulkDecision(models.Model):
-    """One decision that a person made on many assignments or workers at once, carried out row by row."""
+    """One decision, by a person or the rule, on many assignments or workers at once, carried out row by row."""
 
     class Action(models.TextChoices):
         EXCLUDE = "exclude", _("exclude the data")
@@ -433,7 +433,13 @@ class BulkDecision(models.Model):
     action = models.CharField(max_length=12, choices=Action)
     amount = models.DecimalField(max_digits=8, decimal_places=2, null=True, help_text=_("Of each bonus."))
     why = models.TextField()
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text=_("Empty if the rule decided."),
+    )
     at = models.DateTimeField()
     undone_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     undone_at = models.DateTimeField(null=True)

@@ -70,8 +70,8 @@ def pair_decide(*, campaign: Campaign, pair: Pair, kind: str, why: str, by: User
 
 
 @transaction.atomic
-def test_drop(*, campaign: Campaign, test: TestPair, why: str, by: User, at: datetime) -> list[BulkDecision]:
-    """A person drops a test pair: whatever workers preferred on it says nothing about them any more.
+def test_drop(*, campaign: Campaign, test: TestPair, why: str, by: User | None, at: datetime) -> list[BulkDecision]:
+    """A person, or the rule, drops a test pair: whatever workers preferred on it says nothing about them any more.
 
     Work that the rule excluded for it alone becomes what the rule makes of it now, and workers whom it alone barred are
     welcome again: one decision on each, which `deciding.bulk_run` carries out, and which can be undone. Again is not an

@@ -98,12 +98,14 @@ def exceeds_reports(assignment: Assignment) -> bool:
     return tests.exists() and not showing.exclude(id__in=reported.values("item")).exists()
 
 
-def failed_tests(assignment: Assignment) -> list[Judgment]:
-    """The test pairs of an assignment on which the off-topic passage was preferred, but for those that were dropped."""
+def failed_tests(assignment: Assignment, *, proven: bool = True) -> list[Judgment]:
+    """The proven test pairs of an assignment (or those that are not proven yet) on which the off-topic passage was
+    preferred, but for those that were dropped.
+    """
+    tests = assignment.items.filter(test__isnull=False).exclude(test__state=TestPair.State.DROPPED)
+    asked = set(tests.filter(test__proven_at__isnull=not proven).values_list("id", flat=True))
     judgments = effective(assignment).values()
-    dropped = set(assignment.items.filter(test__state=TestPair.State.DROPPED).values_list("id", flat=True))
-    tested = [judgment for judgment in judgments if judgment.item.test_id is not None]
-    return [judgment for judgment in tested if judgment.item_id not in dropped and not judgment.prefers_a]
+    return [judgment for judgment in judgments if judgment.item_id in asked and not judgment.prefers_a]
 
 
 def all_tests_answered(assignment: Assignment) -> bool:
@@ -114,11 +116,14 @@ def all_tests_answered(assignment: Assignment) -> bool:
 
 
 def verdict_without_failure(assignment: Assignment) -> Assignment.Verdict:
-    """What the campaign's rule makes of work that has ended, where no test pair was failed."""
+    """What the campaign's rule makes of work that has ended, where no proven test pair was failed. Where one was failed
+    that is not proven yet, it waits.
+    """
     never = assignment.campaign.partial == Campaign.Partial.NEVER
     if assignment.state == Assignment.State.LEFT and (never or not all_tests_answered(assignment)):
         return Assignment.Verdict.UNCHECKED
-    return Assignment.Verdict.HELD if exceeds_reports(assignment) else Assignment.Verdict.ACCEPTED
+    waits = exceeds_reports(assignment) or failed_tests(assignment, proven=False)
+    return Assignment.Verdict.HELD if waits else Assignment.Verdict.ACCEPTED
 
 
 def confirmed_unchecked() -> QuerySet[Assignment]:
@@ -757,7 +762,7 @@ def report_rows(campaign: Campaign) -> Iterator[ReportRow]:
 NEWEST = """
 SELECT DISTINCT ON (judgment.assignment_id, judgment.item_id)
   judgment.assignment_id, assignment.worker_id, assignment.verdict, item.position, item.pair_id,
-  item.test_id IS NOT NULL AS is_test,
+  item.test_id IS NOT NULL AS is_test, test.proven_at IS NOT NULL AS is_proven,
   judgment.preferred = 'left' AS is_left, (judgment.preferred = 'left') = item.a_left AS prefers_a,
   extract(epoch FROM judgment.made_at - judgment.shown_at) AS seconds
 FROM judgments_judgment judgment
@@ -776,10 +781,12 @@ MEDIAN_SECONDS = "percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)"
 
 
 def workers_who_fail(campaign: Campaign, workers: Iterable[int]) -> set[int]:
-    """Those of some workers who preferred the off-topic passage of a test pair of the campaign that was not dropped."""
+    """Those of some workers who preferred the off-topic passage of a proven test pair of the campaign that was not
+    dropped.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT DISTINCT worker_id FROM ({NEWEST}) done WHERE is_test AND NOT prefers_a",  # noqa: S608
+            f"SELECT DISTINCT worker_id FROM ({NEWEST}) done WHERE is_proven AND NOT prefers_a",  # noqa: S608
             {"campaign": campaign.pk, "workers": list(workers)},
         )
         return {worker for (worker,) in cursor.fetchall()}

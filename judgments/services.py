@@ -187,6 +187,25 @@ def _raise_unchecked(assignment_id: int, error: Exception, at: datetime) -> None
 
 
 @transaction.atomic
+def held_check(*, assignment_id: int, at: datetime) -> bool:
+    """Decide by the rule on work that waited for its test pairs to be proven, or to be dropped. Returns False where it
+    waits on, or does not wait any more.
+    """
+    worker = Worker.objects.filter(assignments=assignment_id)  # as in confirmed_check
+    worker.select_for_update(of=("self",), no_key=True).first()
+    held = Assignment.objects.select_for_update(of=("self",)).select_related("campaign", "worker", "hit")
+    assignment = held.filter(pk=assignment_id, verdict=Assignment.Verdict.HELD).first()
+    if assignment is None:
+        return False
+    failed, verdict = judgment_selectors.failed_tests(assignment), Assignment.Verdict.HELD
+    if not failed and judgment_selectors.verdict_without_failure(assignment) == verdict:
+        return False
+    _check(assignment, at=at)
+    _mark_changed(assignment)
+    return True
+
+
+@transaction.atomic
 def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
     """Check the test pairs of work that a platform has confirmed. Returns False where it was checked before."""
     # One worker's work is checked one after the other: what one check decides may exclude the next.
@@ -277,11 +296,12 @@ def assignment_restore(
     *,
     assignment: Assignment,
     why: str,
-    by: User,
+    by: User | None,
     at: datetime,
     verdict: Assignment.Verdict = Assignment.Verdict.ACCEPTED,
 ) -> Assignment:
-    """A person restores excluded work: the data are used again, for the pairs that still need a judgment.
+    """A person (or the rule, once a test pair is dropped) restores excluded work: the data are used again, for the
+    pairs that still need a judgment.
 
     Or, with another `verdict`, it becomes again what it was before somebody excluded it.
     """
@@ -308,7 +328,7 @@ def worker_bar(*, worker: Worker, campaign: Campaign, why: str, by: User | None,
 
 
 @transaction.atomic
-def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User, at: datetime) -> bool:
+def worker_unbar(*, worker: Worker, campaign: Campaign, why: str, by: User | None, at: datetime) -> bool:
     """Lift a worker's bar. Excluded work stays excluded until it is restored. Returns whether they were barred."""
     changed = task_services.worker_unbar(worker=worker)
     if changed:

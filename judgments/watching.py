@@ -158,7 +158,7 @@ def _needs_at_platform(publication: Publication | None) -> list[Need]:
 
 
 def _needs_of_reports(campaign: Campaign) -> list[Need]:
-    """Reported pairs to decide on, work that reports too much, notes that nobody has read."""
+    """Reported pairs to decide on, work that the rule cannot decide on, notes that nobody has read."""
     held = campaign.assignments.filter(verdict=Assignment.Verdict.HELD).count()
     pairs = reported.pairs_to_decide(campaign).count()
     notes = reported.notes_of(campaign).filter(read_at=None).count()
@@ -178,8 +178,8 @@ def _pairs(count: int) -> str:
 
 def _held(count: int) -> str:
     said = ngettext(
-        "Use or exclude the data of %(count)d assignment that reported many pairs.",
-        "Use or exclude the data of %(count)d assignments that reported many pairs.",
+        "Use or exclude the data of %(count)d assignment that reported many pairs, or failed an unproven test pair.",
+        "Use or exclude the data of %(count)d assignments that reported many pairs, or failed an unproven test pair.",
         count,
     )
     return said % {"count": count}

@@ -145,6 +145,8 @@ def _turn() -> None:
 
 
 def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Console) -> None:
+    from django.urls import reverse
+
     from core.errors import Refused
     from judgments.selectors import judging_progress
     from pools.models import Campaign
@@ -173,7 +175,10 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
 
         collection = demo.load(folder, step)
         people = demo.open_campaign(collection, folder, f"{folder.name}, judged by people", step)
-        campaign = demo.open_campaign(collection, folder, place.campaigns.format(folder=folder.name), step)
+        campaign = people
+        if people.state != Campaign.State.DRAFT:
+            name = place.campaigns.format(folder=folder.name)
+            campaign = demo.open_campaign(collection, folder, name, step, is_simulated=crowd == "simulated")
         crowd_did: list[str] = []
         publication = place.publication_of(campaign)
         if campaign.state == Campaign.State.OPEN:
@@ -188,7 +193,15 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
     site = f"http://localhost:{port}"
     out = Console(highlight=False, soft_wrap=True)
     progress = judging_progress(campaign)
-    out.print(f"\n{demo.summary(campaign, progress)}")
+    if campaign.state == Campaign.State.DRAFT:
+        out.print(
+            f"\nNobody has read test pairs of {campaign.name} yet, and unread ones would be unfair to workers. Log in "
+            f"as the researcher, read what is suggested at {site}{reverse('tasks:tests', args=[campaign.pk])}, and "
+            f"confirm {campaign.tests_per_hit} or more that nobody can get wrong; or list some in test-pairs.tsv. "
+            "Then stop this, and run it again."
+        )
+    else:
+        out.print(f"\n{demo.summary(campaign, progress)}")
     if crowd_did:
         out.print(f"The simulated crowd: {', '.join(crowd_did)}.")
     if publication is not None:
@@ -199,7 +212,7 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
     later = collection.runs.exclude(pk__in=campaign.runs.all()).order_by("name").values_list("name", flat=True)
     if later:
         out.print(f"Not part of this campaign, as they came later: {', '.join(later)}.")
-    if progress.done == progress.pairs:
+    if progress.done == progress.pairs and campaign.state != Campaign.State.DRAFT:
         _print_results(campaign, site, out)
     out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}")
     for name, password in logins.items():

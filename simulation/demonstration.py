@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
@@ -222,8 +222,12 @@ def load(folder: Folder, step: Step) -> Collection:
     return collection
 
 
-def open_campaign(collection: Collection, folder: Folder, name: str, step: Step) -> Campaign:
-    """The collection's campaign of that name: pooled, with confirmed test pairs, packed and open."""
+def open_campaign(
+    collection: Collection, folder: Folder, name: str, step: Step, *, is_simulated: bool = False
+) -> Campaign:
+    """The collection's campaign of that name: pooled, with test pairs that a person has read, packed and open. Without
+    any, it stays a draft with suggestions. `is_simulated`: no person judges, and what was confirmed counts as proven.
+    """
     campaign = Campaign.objects.filter(lab=collection.lab, name=name).first()
     if campaign is None:
         step("Pooling", 0, 1)
@@ -232,8 +236,9 @@ def open_campaign(collection: Collection, folder: Folder, name: str, step: Step)
         )
         step("Pooling", 1, 1)
     if campaign.state == Campaign.State.DRAFT:
+        if not _has_test_pairs(campaign, folder, is_simulated):
+            return campaign
         step("Packing HITs", 0, 1)
-        _test_pairs(campaign, folder)
         campaign = task_services.campaign_launch(campaign=campaign)
     task_services.campaign_pack(campaign_id=campaign.pk)
     step("Packing HITs", 1, 1)
@@ -474,13 +479,28 @@ def _score(run: Run, qrels: Qrels, campaign: Campaign) -> float:
     return reciprocal_rank(pool_selectors.load_artifact(run), qrels, 10, order).mean
 
 
-def _test_pairs(campaign: Campaign, folder: Folder) -> None:
-    """Test pairs from the folder's file, or suggested ones, confirmed in the researcher's name."""
+def _has_test_pairs(campaign: Campaign, folder: Folder, is_simulated: bool) -> bool:
+    """Whether a person has read enough test pairs: those of the folder's file, which whoever wrote it stands for, or
+    those that were confirmed on the page of another of the collection's campaigns, or of this one. If not, some are
+    suggested.
+    """
     lacking = pool_selectors.missing_texts(campaign)
     if lacking.passages or lacking.queries:
         raise Refused(lacking.sentence())
+    named: dict[str, Any] = {"campaign": campaign, "by": User.objects.get(username="researcher"), "at": timezone.now()}
     if folder.test_pairs is not None:
-        task_services.test_pairs_import(campaign=campaign, path=folder.test_pairs)
+        with transaction.atomic():
+            read = task_services.test_pairs_import(campaign=campaign, path=folder.test_pairs)
+            task_services.test_pairs_decide(test_pairs=read, confirm=True, by=named["by"], at=named["at"])
+            task_services.test_pairs_prove(test_pairs=[test.pk for test in read], **named)
+    else:
+        for source in Campaign.objects.filter(collection=campaign.collection_id).exclude(pk=campaign.pk).order_by("pk"):
+            task_services.test_pairs_copy(source=source, **named)
+    if not task_selectors.lacking_tests(campaign):
+        if is_simulated:
+            confirmed = task_selectors.confirmed_tests(campaign).values_list("pk", flat=True)
+            task_services.test_pairs_prove(test_pairs=confirmed, **named)
+        return True
     missing = TESTS - campaign.test_pairs.count()
     if missing > 0:
         task_services.test_pairs_suggest(campaign=campaign, count=missing, seed=task_services.next_test_seed(campaign))
@@ -490,9 +510,7 @@ def _test_pairs(campaign: Campaign, folder: Folder) -> None:
             f"A HIT needs {campaign.tests_per_hit} test pairs, and only {usable} could be suggested from so few qrels. "
             "Put a file test-pairs.tsv into the folder, with a line `query relevant off_topic` of ids for each."
         )
-    researcher = User.objects.get(username="researcher")
-    for test_pair in campaign.test_pairs.filter(state=TestPair.State.SUGGESTED):
-        task_services.test_pair_decide(test_pair=test_pair, confirm=True, by=researcher, at=timezone.now())
+    return False
 
 
 def _looks_like_a_run(path: Path) -> bool:

@@ -57,6 +57,8 @@ TEST_PAIR_COLUMNS: Columns = {
     "decided_by": "decided_by",
     "decided_at": "decided_at",
     "why_dropped": "why_dropped",
+    "proven_by": "proven_by",
+    "proven_at": "proven_at",
 }
 CONSENT_COLUMNS: Columns = {"version": "version", "saved": "created_at", "text": "text"}
 # Of tasks.selectors.PanelRow. Names and links leave in the file for whoever hands the links out, and in no other.

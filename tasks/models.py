@@ -14,7 +14,8 @@ from pools.models import Campaign, Pair, Passage, Query
 
 
 class TestPair(models.Model):
-    """A known relevant against an obviously off-topic passage. Packed into HITs only once a person confirmed it.
+    """A known relevant against an obviously off-topic passage. Packed into HITs only once a person confirmed it, and
+    decides about nobody's work before it is proven: passed in a trial, or by several careful workers.
 
     The row holds the texts, so what a worker was tested on never changes afterwards.
     """
@@ -40,6 +41,15 @@ class TestPair(models.Model):
     )
     decided_at = models.DateTimeField(null=True, blank=True)
     why_dropped = models.TextField(blank=True, default="", db_default="")
+    proven_at = models.DateTimeField(null=True, blank=True, help_text=_("Since when it decides about work."))
+    proven_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text=_("Who passed it in a trial; empty if workers did."),
+    )
 
     class Meta:
         constraints = [
@@ -274,7 +284,7 @@ class Assignment(models.Model):
         ACCEPTED = "accepted", _("accepted")
         EXCLUDED = "excluded", _("excluded")
         UNCHECKED = "unchecked", _("left before its test pairs were judged")
-        HELD = "held", _("waiting for a person: many pairs reported")
+        HELD = "held", _("waiting: many pairs reported, or an unproven test pair failed")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments")
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
@@ -408,6 +418,7 @@ class CampaignAlarm(models.Model):
         WATCH = "watch", _("looking for problems")
         FAILING = "failing", _("many fail test pairs")
         FAST = "fast", _("many judge faster than anybody reads")
+        TESTS = "tests", _("test pairs were set aside")
         STALLED = "stalled", _("no work is accepted")
         NOBODY = "nobody", _("nobody comes")
         BUNDLE = "bundle", _("making the release bundle")

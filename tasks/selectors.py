@@ -415,12 +415,13 @@ def test_sources(campaign: Campaign) -> list[tuple[int, str]]:
 
 
 class Tally(NamedTuple):
-    """A campaign's test pairs by state, and how many confirmed ones a HIT needs."""
+    """A campaign's test pairs by state, how many confirmed ones a HIT needs, and how many of these are proven."""
 
     needed: int
     suggested: int
     confirmed: int
     declined: int
+    proven: int
 
 
 def test_counts(campaign: Campaign) -> Tally:
@@ -430,6 +431,7 @@ def test_counts(campaign: Campaign) -> Tally:
         suggested=Count("id", filter=Q(state=states.SUGGESTED)),
         confirmed=Count("id", filter=Q(state=states.CONFIRMED)),
         declined=Count("id", filter=Q(state=states.DECLINED)),
+        proven=Count("id", filter=Q(state=states.CONFIRMED, proven_at__isnull=False)),
     )
     return Tally(needed=campaign.tests_per_hit, **counts)
 

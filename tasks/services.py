@@ -185,7 +185,8 @@ def test_pairs_import(*, campaign: Campaign, path: Path) -> list[TestPair]:
 
 @transaction.atomic
 def test_pairs_copy(*, campaign: Campaign, source: Campaign, by: User | None, at: datetime) -> list[TestPair]:
-    """Copy another campaign's confirmed test pairs to a draft, where they count as confirmed too. Returns those that it
+    """Copy another campaign's confirmed test pairs to a draft, where they count as confirmed, and those that are proven
+    as proven, too. Returns those that it
     did not have; one that it had as a suggestion is confirmed instead.
 
     Raises Refused if the other campaign belongs to another lab, or asks in another language.
@@ -216,6 +217,7 @@ def test_pairs_copy(*, campaign: Campaign, source: Campaign, by: User | None, at
         elif here.state != TestPair.State.SUGGESTED:
             continue
         here.state, here.decided_by, here.decided_at = TestPair.State.CONFIRMED, by, at
+        here.proven_at, here.proven_by = test.proven_at or here.proven_at, test.proven_by or here.proven_by
         here.save()
         copied.append(here)
     return copied
@@ -244,13 +246,25 @@ def test_pairs_decide(*, test_pairs: Iterable[TestPair], confirm: bool, by: User
 
 
 @transaction.atomic
-def test_pair_drop(*, test_pair: TestPair, why: str, by: User, at: datetime) -> bool:
+def test_pair_drop(*, test_pair: TestPair, why: str, by: User | None, at: datetime) -> bool:
     """Have a confirmed test pair say nothing about workers any more. It stays where it was packed. Returns whether it
     was confirmed before.
     """
     confirmed = TestPair.objects.filter(pk=test_pair.pk, state=TestPair.State.CONFIRMED)
     dropped = confirmed.update(state=TestPair.State.DROPPED, why_dropped=why, decided_by=by, decided_at=at)
     return bool(dropped)
+
+
+@transaction.atomic
+def test_pairs_prove(*, campaign: Campaign, test_pairs: Iterable[int], by: User | None, at: datetime) -> int:
+    """Have test pairs, by key, decide about work from now on: `by` has passed them in a trial, or workers did. Returns
+    how many were not proven before.
+    """
+    open_ = campaign.test_pairs.filter(state__in=[TestPair.State.SUGGESTED, TestPair.State.CONFIRMED], proven_at=None)
+    proven = open_.filter(pk__in=list(test_pairs)).update(proven_at=at, proven_by=by)
+    if proven:
+        pool_services.campaign_mark_changed(campaign_id=campaign.pk)
+    return proven
 
 
 # --- a campaign's start, pause and end

@@ -47,6 +47,7 @@ def trials_revoke(request: Request, pk: int) -> HttpResponse:
 def _show(request: Request, campaign: Campaign, trial: trials.Trial) -> HttpResponse:
     context = {
         "campaign": campaign,
+        "counts": task_selectors.test_counts(campaign),
         "obstacle": trials.trial_obstacle(campaign),
         "unsaved": bool(trial.wording),
         "address": trial.address,

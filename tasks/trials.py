@@ -2,7 +2,7 @@
 
 A trial's token is signed, names its campaign, and expires. Revoking a campaign's trials makes all tokens from before
 worthless. What is chosen on a trial's pages is remembered in the cache for a while, so that *Back* works, and nowhere
-else.
+else; that somebody who may change the campaign passed test pairs is a fact about these, and is stored with them.
 """
 
 import secrets
@@ -180,8 +180,8 @@ def visit_begin(trial: Trial, at: datetime) -> Trial:
 
 
 def trial_items(campaign: Campaign) -> list[PackedItem]:
-    """A HIT for trials, always the same: pairs with texts, of different queries as far as there are, and test pairs,
-    those that were confirmed first. Empty if no pair has texts.
+    """A HIT for trials: always the same pairs with texts, of different queries as far as there are, and test pairs,
+    those that were confirmed first, and of these those that are not proven. Empty if no pair has texts.
     """
     random = Random(f"trial {campaign.seed}")
     pairs = Pair.objects.filter(pool__campaign=campaign).exclude(a__text="").exclude(b__text="")
@@ -200,7 +200,7 @@ def trial_items(campaign: Campaign) -> list[PackedItem]:
 
 def _tests(campaign: Campaign) -> Sequence[int]:
     usable = campaign.test_pairs.exclude(state__in=[TestPair.State.DECLINED, TestPair.State.DROPPED]).order_by(
-        "state", "id"
+        "state", F("proven_at").asc(nulls_first=True), "id"
     )
     rows = usable.values_list("id", "relevant_text", "off_topic_text")[: 20 * campaign.tests_per_hit]
     passages = {key: texts for key, *texts in rows}
@@ -250,6 +250,13 @@ def visit_end(*, trial: Trial, ended: str, at: datetime) -> Done:
     """Remember for a while that the visit has ended. Ending again changes nothing."""
     done = done_of(trial)
     return done if done.ended else _remember(trial, replace(done, ended=ended, ended_at=at))
+
+
+def tests_passed(trial: Trial) -> list[int]:
+    """The keys of the visit's test pairs whose relevant passage was preferred."""
+    choices = done_of(trial).choices
+    right = ((item.test, "left" if item.a_left else "right") for item in trial.items)
+    return [test for position, (test, side) in enumerate(right, 1) if test and choices.get(position) == side]
 
 
 def practice_of(trial: Trial) -> Standing:

@@ -43,6 +43,7 @@ from tasks.forms import (
 from tasks.models import OutsidePanel, TestPair
 
 SUGGESTIONS = 20  # test pairs with their texts on a page
+OPENED, MOST_OPENED = "opened_tests", 500  # what the session keeps
 VERSIONS = 10
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,7 @@ def tests_suggest(request: Request, pk: int) -> HttpResponse:
     suggested = task_services.test_pairs_suggest(
         campaign=campaign, count=count, seed=task_services.next_test_seed(campaign)
     )
+    _open_next(request, campaign)
     if suggested:
         text = ngettext(
             "%(count)d test pair has been suggested.", "%(count)d test pairs have been suggested.", len(suggested)
@@ -121,14 +123,32 @@ def tests_copy(request: Request, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def tests_decide(request: Request, pk: int) -> HttpResponse:
-    """Confirm or decline one test pair by its own button, or all that are marked."""
+    """Open one test pair to read it, confirm or decline one by its own button, or all that are marked. Only those that
+    this person has opened are confirmed.
+    """
     campaign = campaign_of(request, pk)
+    reading = request.POST.get("read_one", "")
+    if reading.isdecimal() and campaign.test_pairs.filter(pk=int(reading[:18])).exists():
+        _mark_opened(request, int(reading))
+        return see_other("tasks:tests", pk, fragment=f"test-{reading}")
     single = request.POST.get("confirm_one") or request.POST.get("decline_one")
     confirm = "confirm_one" in request.POST or request.POST.get("decision") == "confirm"
     chosen = [key for key in ([single] if single else request.POST.getlist("test")) if key.isdecimal()]
     test_pairs = list(campaign.test_pairs.filter(pk__in=[int(key) for key in chosen[:SUGGESTIONS]]).order_by("pk"))
     if chosen and not test_pairs:
         raise NotYours(_("This campaign has no such test pair."))
+    opened = [test for test in test_pairs if not confirm or test.pk in _opened(request)]
+    if unread := len(test_pairs) - len(opened):
+        text = ngettext(
+            "%(count)d test pair has not been confirmed, as you have not opened it here. Read both its passages first.",
+            "%(count)d test pairs have not been confirmed, as you have not opened them here. Read both passages of "
+            "each first.",
+            unread,
+        )
+        messages.warning(request, text % {"count": unread})
+        if not opened:
+            return see_other("tasks:tests", pk, fragment="suggested")
+    test_pairs = opened
     task_services.test_pairs_decide(test_pairs=test_pairs, confirm=confirm, by=request.user, at=timezone.now())
     count = len(test_pairs)
     if not count:
@@ -140,9 +160,29 @@ def tests_decide(request: Request, pk: int) -> HttpResponse:
         else ngettext("%(count)d test pair has been declined.", "%(count)d test pairs have been declined.", count)
     )
     messages.success(request, decided % {"count": count})
-    following = campaign.test_pairs.filter(state=TestPair.State.SUGGESTED).order_by("pk")
-    first = following.filter(pk__gt=test_pairs[-1].pk).first() or following.first()
-    return see_other("tasks:tests", pk, fragment=f"test-{first.pk}" if first else "suggested")
+    following = _open_next(request, campaign, after=test_pairs[-1].pk)
+    return see_other("tasks:tests", pk, fragment=f"test-{following}" if following else "suggested")
+
+
+def _opened(request: Request) -> list[int]:
+    """The keys of the suggestions whose passages were shown to this person."""
+    opened: list[int] = request.session.get(OPENED, [])
+    return opened
+
+
+def _mark_opened(request: Request, key: int) -> None:
+    if key not in _opened(request):
+        request.session[OPENED] = [*_opened(request), key][-MOST_OPENED:]
+
+
+def _open_next(request: Request, campaign: Campaign, after: int = 0) -> int | None:
+    """Open the next suggestion, and return its key; None if there is none."""
+    waiting = campaign.test_pairs.filter(state=TestPair.State.SUGGESTED).order_by("pk")
+    following = waiting.filter(pk__gt=after).first() or waiting.first()
+    if following is None:
+        return None
+    _mark_opened(request, following.pk)
+    return following.pk
 
 
 @login_required
@@ -162,7 +202,9 @@ def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
 
 
 def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, suggest: SuggestForm) -> dict[str, Any]:
-    pairs = campaign.test_pairs.select_related("query", "relevant", "off_topic", "decided_by").order_by("id")
+    pairs = campaign.test_pairs.select_related("query", "relevant", "off_topic", "decided_by", "proven_by").order_by(
+        "id"
+    )
     suggestions = Listing(
         request,
         pairs.filter(state=TestPair.State.SUGGESTED),
@@ -170,13 +212,16 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
         size=SUGGESTIONS,
         columns=task_lists.TEST_PAIR_COLUMNS,
     )
+    changes, opened = may_change(request.user, campaign.lab, "tasks:tests"), _opened(request)
     return {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
-        "changes": may_change(request.user, campaign.lab, "tasks:tests"),
+        "changes": changes,
         "counts": task_selectors.test_counts(campaign),
         "suggestions": suggestions,
-        "suggested": [(test, task_selectors.words_shared(test)) for test in suggestions.page],
+        "suggested": [
+            (test, task_selectors.words_shared(test), not changes or test.pk in opened) for test in suggestions.page
+        ],
         "recognition": task_selectors.measure_tests(campaign),
         "reviewed": Listing(
             request,

@@ -148,9 +148,9 @@ def campaign(
 
 
 def write_tests(of: Campaign, count: int = 6) -> None:
-    """Give a draft confirmed test pairs."""
+    """Give a draft confirmed and proven test pairs."""
     for number in range(count):
-        task_services.test_pair_write(
+        test = task_services.test_pair_write(
             campaign=of,
             question=f"test question {number}",
             relevant_text=f"The relevant passage of test {number}.",
@@ -158,6 +158,7 @@ def write_tests(of: Campaign, count: int = 6) -> None:
             by=None,
             at=timezone.now(),
         )
+        task_services.test_pairs_prove(campaign=of, test_pairs=[test.pk], by=None, at=timezone.now())
 
 
 def begin(draft: Campaign) -> None:

@@ -158,7 +158,7 @@ class Migration(migrations.Migration):
                 ('at', models.DateTimeField()),
                 ('undone_at', models.DateTimeField(null=True)),
                 ('by_rule', models.BooleanField(db_default=False, default=False, help_text="Whether restored work becomes what the campaign's rule makes of it now.")),
-                ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('by', models.ForeignKey(help_text='Empty if the rule decided.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='bulk_decisions', to='pools.campaign')),
                 ('undone_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],

@@ -22,6 +22,7 @@ from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.languages import speak
 from core.lists import Listing
 from core.money import owed
+from core.roles import may_change
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Judgment, PairReport
@@ -34,6 +35,7 @@ from platforms.adapter import Ending
 from platforms.models import Publication
 from platforms.registry import adapter_of
 from tasks import links, trials
+from tasks import services as task_services
 from tasks.models import Assignment
 from tasks.trials import Done, Trial
 
@@ -282,11 +284,21 @@ def finish(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     done = trials.done_of(trial)
     missing = _missing(trial, done)
     if request.method == "POST" and not missing:
+        if not done.ended:
+            _prove(request, trial)
         trials.visit_end(trial=trial, ended=Assignment.State.SUBMITTED, at=timezone.now())
     if (request.method == "POST" and not missing) or done.ended:
         return worker_pages.see_other("judging:done", token)
     context = worker_pages.finish_context(trial.campaign, token, missing, len(trial.items))
     return _page(request, "finish", context)
+
+
+def _prove(request: HttpRequest, trial: Trial) -> None:
+    """Have the test pairs decide from now on that were passed here by somebody who may change them."""
+    user, campaign = request.user, trial.campaign
+    if user.is_authenticated and may_change(user, campaign.lab, "tasks:tests"):
+        passed = trials.tests_passed(trial)
+        task_services.test_pairs_prove(campaign=campaign, test_pairs=passed, by=user, at=timezone.now())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

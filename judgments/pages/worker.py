@@ -378,6 +378,8 @@ def _not_used(assignment: Assignment) -> list[str]:
     How many test pairs failed is said, and never which.
     """
     verdicts = Assignment.Verdict
+    if assignment.verdict == verdicts.HELD and not judgment_selectors.exceeds_reports(assignment):
+        return [_("It is not decided yet whether your answers in this task are used.")]
     if assignment.verdict == verdicts.HELD:
         return [_("You reported many of its pairs, so a person looks at this task before your answers are used.")]
     if assignment.verdict == verdicts.UNCHECKED:

@@ -173,6 +173,8 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     nora.press("Create draft", then="Steps")
     nora.press("Test pairs")
     nora.press("Suggest more")
+    while (unread := page.get_by_role("button", name="Read both passages")).count():
+        unread.first.click()
     for suggestion in page.locator("[name=test]").all():
         suggestion.check()
     nora.press("Confirm selected", then="test pairs have been confirmed.")

@@ -88,7 +88,10 @@ def test_the_campaigns_page_counts_what_workers_reported_and_wrote_until_somebod
     work = reverse("judgments:work", args=[campaign.pk])
     for address, text in (
         (page_of(campaign), "Decide on 2 reported pairs."),
-        (f"{work}?verdict=held", "Use or exclude the data of 1 assignment that reported many pairs."),
+        (
+            f"{work}?verdict=held",
+            "Use or exclude the data of 1 assignment that reported many pairs, or failed an unproven test pair.",
+        ),
         (f"{page_of(campaign)}#notes", "Read 1 note of a worker."),
     ):
         assert f'<a href="{address}">{text}</a>' in page

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from evaluation.files.preferences import Preference, read_preferences
 from evaluation.judging.equal_texts import normalize_text
@@ -18,6 +19,7 @@ from judgments.quality import behaviour
 from pools.models import Campaign, Pair
 from simulation import demonstration
 from simulation.people import Answers, Habits, Tally, judge
+from tasks import services as task_services
 from tasks.models import Assignment, Hit
 from tasks.selectors import least_seconds
 from tests import factories
@@ -36,7 +38,12 @@ def quiet(_step: str, _done: int, _total: int) -> None:
 def opened(folder: demonstration.Folder) -> Campaign:
     demonstration.accounts()
     collection = demonstration.load(folder, quiet)
-    return demonstration.open_campaign(collection, folder, folder.name, quiet)
+    campaign = demonstration.open_campaign(collection, folder, folder.name, quiet)
+    if campaign.state == Campaign.State.DRAFT:  # somebody reads what is suggested
+        tests = campaign.test_pairs.all()
+        task_services.test_pairs_decide(test_pairs=tests, confirm=True, by=None, at=timezone.now())
+        campaign = demonstration.open_campaign(collection, folder, folder.name, quiet, is_simulated=True)
+    return campaign
 
 
 def oracle_for(campaign: Campaign, path: Path) -> list[Preference]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Group
+from django.utils import timezone
 
 from core.errors import Refused
 from core.models import Lab, User
@@ -21,7 +22,7 @@ def quiet(_step: str, _done: int, _total: int) -> None:
 
 @pytest.fixture
 def folder(db: None, tmp_path: Path, settings: object) -> Path:
-    """Four queries with a qrel each, and two runs."""
+    """Four queries with a qrel each, two runs, and three test pairs."""
     settings.VAR = tmp_path / "var"  # type: ignore[attr-defined]
     settings.VAR.mkdir()  # type: ignore[attr-defined]
     made = tmp_path / "mine"
@@ -32,6 +33,7 @@ def folder(db: None, tmp_path: Path, settings: object) -> Path:
     for name, shift in (("red", 10), ("blue", 20)):
         lines = "".join(f"q{n} Q0 p{n + shift - 1} 1 1.0 {name}\n" for n in range(1, 5))
         (made / "runs" / f"{name}.txt").write_text(lines)
+    (made / "test-pairs.tsv").write_text("".join(f"q{n}\tp{n}\tp{n + 24}\n" for n in range(1, 4)))
     demonstration.accounts()
     return made
 
@@ -40,8 +42,8 @@ def load(path: Path) -> Collection:
     return demonstration.load(demonstration.folder_at(path), quiet)
 
 
-def opened(path: Path, name: str = "judged") -> Campaign:
-    return demonstration.open_campaign(load(path), demonstration.folder_at(path), name, quiet)
+def opened(path: Path, name: str = "judged", **how: bool) -> Campaign:
+    return demonstration.open_campaign(load(path), demonstration.folder_at(path), name, quiet, **how)
 
 
 def test_loading_twice_changes_nothing(folder: Path) -> None:
@@ -89,12 +91,30 @@ def test_test_pairs_of_the_folder_may_name_passages_outside_the_pools(folder: Pa
     (folder / "test-pairs.tsv").write_text("q1\tp1\tp27\nq2\tp2\tp28\nq3\tp3\tp29\n")
     campaign = opened(folder)
     assert Passage.objects.get(pid="p27").text == "passage 27 says"
-    assert campaign.test_pairs.filter(off_topic__pid="p27", state="confirmed").exists()
+    tests = campaign.test_pairs.filter(off_topic__pid="p27", state="confirmed")
+    researcher = User.objects.get(username="researcher")  # in whose name whoever wrote the file stands for it
+    assert (tests.get().decided_by, tests.get().proven_by) == (researcher, researcher)
+    assert campaign.test_pairs.count() == 3, "and none is suggested beside those that somebody has read"
+
+
+def test_without_a_file_test_pairs_wait_for_a_person_and_are_read_once(folder: Path) -> None:
+    (folder / "test-pairs.tsv").unlink()
+    people = opened(folder)
+    assert (people.state, {test.state for test in people.test_pairs.all()}) == ("draft", {"suggested"})
+    assert opened(folder).state == "draft" and opened(folder).test_pairs.count() == people.test_pairs.count()
+    tests = people.test_pairs.order_by("id")[:3]
+    task_services.test_pairs_decide(test_pairs=tests, confirm=True, by=None, at=timezone.now())
+    assert opened(folder).state == "open"
+    assert not people.test_pairs.filter(proven_at__isnull=False).exists()
+    simulated = opened(folder, "simulated", is_simulated=True)
+    assert simulated.state == "open"
+    assert simulated.test_pairs.filter(state="confirmed", proven_at__isnull=False).count() == 3
 
 
 def test_too_few_test_pairs_say_what_to_do(folder: Path) -> None:
     (folder / "queries.tsv").write_text("q1\tquestion number 1\n")
     (folder / "qrels.txt").write_text("q1 0 p1 1\n")
+    (folder / "test-pairs.tsv").unlink()
     with pytest.raises(Refused, match=r"only 1 could be suggested.*test-pairs\.tsv"):
         opened(folder)
 

@@ -235,6 +235,8 @@ def test_the_command_says_the_same(draft: Campaign) -> None:
 def test_marked_suggestions_are_decided_together_and_the_next_one_is_in_sight(page: Client, draft: Campaign) -> None:
     one, two, three, four = task_services.test_pairs_suggest(campaign=draft, count=4, seed=1)
     address = reverse("tasks:tests_decide", args=[draft.pk])
+    for test in (one, three):
+        page.post(address, {"read_one": test.pk})
     answer = page.post(address, {"test": [one.pk, three.pk], "decision": "confirm"})
     assert answer.headers["Location"].endswith(f"#test-{four.pk}")
     answer = page.post(address, {"decline_one": two.pk, "test": [four.pk]})

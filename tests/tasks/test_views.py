@@ -77,6 +77,35 @@ def test_suggested_pairs_are_confirmed_and_declined_one_by_one(page: Client, rit
     assert (one.state, one.decided_by, two.state) == ("confirmed", rita, "declined")
 
 
+def test_only_test_pairs_whose_passages_were_opened_are_confirmed(page: Client, draft: Campaign, lab: Lab) -> None:
+    factories.elsewhere(draft.collection)
+    page.post(reverse("tasks:tests_suggest", args=[draft.pk]), {"count": "4"})
+    one, two, three, four = draft.test_pairs.order_by("id")
+    at, decide = reverse("tasks:tests", args=[draft.pk]), reverse("tasks:tests_decide", args=[draft.pk])
+    shown = page.get(at).content.decode()
+    assert escape(one.off_topic_text) in shown, "the first is open"
+    assert escape(two.question) in shown and escape(two.off_topic_text) not in shown
+    answer = page.post(decide, {"read_one": two.pk})
+    assert answer["Location"].endswith(f"#test-{two.pk}")
+    assert escape(two.off_topic_text) in page.get(at).content.decode()
+
+    everyone = {"test": [test.pk for test in (one, two, three, four)], "decision": "confirm"}
+    said = page.post(decide, everyone, follow=True).content.decode()
+    assert "2 test pairs have been confirmed." in said
+    assert "2 test pairs have not been confirmed, as you have not opened them here." in said
+    assert set(draft.test_pairs.filter(state="confirmed")) == {one, two}
+    assert escape(three.off_topic_text) in said, "the next one is open then"
+    page.post(decide, {"confirm_one": four.pk})
+    four.refresh_from_db()
+    assert four.state == "suggested"
+    somebody = Client()
+    somebody.force_login(factories.member(lab, "researcher", "nora"))
+    said = somebody.post(decide, {"test": [three.pk], "decision": "confirm"}, follow=True).content.decode()
+    assert "1 test pair has not been confirmed, as you have not opened it here." in said
+    page.post(decide, {"test": [three.pk, four.pk], "decision": "decline"})
+    assert set(draft.test_pairs.filter(state="declined")) == {three, four}, "nobody need read what they decline"
+
+
 def test_a_test_pair_of_another_campaign_is_not_found(page: Client, draft: Campaign, collection: Collection) -> None:
     other = factories.campaign(collection, "other", tests=1, start=False)
     pair = other.test_pairs.get()
@@ -181,7 +210,7 @@ def test_test_pairs_are_fixed_once_the_campaign_has_started(page: Client, campai
     assert page.post(decide, {"decision": "decline"}).status_code == 409
     assert page.post(reverse("tasks:tests_suggest", args=[campaign.pk]), {"count": "1"}).status_code == 409
     assert "Suggest more" not in page.get(reverse("tasks:tests", args=[campaign.pk])).content.decode()
-    assert task_selectors.test_counts(campaign)[1:] == (0, 6, 0)
+    assert task_selectors.test_counts(campaign)[1:] == (0, 6, 0, 6)
 
 
 # --- what workers read
