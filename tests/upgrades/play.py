@@ -117,6 +117,7 @@ def _finish_by_link(campaign: Campaign, prefer: str) -> None:
 def _not_started(collection: Collection) -> None:
     """A draft with suggestions, one that waits for packing with an alarm, and one that was paused at once."""
     draft = factories.campaign(collection, "draft", tests=1, start=False, selection="sample", sample_size=2)
+    factories.elsewhere(collection)
     suggested = task_services.test_pairs_suggest(campaign=draft, count=2, seed=1)
     task_services.test_pair_decide(test_pair=suggested[0], confirm=False, by=None, at=timezone.now())
     waiting = factories.campaign(collection, "waiting", start=False)
