@@ -45,7 +45,7 @@ class BoardShape(serializers.ModelSerializer[Board]):
     """A leaderboard that you may take part in: the policy that holds now, what `seal` needs, and your teams' quotas."""
 
     policy = serializers.SerializerMethodField(help_text="The number of its version. Send it with a submission.")
-    terms = serializers.SerializerMethodField(help_text="What `python -m evaluation seal --board` reads.")
+    terms = serializers.SerializerMethodField(help_text="What `bestknown seal --board` reads.")
     teams = serializers.SerializerMethodField(help_text="Yours, with what they have sent in the days that count.")
 
     class Meta:
@@ -68,7 +68,7 @@ class BoardShape(serializers.ModelSerializer[Board]):
 
 @example({"team": "0123456789abcdef", "run_id": "20261122-ours", "policy": 1, "package": "(the file)"})
 class NewBoardSubmission(serializers.Serializer[Any]):
-    """A sealed package, as `python -m evaluation seal` makes it."""
+    """A sealed package, as `bestknown seal` makes it."""
 
     team = serializers.CharField(max_length=16, help_text="The id of your team.")
     run_id = serializers.CharField(max_length=60, help_text="yyyymmdd-name, with the date of today (UTC).")

@@ -311,6 +311,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "boards:policy": R.PUBLIC,
     "boards:compare": R.PUBLIC,
     "boards:terms": R.PUBLIC,
+    "boards:wheel": R.PUBLIC,
     "boards:files": R.PUBLIC,
     "boards:file": R.PUBLIC,
     "boards:everything": R.PUBLIC,
@@ -323,6 +324,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     # leaderboards: participants see what their teams sent, and nothing else (leaderboards/selectors.py)
     "leaderboards:ask": R.PUBLIC,
     "leaderboards:terms": R.PUBLIC,  # of public boards
+    "leaderboards:sample": R.PUBLIC,  # of public boards
     "leaderboards:invited": R.PUBLIC,  # signed
     "leaderboards:boards": R.SIGNED_IN,
     "leaderboards:take_part": R.SIGNED_IN,

@@ -191,10 +191,11 @@ def submission_for(user: User, public_id: str) -> tuple[Submission, bool]:
     raise NotYours(_("There is no such submission, or it is another team's."))
 
 
-def submissions_of(user: User, board: Board) -> QuerySet[Submission]:
-    """What somebody's teams sent to a board, newest first."""
-    teams = [key for team in teams_of(user, board) for key in family(team)]
-    return board.submissions.filter(team__in=teams).order_by("-arrived_at", "-pk")
+def submissions_of(user: User, board: Board | None = None) -> QuerySet[Submission]:
+    """What somebody's teams sent, to one board or to any, newest first."""
+    own = Team.objects.filter(members__user=user, merged_into=None) if board is None else teams_of(user, board)
+    sent = Submission.objects.filter(team__in=[key for team in own for key in family(team)])
+    return (sent if board is None else sent.filter(board=board)).order_by("-arrived_at", "-pk")
 
 
 def to_decide(board: Board) -> QuerySet[Submission]:

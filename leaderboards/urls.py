@@ -14,6 +14,7 @@ urlpatterns = [
     path("leaderboards/submissions/<str:submission_id>/decide/", organizing_views.decide, name="decide"),
     path("leaderboards/at/<slug:board_slug>/", views.take_part, name="take_part"),
     path("leaderboards/at/<slug:board_slug>/board.json", views.terms, name="terms"),
+    path("leaderboards/at/<slug:board_slug>/sample.zip", views.sample, name="sample"),
     path("leaderboards/at/<slug:board_slug>/submit/", views.submit, name="submit"),
     path("leaderboards/at/<slug:board_slug>/dev/", views.dev, name="dev"),
     path("leaderboards/at/<slug:board_slug>/ask/", views.ask, name="ask"),

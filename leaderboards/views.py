@@ -32,7 +32,8 @@ from leaderboards import events, jobs, metadata, selectors, submitting, teams
 from leaderboards.boards import board_terms
 from leaderboards.forms import AddressForm, DevForm, MetadataForm, OldMetadataForm, OldRunsForm, SubmitForm, TeamForm
 from leaderboards.models import Board, Part, Submission, Team, TeamInvitation
-from pools.views import is_too_large, refuse_too_large
+from leaderboards.public import sealing
+from pools.views import first_labs, is_too_large, refuse_too_large
 
 DEV_SHOWN = INVITATIONS_SHOWN = 20
 log = logging.getLogger(__name__)
@@ -52,8 +53,14 @@ def boards(request: Request) -> HttpResponseBase:
     seen = selectors.boards_seen(request.user).select_related("lab", "collection").order_by("name")
     own = set(selectors.boards_of(request.user).values_list("pk", flat=True))
     listing = Listing(request, seen, sorts={"name": "name", "lab": "lab__name", "created": "created_at"})
-    rows = [(board, board.pk in own) for board in listing.page]
-    return render_lists(request, "leaderboards/boards.html", {"listing": listing, "rows": rows})
+    sent = selectors.submissions_of(request.user).select_related("board", "team")
+    context = {
+        "listing": listing,
+        "rows": [(board, board.pk in own) for board in listing.page],
+        "sent": Listing(request, sent, key="sent"),
+        "in_lab": first_labs(request),
+    }
+    return render_lists(request, "leaderboards/boards.html", context)
 
 
 @require_GET
@@ -80,17 +87,35 @@ def take_part(request: Request, board_slug: str) -> HttpResponseBase:
 
 @require_GET
 def terms(request: HttpRequest, board_slug: str) -> HttpResponse:
-    """What `python -m evaluation seal` needs of a board: its name, key and demands. Public boards give it to all."""
-    board = Board.objects.filter(slug=board_slug).first()
+    """What `bestknown seal` needs of a board: its name, key and demands. Public boards give it to all."""
+    board = _board_for_all(request, board_slug)
+    response = JsonResponse(board_terms(board, board.policy_at(timezone.now())).as_dict())
+    response["Content-Disposition"] = f'attachment; filename="{board.slug}.json"'
+    return response
+
+
+@require_GET
+def sample(request: HttpRequest, board_slug: str) -> HttpResponse:
+    """A sample submission: every file that `bestknown seal` takes, and what it makes. Public boards give it to all."""
+    board, at = _board_for_all(request, board_slug), timezone.now()
+    season = selectors.open_seasons(board, at).first()
+    packed = None if season is None else sealing.sample(board, season, at)
+    if packed is None:
+        raise NotYours(_("There is no sample yet: the leaderboard has no queries."))
+    response = HttpResponse(packed, content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{board.slug}-sample.zip"'
+    return response
+
+
+def _board_for_all(request: HttpRequest, slug: str) -> Board:
+    board = Board.objects.filter(slug=slug).first()
     if board is not None and not board.is_public:
         user = request.user
         seen = user.is_authenticated and selectors.boards_seen(user).filter(pk=board.pk).exists()
         board = board if seen else None
     if board is None:
         raise NotYours(_("There is no such leaderboard, or you are not invited to it."))
-    response = JsonResponse(board_terms(board, board.policy_at(timezone.now())).as_dict())
-    response["Content-Disposition"] = f'attachment; filename="{board.slug}.json"'
-    return response
+    return board
 
 
 @csrf_exempt  # what is too large is refused before it is read; the rest is checked
@@ -132,6 +157,8 @@ def _submit_checked(request: Request, board: Board) -> HttpResponse:
         "obstacles": [said for said in obstacles.values() if said],
         "can_send": not all(obstacles.values()) and selectors.open_seasons(board, at).exists(),
         "has_season": selectors.open_seasons(board, at).exists(),
+        "installing": sealing.installing(),
+        "seal": sealing.seal_command(f"{board.slug}.json"),
     }
     return render(request, "leaderboards/submit.html", context, status=status)
 

@@ -551,12 +551,15 @@ def added_in_words(counts: Mapping[str, int]) -> str:
 @require_GET
 def campaigns(request: Request) -> HttpResponseBase:
     """Every campaign of the user's labs."""
+    labs = first_labs(request)
+    if not labs and not request.user.is_staff:
+        return see_other("leaderboards:boards")  # whoever is in no lab takes part in leaderboards
     campaigns = pool_selectors.campaigns_of(request.user)
     listing = _campaign_listing(request, campaigns)
     context = {
         "listing": listing,
         "rows": pool_selectors.campaign_rows(listing.page.object_list),
-        "labs": first_labs(request),
+        "labs": labs,
         "jobs": _jobs_shown(request, kind=Job.Kind.CAMPAIGN),
     }
     return render_lists(request, "pools/campaigns.html", context)

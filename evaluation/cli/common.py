@@ -1,8 +1,9 @@
-"""What the commands of `python -m evaluation` share: options, reading runs, printing."""
+"""What the commands of `python -m evaluation` share: running one, options, reading runs, printing."""
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import re
@@ -39,6 +40,27 @@ ORDER_HELP = (
     "does. rank: by the rank column, ascending, ties as in the file. Many published runs differ between the two. "
     "An MS MARCO run has no scores: there both are the rank order. Default: score"
 )
+
+
+def run_command(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
+    """Run a command; gives the exit code. Usage errors leave through argparse, as SystemExit(2)."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # ids are UTF-8 whatever the locale; file names may be anything
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    options = parser.parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = options.run
+    try:
+        code = run(options)
+        sys.stdout.flush()
+    except BadInput as error:
+        print(error, file=sys.stderr)
+        return BAD
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return 130
+    return code
 
 
 def with_names(count: int, names: list[str]) -> str:
@@ -161,7 +183,10 @@ def add_command(
         name,
         help=summary,
         description=text,
-        epilog="Example:\n\n" + "".join(f"  {line}\n" for line in example) + FILES,
+        # As the program is called here: participants have these commands under a shorter name.
+        epilog="Example:\n\n"
+        + "".join(f"  {line}\n".replace(f"python -m evaluation {name} ", "%(prog)s ") for line in example)
+        + FILES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.set_defaults(run=run, command=command)

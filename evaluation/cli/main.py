@@ -6,10 +6,7 @@ File names in, results out; exit code 1 on bad input, with nothing written.
 from __future__ import annotations
 
 import argparse
-import io
-import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from evaluation.cli.agreement import add_agreement
 from evaluation.cli.board import add_board
@@ -17,11 +14,7 @@ from evaluation.cli.certainty import add_certainty
 from evaluation.cli.challenge import add_challenge
 from evaluation.cli.champion import add_champion
 from evaluation.cli.check import add_check
-from evaluation.cli.common import (
-    BAD,
-    FILES,
-    OK,
-)
+from evaluation.cli.common import FILES, run_command
 from evaluation.cli.compare import add_compare
 from evaluation.cli.ladder import add_ladder
 from evaluation.cli.leaderboard import add_leaderboard
@@ -34,28 +27,11 @@ from evaluation.cli.strengths import add_strengths
 from evaluation.cli.upkeep import add_upkeep
 from evaluation.cli.wins import add_wins
 from evaluation.cli.workers import add_workers
-from evaluation.errors import BadInput
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code. Usage errors leave through argparse, as SystemExit(2)."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # ids are UTF-8 whatever the locale; file names may be anything
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    options = _parser().parse_args(arguments)
-    run: Callable[[argparse.Namespace], int] = options.run
-    try:
-        code = run(options)
-        sys.stdout.flush()
-    except BadInput as error:
-        print(error, file=sys.stderr)
-        return BAD
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
-    except KeyboardInterrupt:
-        return 130
-    return code
+    return run_command(_parser(), arguments)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -42,6 +42,8 @@ def board_data(board: Published) -> dict[str, Any]:
         ["Policy", "policy"], ["Files", "files"], ["Take part", f"/leaderboards/at/{row.slug}/"],
         ["News (Atom)", "feed.atom"], ["Embed", "embedding"], ["All as a zip", "board.zip"],
     ]  # fmt: skip
+    if board.seasons and board.seasons[0].files.filter(part="eval_queries").exists():
+        links.insert(-3, ["Sample submission", f"/leaderboards/at/{row.slug}/sample.zip"])
     seasons = [season.name for season in board.seasons] or [""]
     told = [name for name in COSTS if any(name in entry.costs for entry in board.entries)]
     if told:

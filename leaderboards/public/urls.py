@@ -7,6 +7,7 @@ from leaderboards.public import version_views, views
 app_name = "boards"
 urlpatterns = [
     path("", views.boards, name="boards"),
+    path("<str:name>.whl", views.wheel, name="wheel"),
     path("<slug:slug>/", views.board, name="board"),
     path("<slug:slug>/e/<str:key>", views.entry, name="entry"),
     path("<slug:slug>/time", views.time, name="time"),

@@ -21,10 +21,10 @@ from django_ratelimit.decorators import ratelimit
 from core.login import TooManyTries
 from core.roles import Right, may
 from evaluation.boards.checking import COSTS
-from evaluation.boards.packages import BoardTerms
 from leaderboards import order_checks
+from leaderboards.boards import board_terms
 from leaderboards.models import Board
-from leaderboards.public import archive, figures
+from leaderboards.public import archive, figures, sealing
 from leaderboards.public.comparing import best_before, compare_dev, compare_eval
 from leaderboards.public.data import COST_NAMES, ON, cost_lines, cost_text, entry_data, note
 from leaderboards.public.feeds import feed
@@ -214,20 +214,27 @@ def compare(request: HttpRequest, shown: Published) -> HttpResponse:
 
 @of_board
 def terms(request: HttpRequest, shown: Published) -> HttpResponse:
-    """What participants check and seal with (`python -m evaluation seal --board`): the board's key and rules."""
-    board, key = shown.board, shown.board.keys.filter(retired_at=None).first()
-    if key is None:
+    """What participants check and seal with (`bestknown seal --board`): the board's key and rules."""
+    if not shown.board.keys.filter(retired_at=None).exists():
         raise Http404
-    told = BoardTerms(
-        board=board.slug,
-        public_key=key.public_pem,
-        hits=board.hits,
-        order="score" if board.order == "score" else "rank",
-        fewer="refuse" if board.fewer_refused else "warn",
-        types=tuple(board.types),
-        embargo_months=shown.policy.embargo_months,
-    )
+    told = board_terms(shown.board, shown.policy)
     return JsonResponse(told.as_dict(), json_dumps_params={"indent": 1})
+
+
+@require_safe
+def wheel(request: HttpRequest, name: str) -> HttpResponseBase:
+    """What participants install to check and seal runs: the same for all boards."""
+    made = sealing.wheel()
+    if f"{name}.whl" != made.name:
+        raise Http404
+    etag = quote_etag(made.sha256[:32])
+    unchanged = get_conditional_response(request, etag=etag)
+    if unchanged is not None:
+        return unchanged
+    response = HttpResponse(made.content, content_type="application/octet-stream", headers={"ETag": etag})
+    response["Content-Disposition"] = f'attachment; filename="{made.name}"'
+    patch_cache_control(response, public=True, max_age=SECONDS)
+    return response
 
 
 @of_board
@@ -244,7 +251,10 @@ def files(request: HttpRequest, shown: Published) -> HttpResponse:
     """The queries and qrels that everybody may have, with checksums, and the collection in numbers."""
     seasons = [(season, archive.public_files(season)) for season in shown.seasons]
     corpus = shown.board.collection.statistics.get("corpus")
-    context = {"board": shown.board, "seasons": seasons, "facts": collection_facts(shown), "corpus": corpus}
+    context = {
+        "board": shown.board, "seasons": seasons, "facts": collection_facts(shown), "corpus": corpus,
+        "installing": sealing.installing(), "seal": sealing.seal_command(f"{shown.board.slug}.json"),
+    }  # fmt: skip
     return render(request, "leaderboards/public/files.html", context)
 
 

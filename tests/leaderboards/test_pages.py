@@ -721,8 +721,13 @@ def test_whoever_is_in_no_lab_is_led_to_what_they_can_use_alone(board: Board, pa
     assert page.status_code == 200 and f'<a class="brand" href="{reverse("leaderboards:boards")}"' in page.text
     assert not any(f'href="{address}"' in page.text for address in [*lab_pages, reverse("pools:campaigns")])
     assert f'href="{reverse("core:labs")}"' not in page.text and f'href="{reverse("api:tokens")}"' in page.text
-    empty = browser(paul).get(reverse("pools:campaigns")).text
-    assert "You are not a member of a lab yet" in empty and "Leaderboards that you can take part in" in empty
+    home = browser(paul).get(reverse("home"), follow=True)
+    assert home.redirect_chain[-1][0] == reverse("leaderboards:boards")
+    assert "How to take part" in home.text and f'href="{address("submit", board.slug)}"' in home.text
+    submission = taking_part.send(board, taking_part.team(board, paul), paul)
+    home = browser(paul).get(reverse("leaderboards:boards")).text
+    assert f'href="{address("submission", submission.public_id)}"' in home and "How to take part" not in home
+    assert submission.run_id not in browser(olga).get(reverse("leaderboards:boards")).text
     page = browser(olga).get(reverse("leaderboards:boards"))
     assert all(f'href="{address}"' in page.text for address in [*lab_pages, reverse("core:labs")])
     assert f'<a class="brand" href="{reverse("pools:campaigns")}"' in page.text

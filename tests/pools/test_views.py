@@ -97,7 +97,9 @@ def test_an_admin_sees_every_lab(client: Client, ada: User, collection: Collecti
 
 def test_who_has_no_lab_is_told_what_to_do(client: Client, db: None) -> None:
     client.force_login(factories.user("nobody"))
-    assert "not a member of a lab" in client.get(reverse("pools:campaigns")).content.decode()
+    page = client.get(reverse("home"), follow=True)
+    assert page.redirect_chain[-1][0] == reverse("leaderboards:boards")
+    assert "An admin of a lab can invite you." in page.text
 
 
 def test_empty_pages_say_what_will_stand_there(page: Client) -> None:
