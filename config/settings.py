@@ -246,6 +246,7 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_TASK_ROUTES = {
     "platforms.jobs.reconcile": {"queue": "default"},  # it asks about every HIT that can still change
     "platforms.jobs.watch_balances": {"queue": "default"},
+    "platforms.jobs.look_at_balance": {"queue": "default"},
     "platforms.jobs.hear": {"queue": "default"},
     "platforms.jobs.keep_notifications": {"queue": "default"},
     "platforms.jobs.compare": {"queue": "default"},

@@ -226,6 +226,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "platforms:progress": R.SEE,
     "platforms:terms": (R.SEE, R.SPEND),
     "platforms:filters": (R.SEE, R.SPEND),
+    "platforms:ask_for_money": R.SPEND,
     "platforms:publish": (R.SEE, R.SPEND),
     "platforms:test_run": (R.SEE, R.SPEND),
     "platforms:pause": R.SPEND,

@@ -32,6 +32,7 @@ from judgments.models import Decision, StoredFile
 from judgments.review_views import assignments_listed, recount, workers_listed
 from platforms.bills import campaign_bill, pairs_to_ask, rounds_bills
 from platforms.consequences import offers_of, work_hours
+from platforms.jobs import balance_soon
 from platforms.models import Alarm, Publication
 from platforms.publishing import publication_likely
 from platforms.steps import draft_steps
@@ -90,6 +91,8 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     context |= {"reused": reused, "asked": pairs_to_ask(campaign)} | _reuse_context(campaign, draft=draft)
     context["expected"] = reused + context["asked"]
     if draft:
+        if likely.pk:
+            balance_soon(likely.pk)
         missing, pace = pool_selectors.missing_texts(campaign), task_selectors.expected_pace(campaign)
         steps = draft_steps(campaign, missing, pace)
         context |= {

@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from marketplace.api.deposits import request_deposit
 from marketplace.api.messages import list_messages
 from marketplace.api.reach import count_workers
 from marketplace.health import healthz
@@ -13,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz),
     path("extensions/count-workers", count_workers),
     path("extensions/list-messages", list_messages),
+    path("extensions/request-deposit", request_deposit),
     path("mturk/externalSubmit", external_submit, name="external_submit"),
     path("operator/", include("marketplace.operator.urls")),
     path("", include("marketplace.workers.urls")),

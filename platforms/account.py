@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from core.errors import Refused
+from core.errors import NotNow, Refused
 from platforms.adapter import Adapter, Trouble
+from platforms.bills import ZERO, remaining_bill
 from platforms.models import Publication
 from platforms.registry import adapter_of, phrase
 
@@ -51,6 +53,38 @@ def balance_look(publication: Publication) -> Balance:
             return Balance(adapter.balance(client, once=True), "")
     except Refused as refused:
         return Balance(None, str(refused))
+
+
+def balance_store(*, publication: Publication, at: datetime) -> Balance:
+    """Ask for the balance, for pages that must not ask. A platform that does not answer changes nothing."""
+    balance = balance_look(publication)
+    if balance.amount is not None:
+        asked = Publication.objects.filter(pk=publication.pk, platform=publication.platform)
+        asked.update(balance=balance.amount, balance_at=at)
+    return balance
+
+
+def money_missing(publication: Publication, balance: Decimal | None) -> Decimal:
+    """What the bill for the work that is still needed exceeds the balance by. 0 where the balance is not known."""
+    return ZERO if balance is None else max(ZERO, remaining_bill(publication).total - balance)
+
+
+def publication_ask_for_money(*, publication: Publication, at: datetime) -> Decimal:
+    """Ask whoever adds money to the account for what the bill lacks now. How much that is.
+
+    Asking again replaces what was asked for, so two presses ask once. Raises NotNow if nothing is missing, NoAnswer.
+    """
+    balance = balance_store(publication=publication, at=at)
+    if balance.amount is None:
+        raise NoAnswer(balance.trouble)
+    missing = money_missing(publication, balance.amount)
+    if not missing:
+        raise NotNow(_("The account has enough for the bill, so nobody was asked for money."))
+    with platform_refusals(publication) as adapter:
+        adapter.ask_for_money(missing, f"{publication.campaign.name[:160]} ({publication.reference})")
+    publication.money_asked, publication.money_asked_at = missing, at
+    publication.save(update_fields=["money_asked", "money_asked_at"])
+    return missing
 
 
 def _in_words(adapter: Adapter, error: Exception) -> str:

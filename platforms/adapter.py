@@ -406,6 +406,15 @@ class Adapter(ABC):
     def who_adds_money(self) -> str:
         """Who adds money to the account, and how."""
 
+    @property
+    def can_be_asked_for_money(self) -> bool:
+        """Whether somebody at the platform adds money when they are asked (`ask_for_money`)."""
+        return False
+
+    def ask_for_money(self, amount: Decimal, reason: str) -> None:
+        """Ask for money in the account. Asked again for the same reason, the later amount replaces the earlier."""
+        raise NotTold(_("Nobody at this platform can be asked for money."))
+
     # --- work
 
     @abstractmethod

@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError
 
 from core.errors import Refused
 from platforms import finishing, hooks, ledger_comparison, low_balance, messaging
+from platforms.account import balance_store
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check, returns_check
 from platforms.fairness import pay_rate_check, pay_rate_compute
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 # For which one job makes the calls of one publication, before the others, and other jobs, get their turn.
 SECONDS = 20.0
 EXPECTED: tuple[type[Exception], ...] = (Refused, *CALL_ERRORS)  # the platform is away, or refuses us
+BALANCE_LASTS = 20  # seconds in which a draft that is opened again does not ask for the balance again
 HEARD_TOGETHER = 20  # seconds in which notifications of a study make us ask once
 
 
@@ -211,6 +213,31 @@ def messages() -> str:
 def watch_balances() -> str:
     """Compare each platform's balance with what is still to be published and paid. Safe to run many at once."""
     return f"alarms of a low balance: {low_balance.balances_check(at=timezone.now())}"
+
+
+@shared_task
+def look_at_balance(publication_id: int) -> str:
+    """Ask what the account can spend that a draft is to be published from, and keep it. Safe to run twice."""
+    drafts = Publication.objects.select_related("campaign__lab").filter(state=Publication.State.DRAFT)
+    publication = drafts.filter(pk=publication_id).first()
+    if publication is None:
+        return "gone"
+    return balance_store(publication=publication, at=timezone.now()).trouble or "asked"
+
+
+def balance_soon(publication_id: int) -> None:
+    """Ask for `look_at_balance` when the transaction is committed, at most once in `BALANCE_LASTS` seconds. If the
+    queue is away, the balance stays as old as its time says.
+    """
+
+    def ask() -> None:
+        if cache.add(f"the balance for publication {publication_id} is asked for", 1, BALANCE_LASTS):
+            try:
+                look_at_balance.delay(publication_id)
+            except OperationalError as error:
+                log.warning("The balance for publication %s is not asked for: %s", publication_id, error)
+
+    transaction.on_commit(ask)
 
 
 IN_WORDS = {

@@ -144,6 +144,24 @@ class Publication(models.Model):
         help_text=_("The study of the test run that is open now, if there is one."),
     )
     test_study_address = models.TextField(blank=True, default="", db_default="", editable=False)
+    balance = models.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("What the account could spend when a job last asked; empty before."),
+    )
+    balance_at = models.DateTimeField(null=True, blank=True, editable=False)
+    money_asked = models.DecimalField(
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("What whoever adds money to the account was last asked for."),
+    )
+    money_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints = [

@@ -96,6 +96,8 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
         terms = {"requirements": adapter.requirements_at_first(), "pay": adapter.pay_at_first()} | terms
     if publication.state != State.DRAFT:
         raise NotNow(_("The campaign is published. Its terms can be replaced, after a preview of what that changes."))
+    if terms.get("platform", publication.platform) != publication.platform:  # another account
+        publication.balance = publication.balance_at = publication.money_asked = publication.money_asked_at = None
     terms_set(publication, terms)
     publication.save()
     currency_set(campaign=publication.campaign, currency=adapter_of(publication).currency)

@@ -3,10 +3,12 @@
 from typing import NamedTuple
 
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.money import counted
+from platforms.account import money_missing
 from platforms.models import Publication
 from pools import selectors as pool_selectors
 from pools.models import Campaign
@@ -39,6 +41,15 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
     elif tests.suggested:
         confirmed = _("%(confirmed)s confirmed, %(needed)s needed, %(suggested)s to review")
     publication = Publication.objects.filter(campaign=campaign).first()
+    platform, missing_money = _("a link or a panel, unless you choose one"), None
+    if publication is not None:
+        publication.campaign = campaign
+        platform = publication.get_platform_display()
+        missing_money = money_missing(publication, publication.balance)
+        if missing_money and publication.balance_at:
+            said = _("%(platform)s; %(amount)s was missing in the account on %(time)s UTC")
+            time = date_format(publication.balance_at, "j M Y, H:i")
+            platform = said % {"platform": platform, "amount": campaign.money(missing_money), "time": time}
     written = task_selectors.current_consent(campaign)
     pairs = ngettext("%(n)s pair", "%(n)s pairs", campaign.pair_count) % {"n": counted(campaign.pair_count)}
     pools = ngettext("%(pairs)s in %(n)s pool", "%(pairs)s in %(n)s pools", sizes.queries)
@@ -90,8 +101,8 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
             "platform",
             _("Platform"),
             reverse("platforms:terms", args=[campaign.pk]),
-            publication.get_platform_display() if publication else _("a link or a panel, unless you choose one"),
-            True,
+            platform,
+            not missing_money,
         ),
     ]
 

@@ -23,6 +23,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/platform/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/platform/terms/", views.terms, name="terms"),
     path("campaigns/<int:pk>/platform/filters/", filter_views.filters, name="filters"),
+    path("campaigns/<int:pk>/platform/ask-for-money/", views.ask_for_money, name="ask_for_money"),
     path("campaigns/<int:pk>/platform/publish/", views.publish, name="publish"),
     path("campaigns/<int:pk>/platform/test-run/", testing_views.test_run, name="test_run"),
     *[path(f"campaigns/<int:pk>/platform/{what}/", views.act, {"what": what}, name=what) for what in views.ACTS],

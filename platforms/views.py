@@ -35,7 +35,7 @@ from platforms import alarms, fairness, hooks, publishing, replacing_terms, revi
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
 from platforms import status as platform_status
-from platforms.account import Balance, balance_look, platform_refusals
+from platforms.account import Balance, balance_look, money_missing, platform_refusals, publication_ask_for_money
 from platforms.bills import Bill, campaign_bill, remaining_bill, rounds_forecast
 from platforms.costs import campaign_costs, cost_lines, costs_by_platform, started_campaigns
 from platforms.demands import PAPER, Demands
@@ -114,16 +114,18 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
                 return answer
         elif form.is_valid():
             try:
-                publishing.publication_write(campaign=campaign, **form.terms())
+                written = publishing.publication_write(campaign=campaign, **form.terms())
             except Refused as error:
                 status = refuse_in(form, error)
             else:
+                platform_jobs.balance_soon(written.pk)
                 messages.success(
                     request, _("The terms have been saved. Nothing has been sent. Check what would be sent.")
                 )
                 return see_other("platforms:publish", pk)
     saved = TermsVersion.objects.filter(publication=stored).select_related("by").order_by("-version")
     versions = Listing(request, saved, key="versions", size=VERSIONS, columns=platform_lists.TERMS_COLUMNS)
+    balance = balance_look(publication) if draft else None
     context = {
         "campaign": publication.campaign,
         "publication": publication,
@@ -136,7 +138,10 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
         "kept": kept,
         "demands": adapter_of(publication).demands_of(requirements),
         "unused": adapter_of(publication).unused_terms,
-        "balance": balance_look(publication) if draft else None,
+        "balance": balance,
+        "missing": money_missing(publication, balance.amount) if balance else None,
+        "can_ask": stored is not None and adapter_of(publication).can_be_asked_for_money,
+        "who_adds_money": adapter_of(publication).who_adds_money(),
     }
     return render_lists(request, "platforms/terms.html", context, status=status)
 
@@ -223,6 +228,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
                 said = _("Publishing has begun. HITs go out in the background, at the set rate.")
                 messages.success(request, phrase(publication, said))
                 return see_other("platforms:publication", pk)
+    platform_jobs.balance_soon(publication.pk)
     requests, obstacles = _requests(publication)
     if not _is_packed(campaign):
         said = _("The campaign is a draft. Start it; you can publish it once its HITs are packed.")
@@ -245,10 +251,27 @@ def publish(request: Request, pk: int) -> HttpResponse:
         "reach": reach,
         "requests": requests,
         "obstacles": obstacles,
+        "missing": money_missing(publication, balance.amount),
+        "can_ask": adapter_of(publication).can_be_asked_for_money,
         "seen": seen,
         "form": form,
     }
     return render(request, "platforms/publish.html", context, status=status)
+
+
+@login_required
+@require_POST
+def ask_for_money(request: Request, pk: int) -> HttpResponse:
+    """Ask whoever adds money to the account at the platform for what a draft's bill lacks."""
+    campaign = campaign_of(request, pk)
+    publication = Publication.objects.filter(campaign=campaign, state=State.DRAFT).first()
+    if publication is None:
+        return see_other("platforms:terms", pk)
+    publication.campaign = campaign
+    asked = publication_ask_for_money(publication=publication, at=timezone.now())
+    said = _("The operator of the marketplace has been asked for %(amount)s. Come back once it has been granted.")
+    messages.success(request, said % {"amount": campaign.money(asked)})
+    return see_other("platforms:publish", pk)
 
 
 def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> str:
@@ -276,7 +299,8 @@ def _publish(request: Request, publication: Publication, form: PublishForm, bala
 
 def _digest(publication: Publication, bill: Bill) -> str:
     """A digest of what the page shows, so that only what was seen is published."""
-    names = [field.name for field in Publication._meta.concrete_fields if field.name != "next_call_at"]
+    unseen = {"next_call_at", "balance", "balance_at", "money_asked", "money_asked_at"}
+    names = [field.name for field in Publication._meta.concrete_fields if field.name not in unseen]
     facts = [str(getattr(publication, name)) for name in names] + [str(bill)]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
@@ -305,9 +329,8 @@ _DECIDE = gettext_lazy("Review it")
 ADVICE = {
     Alarm.Kind.FUNDS: Advice(
         gettext_lazy(
-            "At our own marketplace, its operator adds money: see docs/marketplace.md, “Adding "
-            "money”. At Mechanical Turk, you buy prepaid HITs on the requester site. The calls then "
-            "continue automatically."
+            "At our own marketplace, ask its operator to add money. At Mechanical Turk, you buy prepaid HITs on the "
+            "requester site. The calls then continue automatically."
         ),
     ),
     Alarm.Kind.LOW: Advice(

@@ -188,6 +188,7 @@ JOBS: dict[str, Promise] = {
     "platforms.jobs.reconcile": gettext_lazy("the job that compares the ledgers"),
     "platforms.jobs.compare": gettext_lazy("the job that compares a ledger"),
     "platforms.jobs.watch_balances": gettext_lazy("the job that watches balances at platforms"),
+    "platforms.jobs.look_at_balance": gettext_lazy("the job that asks for the balance of drafts"),
     "platforms.jobs.hear": gettext_lazy("the job that asks about what a platform notified this site of"),
     "platforms.jobs.keep_notifications": gettext_lazy("the job that turns platforms' notifications on and off"),
     "platforms.jobs.messages": gettext_lazy("the job that sends and collects messages"),

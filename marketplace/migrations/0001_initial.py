@@ -419,6 +419,25 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name='DepositRequest',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('amount', models.DecimalField(decimal_places=2, max_digits=10)),
+                ('reason', models.CharField(max_length=200)),
+                ('asked_at', models.DateTimeField()),
+                ('closed_at', models.DateTimeField(blank=True, null=True)),
+                ('entry', models.OneToOneField(blank=True, help_text='the deposit, if it was granted', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deposit_request', to='marketplace.entry')),
+                ('requester', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='deposit_requests', to='marketplace.requester')),
+            ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='deposit_request_is_something'),
+                    models.CheckConstraint(condition=models.Q(('entry', None), ('closed_at__isnull', False), _connector='OR'), name='deposit_request_granted_is_closed'),
+                    models.UniqueConstraint(condition=models.Q(('closed_at', None)), fields=('requester', 'reason'), name='deposit_request_open_once'),
+                ],
+            },
+        ),
         migrations.AddField(
             model_name='assignment',
             name='worker',
@@ -460,7 +479,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField()),
                 ('command', models.CharField(blank=True, help_text='what was run, where nobody was logged in', max_length=50)),
-                ('action', models.CharField(choices=[('create operator', 'create operator'), ('create requester', 'create requester'), ('deactivate requester', 'deactivate requester'), ('reactivate requester', 'reactivate requester'), ('issue key', 'issue key'), ('revoke key', 'revoke key'), ('deposit', 'deposit'), ('answer message', 'answer message'), ('approve for requester', 'approve for requester'), ('invite worker', 'invite worker'), ('worker active', 'worker active'), ('worker suspended', 'worker suspended'), ('worker closed', 'worker closed'), ('erase worker', 'erase worker'), ('move worker', 'move worker'), ('issue password link', 'issue password link'), ('overturn rejection', 'overturn rejection'), ('uphold rejection', 'uphold rejection'), ('pay out', 'pay out'), ('fetch payouts', 'fetch payouts'), ('payout came back', 'payout came back'), ('lapse', 'lapse')], max_length=50)),
+                ('action', models.CharField(choices=[('create operator', 'create operator'), ('create requester', 'create requester'), ('deactivate requester', 'deactivate requester'), ('reactivate requester', 'reactivate requester'), ('issue key', 'issue key'), ('revoke key', 'revoke key'), ('deposit', 'deposit'), ('decline deposit', 'decline deposit'), ('answer message', 'answer message'), ('approve for requester', 'approve for requester'), ('invite worker', 'invite worker'), ('worker active', 'worker active'), ('worker suspended', 'worker suspended'), ('worker closed', 'worker closed'), ('erase worker', 'erase worker'), ('move worker', 'move worker'), ('issue password link', 'issue password link'), ('overturn rejection', 'overturn rejection'), ('uphold rejection', 'uphold rejection'), ('pay out', 'pay out'), ('fetch payouts', 'fetch payouts'), ('payout came back', 'payout came back'), ('lapse', 'lapse')], max_length=50)),
                 ('subject', models.CharField(blank=True, help_text='the public id of what it was about', max_length=100)),
                 ('details', models.JSONField(default=dict)),
                 ('account', models.ForeignKey(blank=True, help_text='whose account it was about, where that has no public id', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -13,7 +13,7 @@ from marketplace.models.accounts import (
     WorkerBlock,
 )
 from marketplace.models.hits import LIVE_STATES, Assignment, DueFailure, Hit, HitType, UniqueRequestToken
-from marketplace.models.ledger import BonusPayment, Entry, PayoutList
+from marketplace.models.ledger import BonusPayment, DepositRequest, Entry, PayoutList
 from marketplace.models.messages import Dispute, Message
 from marketplace.models.notifications import EventKind, Notification, NotificationSubscription
 from marketplace.models.qualifications import Qualification, QualificationRequest, QualificationType
@@ -27,6 +27,7 @@ __all__ = [
     "AuditEvent",
     "BonusPayment",
     "DailyRun",
+    "DepositRequest",
     "Dispute",
     "DueFailure",
     "Entry",

@@ -164,6 +164,7 @@ class AuditEvent(models.Model):
         ISSUE_KEY = "issue key", _("issue key")
         REVOKE_KEY = "revoke key", _("revoke key")
         DEPOSIT = "deposit", _("deposit")
+        DECLINE_DEPOSIT = "decline deposit", _("decline deposit")
         ANSWER_MESSAGE = "answer message", _("answer message")
         APPROVE_FOR_REQUESTER = "approve for requester", _("approve for requester")
         INVITE_WORKER = "invite worker", _("invite worker")

@@ -35,6 +35,38 @@ class PayoutList(models.Model):
         return self.reference
 
 
+class DepositRequest(models.Model):
+    """Money that a requester has asked the operator for. Open until it is granted, which books it, or declined."""
+
+    requester = models.ForeignKey(Requester, on_delete=models.PROTECT, related_name="deposit_requests")
+    amount = models.DecimalField(max_digits=10, decimal_places=2)
+    reason = models.CharField(max_length=200)
+    asked_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True)
+    entry = models.OneToOneField(
+        "Entry",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="deposit_request",
+        help_text=_("the deposit, if it was granted"),
+    )
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(amount__gt=0), name="deposit_request_is_something"),
+            models.CheckConstraint(
+                condition=Q(entry=None) | Q(closed_at__isnull=False), name="deposit_request_granted_is_closed"
+            ),
+            models.UniqueConstraint(
+                fields=["requester", "reason"], condition=Q(closed_at=None), name="deposit_request_open_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} for {self.reason}"
+
+
 class Entry(models.Model):
     """One movement of money. Append-only, by a trigger.
 

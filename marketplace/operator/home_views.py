@@ -10,15 +10,18 @@ from marketplace.pages import paginate, read_query
 from marketplace.selectors.audit import audit_all
 from marketplace.selectors.books import fee_months, totals
 from marketplace.selectors.payouts import owed_all
-from marketplace.selectors.requesters import requester_rows, requesters_matching
+from marketplace.selectors.requesters import deposit_requests_open, requester_rows, requesters_matching
 from marketplace.selectors.upkeep import daily_run, due_failures
 from marketplace.selectors.workers import workers_matching
+
+MOST_ASKED = 50  # requests for money that are shown at a time
 
 
 @require_GET
 @for_operator
 def home(request: HttpRequest, _operator: Account) -> HttpResponse:
     """What is waiting for the operator, and the money in sums."""
+    asked = deposit_requests_open()
     rows, owed = requester_rows(requesters_matching()), owed_all()
     context = {
         "requesters": len(rows),
@@ -28,6 +31,8 @@ def home(request: HttpRequest, _operator: Account) -> HttpResponse:
         "workers": workers_matching().filter(status=Worker.Status.ACTIVE).count(),
         "owed": sum((row.amount for row in owed), ZERO),
         "owed_workers": len(owed),
+        "asked": asked[:MOST_ASKED],
+        "asked_more": max(0, asked.count() - MOST_ASKED),
         "failures": due_failures()[:20],
         "failed": due_failures().count(),
         "fees": totals().fees,

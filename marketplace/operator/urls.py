@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from marketplace.operator import dispute_views, home_views, payout_views, requester_views, worker_views
+from marketplace.operator import deposit_views, dispute_views, home_views, payout_views, requester_views, worker_views
 from marketplace.pages import IdConverter
 
 register_converter(IdConverter, "id")
@@ -32,6 +32,7 @@ urlpatterns = [
     path("payouts/list", payout_views.payout, name="payout"),
     path("payouts/list.csv", payout_views.payout_csv, name="payout_csv"),
     path("payouts/<int:payout_pk>/bounce", payout_views.payout_bounced, name="payout_bounced"),
+    path("deposit-requests/<int:request_pk>", deposit_views.decide, name="deposit_request"),
     path("books", home_views.books, name="books"),
     path("audit", home_views.audit, name="audit"),
 ]

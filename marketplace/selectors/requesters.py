@@ -5,7 +5,17 @@ from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 
-from marketplace.models import AccessKey, ApiCall, Assignment, Entry, Hit, Message, Requester, WorkerBlock
+from marketplace.models import (
+    AccessKey,
+    ApiCall,
+    Assignment,
+    DepositRequest,
+    Entry,
+    Hit,
+    Message,
+    Requester,
+    WorkerBlock,
+)
 from marketplace.money import ZERO
 from marketplace.selectors.ledger import Balance, balance
 
@@ -47,6 +57,11 @@ def requester_rows(requesters: Iterable[Requester]) -> list[RequesterRow]:
         RequesterRow(requester, newest.get(requester.pk, Balance(ZERO, ZERO)), counts.get(requester.pk, 0))
         for requester in requesters
     ]
+
+
+def deposit_requests_open() -> QuerySet[DepositRequest]:
+    """What requesters have asked the operator for and was neither granted nor declined, the oldest first."""
+    return DepositRequest.objects.filter(closed_at=None).select_related("requester").order_by("asked_at", "pk")
 
 
 def requester_balance(requester: Requester) -> Balance:

@@ -37,6 +37,7 @@ REGISTRATION = Limit("registration from an address", 10, 60)
 MESSAGE = Limit("message of a worker", 20, 3600)
 COUNT_OF_WORKERS = Limit("count of workers by a requester", 120, 60)
 LIST_OF_MESSAGES = Limit("list of messages by a requester", 120, 60)
+REQUEST_FOR_DEPOSIT = Limit("request for a deposit by a requester", 60, 3600)
 API_SECONDS = 10
 
 

@@ -105,6 +105,10 @@ class Migration(migrations.Migration):
                 ('next_call_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('test_study_id', models.TextField(blank=True, db_default='', default='', editable=False, help_text='The study of the test run that is open now, if there is one.')),
                 ('test_study_address', models.TextField(blank=True, db_default='', default='', editable=False)),
+                ('balance', models.DecimalField(blank=True, decimal_places=2, editable=False, help_text='What the account could spend when a job last asked; empty before.', max_digits=12, null=True)),
+                ('balance_at', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('money_asked', models.DecimalField(blank=True, decimal_places=2, editable=False, help_text='What whoever adds money to the account was last asked for.', max_digits=10, null=True)),
+                ('money_asked_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='publication', to='pools.campaign')),
             ],
             options={
@@ -395,7 +399,7 @@ class Migration(migrations.Migration):
         ),
         record_changes(
             "platforms_publication", CHANGES, CAMPAIGN, "$1->>'platform'", worker=WORKER,
-            ignored="next_call_at finished_revision hit_type_id resumed_at exclusion_id",
+            ignored="next_call_at finished_revision hit_type_id resumed_at exclusion_id balance balance_at",
         ),
         record_changes(
             "platforms_submission", "UPDATE", PUBLICATION, worker=WORKER_OF_ASSIGNMENT,

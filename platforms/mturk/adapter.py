@@ -32,6 +32,8 @@ from tasks.models import Hit, Platform
 Kind = Operation.Kind
 COUNT_PATH = "/extensions/count-workers"
 COUNT_TARGET = "BestknownMarketplace.CountWorkers"
+DEPOSIT_PATH = "/extensions/request-deposit"
+DEPOSIT_TARGET = "BestknownMarketplace.RequestDeposit"
 MESSAGES_PATH = "/extensions/list-messages"
 MESSAGES_TARGET = "BestknownMarketplace.ListMessages"
 
@@ -164,11 +166,21 @@ class MTurkAdapter(Adapter):
     def who_adds_money(self) -> str:
         """The marketplace's operator, or whoever has the account at Amazon."""
         if self.platform == Platform.MARKETPLACE:
-            return _(
-                "The operator of the marketplace adds money: on the page of your requester, or with "
-                "“python -m marketplace deposit”. docs/marketplace.md says how, under “Adding money”."
-            )
+            return _("The operator of the marketplace adds money.")
         return _("Buy prepaid HITs on the requester site of Mechanical Turk, under “My Account”.")
+
+    @property
+    def can_be_asked_for_money(self) -> bool:
+        return self.platform == Platform.MARKETPLACE
+
+    def ask_for_money(self, amount: Decimal, reason: str) -> None:
+        """Our own marketplace shows the request to its operator."""
+        if not self.can_be_asked_for_money:
+            raise NotTold(_("Nobody at Mechanical Turk can be asked for money."))
+        self.assert_host(self.client())
+        signed_post(
+            self.endpoint, DEPOSIT_PATH, DEPOSIT_TARGET, {"Amount": f"{amount:.2f}", "Reason": reason}, READ_SECONDS
+        )
 
     # --- work
 

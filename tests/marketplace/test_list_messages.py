@@ -15,13 +15,15 @@ PATH = "/extensions/list-messages"
 TARGET = "BestknownMarketplace.ListMessages"
 
 
-def ask(marketplace: Marketplace, requester: Requester, body: Any) -> httpx.Response:
+def ask(
+    marketplace: Marketplace, requester: Requester, body: Any, path: str = PATH, target: str = TARGET
+) -> httpx.Response:
     """Post signed JSON as this requester."""
     data = json.dumps(body)
-    headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": TARGET}
-    request = AWSRequest(method="POST", url=f"{marketplace.url}{PATH}", headers=headers, data=data)
+    headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": target}
+    request = AWSRequest(method="POST", url=f"{marketplace.url}{path}", headers=headers, data=data)
     SigV4Auth(Credentials(requester.key_id, requester.secret), "mturk-requester", "us-east-1").add_auth(request)
-    return marketplace.http.post(PATH, content=data, headers=dict(request.headers))
+    return marketplace.http.post(path, content=data, headers=dict(request.headers))
 
 
 def test_a_requester_reads_what_workers_wrote_to_it_and_nothing_else(

@@ -528,6 +528,7 @@ def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
         "workers/invite": {"days": "3"},
         "payouts": {"total": "0"},
         "payouts/1/bounce": {"reason": "Mine"},
+        "deposit-requests/1": {"decision": "grant", "amount": "1.00"},
         f"requesters/{rosa.account_id}/status": {"wanted": "inactive", "reason": "Mine"},
         f"requesters/{rosa.account_id}/undecided": {"assignment": "X", "reason": "Mine"},
         f"workers/{wanda.id}/password": {"reason": "Mine"},

@@ -18,6 +18,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from core.models import User
 from judgments import services as judgment_services
@@ -29,7 +30,7 @@ from platforms.demands import PAPER, Demands
 from platforms.forms import TermsForm
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.mturk.requirements import demands_of, requirements_of
-from platforms.publishing import publication_stop, publication_unsaved
+from platforms.publishing import publication_stop, publication_unsaved, publication_write
 from platforms.reviewing import compensations_find, publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign, Collection
@@ -39,7 +40,7 @@ from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
 
 GET_PAGES = ("publication", "terms", "publish", "submissions", "compensations", "ledger")
-POST_ONLY = ("extend", "listen", "compare")
+POST_ONLY = ("extend", "listen", "compare", "ask_for_money")
 ACTS = ("pause", "resume", "expire", "stop")
 
 
@@ -282,6 +283,90 @@ def test_requirements_go_to_the_form_and_back_as_they_were() -> None:
     odd = [{**paper[0], "LocaleValues": [{"Country": "US", "Subdivision": "NY"}]}, {**paper[1], "Comparator": "In"}]
     assert demands_of(odd).others == tuple(odd)
     assert requirements_of(demands_of([*odd, *paper])) == [*paper, *odd]
+
+
+# --- an account that lacks money
+
+
+@pytest.fixture
+def poor(marketplace: Marketplace, requester: Requester, monkeypatch: pytest.MonkeyPatch) -> Requester:
+    """Our account at the marketplace, with less than a campaign costs."""
+    made = marketplace.requester("5.00")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", made.key_id)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", made.secret)
+    return made
+
+
+def test_one_press_asks_the_marketplaces_operator_for_what_is_missing(
+    page: Client, publication: Publication, marketplace: Marketplace, poor: Requester
+) -> None:
+    campaign = publication.campaign
+    for name in ("terms", "publish"):
+        text = text_of(page, at(name, campaign))
+        assert "Ask the operator for $4.60" in text
+        assert "python -m" not in text
+    open_requests = "SELECT amount, reason FROM marketplace_depositrequest WHERE closed_at IS NULL AND reason LIKE %s"
+
+    for _press in range(2):
+        assert page.post(at("ask_for_money", campaign))["Location"] == at("publish", campaign)
+
+    ((amount, reason),) = marketplace.sql(open_requests, f"%{publication.reference}%")
+    assert (amount, reason.startswith(campaign.name)) == (Decimal("4.60"), True)
+    assert "The operator was last asked for $4.60" in text_of(page, at("publish", campaign))
+    marketplace.run("deposit", poor.account_id, "4.60")
+    assert "Ask the operator" not in text_of(page, at("publish", campaign))
+    assert page.post(at("ask_for_money", campaign)).status_code == 409
+
+
+def test_the_step_platform_of_a_draft_is_not_done_while_money_is_missing(
+    page: Client, collection: Collection, marketplace: Marketplace, poor: Requester
+) -> None:
+    draft = factories.campaign(collection, "draft", start=False, pairs_per_hit=3)
+    page.post(at("terms", draft), typed(draft))
+    address = reverse("judgments:campaign", args=[draft.pk])
+    assert page.get(address).context["steps"][-1].is_done  # nothing is known yet
+    assert platform_jobs.look_at_balance(draft.publication.pk) == "asked"
+    platform = page.get(address).context["steps"][-1]
+    assert (platform.key, platform.is_done) == ("platform", False)
+    assert "$4.60 was missing" in platform.detail
+
+    marketplace.run("deposit", poor.account_id, "4.60")
+    assert not page.get(address).context["steps"][-1].is_done
+    platform_jobs.look_at_balance(draft.publication.pk)
+
+    assert page.get(address).context["steps"][-1].is_done
+
+
+def test_opening_a_draft_asks_no_platform_but_has_a_job_ask_once(
+    page: Client,
+    collection: Collection,
+    poor: Requester,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    draft = factories.campaign(collection, "draft", start=False, pairs_per_hit=3)
+    publication = publication_write(campaign=draft)
+    asked: list[int] = []
+    monkeypatch.setattr(platform_jobs.look_at_balance, "delay", asked.append)
+    monkeypatch.setattr("platforms.account.adapter_of", lambda _publication: pytest.fail("a page asks the platform"))
+    with django_capture_on_commit_callbacks(execute=True):
+        for _visit in range(3):
+            assert page.get(reverse("judgments:campaign", args=[draft.pk])).status_code == 200
+    assert asked == [publication.pk]
+
+
+def test_a_platform_that_does_not_answer_leaves_the_balance_as_it_was_and_another_platform_has_none(
+    page: Client, publication: Publication, requester: Requester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform_jobs.look_at_balance(publication.pk)
+    publication.refresh_from_db()
+    asked_at = publication.balance_at
+    assert (publication.balance, asked_at is not None) == (Decimal("1000.00"), True)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    assert "access key" in platform_jobs.look_at_balance(publication.pk)
+    publication.refresh_from_db()
+    assert (publication.balance, publication.balance_at) == (Decimal("1000.00"), asked_at)
+    assert publication_write(campaign=publication.campaign, platform="mturk-sandbox").balance is None
 
 
 # --- a platform that cannot be asked

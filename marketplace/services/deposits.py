@@ -1,0 +1,76 @@
+"""Money that requesters ask for, and that the operator grants or declines, once."""
+
+from decimal import Decimal
+
+from django.db import transaction
+
+from marketplace import clock
+from marketplace.errors import DoesNotExist, InvalidValue, WrongState
+from marketplace.models import Account, AuditEvent, DepositRequest, Requester
+from marketplace.services.accounts import audit_note
+from marketplace.services.ledger import MOST_REASON, deposit_make
+
+LARGEST_DEPOSIT = Decimal("99999999.99")  # what a row takes
+
+
+@transaction.atomic
+def deposit_request(*, requester: Requester, amount: Decimal, reason: str) -> DepositRequest:
+    """Ask the operator for money. Asked again for the same reason, the open request has the new amount.
+
+    Raises InvalidValue without a reason, or where the amount is not one in whole cents.
+    """
+    reason = reason.strip()
+    if not reason or len(reason) > MOST_REASON:
+        raise InvalidValue(f"Say what the money is for, in up to {MOST_REASON} characters.")
+    if not Decimal("0.01") <= amount <= LARGEST_DEPOSIT or amount != amount.quantize(Decimal("0.01")):
+        raise InvalidValue(f"Ask for an amount in whole cents, up to ${LARGEST_DEPOSIT:,}.")
+    asked, _ = DepositRequest.objects.update_or_create(
+        requester=requester,
+        reason=reason,
+        closed_at=None,
+        defaults={"amount": amount, "asked_at": clock.now()},
+    )
+    return asked
+
+
+@transaction.atomic
+def deposit_request_grant(*, request_pk: int, amount: Decimal, actor: Account) -> DepositRequest:
+    """Book what was asked for, once, with its note in the audit. `amount` is what the operator was shown.
+
+    Raises DoesNotExist, WrongState if it was granted or declined before, or asks for another amount by now.
+    """
+    asked = _open_request(request_pk)
+    if asked.amount != amount:
+        raise WrongState("DepositRequest", "open", because=f"The requester now asks for ${asked.amount:,}.")
+    asked.entry = deposit_make(requester=asked.requester, amount=asked.amount, note=asked.reason)
+    asked.closed_at = clock.now()
+    asked.save(update_fields=["entry", "closed_at"])
+    _note(actor, AuditEvent.Action.DEPOSIT, asked)
+    return asked
+
+
+@transaction.atomic
+def deposit_request_decline(*, request_pk: int, actor: Account) -> DepositRequest:
+    """Close a request without booking anything, with its note. Raises DoesNotExist, WrongState."""
+    asked = _open_request(request_pk)
+    asked.closed_at = clock.now()
+    asked.save(update_fields=["closed_at"])
+    _note(actor, AuditEvent.Action.DECLINE_DEPOSIT, asked)
+    return asked
+
+
+def _open_request(pk: int) -> DepositRequest:
+    """An open request, locked."""
+    requests = DepositRequest.objects.select_for_update(of=("self",), no_key=True).select_related("requester")
+    asked = requests.filter(pk=pk).first()
+    if asked is None:
+        raise DoesNotExist("DepositRequest", str(pk))
+    if asked.closed_at is not None:
+        raise WrongState("DepositRequest", "open", because="It was granted or declined before.")
+    return asked
+
+
+def _note(actor: Account, action: AuditEvent.Action, asked: DepositRequest) -> None:
+    audit_note(
+        actor=actor, action=action, subject=asked.requester.account_id, amount=str(asked.amount), note=asked.reason
+    )
