@@ -32,6 +32,7 @@ TOPICS: dict[str, str] = {
     Alarm.Kind.AUTO_APPROVAL: Topic.MONEY,
     Alarm.Kind.UNRETURNED: Topic.MONEY,
     Alarm.Kind.LEAVES: Topic.QUALITY,
+    Alarm.Kind.FAST: Topic.QUALITY,
     Alarm.Kind.EXPIRED: Topic.STALLED,
     Alarm.Kind.UNSEEN: Topic.NOBODY,
     CampaignAlarm.Kind.FAILING: Topic.QUALITY,

@@ -35,6 +35,7 @@ from evaluation.judging.adjudication import adjudicate
 from evaluation.judging.challengers import Challenge, settle_challenges
 from evaluation.judging.equal_texts import Merged, judge_merged
 from evaluation.judging.pooling import canonical
+from evaluation.judging.reading import least_minutes
 from evaluation.judging.rounds import Status, replay
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import (
@@ -77,6 +78,18 @@ def effective(assignment: Assignment) -> dict[int, Judgment]:
     rows = Judgment.objects.filter(assignment=assignment).order_by("item_id", "-id").distinct("item_id")
     rows = rows.exclude(item__in=standing_reports(assignment).values("item"))
     return {judgment.item_id: judgment for judgment in rows.select_related("item")}
+
+
+def is_too_fast(assignment: Assignment) -> bool:
+    """Whether more than half of the pairs that were judged were shown for less time than reading them takes."""
+    judged = effective(assignment)
+    shown = Item.objects.filter(id__in=judged, pair__isnull=False)
+    texts = list(shown.values_list("id", "pair__pool__query__text", "pair__a__text", "pair__b__text"))
+    fast = 0
+    for item, *words in texts:
+        seconds = (judged[item].made_at - judged[item].shown_at).total_seconds()
+        fast += seconds < 60 * least_minutes(words)
+    return 2 * fast > len(texts)
 
 
 def answered_count(assignment: Assignment) -> int:
@@ -809,8 +822,8 @@ def fast_below(campaign: Campaign) -> float:
     if campaign.is_imported:
         return 0.0  # nobody knows how long those judgments took
     summary = summary_of(campaign)
-    median = summary.median_seconds if summary else None
-    return max(FAST * (median or 0), least_seconds(campaign))
+    seconds = summary.median_seconds if summary else None
+    return max(FAST * (seconds or 0), least_seconds(campaign))
 
 
 def with_fast_below(campaign: Campaign, rows: QuerySet[Any]) -> QuerySet[Any]:

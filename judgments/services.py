@@ -21,7 +21,7 @@ from judgments.models import Acceptance, Decision, Judgment, Reuse
 from platforms import alarms as platform_alarms
 from platforms.arriving import leaves_alarm
 from platforms.finishing import worker_publications_reopen
-from platforms.models import Alarm, Publication
+from platforms.models import Alarm, Publication, Submission
 from pools import services as pool_services
 from pools.models import Campaign, Pair
 from tasks import campaign_alarms
@@ -222,8 +222,23 @@ def confirmed_check(*, assignment_id: int, at: datetime) -> bool:
     if assignment is None:
         return False
     _check(assignment, at=at)
+    _hold_if_too_fast(assignment, at=at)
     _mark_changed(assignment)
     return True
+
+
+def _hold_if_too_fast(assignment: Assignment, *, at: datetime) -> None:
+    """Work that nobody can have read is not approved automatically: a person looks at it first."""
+    submission = Submission.objects.filter(assignment=assignment, decision=Submission.Decision.NONE).first()
+    if submission is None or not judgment_selectors.is_too_fast(assignment):
+        return
+    text = _(
+        "Most pairs of assignment %(id)s were judged faster than anybody can read them, so it is not approved "
+        "automatically. Approve or reject it."
+    ) % {"id": submission.platform_assignment_id}
+    platform_alarms.alarm_raise(
+        publication=submission.publication, kind=Alarm.Kind.FAST, submission=submission, text=text, at=at
+    )
 
 
 # What the check reads of the worker's test pairs here holds until its transaction ends: a test pair is dropped either

@@ -630,6 +630,7 @@ class Alarm(models.Model):
         LEAVES = "leaves", _("a worker leaves often")
         UNMATCHED = "unmatched", _("submitted work matches none of ours")
         NO_ANSWERS = "no-answers", _("submitted without an answer")
+        FAST = "fast", _("judged faster than anybody reads")
         AUTO_APPROVAL = "auto-approval", _("about to be approved automatically")
         UNDECIDED = "undecided", _("submitted work could not be decided on")
         UNCHECKED = "unchecked", _("work could not be checked")

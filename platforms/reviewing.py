@@ -52,6 +52,7 @@ def _settle_batch(publication: Publication, at: datetime, failed: dict[int, Exce
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(assignment__judged__gt=0, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
         .exclude(assignment__verdict=Assignment.Verdict.PENDING)
+        .exclude(_is_too_fast())
         .exclude(pk__in=list(failed))
         .exclude(pk__in=_resting(at))
         .select_related("assignment", "published_hit", "publication__campaign")
@@ -86,6 +87,11 @@ def _raise_undecided(publication: Publication, failed: dict[int, Exception], at:
         )
     tried = publication.alarms.filter(kind=Alarm.Kind.UNDECIDED, settled_at=None).exclude(retry_at__gt=at)
     tried.exclude(submission__in=list(failed)).update(settled_at=at)
+
+
+def _is_too_fast() -> Exists:
+    """Whether a person must look at a submission, as it was judged faster than anybody reads."""
+    return Exists(Alarm.objects.filter(submission=OuterRef("pk"), kind=Alarm.Kind.FAST, settled_at=None))
 
 
 def _resting(at: datetime) -> QuerySet[Alarm, Any]:
@@ -124,7 +130,11 @@ def _decided_there(publication: Publication, failed: Collection[int], at: dateti
     """Work that waits for a person here, and that the platform's clock has paid, or a person there has rejected."""
     return list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
-        .filter(Q(assignment=None) | Q(assignment__judged=0), published_hit__hit__isnull=False, decision=Decision.NONE)
+        .filter(
+            Q(assignment=None) | Q(assignment__judged=0) | _is_too_fast(),
+            published_hit__hit__isnull=False,
+            decision=Decision.NONE,
+        )
         .exclude(status=Status.SUBMITTED)
         .exclude(pk__in=list(failed))
         .exclude(pk__in=_resting(at))
@@ -327,7 +337,7 @@ def _undecided(submission: Submission, wanted: str) -> Submission:
 
 
 def _settle_alarms(submission: Submission, at: datetime) -> None:
-    for kind in (Alarm.Kind.UNMATCHED, Alarm.Kind.NO_ANSWERS, Alarm.Kind.AUTO_APPROVAL):
+    for kind in (Alarm.Kind.UNMATCHED, Alarm.Kind.NO_ANSWERS, Alarm.Kind.FAST, Alarm.Kind.AUTO_APPROVAL):
         alarm_settle(publication=submission.publication, kind=kind, submission=submission, at=at)
 
 

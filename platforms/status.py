@@ -110,10 +110,11 @@ def submissions_of(publication: Publication) -> QuerySet[Submission]:
 
 
 def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
-    """Those that no rule decides: no work stored here matches, it holds no answer, or it was compensated
-    before.
+    """Those that no rule decides: no work stored here matches, it holds no answer, it was judged faster than anybody
+    reads, or it was compensated before.
     """
-    alarmed = Alarm.objects.filter(submission=OuterRef("pk"), kind=Alarm.Kind.UNMATCHED, settled_at=None)
+    kinds = (Alarm.Kind.UNMATCHED, Alarm.Kind.FAST)
+    alarmed = Alarm.objects.filter(submission=OuterRef("pk"), kind__in=kinds, settled_at=None)
     undecided = submissions.filter(decision=Decision.NONE, status=Status.SUBMITTED)
     return undecided.filter(Q(assignment=None) | Q(assignment__judged=0) | Exists(alarmed))
 

@@ -53,7 +53,7 @@ def submissions_return(*, publication: Publication, assignment_ids: Iterable[str
         rows = Submission.objects.filter(pk__in=keys)
         rows.filter(decision=Decision.NONE).update(decision=Decision.RETURN, decided_at=at, assignment=None)
         rows.update(status=Status.RETURNED)
-        about = (Alarm.Kind.UNMATCHED, Alarm.Kind.NO_ANSWERS, Alarm.Kind.AUTO_APPROVAL)
+        about = (Alarm.Kind.UNMATCHED, Alarm.Kind.NO_ANSWERS, Alarm.Kind.FAST, Alarm.Kind.AUTO_APPROVAL)
         Alarm.objects.filter(submission__in=keys, kind__in=about, settled_at=None).update(settled_at=at)
         returned += len(keys)
     return returned

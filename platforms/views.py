@@ -353,6 +353,11 @@ ADVICE = {
         "submission",
         _DECIDE,
     ),
+    Alarm.Kind.FAST: Advice(
+        gettext_lazy("Look at the work, then approve or reject it. Nothing is paid for it before that."),
+        "submission",
+        _DECIDE,
+    ),
     Alarm.Kind.LEAVES: Advice(
         gettext_lazy(
             "Check what they did, under Work. They get no more tasks in this campaign; bar them to "

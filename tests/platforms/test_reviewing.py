@@ -21,6 +21,7 @@ from platforms.reviewing import (
     submission_reject,
     workers_exclude,
 )
+from platforms.status import for_a_person
 from pools.models import Campaign, Collection
 from tasks import services as task_services
 from tasks.models import Assignment
@@ -38,15 +39,15 @@ def opened(campaign: Campaign, **terms: object) -> Publication:
     return publication
 
 
-def done(publication: Publication, name: str = "Alice") -> Assignment:
-    """Work that was finished here in a frame, three days ago."""
+def done(publication: Publication, name: str = "Alice", seconds: float = 9) -> Assignment:
+    """Work that was finished here in a frame, three days ago, in so many seconds a pair."""
     worker = factories.worker(publication.campaign, name)
     assignment = factories.take(worker, publication.campaign)
     worker.platform, worker.external_id = "marketplace", f"A{worker.pk}"
     worker.save()
     Assignment.objects.filter(pk=assignment.pk).update(platform_assignment_id=f"3A{assignment.pk}")
     assignment.refresh_from_db()
-    factories.judge(assignment)
+    factories.judge(assignment, seconds=seconds)
     ended = judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     Assignment.objects.filter(pk=ended.pk).update(finished_at=timezone.now() - timedelta(days=3))
     return ended
@@ -68,6 +69,39 @@ def submitted(publication: Publication, work: Assignment, **facts: object) -> Su
 def address(settings: object) -> None:
     """Where the marketplace would be; nothing is asked of it here."""
     settings.MARKETPLACE_URL = "http://localhost:8100"  # type: ignore[attr-defined]
+
+
+def test_work_that_is_too_fast_to_be_read_waits_for_a_person_and_is_paid_once_they_approve(
+    campaign: Campaign, rita: User
+) -> None:
+    publication, at = opened(campaign), timezone.now()
+    works = [done(publication, "Alice", seconds=1), done(publication, "Bob")]
+    fast, read = (submitted(publication, work, assignment=work) for work in works)
+    judgment_services.confirmed_check_all(at=at)
+    for _round in range(2):
+        publication_settle(publication=publication, at=at)
+        assert [row.submission for row in publication.payments.all()] == [read]
+        assert list(for_a_person(publication.submissions.all())) == [fast]
+    alarm = publication.alarms.get()
+    assert (alarm.kind, "faster than anybody can read" in alarm.text) == ("fast", True)
+
+    submission_approve(submission=fast, by=rita, why="They know these passages by heart.", at=at)
+    assert {row.submission for row in publication.payments.all()} == {fast, read}
+    assert not for_a_person(publication.submissions.all()).exists()
+    alarm.refresh_from_db()
+    assert alarm.settled_at == at
+
+
+def test_fast_work_that_the_platforms_clock_has_approved_is_written_down_as_paid(campaign: Campaign) -> None:
+    publication, at = opened(campaign), timezone.now()
+    work = done(publication, seconds=1)
+    fast = submitted(publication, work, assignment=work)
+    judgment_services.confirmed_check_all(at=at)
+    Submission.objects.update(status="Approved")
+    publication_settle(publication=publication, at=at)
+    fast.refresh_from_db()
+    assert (fast.decision, publication.payments.get().state) == ("approve", "paid")
+    assert not publication.alarms.filter(settled_at=None).exists()
 
 
 def test_what_the_platform_has_approved_cannot_be_rejected_any_more(campaign: Campaign, rita: User) -> None:
