@@ -9,11 +9,11 @@ from rest_framework import serializers
 
 from api.shapes import FILE, Key, example
 from judgments import machine_asking
-from judgments.exports import pseudonym
 from judgments.models import MachineAsking, MachineJudge
 from pools.models import Campaign, Collection, OutsideScores, PreferenceImport
 from tasks import links
 from tasks.models import OutsidePanel, Worker
+from tasks.names import pseudonym
 from tasks.outside_panels import OUTCOMES, VisitRow
 from tasks.selectors import PanelRow
 

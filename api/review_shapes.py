@@ -8,11 +8,11 @@ from rest_framework import serializers
 from api.shapes import Key, Money, Reason, Why, example
 from judgments.adjudicating import LONGEST_NOTE
 from judgments.deciding import row_counts
-from judgments.exports import pseudonym
 from judgments.models import Adjudication, BulkDecision, PairDecision, WorkerNote
 from platforms.messaging import MOST_SUBJECT, MOST_TEXT
 from platforms.models import Alarm, Message, Submission
 from tasks.models import CampaignAlarm
+from tasks.names import pseudonym
 
 MOST = 5_000  # assignments or workers that one request names
 

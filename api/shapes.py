@@ -762,7 +762,7 @@ class AssignmentShape(serializers.ModelSerializer[Assignment]):
 
     def get_worker(self, assignment: Assignment) -> str:
         """As in exports."""
-        from judgments.exports import pseudonym
+        from tasks.names import pseudonym
 
         return pseudonym(self.context["campaign"], assignment.worker_id)
 
@@ -839,7 +839,7 @@ class DecisionShape(serializers.ModelSerializer[Decision]):
 
     def get_worker(self, decision: Decision) -> str:
         """As in exports."""
-        from judgments.exports import pseudonym
+        from tasks.names import pseudonym
 
         return pseudonym(self.context["campaign"], decision.worker_id)
 

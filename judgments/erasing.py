@@ -20,13 +20,13 @@ from core.audit.services import entry_note, worker_forget
 from core.errors import NotNow
 from core.models import Lab
 from core.progress import Report, silent
-from judgments.exports import pseudonym
 from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, RetentionResult, WorkerNote
 from platforms.erased import erased_name
 from platforms.models import Alarm, Message, Operation, Payment, Publication, Submission
 from platforms.reviewing import GRACE
 from pools.models import Campaign
 from tasks.models import Assignment, Consent, Invitation, PanelVisit, Platform, Practice, Worker
+from tasks.names import pseudonym, with_name
 
 PSEUDONYM_LENGTH = 16
 KEPT_NAMED = 200  # workers whom a period could not erase, of whom it is stored why
@@ -83,7 +83,7 @@ def workers_called(labs: QuerySet[Lab], words: str) -> QuerySet[Worker]:
         known |= Q(pk=int(words))
     if len(words) == PSEUDONYM_LENGTH:
         known |= Q(pk__in=_behind(labs, words.lower()))
-    return Worker.objects.filter(known, lab__in=labs).select_related("lab").order_by("pk")
+    return with_name(Worker.objects.filter(known, lab__in=labs)).select_related("lab").order_by("pk")
 
 
 def _behind(labs: QuerySet[Lab], name: str) -> list[int]:

@@ -6,7 +6,6 @@ lead nowhere else.
 
 import csv
 import hashlib
-import hmac
 import io
 import json
 import os
@@ -31,6 +30,7 @@ from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign, QrelsVersion
 from tasks import selectors as task_selectors
+from tasks.names import pseudonym
 
 SETTINGS = (
     "order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "base_version", "partners", "finalists",
@@ -265,14 +265,6 @@ def write_whole(target: Path, chunks: Iterable[bytes]) -> Path:
     path = Path(draft)
     path.chmod(0o644)
     return path.replace(target)
-
-
-def pseudonym(campaign: Campaign, key: int, kind: str = "worker") -> str:
-    """The name of a worker (or a `person` who decides) in a campaign's exports: 16 hexadecimal digits, keyed, the same
-    every time.
-    """
-    message = f"{kind} {key}".encode()
-    return hmac.new(bytes(campaign.pseudonym_key), message, hashlib.sha256).hexdigest()[:16]
 
 
 def _labelled(source: Source) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ from judgments.selectors import FLAGS, PAY_STATES, flagged
 from platforms.models import Payment, Submission
 from pools.models import Pair, Pool
 from tasks.models import Assignment, Platform, TestPair, Worker
+from tasks.names import name_of, pseudonym
 
 
 class QueryFilter(ListFilter):
@@ -292,7 +293,7 @@ TEST_REPORT_COLUMNS: Columns = {
 # Of notes, without their words.
 NOTE_COLUMNS: Columns = {
     "note": "pk",
-    "worker": "assignment.worker_id",
+    "worker": lambda note: pseudonym(note.assignment.campaign, note.assignment.worker_id),
     "assignment": "assignment_id",
     "written": "made_at",
     "read_by": "read_by",
@@ -300,7 +301,7 @@ NOTE_COLUMNS: Columns = {
 }
 # Without names: those on a panel leave in no file.
 PERSON_COLUMNS: Columns = {
-    "worker": "pk",
+    "worker": name_of,
     "platform": "platform",
     "assignments": "assignment_count",
     "excluded": "excluded_count",
@@ -314,13 +315,13 @@ DECISION_COLUMNS: Columns = {
     "when": "at",
     "kind": "kind",
     "assignment": "assignment_id",
-    "worker": "worker_id",
+    "worker": lambda decision: pseudonym(decision.campaign, decision.worker_id),
     "by": "by",
     "why": "why",
 }
 BULK_ROW_COLUMNS: Columns = {
     "assignment": "assignment_id",
-    "worker": "worker_id",
+    "worker": lambda row: pseudonym(row.bulk.campaign, row.worker_id),
     "state": "state",
     "before": "before",
     "error": "error",

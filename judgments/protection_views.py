@@ -31,6 +31,7 @@ from judgments.models import Retention, RetentionResult, StoredFile
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks.models import Worker
+from tasks.names import name_of, with_name, worker_names
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ def protection(request: Request) -> HttpResponse:
 
 
 def _worker_of(request: Request, pk: int) -> Worker:
-    worker = Worker.objects.filter(pk=pk, lab__in=labs_of(request.user)).select_related("lab").first()
+    worker = with_name(Worker.objects.filter(pk=pk, lab__in=labs_of(request.user))).select_related("lab").first()
     if worker is None:
         raise NotYours(_("There is no such worker, or the worker is another lab's."))
     require(request.user, worker.lab, Right.MANAGE)
@@ -117,7 +118,7 @@ def protection_worker_data(request: Request, pk: int) -> HttpResponse:
     text = json.dumps(erasing.personal_data(worker), cls=DjangoJSONEncoder, ensure_ascii=False, indent=1)
     entry_note(subject="personal-data", action="downloaded", key=worker.pk, lab_id=worker.lab_id, worker_id=worker.pk)
     response = HttpResponse(text + "\n", content_type="application/json")
-    response["Content-Disposition"] = f'attachment; filename="worker-{worker.pk}.json"'
+    response["Content-Disposition"] = f'attachment; filename="worker-{name_of(worker)}.json"'
     return response
 
 
@@ -140,6 +141,8 @@ def protection_lab(request: Request, pk: int) -> HttpResponse:
         status = 400
     result = RetentionResult.objects.filter(lab=lab).first()
     rows = [] if result is None else result.kept
+    names = worker_names((None, row["worker"]) for row in rows)
+    rows = [row | {"name": names[None, row["worker"]]} for row in rows]
     context = {"lab": lab, "form": form, "result": result, "listing": Listing(request, rows, key="kept")}
     return render(request, "judgments/protection_lab.html", context, status=status)
 

@@ -8,10 +8,10 @@ from django.db.models import QuerySet
 
 from core.lists import Lines
 from judgments import selectors as judgment_selectors
-from judgments.exports import pseudonym
 from judgments.models import Summarized
 from pools.models import Campaign
 from tasks.models import Assignment, Worker
+from tasks.names import pseudonym
 
 BATCH = 1_000
 SEEN = ("pairs", "median_seconds", "left_share", "tests", "passed", "compared", "agreed")

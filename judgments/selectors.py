@@ -61,6 +61,7 @@ from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
 from pools.services import round_settings
 from tasks.models import Assignment, Item, Platform, TestPair, Worker
+from tasks.names import with_name
 from tasks.selectors import least_seconds
 
 # What the export files hold. A new one makes all of them again.
@@ -886,7 +887,7 @@ def workers_across_campaigns(user: User) -> QuerySet[Worker]:
     latest = own.order_by("-taken_at", "-pk")
     campaigns = own.order_by().values("worker").annotate(count=Count("campaign", distinct=True)).values("count")
     return (
-        Worker.objects.filter(lab__in=labs_of(user))
+        with_name(Worker.objects.filter(lab__in=labs_of(user)))
         .annotate(
             assignment_count=count_of(Assignment, "worker"),
             excluded_count=count_of(Assignment, "worker", verdict=Assignment.Verdict.EXCLUDED),

@@ -14,6 +14,7 @@ from core.models import Lab
 from core.money import CURRENCIES, DOLLARS
 from pools.models import Campaign, new_token
 from tasks.models import Assignment, Hit, Platform, Worker
+from tasks.names import pseudonym
 
 # Where campaigns are published to: the platforms with an API of their own.
 PUBLISHED_TO = {
@@ -551,7 +552,7 @@ class Operation(models.Model):
         if self.payment_id is not None:
             return _gettext("payment %(number)d") % {"number": self.payment_id}
         if self.worker_id is not None:
-            return _gettext("worker %(number)d") % {"number": self.worker_id}
+            return _gettext("worker %(name)s") % {"name": pseudonym(self.publication.campaign, self.worker_id)}
         return str(self.terms or "")
 
 

@@ -20,7 +20,6 @@ from core.roles import Right
 from judgments import adjudicating, deciding, reported, reports
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
-from judgments.exports import pseudonym
 from judgments.models import Adjudication, BulkDecision, Disagreement, PairDecision
 from judgments.piloting import pilot_lessons
 from platforms.repaying import BelowFloor, rest_copy
@@ -29,6 +28,7 @@ from tasks import pilots
 from tasks import selectors as task_selectors
 from tasks.campaign_alarms import alarms_raised
 from tasks.models import Assignment
+from tasks.names import pseudonym
 
 TAGS = ["Review"]
 log = logging.getLogger(__name__)

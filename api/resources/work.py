@@ -15,11 +15,11 @@ from core.errors import NotYours
 from core.roles import Right
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.exports import pseudonym
 from judgments.models import Decision
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Worker
+from tasks.names import pseudonym
 
 TAGS = ["Work"]
 

@@ -1,6 +1,6 @@
 """Entries of the audit as pages show them, newest first."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
@@ -9,6 +9,17 @@ from core.audit.tables import OF_PEOPLE
 from core.audit.words import say, who
 from core.models import AuditEntry, Lab, User
 from core.roles import Right, labs_of
+
+Keys = tuple[int | None, int]  # of a campaign, if it is known, and of a worker
+
+
+Names = Callable[[Iterable[Keys]], dict[Keys, str]]
+_registered: list[Names] = []
+
+
+def register(worker_names: Names) -> None:
+    """Name what says what workers are called. Naming it again is not an error."""
+    _registered[:] = [worker_names]
 
 
 class Line(NamedTuple):
@@ -46,11 +57,18 @@ def lines(entries: Iterable[AuditEntry]) -> list[Line]:
     people = {user.pk: user for user in User.objects.filter(pk__in=[key for key in keys if key is not None])}
     names = {pk: user.get_full_name() or user.get_username() for pk, user in people.items()}
     labs = dict(Lab.objects.filter(pk__in={entry.lab_id for entry in entries}).values_list("pk", "name"))
+    workers = {entry.pk: _worker_of(entry) for entry in entries}
+    called = _registered[0](found for found in workers.values() if found)
     return [
         Line(
             entry,
             who(entry, names),
-            say(entry, names.get(_person_of(entry) or 0, ""), labs.get(entry.lab_id or 0, "")),
+            say(
+                entry,
+                person=names.get(_person_of(entry) or 0, ""),
+                lab=labs.get(entry.lab_id or 0, ""),
+                worker=called[found] if (found := workers[entry.pk]) else "",
+            ),
             [_change(name, change) for name, change in sorted(entry.changes.items())],
         )
         for entry in entries
@@ -65,6 +83,12 @@ def _person_of(entry: AuditEntry) -> int | None:
     else:
         key = entry.key if entry.subject in ("core_user", "session", "erasure") else ""
     return int(key) if key.isdecimal() else None
+
+
+def _worker_of(entry: AuditEntry) -> Keys | None:
+    if entry.worker_id is not None:
+        return entry.campaign_id, entry.worker_id
+    return (None, int(entry.key)) if (entry.subject, entry.action) == ("erasure", "worker") else None
 
 
 def _change(name: str, change: object) -> tuple[str, str | None, str | None]:

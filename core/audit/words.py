@@ -55,8 +55,8 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("tasks_outsidepanel", "insert"): gettext_lazy("set up %(thing)s as an outside panel of %(campaign)s"),
     ("tasks_outsidepanel", "update"): gettext_lazy("changed the outside panel %(thing)s of %(campaign)s: %(fields)s"),
     ("tasks_outsidepanel", "delete"): gettext_lazy("deleted the outside panel %(thing)s of %(campaign)s"),
-    ("tasks_worker", "update"): gettext_lazy("changed worker %(key)s: %(fields)s"),
-    ("tasks_worker", "delete"): gettext_lazy("deleted worker %(key)s"),
+    ("tasks_worker", "update"): gettext_lazy("changed worker %(worker)s: %(fields)s"),
+    ("tasks_worker", "delete"): gettext_lazy("deleted worker %(worker)s"),
     ("platforms_labaccount", "insert"): gettext_lazy("stored a token of the lab %(lab)s at %(thing)s"),
     ("platforms_labaccount", "update"): gettext_lazy("stored another token of the lab %(lab)s at %(thing)s"),
     ("platforms_labaccount", "delete"): gettext_lazy("deleted the token of the lab %(lab)s at %(thing)s"),
@@ -133,10 +133,10 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("leaderboards_decision", "insert"): gettext_lazy("decided on a leaderboard: %(thing)s"),
     ("leaderboards_metadatarequest", "insert"): gettext_lazy("asked for other metadata of a submission: %(thing)s"),
     ("leaderboards_metadatarequest", "update"): gettext_lazy("decided on other metadata of a submission: %(thing)s"),
-    ("erasure", "worker"): gettext_lazy("erased worker %(key)s"),
+    ("erasure", "worker"): gettext_lazy("erased worker %(worker)s"),
     ("erasure", "campaign"): gettext_lazy("erased the whole campaign %(thing)s"),
     ("erasure", "member"): gettext_lazy("closed and erased the account %(person)s"),
-    ("personal-data", "downloaded"): gettext_lazy("downloaded what is stored of worker %(key)s"),
+    ("personal-data", "downloaded"): gettext_lazy("downloaded what is stored of worker %(worker)s"),
     ("release", "made"): gettext_lazy("made the release bundle of %(campaign)s"),
     ("release", "downloaded"): gettext_lazy("downloaded the release bundle of %(campaign)s"),
     ("audit", "downloaded"): gettext_lazy("downloaded the audit"),
@@ -226,14 +226,14 @@ def jobs_called(words: str) -> list[str]:
     return [name for name, label in JOBS.items() if words.casefold() in str(label).casefold()]
 
 
-def say(entry: AuditEntry, person: str, lab: str) -> str:
+def say(entry: AuditEntry, person: str, lab: str, worker: str) -> str:
     """What was done, to follow the name of who did it."""
     facts: dict[str, Any] = {
         "thing": entry.thing or _("(no name)"),
         "key": entry.key,
         "campaign": entry.campaign or _("a campaign"),
         "person": person or _("somebody unknown"),
-        "worker": entry.worker_id or "",
+        "worker": worker,
         "lab": lab or _("(deleted)"),
         "fields": ", ".join(name.removesuffix("_id").replace("_", " ") for name in sorted(entry.changes)),
         "changes": ", ".join(_changed(name, change) for name, change in sorted(entry.changes.items())),
@@ -268,8 +268,8 @@ def _special(entry: AuditEntry) -> Promise | None:
             return gettext_lazy("changed the wording of %(thing)s: %(fields)s")
     if entry.subject == "tasks_worker" and fields == {"barred_at"}:
         if _after(entry, "barred_at"):
-            return gettext_lazy("barred worker %(key)s")
-        return gettext_lazy("lifted the bar of worker %(key)s")
+            return gettext_lazy("barred worker %(worker)s")
+        return gettext_lazy("lifted the bar of worker %(worker)s")
     return None
 
 

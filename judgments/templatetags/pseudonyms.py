@@ -2,12 +2,19 @@
 
 from django import template
 
-from judgments import exports
 from pools.models import Campaign
+from tasks import names
+from tasks.models import Worker
 
 register = template.Library()
 
 
 @register.simple_tag
 def pseudonym(campaign: Campaign, worker_id: int) -> str:
-    return exports.pseudonym(campaign, worker_id)
+    return names.pseudonym(campaign, worker_id)
+
+
+@register.filter
+def name(worker: Worker) -> str:
+    """The name of one of `tasks.names.with_name`."""
+    return names.name_of(worker)

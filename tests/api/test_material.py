@@ -9,13 +9,13 @@ from django.test import Client
 from django.utils import timezone
 
 from api.models import StoredAnswer
-from judgments.exports import pseudonym
 from judgments.models import MachineAnswer, MachineJudge
 from pools import background
 from pools.models import Campaign, Collection, Job, OutsideScores, PreferenceImport
 from tasks import links, outside_panels
 from tasks import selectors as task_selectors
 from tasks.models import Worker
+from tasks.names import pseudonym
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

@@ -11,11 +11,11 @@ from kombu.exceptions import OperationalError
 from api.models import StoredAnswer, Token
 from core.models import AuditEntry, Lab, User
 from judgments import jobs
-from judgments.exports import pseudonym
 from judgments.models import Judgment, Retention
 from platforms.publishing import campaign_move
 from pools.models import Campaign
 from tasks.models import Worker
+from tasks.names import pseudonym
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import pytest
 
-from judgments.exports import pseudonym
 from judgments.models import Decision
 from platforms.bills import remaining_bill
 from platforms.models import Publication
 from pools import background
 from pools.models import Campaign, Collection
 from tasks.models import Assignment, TestPair, Worker
+from tasks.names import pseudonym
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

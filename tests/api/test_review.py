@@ -14,13 +14,13 @@ from api.models import StoredAnswer
 from core.models import Lab, User
 from judgments import jobs as judgment_jobs
 from judgments import summarizing
-from judgments.exports import pseudonym
 from judgments.models import PairDecision, PairReport, WorkerNote
 from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission
 from pools import jobs as pool_jobs
 from pools.models import Campaign, Collection, Pair
 from tasks.campaign_alarms import alarm_raise
 from tasks.models import Assignment
+from tasks.names import pseudonym
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

@@ -34,6 +34,7 @@ from platforms.models import Alarm, Message, Publication
 from pools import services as pool_services
 from pools.models import Campaign, Collection
 from tasks.models import Worker
+from tasks.names import pseudonym
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -194,9 +195,11 @@ def test_a_message_is_recorded_without_what_it_says_and_a_workers_own_is_not(
     received = Message.objects.create(**facts, state="received", text="I am Alice Liddell")
     assert AuditEntry.objects.count() == count
     Message.objects.create(**facts, state="planned", text="Dear Alice", by=rita)
-    assert said(newest("platforms_message")).endswith(f"wrote to worker {alice.pk} of pilot")
+    assert said(newest("platforms_message")).endswith(f"wrote to worker {pseudonym(campaign, alice.pk)} of pilot")
     Message.objects.filter(pk=received.pk).update(state="set-aside")
-    assert said(newest("platforms_message")).endswith(f"set aside a message of worker {alice.pk} of pilot")
+    assert said(newest("platforms_message")).endswith(
+        f"set aside a message of worker {pseudonym(campaign, alice.pk)} of pilot"
+    )
     Message.objects.filter(by=rita).update(state="sent")
     assert AuditEntry.objects.count() == count + 2
     assert "Alice" not in json.dumps(list(AuditEntry.objects.values_list("changes", "thing", "why")))
@@ -366,7 +369,7 @@ def test_a_decision_is_recorded_with_its_reason_until_the_worker_is_forgotten(
     judgment_services.worker_bar(worker=alice, campaign=campaign, why="Alice clicks", by=rita, at=timezone.now())
     entry = newest("judgments_decision")
     assert (entry.why, entry.worker_id, entry.thing) == ("Alice clicks", alice.pk, "barred")
-    assert said(newest("tasks_worker")).endswith(f"barred worker {alice.pk}")
+    assert said(newest("tasks_worker")).endswith(f"barred worker {pseudonym(campaign, alice.pk)}")
     others = list(AuditEntry.objects.exclude(worker_id=alice.pk).order_by("pk").values())
     worker_forget(worker_id=alice.pk)
     entry.refresh_from_db()

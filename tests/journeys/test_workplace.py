@@ -35,6 +35,7 @@ from simulation.people import Habits
 from tasks import jobs as task_jobs
 from tasks.links import campaign_address
 from tasks.models import Assignment, Hit, Worker
+from tasks.names import pseudonym
 from tests import factories
 from tests.conftest import REPOSITORY, database_url, running_site
 from tests.databases import database_create
@@ -313,7 +314,7 @@ def test_an_admin_invites_gives_roles_erases_reads_the_audit_and_restores_a_back
 
     ada.go("/protection/").get_by_label("Worker").fill(wanda.id)
     ada.press("Find")
-    ada.press(f"worker {finished.worker_id}", then="What stays, and why")
+    ada.press(pseudonym(finished.campaign, finished.worker_id), then="What stays, and why")
     ada.page.get_by_label("Why").fill("She asked for it.")
     ada.press("Erase for good", then="Erased")
     assert not Worker.objects.filter(external_id=wanda.id).exists()

@@ -24,7 +24,6 @@ from evaluation.judging.tournament import derive
 from judgments import adjudicating, reports, summarizing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.exports import pseudonym
 from judgments.models import Acceptance, Adjudication, Disagreement, Judgment
 from pools.models import Campaign, Pair
 from results.computing import compute
@@ -32,6 +31,7 @@ from results.inputs import inputs_of
 from results.sentences import findings
 from results.versions import version_add
 from tasks.models import Worker
+from tasks.names import pseudonym
 from tests import browser, factories
 from tests.looking import looks_right
 

@@ -18,13 +18,13 @@ from core.errors import NotNow, NotYours
 from core.models import AuditEntry, Lab, Membership, User
 from judgments import erasing, jobs, releasing
 from judgments import services as judgment_services
-from judgments.exports import pseudonym
 from judgments.models import Decision, Judgment, PairReport, Retention, StoredFile, WorkerNote
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.submitted import submission_store
 from pools.models import Campaign, Query
 from tasks.links import assignment_token, home_of, home_token
 from tasks.models import Assignment, CampaignAlarm, Worker
+from tasks.names import pseudonym
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -353,7 +353,10 @@ def test_a_lab_reads_how_many_were_erased_who_was_not_and_why(
     said = client.get(page).text
     assert "0 workers were erased." in said
     assert "1 worker is past the period and could not be erased yet." in said
-    assert f"worker {worker.pk}</a>" in said and "The worker takes part in a campaign that is not closed." in said
+    assert (
+        f"{pseudonym(campaign, worker.pk)}</a>" in said
+        and "The worker takes part in a campaign that is not closed." in said
+    )
     assert "0 workers erased" in client.get(labs).text and ">1 not yet</a>" in client.get(labs).text
     Campaign.objects.update(state="closed")
     jobs.keep_periods()

@@ -14,10 +14,10 @@ from judgments import jobs as judgment_jobs
 from judgments import reported, reports, watching
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.exports import pseudonym
 from judgments.models import PairDecision, PairReport, WorkerNote
 from pools.models import Campaign, Pair
 from tasks.models import Assignment, Hit, Worker
+from tasks.names import pseudonym
 from tests import factories
 from tests.judgments.test_reports import do_reporting, finish, items_of, report
 

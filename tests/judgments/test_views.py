@@ -19,13 +19,13 @@ from judgments import exports
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.exports import pseudonym
 from judgments.models import Decision
 from judgments.quality import behaviour
 from platforms.models import Publication
 from pools.forms import LABELS
 from pools.models import Campaign, Collection
 from tasks.models import Assignment, Worker
+from tasks.names import pseudonym
 from tests import factories
 
 
@@ -187,7 +187,7 @@ def test_a_query_shows_who_beat_whom_and_the_judgments_behind_it(
     assert "original qrel, grade 1" in text
     assert "Passage 1 against passage 2 1 to 0" in text
     assert "Passage 2 against passage 3 1 to 0" in text
-    assert any(exports.pseudonym(campaign, worker.pk) in text for worker in (alice, bob))
+    assert any(pseudonym(campaign, worker.pk) in text for worker in (alice, bob))
     assert "Alice" not in text
 
 

@@ -1,0 +1,48 @@
+"""What workers are called, on pages, in the audit and in exports: by a keyed pseudonym of a campaign."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from pools.models import Campaign
+from tasks.models import Assignment, Invitation, Worker
+
+
+def pseudonym(campaign: Campaign, key: int, kind: str = "worker") -> str:
+    """The name of a worker (or a `person` who decides) in a campaign and its exports: 16 hexadecimal digits, the same
+    every time.
+    """
+    return _keyed(campaign.pseudonym_key, key, kind)
+
+
+def with_name(workers: QuerySet[Worker]) -> QuerySet[Worker]:
+    """With what `name_of` needs: the key of the campaign that each worked in last, or else was invited to last."""
+    worked = Assignment.objects.filter(worker=OuterRef("pk")).order_by("-taken_at", "-pk")
+    invited = Invitation.objects.filter(worker=OuterRef("pk")).order_by("-pk")
+    keys = (Subquery(rows.values("campaign__pseudonym_key")[:1]) for rows in (worked, invited))
+    return workers.annotate(name_key=Coalesce(*keys))
+
+
+def name_of(worker: Worker) -> str:
+    """What a worker of `with_name` is called where no campaign is meant: as in the campaign they came to last."""
+    key: bytes | None = worker.name_key  # type: ignore[attr-defined]
+    return str(worker.pk) if key is None else _keyed(key, worker.pk, "worker")
+
+
+def worker_names(asked: Iterable[tuple[int | None, int]]) -> dict[tuple[int | None, int], str]:
+    """The same for many: what each worker is called in a campaign, or, without one, where no campaign is meant."""
+    asked = set(asked)
+    secrets = dict(Campaign.objects.filter(pk__in={pk for pk, _worker in asked}).values_list("pk", "pseudonym_key"))
+    workers = with_name(Worker.objects.filter(pk__in={worker for _pk, worker in asked}))
+    last = {worker.pk: name_of(worker) for worker in workers}
+    return {
+        (pk, worker): _keyed(secrets[pk], worker, "worker") if pk in secrets else last.get(worker, str(worker))
+        for pk, worker in asked
+    }
+
+
+def _keyed(secret: bytes | memoryview, key: int, kind: str) -> str:
+    return hmac.new(bytes(secret), f"{kind} {key}".encode(), hashlib.sha256).hexdigest()[:16]

@@ -1,0 +1,80 @@
+"""A worker has one name: on every page, in every file, in the audit."""
+
+import csv
+import re
+from typing import Any
+
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import Lab, User
+from judgments import erasing
+from judgments import services as judgment_services
+from judgments.models import RetentionResult
+from platforms.models import Operation, Publication
+from pools.models import Campaign, Collection
+from tasks.models import Worker
+from tasks.names import pseudonym
+from tests import factories
+
+
+def test_a_worker_has_one_name_on_every_page_in_every_file_and_in_the_audit(
+    client: Client, campaign: Campaign, lab: Lab, rita: User, ada: User
+) -> None:
+    client.force_login(ada)
+    worker = Worker.objects.create(lab=lab)
+    work = factories.do(worker, campaign)
+    at, name = timezone.now(), pseudonym(campaign, worker.pk)
+    judgment_services.worker_bar(worker=worker, campaign=campaign, why="Clicks.", by=rita, at=at)
+    RetentionResult.objects.create(
+        lab=lab, at=at, erased=0, kept=[{"worker": worker.pk, "why": "Works."}], kept_count=1
+    )
+    erasing.retention_set(lab=lab, worker_days=90, audit_days=None)
+    pages = [
+        reverse("judgments:work", args=[campaign.pk]),
+        reverse("judgments:assignment", args=[campaign.pk, work.pk]),
+        reverse("judgments:worker", args=[campaign.pk, worker.pk]),
+        reverse("judgments:workers"),
+        reverse("judgments:protection") + f"?who={name}",
+        reverse("judgments:protection_worker", args=[worker.pk]),
+        reverse("judgments:protection_lab", args=[lab.pk]),
+        reverse("audit:entries"),
+    ]
+    for page in pages:
+        text = client.get(page).text
+        assert name in text, page
+        assert not re.search(rf"orker {worker.pk}\b", text), page
+    files = [
+        (reverse("judgments:workers"), "list"),
+        (reverse("judgments:work", args=[campaign.pk]), "decisions"),
+    ]
+    for page, file in files:
+        rows = csv.DictReader(_file(client, page, file).splitlines())
+        assert {row["worker"] for row in rows} == {name}, page
+    assert name in _file(client, reverse("judgments:assignments_csv", args=[campaign.pk]))
+    assert name in _file(client, reverse("judgments:workers_csv", args=[campaign.pk]))
+    assert name in factories.exported(campaign)["judgments.tsv"].decode()
+    call = Operation(publication=Publication(campaign=campaign), worker=worker)
+    assert call.about == f"worker {name}"
+
+
+def test_where_no_campaign_is_meant_a_worker_is_called_as_in_the_one_they_came_to_last(
+    client: Client, campaign: Campaign, collection: Collection, lab: Lab, rita: User
+) -> None:
+    client.force_login(rita)
+    page = reverse("judgments:workers")
+    panelist = factories.worker(campaign, "Alice")
+    assert pseudonym(campaign, panelist.pk) in client.get(page).text
+    later = factories.campaign(collection, name="later")
+    factories.do(panelist, campaign)
+    at = timezone.now()
+    later.assignments.create(hit=later.hits.get(), worker=panelist, taken_at=at, leased_until=at)
+    shown = client.get(page).text
+    assert pseudonym(later, panelist.pk) in shown and pseudonym(campaign, panelist.pk) not in shown
+    assert "Alice" in shown and "Alice" not in _file(client, page, "list")
+
+
+def _file(client: Client, page: str, file: str = "") -> str:
+    answer: Any = client.get(page, {"csv": file} if file else {})
+    return b"".join(answer).decode()
