@@ -31,6 +31,7 @@ from pools.models import Campaign
 from pools.views import campaign_of
 from tasks.models import Assignment, Worker
 
+REFRESH = 3  # seconds between two looks of the page
 SECONDS = 2.0  # for which a page itself carries out a decision on a few rows
 log = logging.getLogger(__name__)
 
@@ -200,6 +201,7 @@ def bulk(request: Request, pk: int, bulk_pk: int) -> HttpResponseBase:
         "waiting": counts.get("waiting", 0) + counts.get("undoing", 0),
         "listing": Listing(request, rows, narrow=narrow, sorts=sorts, columns=judgment_lists.BULK_ROW_COLUMNS),
     }
+    context["refresh"] = REFRESH if context["waiting"] else 0
     return render_lists(request, "judgments/bulk.html", context)
 
 

@@ -39,7 +39,6 @@ urlpatterns = [
     path("collections/<int:pk>/machines/asked/<int:asking_pk>/stop/", machine_views.machine_stop, name="machine_stop"),
     path("collections/<int:pk>/machines/<int:judge_pk>/delete/", machine_views.machine_delete, name="machine_delete"),
     path("campaigns/<int:pk>/", views.campaign, name="campaign"),
-    path("campaigns/<int:pk>/progress/", views.progress, name="progress"),
     path("campaigns/<int:pk>/ethics/", ethics_views.ethics, name="ethics"),
     path("campaigns/<int:pk>/ethics/summary.pdf", ethics_views.ethics_file, name="ethics_file"),
     path("campaigns/<int:pk>/rounds/<int:number>/ask/", round_views.round_ask, name="round_ask"),
@@ -60,6 +59,5 @@ urlpatterns = [
     path("campaigns/<int:pk>/review/<int:bulk_pk>/undo/", review_views.bulk_undo, name="bulk_undo"),
     path("campaigns/<int:pk>/workers/<int:worker_pk>/", views.worker, name="worker"),
     path("campaigns/<int:pk>/exports/", views.make_exports, name="make_exports"),
-    path("campaigns/<int:pk>/exports/files/", views.export_files, name="exports"),
     path("campaigns/<int:pk>/exports/<str:name>", views.export, name="export"),
 ]

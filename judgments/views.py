@@ -22,6 +22,7 @@ from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.progress import progress_of
+from core.snapshot import one_moment
 from judgments import deciding, detail, exports, reusing, rounds, watching
 from judgments import jobs as judgment_jobs
 from judgments import lists as judgment_lists
@@ -46,6 +47,7 @@ from tasks import campaign_alarms, links
 from tasks import selectors as task_selectors
 from tasks.models import Worker
 
+PACKING, RUNNING = 3, 20  # seconds between two looks of the page
 LATEST = 10  # decisions that the campaign's page shows
 OF_ROUNDS = ("partners", "finalists", "rounds_wait", "rounds_budget")  # settings that other designs have no use for
 DECISIONS = 20  # that a page of a list of them shows
@@ -65,6 +67,7 @@ class ReasonForm(forms.Form):
 
 @login_required
 @require_GET
+@one_moment()
 def campaign(request: Request, pk: int) -> HttpResponse:
     """A campaign as it stands: what, how far, how good, how much, what next."""
     campaign = campaign_of(request, pk)
@@ -105,8 +108,16 @@ def campaign(request: Request, pk: int) -> HttpResponse:
         context["in_rounds"] = rounds_bills(likely)
     else:
         context["rounds"] = rounds.rounds_shown(campaign)
-        context |= _exports_context(campaign) | _progress_context(campaign, campaign.state, likely)
+        context |= _exports_context(campaign) | _progress_context(campaign, likely)
+        context["refresh"] = _refresh(campaign, changes=context["outdated"] or context["progress"].active > 0)
     return render(request, "judgments/campaign.html", context)
+
+
+def _refresh(campaign: Campaign, *, changes: bool) -> int:
+    """After how many seconds the page is asked for again; 0 once nothing can change by itself."""
+    if campaign.state == Campaign.State.PACKING:
+        return PACKING
+    return RUNNING if changes or campaign.state != Campaign.State.CLOSED else 0
 
 
 def _reuse_context(campaign: Campaign, *, draft: bool) -> dict[str, Any]:
@@ -121,26 +132,9 @@ def _reuse_context(campaign: Campaign, *, draft: bool) -> dict[str, Any]:
     }
 
 
-@login_required
-@require_GET
-def progress(request: Request, pk: int) -> HttpResponse:
-    """The part of the campaign's page that shows how far it is, for a page that shows its state as `?state=`."""
-    found = campaign_of(request, pk)
-    context = _made_context(found) | _progress_context(found, request.GET.get("state", ""))
-    return render(request, "judgments/_progress.html", context)
-
-
-@login_required
-@require_GET
-def export_files(request: Request, pk: int) -> HttpResponse:
-    """The part of the campaign's page that lists the export files."""
-    return render(request, "judgments/_exports.html", _exports_context(campaign_of(request, pk)))
-
-
-def _progress_context(found: Campaign, seen_state: str, likely: Publication | None = None) -> dict[str, Any]:
+def _progress_context(found: Campaign, likely: Publication | None) -> dict[str, Any]:
     watched = watching.campaign_watch(found, timezone.now())
     return {
-        "campaign": found,
         "progress": watched.progress,
         "forecast": watched.forecast,
         "cost": watched.cost,
@@ -151,17 +145,6 @@ def _progress_context(found: Campaign, seen_state: str, likely: Publication | No
         "needs": watching.needs_of(found, likely if likely and likely.pk else None),
         "decisions": judgment_selectors.decisions(found)[:LATEST],
         "packing": progress_of(task_selectors.packing_key(found.pk)),
-        "seen_state": seen_state,
-        "has_changed": found.state != seen_state,
-        "refreshes": found.state != Campaign.State.CLOSED or watched.progress.active > 0,
-    }
-
-
-def _made_context(found: Campaign) -> dict[str, Any]:
-    return {
-        "campaign": found,
-        "made": judgment_selectors.export_of(found),
-        "outdated": judgment_selectors.campaigns_to_export().filter(pk=found.pk).exists(),
     }
 
 
@@ -169,7 +152,9 @@ def _exports_context(found: Campaign) -> dict[str, Any]:
     stored = judgment_selectors.stored_files(found, StoredFile.Kind.EXPORT)
     files = [(name, what, stored[name]) for name, what in exports.NAMES.items() if name in stored]
     filled = [row for row in files if row[2].size]
-    return _made_context(found) | {
+    return {
+        "made": judgment_selectors.export_of(found),
+        "outdated": judgment_selectors.campaigns_to_export().filter(pk=found.pk).exists(),
         "files": filled,
         "empties": [name for name, _what, file in files if not file.size],
         "archive": stored.get(exports.ARCHIVE),

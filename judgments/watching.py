@@ -70,20 +70,20 @@ def campaign_watch(campaign: Campaign, at: datetime) -> Watched:
     watched: Watched | None = cache.get(key)
     if watched is None:
         progress = task_selectors.progress(campaign)
-        watched = Watched(progress, forecast(campaign, at), _cost(campaign, progress.owed), at)
+        watched = Watched(progress, forecast(campaign, at, progress.active), _cost(campaign, progress.owed), at)
         cache.set(key, watched, timeout=SHARED)
     return watched
 
 
-def forecast(campaign: Campaign, at: datetime) -> Forecast:
-    """When the campaign is done at its present pace."""
+def forecast(campaign: Campaign, at: datetime, active: int = 0) -> Forecast:
+    """When the campaign is done at its present pace. `active` assignments are being judged."""
     remaining = Hit.objects.filter(campaign=campaign).aggregate(sum=Sum("needed", default=0))["sum"]
     recent = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED, finished_at__gt=at - WINDOW)
     ended = list(recent.order_by("-finished_at").values_list("finished_at", flat=True)[:PACE_FROM])
     lasted = at - ended[-1] if ended and ended[-1] else timedelta(0)
     said = Forecast(remaining, len(ended), lasted.total_seconds(), None, "")
     if not remaining:
-        return said._replace(why=_all_done(campaign))
+        return said._replace(why=_being_judged(active) if active else _all_done(campaign))
     if campaign.state != Campaign.State.OPEN:
         return said._replace(why=_("Nobody gets a HIT while the campaign is not open."))
     if len(ended) < ENOUGH or not lasted:
@@ -94,6 +94,16 @@ def forecast(campaign: Campaign, at: datetime) -> Forecast:
     if takes > LONGEST:
         return said._replace(why=_("At this pace it takes more than a year."))
     return said._replace(done_at=at + takes)
+
+
+def _being_judged(active: int) -> str:
+    """What no HIT that waits means while somebody is at work."""
+    said = ngettext(
+        "No HIT waits for a worker; %(count)s assignment is still being judged.",
+        "No HIT waits for a worker; %(count)s assignments are still being judged.",
+        active,
+    )
+    return said % {"count": f"{active:,}"}
 
 
 def _all_done(campaign: Campaign) -> str:

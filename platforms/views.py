@@ -31,6 +31,7 @@ from core.lists import Listing, render_lists
 from core.money import counted
 from core.roles import labs_of
 from core.sealing import SealedOtherwise, unseal
+from core.snapshot import one_moment
 from platforms import alarms, fairness, hooks, publishing, replacing_terms, reviewing
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
@@ -55,6 +56,7 @@ from tasks.models import Platform
 from tasks.selectors import floor_not_held, lab_floor_of
 
 log = logging.getLogger(__name__)
+REFRESH = 20  # seconds between two looks of the page
 LISTED = 20  # alarms, and calls in trouble, on a page
 VERSIONS = 10  # of the terms, on a page
 HEARD_RATE = "600/m"  # notifications that are looked at from one address; those beyond it are told again later
@@ -457,6 +459,7 @@ def _alarm_rows(publication: Publication, raised: Iterable[Alarm]) -> list[Alarm
 
 @login_required
 @require_GET
+@one_moment()
 def state(request: Request, pk: int) -> HttpResponseBase:
     """A publication: what needs attention, progress and next steps."""
     campaign = campaign_of(request, pk)
@@ -465,14 +468,6 @@ def state(request: Request, pk: int) -> HttpResponseBase:
         return see_other("platforms:terms", pk)
     publication.campaign = campaign
     return render_lists(request, "platforms/state.html", _state_context(request, publication, ExtendForm()))
-
-
-@login_required
-@require_GET
-def progress(request: Request, pk: int) -> HttpResponse:
-    """The part of the publication's page that shows what needs attention, and how far it is."""
-    publication = _publication_of(campaign_of(request, pk))
-    return render(request, "platforms/_progress.html", _progress_context(request, publication))
 
 
 def _progress_context(request: Request, publication: Publication) -> dict[str, Any]:
@@ -522,6 +517,7 @@ def _state_context(request: Request, publication: Publication, form: ExtendForm)
         "open_until": open_now.aggregate(last=Max("expires_at"))["last"],
         "has_lifetimes": "lifetime" not in adapter_of(publication).unused_terms,
         "form": form,
+        "refresh": 0 if publication.is_finished else REFRESH,
         "hears": bool(settings.MARKETPLACE_NOTIFICATION_SECRET) and publication.platform == Platform.MARKETPLACE,
     }
 
@@ -869,6 +865,7 @@ def _costs_listing(request: Request) -> Listing:
 
 @login_required
 @require_GET
+@one_moment()
 def ledger(request: Request, pk: int) -> HttpResponse:
     """Every amount, the sums, and how they compare with the platform's own books."""
     campaign = campaign_of(request, pk)
@@ -886,22 +883,9 @@ def ledger(request: Request, pk: int) -> HttpResponse:
         "totals": totals(publication),
         "compared": comparison_last(publication),
         "left": left_to_compare(publication),
+        "refresh": 0 if publication.is_finished else REFRESH,
     }
     return render(request, "platforms/ledger.html", context)
-
-
-@login_required
-@require_GET
-def compared(request: Request, pk: int) -> HttpResponse:
-    """The part of the ledger's page that shows how it compares with the platform's."""
-    publication = _publication_of(campaign_of(request, pk))
-    context = {
-        "campaign": publication.campaign,
-        "publication": publication,
-        "compared": comparison_last(publication),
-        "left": left_to_compare(publication),
-    }
-    return render(request, "platforms/_compared.html", context)
 
 
 @login_required

@@ -32,7 +32,6 @@ urlpatterns = [
     path("jobs/<int:pk>/files/", files_views.files, name="files"),
     path("jobs/<int:pk>/files/read/", files_views.files_read, name="files_read"),
     path("jobs/<int:pk>/files/discard/", files_views.files_discard, name="files_discard"),
-    path("jobs/<int:pk>/progress/", views.job_progress, name="job_progress"),
     path("runs/", views.runs, name="runs"),
     path("runs/new/", views.run_upload, name="run_upload"),
     path("runs/<int:pk>/", views.run, name="run"),

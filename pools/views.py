@@ -12,7 +12,6 @@ from django.forms import Form
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -48,6 +47,7 @@ from pools.forms import (
 from pools.models import Campaign, CampaignTemplate, Collection, Job, Run
 from pools.templating import default_template
 
+REFRESH = 2  # seconds between two looks of the page
 VERSIONS = 10  # of the preference qrels, on a collection's page
 JOBS = 10  # in progress, or without success, on a page
 FORM_BYTES = MEGABYTE  # what an upload's other fields may add to its file
@@ -431,7 +431,10 @@ def job(request: Request, pk: int) -> HttpResponse:
         return see_other("pools:files", found.pk)
     if found.state == Job.State.DONE and "then" in request.GET:
         return _lead_on(request, found)
-    context = _progress_context(found) | {
+    context = {
+        "job": found,
+        "progress": progress_of(background.progress_key(found)),
+        "refresh": REFRESH if found.is_open else 0,
         "uploads": found.uploads.select_related("run").order_by("is_stored", "name", "id"),
         "added": added_in_words(found.counts),
     }
@@ -445,20 +448,6 @@ def job_cancel(request: Request, pk: int) -> HttpResponse:
     found = job_of(request, pk, right_of(request))
     background.job_cancel(job=found, by=request.user)
     return see_other("pools:job", found.pk)
-
-
-@login_required
-@require_GET
-def job_progress(request: Request, pk: int) -> HttpResponse:
-    """The part of a job's page that shows how far it is. Once it has ended, the page is loaded anew."""
-    found = job_of(request, pk)
-    if found.is_open:
-        return render(request, "pools/_job_progress.html", _progress_context(found))
-    return HttpResponse(headers={"HX-Redirect": reverse("pools:job", args=[pk]) + "?then"})
-
-
-def _progress_context(found: Job) -> dict[str, object]:
-    return {"job": found, "progress": progress_of(background.progress_key(found))}
 
 
 def _jobs_shown(request: Request, **which: object) -> Listing:

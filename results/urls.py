@@ -11,7 +11,6 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/", views.results, name="results"),
     path("campaigns/<int:pk>/results/compute/", views.compute, name="compute"),
     path("campaigns/<int:pk>/results/settings/", views.settings, name="settings"),
-    path("campaigns/<int:pk>/results/status/", views.status, name="status"),
     path("campaigns/<int:pk>/results/plan/", views.plan, name="plan"),
     path("campaigns/<int:pk>/results/ask/", asking_views.ask, name="ask"),
     path("campaigns/<int:pk>/results/ask/offer/", asking_views.offer, name="offer"),

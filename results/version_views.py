@@ -34,6 +34,7 @@ from results.writing import as_csv, as_tex
 
 log = logging.getLogger(__name__)
 
+REFRESH = 2  # seconds between two looks of the page
 CHANGES = 20  # queries on a page, with the texts of their answers
 MOST_SHOWN = 5  # answers of one query, of a deadlock
 FORMS = {"txt": " ", "tsv": "\t"}
@@ -131,18 +132,17 @@ def version_asked(request: Request, pk: int, request_pk: int) -> HttpResponse:
     asked = campaign.version_requests.select_related("version").filter(pk=request_pk).first()
     if asked is None:
         raise NotYours(_("Nobody has asked for such a version of this campaign."))
-    is_part = "HX-Request" in request.headers
-    if asked.ended_at is not None and is_part:
-        return HttpResponse(headers={"HX-Redirect": request.path})
     if asked.version is not None:
-        messages.success(request, _("Version %(number)d has been added.") % {"number": asked.version.number})
+        if "HX-Request" not in request.headers:  # a page that asks again is loaded anew when it is led on
+            messages.success(request, _("Version %(number)d has been added.") % {"number": asked.version.number})
         return see_other("results:version", campaign.collection_id, asked.version.number)
     context = {
         "campaign": campaign,
         "asked": asked,
         "progress": progress_of(version_requests.progress_key(asked)),
+        "refresh": 0 if asked.ended_at else REFRESH,
     }
-    return render(request, f"results/{'_version_progress' if is_part else 'version_asked'}.html", context)
+    return render(request, "results/version_asked.html", context)
 
 
 @login_required

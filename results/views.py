@@ -18,6 +18,7 @@ from kombu.exceptions import OperationalError
 from core.errors import NotYours
 from core.http import Request, see_other
 from core.lists import Listing
+from core.snapshot import one_moment
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
@@ -37,6 +38,7 @@ from results.tables import Table
 
 log = logging.getLogger(__name__)
 
+REFRESH = 20  # seconds between two looks of the page
 CANDIDATES = 25  # passages with their texts on a page
 TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
 # These have more rows than there are runs. Of one with more rows than the first number, the second is shown.
@@ -68,11 +70,18 @@ OPEN = frozenset({"leaderboard", "champion", "challenging-runs"})
 
 @login_required
 @require_GET
+@one_moment()
 def results(request: Request, pk: int) -> HttpResponse:
     """What the preferences say: the change first, then sentences, then part by part figures before their tables."""
     campaign = campaign_of(request, pk)
-    context = _status_context(campaign)
-    result = context["status"].result
+    status = result_selectors.result_status(campaign)
+    result = status.result
+    context: dict[str, Any] = {
+        "campaign": campaign,
+        "status": status,
+        "waiting": 0 if result is None else status.judgments - result.data["judgments"],
+        "refresh": REFRESH if status.stale or campaign.state != Campaign.State.CLOSED else 0,
+    }
     if result is not None:
         data = result.data
         parts, first = _parts(request, campaign, result), headline(data)
@@ -90,27 +99,6 @@ def results(request: Request, pk: int) -> HttpResponse:
             "unfold": _address(request, unfold=None if "unfold" in request.GET else "all"),
         }
     return render(request, "results/results.html", context)
-
-
-@login_required
-@require_GET
-def status(request: Request, pk: int) -> HttpResponse:
-    """The part of the results' page that says whether they are up to date; `?seen=` is when those shown were made."""
-    context = _status_context(campaign_of(request, pk))
-    seen_at = request.GET.get("seen", "")
-    context |= {"has_new": context["seen_at"] != seen_at, "seen_at": seen_at}
-    return render(request, "results/_status.html", context)
-
-
-def _status_context(campaign: Campaign) -> dict[str, Any]:
-    status = result_selectors.result_status(campaign)
-    result = status.result
-    return {
-        "campaign": campaign,
-        "status": status,
-        "waiting": 0 if result is None else status.judgments - result.data["judgments"],
-        "seen_at": "" if result is None else result.computed_at.isoformat(),
-    }
 
 
 def _parts(request: Request, campaign: Campaign, result: Result) -> dict[str, dict[str, Any]]:
@@ -196,7 +184,7 @@ def compute(request: Request, pk: int) -> HttpResponse:
             _("The results cannot be computed on request right now. They are computed automatically every minute."),
         )
     else:
-        messages.success(request, _("The results are being computed. This page says when they are there."))
+        messages.success(request, _("The results are being computed. They appear here in a moment."))
     return see_other("results:results", pk)
 
 

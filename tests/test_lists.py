@@ -108,7 +108,6 @@ LISTS: dict[str, tuple[str, ...]] = {
     "tasks:panel": ("",),
     "tasks:outside_panel": ("sessions",),
     "platforms:publication": ("alarms", "calls"),
-    "platforms:progress": ("alarms",),
     "platforms:terms": ("versions",),
     "platforms:submissions": ("",),
     "platforms:compensations": ("",),
@@ -146,14 +145,13 @@ FEW = {("results:query", "passages"), ("judgments:protection_lab", "kept")}
 OF_ALL_LABS = {"core:lab_new", "judgments:protection", "platforms:templates"}
 MOST_VISITED = (
     *("pools:campaigns", "pools:collection", "pools:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
-    *("judgments:work", "judgments:worker", "judgments:progress", "platforms:publication", "platforms:submissions"),
+    *("judgments:work", "judgments:worker", "platforms:publication", "platforms:submissions"),
     *("platforms:ledger", "results:query", "results:results", "judging:home"),
     *("results:version", "results:version_scores", "results:machines"),
 )
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
-    *("judgments:progress", "judgments:exports", "results:results", "results:status"),
-    *("results:plan", "platforms:submission", "platforms:compared", "pools:campaign_delete", "pools:campaign_rename"),
+    *("results:results", "results:plan", "platforms:submission", "pools:campaign_delete", "pools:campaign_rename"),
     *(
         "pools:collection_new",
         "pools:collection_add",
@@ -161,7 +159,6 @@ OTHER_PAGES = {
         "pools:files",
         "pools:preferences_import",
         "pools:job",
-        "pools:job_progress",
     ),
     *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import", "judgments:machine_import"),
     "judgments:machine_ask",
@@ -355,7 +352,6 @@ class World(NamedTuple):
             "pools:missing_texts": [self.collection.pk],
             "pools:files": [self.tray.pk],
             "pools:job": [self.job.pk],
-            "pools:job_progress": [self.job.pk],
             "pools:run": [self.run.pk],
             "judgments:assignment": [campaign.pk, self.assignment.pk],
             "judgments:worker": [campaign.pk, self.worker.pk],

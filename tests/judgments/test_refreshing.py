@@ -1,5 +1,6 @@
-"""Parts of pages that refresh by themselves, in a real browser: quietly, and nobody loses their place."""
+"""Pages that refresh by themselves, in a real browser: as a whole, quietly, and nobody loses their place."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from core.models import Lab, User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
+from platforms.models import Operation, Publication, PublishedHit
 from pools.models import Campaign
 from results import refreshing
 from tasks import services as task_services
@@ -23,7 +25,6 @@ from tests.looking import DESK, looks_right
 
 A_TURN = 21_000  # milliseconds, a little more than between two looks of a page
 HIDDEN = "#announcement"
-PARTS = ("judgments:progress", "judgments:exports", "results:status", "platforms:progress", "platforms:compared")
 
 
 @pytest.fixture(scope="module")
@@ -47,73 +48,216 @@ def ritas(chromium: Browser, live_server: Any, rita: User, lab: Lab, settings: A
     assert complaints == []
 
 
-def next_turn(page: Page, part: str) -> None:
-    """Wind the clock until the page asks for a part again, and wait for the answer."""
-    with page.expect_response(f"**{part}*"):
+def next_turn(page: Page) -> None:
+    """Wind the clock until the page asks for itself again, and wait for the answer."""
+    with page.expect_response(page.url):
         page.clock.fast_forward(A_TURN)
+
+
+def said_by(page: Page) -> str:
+    """All that a page says, its badge and buttons too, without the times at which it was asked for."""
+    text = page.locator("main .content").evaluate(
+        "content => [...content.children].filter(part => part.id !== 'announcement' && part.className !== 'messages')"
+        ".map(part => part.textContent).join(' ')"
+    )
+    return re.sub(r"Counted at [\w ,:]+ UTC|\d+ (second|minute)s? ago|just now|\s+", " ", str(text))
+
+
+def agrees(page: Page) -> None:
+    """What a page says once it has refreshed is what it says to somebody who comes now."""
+    next_turn(page)
+    anew = page.context.new_page()
+    anew.goto(page.url)
+    expect(anew.get_by_role("main")).to_be_visible()
+    anew.wait_for_load_state("networkidle")
+    page.wait_for_load_state("networkidle")
+    now = said_by(anew)
+    anew.close()
+    for _try in range(20):
+        if said_by(page) == now:
+            break
+        page.wait_for_timeout(50)
+    assert said_by(page) == now
 
 
 def test_progress_goes_on_by_itself_and_says_aloud_only_what_has_changed(
     ritas: Page, campaign: Campaign, alice: Worker
 ) -> None:
-    part = reverse("judgments:progress", args=[campaign.pk])
     ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
     meter = ritas.locator("progress[aria-labelledby=hits-label]")
     assert meter.get_attribute("value") == "0"
 
-    next_turn(ritas, part)
+    next_turn(ritas)
     expect(ritas.locator(HIDDEN)).to_have_text("")
 
     factories.do(alice, campaign)
-    next_turn(ritas, part)
+    next_turn(ritas)
     expect(meter).to_have_attribute("value", "1")
-    expect(ritas.locator(HIDDEN)).to_have_text("33 % of the HITs are done.")
+    expect(ritas.locator(HIDDEN)).to_have_text("The campaign is open. 33 % of the HITs are done.")
     expect(ritas.locator(HIDDEN)).to_have_attribute("role", "status")
     looks_right(ritas)
 
 
-def test_what_somebody_is_on_is_not_taken_from_under_their_fingers(
+def test_focus_and_what_is_typed_stay_while_the_page_around_them_changes(
+    ritas: Page, campaign: Campaign, alice: Worker, rita: User
+) -> None:
+    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    meter = ritas.locator("progress[aria-labelledby=hits-label]")
+    why = ritas.get_by_label("Why").first
+    why.fill("The lab is away")
+    link = ritas.get_by_role("link", name="View work")
+    link.focus()
+
+    factories.do(alice, campaign)
+    next_turn(ritas)
+    expect(meter).to_have_attribute("value", "1")
+    expect(link).to_be_focused()
+    expect(why).to_have_value("The lab is away")
+
+
+def test_a_button_that_is_gone_leaves_no_other_under_the_fingers(ritas: Page, campaign: Campaign) -> None:
+    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.get_by_role("button", name="Pause").focus()
+    task_services.campaign_move(campaign=campaign, to="paused")
+    next_turn(ritas)
+    expect(ritas.get_by_role("button", name="Resume")).to_be_visible()
+    expect(ritas.locator("main")).to_be_focused()
+
+
+def test_chosen_text_and_words_typed_for_what_is_gone_keep_the_page_as_it_is(
     ritas: Page, campaign: Campaign, alice: Worker
 ) -> None:
-    part = reverse("judgments:progress", args=[campaign.pk])
     ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
-    link = ritas.locator("#progress").get_by_role("link", name="View work")
-    link.focus()
+    meter = ritas.locator("progress[aria-labelledby=hits-label]")
+    ritas.locator("h1").select_text()
     factories.do(alice, campaign)
+    next_turn(ritas)
+    expect(meter).to_have_attribute("value", "0")
+    ritas.evaluate("document.getSelection().removeAllRanges()")
+    next_turn(ritas)
+    expect(meter).to_have_attribute("value", "1")
 
-    next_turn(ritas, part)
-    expect(link).to_be_focused()
-    expect(ritas.locator("progress[aria-labelledby=hits-label]")).to_have_attribute("value", "0")
-
-    link.evaluate("link => link.blur()")
-    next_turn(ritas, part)
-    expect(ritas.locator("progress[aria-labelledby=hits-label]")).to_have_attribute("value", "1")
-
-
-def test_a_campaign_that_is_being_packed_says_when_it_is_open(ritas: Page, campaign: Campaign) -> None:
+    ritas.get_by_label("Why").first.fill("The lab is away")
     Campaign.objects.filter(pk=campaign.pk).update(state=Campaign.State.PACKING)
+    next_turn(ritas)
+    expect(ritas.get_by_label("Why").first).to_have_value("The lab is away")
+    expect(ritas.locator(".head .state")).to_have_text("open")
+
+
+def test_the_overview_agrees_with_itself_from_packing_to_the_end(
+    ritas: Page, campaign: Campaign, alice: Worker, bob: Worker, carol: Worker
+) -> None:
+    campaigns = Campaign.objects.filter(pk=campaign.pk)
+    campaigns.update(state=Campaign.State.PACKING)
     ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
     expect(ritas.get_by_text("The HITs are being packed.")).to_be_visible()
+    expect(ritas.locator(".head .state")).to_have_text("being packed")
 
-    Campaign.objects.filter(pk=campaign.pk).update(state=Campaign.State.OPEN)
-    next_turn(ritas, reverse("judgments:progress", args=[campaign.pk]))
-    expect(ritas.locator(HIDDEN)).to_have_text("The campaign is now open.")
-    ritas.get_by_role("link", name="Load the page again").click()
+    campaigns.update(state=Campaign.State.OPEN)
+    agrees(ritas)
+    expect(ritas.locator(".head .state")).to_have_text("open")
+    expect(ritas.locator(HIDDEN)).to_have_text("The campaign is open. 0 % of the HITs are done.")
     expect(ritas.get_by_role("button", name="Pause")).to_be_visible()
+    expect(ritas.get_by_text("being packed")).to_have_count(0)
+
+    work = factories.take(alice, campaign)
+    agrees(ritas)
+    factories.judge(work)
+    judgment_services.assignment_finish(assignment=work, at=timezone.now())
+    agrees(ritas)
+    judgment_jobs.make_exports()
+    agrees(ritas)
+    expect(ritas.get_by_role("link", name="preference-qrels.txt", exact=True)).to_be_visible()
+    campaign.refresh_from_db()
+    task_services.campaign_move(campaign=campaign, to="paused")
+    agrees(ritas)
+    expect(ritas.get_by_role("button", name="Resume")).to_be_visible()
+    campaign.refresh_from_db()
+    task_services.campaign_move(campaign=campaign, to="open")
+    for worker in (bob, carol):
+        factories.do(worker, campaign)
+        agrees(ritas)
+    expect(ritas.get_by_text("All the work is done.")).to_be_visible()
+    campaign.refresh_from_db()
+    task_services.campaign_move(campaign=campaign, to="closed")
+    judgment_jobs.make_exports()
+    agrees(ritas)
+    assert ritas.locator("main").get_attribute("data-refresh") is None
 
 
-def test_results_that_were_computed_meanwhile_are_announced(
-    ritas: Page, campaign: Campaign, alice: Worker, bob: Worker
+def test_the_platforms_page_agrees_with_itself_from_publishing_to_the_end(
+    ritas: Page, campaign: Campaign, rita: User
 ) -> None:
-    factories.do(alice, campaign)
-    ritas.goto(reverse("results:results", args=[campaign.pk]))
-    expect(ritas.get_by_text("The results have not been computed yet")).to_be_visible()
+    publication = Publication.objects.create(campaign=campaign, state="open", title="t", description="d")
+    for hit in campaign.hits.all():
+        there = PublishedHit.objects.create(publication=publication, hit=hit, max_assignments=1)
+        Operation.objects.create(
+            publication=publication, kind="create", published_hit=there, token=f"t{hit.pk}", next_try=timezone.now()
+        )
+    ritas.goto(reverse("platforms:publication", args=[campaign.pk]))
+    expect(ritas.get_by_text("The HITs are being published.")).to_be_visible()
 
-    refreshing.result_refresh(campaign=campaign)
-    next_turn(ritas, reverse("results:status", args=[campaign.pk]))
-    expect(ritas.locator(HIDDEN)).to_have_text("New results have been computed.")
-    ritas.get_by_role("link", name="Show them").click()
-    expect(ritas.get_by_text("Nothing has changed since.")).to_be_visible()
+    at = timezone.now()
+    for count, there in enumerate(publication.published_hits.all(), 1):
+        PublishedHit.objects.filter(pk=there.pk).update(
+            platform_hit_id=f"H{there.pk}", posted_at=at, expires_at=at + timedelta(days=1)
+        )
+        there.operations.update(state="done", ended_at=at)
+        agrees(ritas)
+        expect(ritas.get_by_text(f"{count} of 3 HITs are at our own")).to_be_visible()
+        expect(ritas.get_by_text("HITs that need work stay open until, at the latest,")).to_be_visible()
+    raised = publication.alarms.create(kind="unseen", text="Nobody has opened a task.", raised_at=at)
+    agrees(ritas)
+    raised.settled_at = at
+    raised.save()
+    publication.published_hits.update(expires_at=at)
+    agrees(ritas)
+    expect(ritas.get_by_text("No HITs are open at the platform now.")).to_be_visible()
+    Publication.objects.update(state="paused")
+    agrees(ritas)
+    expect(ritas.get_by_role("button", name="Resume")).to_be_visible()
+    campaign.refresh_from_db()
+    Publication.objects.update(finished_revision=campaign.revision)
+    agrees(ritas)
+    expect(ritas.locator(".head .state")).to_have_text("finished")
+
+
+def test_results_agree_with_their_status_whenever_they_are_computed_anew(
+    ritas: Page, campaign: Campaign, alice: Worker, bob: Worker, carol: Worker
+) -> None:
+    ritas.goto(reverse("results:results", args=[campaign.pk]))
+    expect(ritas.get_by_text("No judgments count yet")).to_be_visible()
+    fold, unfolded = ritas.locator("section details:not([open])").first, 0
+    for number, worker in enumerate((alice, bob, carol)):
+        if number:
+            fold.locator("summary").click()
+            unfolded = ritas.locator("section details[open]").count()
+        factories.do(worker, campaign)
+        agrees(ritas)
+        waits = r"newer judgments? (is|are) not included yet" if number else "The results have not been computed yet"
+        expect(ritas.get_by_text(re.compile(waits))).to_be_visible()
+        expect(ritas.get_by_role("button", name="Compute now")).to_be_visible()
+
+        refreshing.result_refresh(campaign=campaign)
+        agrees(ritas)
+        expect(ritas.locator(HIDDEN)).to_contain_text("The results were computed at")
+        expect(ritas.get_by_text("Nothing has changed since.")).to_be_visible()
+        expect(ritas.get_by_role("button", name="Compute now")).to_have_count(0)
+        if number:  # what was unfolded stays so
+            expect(ritas.locator("section details[open]")).to_have_count(unfolded)
+
+
+def test_what_was_said_when_the_page_came_goes_once_it_is_no_longer_so(ritas: Page, campaign: Campaign) -> None:
+    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.get_by_role("button", name="Pause").click()
+    said = ritas.locator(".messages .notice")
+    expect(said).to_be_visible()
+    next_turn(ritas)
+    expect(said).to_be_visible()
+    campaign.refresh_from_db()
+    task_services.campaign_move(campaign=campaign, to="open")
+    next_turn(ritas)
+    expect(said).to_have_count(0)
 
 
 def test_a_page_that_is_left_open_does_not_keep_anybody_logged_in(ritas: Page, campaign: Campaign) -> None:
@@ -126,15 +270,15 @@ def test_a_page_that_is_left_open_does_not_keep_anybody_logged_in(ritas: Page, c
 
 def test_asking_again_does_not_renew_a_log_in(client: Client, rita: User, campaign: Campaign) -> None:
     client.force_login(rita)
-    part = reverse("judgments:progress", args=[campaign.pk])
+    page = reverse("judgments:campaign", args=[campaign.pk])
     session = client.session
     long_ago = (timezone.now() - timedelta(hours=1)).timestamp()
     session["seen"] = session["began"] = long_ago
     session.save()
 
-    assert client.get(part, headers={"HX-Request": "true"}).status_code == 200
+    assert client.get(page, headers={"HX-Request": "true"}).status_code == 200
     assert client.session["seen"] == long_ago
-    assert client.get(part).status_code == 200
+    assert client.get(page).status_code == 200
     assert client.session["seen"] > long_ago
 
 
@@ -143,18 +287,11 @@ def test_what_can_no_longer_change_is_not_asked_for_again(
 ) -> None:
     client.force_login(rita)
     assignment = factories.take(alice, campaign)
-    part, files = reverse("judgments:progress", args=[campaign.pk]), reverse("judgments:exports", args=[campaign.pk])
+    page = reverse("judgments:campaign", args=[campaign.pk])
     task_services.campaign_move(campaign=campaign, to="closed")
-    assert "hx-get" in client.get(part).content.decode()  # Alice may still finish
+    assert "data-refresh" in client.get(page).text  # Alice may still finish
 
     judgment_services.assignment_leave(assignment=assignment, at=timezone.now())
-    assert "hx-get" not in client.get(part).content.decode()
-    assert "hx-get" in client.get(files).content.decode()  # the files of this moment are still to be made
+    assert "data-refresh" in client.get(page).text  # the files of this moment are still to be made
     judgment_jobs.make_exports()
-    assert "hx-get" not in client.get(files).content.decode()
-
-
-def test_parts_of_other_labs_are_not_shown(client: Client, campaign: Campaign) -> None:
-    client.force_login(factories.user("eve"))
-    for name in PARTS:
-        assert client.get(reverse(name, args=[campaign.pk])).status_code == 404
+    assert "data-refresh" not in client.get(page).text

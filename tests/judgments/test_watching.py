@@ -15,10 +15,10 @@ from core.templatetags.workplace import day_and_time
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments import watching
-from judgments.exports import pseudonym
 from pools.models import Campaign, Collection
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Hit
+from tasks.names import pseudonym
 from tests import factories
 
 
@@ -57,7 +57,7 @@ def test_the_page_says_pace_quality_cost_and_what_needs_a_person(client: Client,
     client.force_login(rita)
     judgment_jobs.summarize()
     halfway.alarms.create(kind="exports", text="The disk is full.", raised_at=timezone.now())
-    page = client.get(reverse("judgments:progress", args=[halfway.pk]), {"state": "open"}).content.decode()
+    page = client.get(reverse("judgments:campaign", args=[halfway.pk])).content.decode()
     assert "Done " in page
     assert "1 more assignment is needed; 6 were accepted in the last 8 h 0 min." in page
     assert "The disk is full." in page
@@ -72,7 +72,7 @@ def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(
     client: Client, halfway: Campaign, rita: User
 ) -> None:
     client.force_login(rita)
-    progress, work = (reverse(f"judgments:{name}", args=[halfway.pk]) for name in ("progress", "work"))
+    page, work = (reverse(f"judgments:{name}", args=[halfway.pk]) for name in ("campaign", "work"))
 
     def at_work() -> list[Assignment]:
         return list(client.get(work, {"state": "active"}).context["listing"].page)
@@ -81,9 +81,13 @@ def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(
     taken = factories.take(factories.worker(halfway, "late one"), halfway)
     assert at_work() == [taken]
     assert pseudonym(halfway, taken.worker_id) in client.get(work, {"state": "active"}).text
-    page = LexborHTMLParser(client.get(progress).text)
-    counts = {dt.text(): dt.next.text() for dt in page.css("dt") if dt.next is not None}
+    shown = LexborHTMLParser(client.get(page).text)
+    counts = {dt.text(): dt.next.text() for dt in shown.css("dt") if dt.next is not None}
     assert counts["Being judged"].split() == ["1", "assignment"]
+    Hit.objects.filter(campaign=halfway).update(needed=0)
+    cache.clear()
+    said = client.get(page).text
+    assert "1 assignment is still being judged." in said and "All the work is done." not in said
     factories.judge(taken)
     judgment_services.assignment_finish(assignment=taken, at=timezone.now())
     assert at_work() == []
@@ -112,10 +116,10 @@ def test_six_who_look_share_one_count_and_see_at_once_what_ends(
 
     monkeypatch.setattr(task_selectors, "progress", counting)
     for _viewer in range(6):
-        client.get(reverse("judgments:progress", args=[halfway.pk]), {"state": "open"})
+        client.get(reverse("judgments:campaign", args=[halfway.pk]))
     assert len(counts) == 1
     factories.do(factories.worker(halfway, "another"), halfway)
-    page = client.get(reverse("judgments:progress", args=[halfway.pk]), {"state": "open"}).content.decode()
+    page = client.get(reverse("judgments:campaign", args=[halfway.pk])).content.decode()
     assert "All the work is done." in page
     assert len(counts) == 2
 

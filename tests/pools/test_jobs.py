@@ -71,9 +71,7 @@ def test_a_large_upload_is_stored_at_once_and_read_by_a_job(
     assert large == [job.pk] and job.state == Job.State.WAITING
     assert not Run.objects.filter(name="orange").exists()
     waiting = page.get(answer.url).content.decode()
-    part = reverse("pools:job_progress", args=[job.pk])
-    assert "Waiting to start." in waiting and f'hx-get="{part}"' in waiting
-    assert "HX-Redirect" not in page.get(part).headers
+    assert "Waiting to start." in waiting and 'data-refresh="2"' in waiting
     assert "orange" in page.get(reverse("pools:runs")).content.decode()
 
     assert jobs.work() == "jobs done: 1"
@@ -82,7 +80,6 @@ def test_a_large_upload_is_stored_at_once_and_read_by_a_job(
     with run.original.open("rb") as original:
         assert original.read() == RUN
     assert Upload.objects.get().file == "", "the run has taken the file over"
-    assert page.get(part).headers["HX-Redirect"] == answer.url
     assert page.get(answer.url).url == reverse("pools:run", args=[run.pk])
     assert jobs.work() == "jobs done: 0"
 
@@ -97,7 +94,7 @@ def test_errors_by_line_stay_with_the_upload_and_nothing_else_does(
     assert "orange.txt has 2 errors and was not stored" in shown
     assert '<td class="number">4</td><td>3 columns where a TREC run has 6' in shown
     assert '<td class="number">5</td><td>score high' in shown
-    assert "hx-get" not in shown
+    assert "data-refresh" not in shown
     assert not Run.objects.filter(name="orange").exists()
     assert stored_files() == before
     with pytest.raises(pool_services.BadRun) as command:

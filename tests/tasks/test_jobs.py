@@ -86,11 +86,11 @@ def test_a_campaigns_page_shows_how_far_packing_is_and_asks_again_by_itself(
         return copied
 
     waiting = client.get(f"/campaigns/{first.pk}/").content.decode()
-    assert "Waiting to start." in waiting and 'hx-trigger="every 3s"' in waiting
+    assert "Waiting to start." in waiting and 'data-refresh="3"' in waiting
     monkeypatch.setattr(task_services, "copy_rows", copy_and_look)
     task_jobs.pack_waiting_campaigns()
     assert "Storing the items of the HITs" in seen[0] and "9 of 9 (100 %)" in seen[0]
-    assert 'hx-trigger="every 3s"' not in client.get(f"/campaigns/{first.pk}/").content.decode()
+    assert 'data-refresh="3"' not in client.get(f"/campaigns/{first.pk}/").content.decode()
 
 
 def test_what_failed_rests_is_tried_again_and_its_alarm_ends_once_it_succeeds(
