@@ -339,7 +339,12 @@ def decide(request: Request, submission_id: str) -> HttpResponse:
     }
     if what not in acts:
         raise BadRequest(_("This button is not known here. Load the page again."))
-    acts[what]()
+    try:
+        acts[what]()
+    except Refused as error:
+        found.refresh_from_db()
+        tried = {name: text[:2000] for name, text in request.POST.items() if isinstance(text, str)}
+        return submission_page(request, found, True, status=error.status, tried={**tried, "said": str(error)})
     if what == "again":
         start(jobs.evaluate, found.pk)
     messages.success(request, _("Done. The team is told."))

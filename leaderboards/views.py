@@ -399,8 +399,9 @@ def submission_page(
     form: MetadataForm | None = None,
     status: int = 200,
     old_form: OldMetadataForm | None = None,
+    tried: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """The page of a submission, maybe with a form that has errors."""
+    """The page of a submission, maybe with a form that has errors, or a decision that was refused, and why: `said`."""
     scores = found.scores.filter(version=None).order_by("measure")
     release = getattr(found, "release", None)
     States = Submission.State  # noqa: N806
@@ -429,6 +430,7 @@ def submission_page(
         "form": form or MetadataForm(submission=found),
         "old_form": old_form or OldMetadataForm(prefix="old"),
         "is_hidden": found.is_hidden(timezone.now()),
+        "tried": tried,
     }
     if is_organizer:
         known = found.board.submissions.in_bulk([key for row in found.alike for key in row["keys"]])

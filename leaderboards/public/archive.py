@@ -23,7 +23,7 @@ from evaluation.boards.checking import COSTS
 from leaderboards import order_checks
 from leaderboards.models import Season, SeasonFile
 from leaderboards.public import board_page, figures, versions
-from leaderboards.public.data import COST_NAMES, board_json, content, entries_csv, scores_text
+from leaderboards.public.data import COST_NAMES, board_json, calls, content, entries_csv, facts, links, scores_text
 from leaderboards.public.reading import Published, dev_groups
 
 STYLES = ("css/tokens.css", "css/components.css", "css/boards.css", "img/mark.svg")
@@ -54,10 +54,11 @@ Runs are sealed, and no part of this.
 
 def frame(board: Published) -> bytes:
     """The page around a board, the same for everybody."""
-    text = render_to_string(
-        "leaderboards/public/frame.html", {"board": board.board, "content": board_page.CONTENT.decode()}
-    )
-    return text.encode()
+    context = {
+        "board": board.board, "content": board_page.CONTENT.decode(),
+        "calls": calls(board), "facts": facts(board), "links": links(board),
+    }  # fmt: skip
+    return render_to_string("leaderboards/public/frame.html", context).encode()
 
 
 def page(board: Published, query: str = "") -> bytes:

@@ -23,7 +23,7 @@ def page(files: dict[str, bytes], query: str = "") -> bytes:
 
 
 def content(board: dict[str, Any], entries: list[dict[str, str]], query: str) -> str:
-    """The page between its head and its foot; the entries are in the board's order."""
+    """What the page has of entries, which are in the board's order, between its head and its foot."""
     asked = {name: value.strip() for name, value in parse_qsl(query[:1000])}
     season = asked["season"] if asked.get("season") in board["seasons"] else board["seasons"][0]
     asked |= {"season": season} if len(board["seasons"]) > 1 else {}
@@ -33,15 +33,11 @@ def content(board: dict[str, Any], entries: list[dict[str, str]], query: str) ->
     first = chosen if "all" in asked else chosen[: board["at_once"]]
     every = [*asked.items(), ("all", 1)] if len(first) < len(chosen) else [("season", season)]
     offer = f' <a href="?{escape(urlencode(every))}">Show all</a>' if len(first) < len(entries) else ""
-    facts = "".join(f"<div><dt>{escape(name)}<dd>{escape(value)}</div>" for name, value in board["facts"])
-    links = "".join(f'<li><a href="{escape(address)}">{escape(text)}</a>' for text, address in board["links"])
-    return (
-        f"<h1>{escape(board['name'])}</h1>\n<p class=lead>{escape(board['about'])}</p>\n<dl class=facts>{facts}</dl>\n"
-        f'<nav aria-label="About this board"><ul class="row plain">{links}</ul></nav>\n{_form(board, asked)}'
-        f"<p role=status>{len(chosen)} of {len(entries)} entries"
-        f"{f', the first {len(first)} shown' * (len(first) < len(chosen))}.{offer}</p>\n"
-        f"{_table(board, first, asked)}" + "".join(f"<p class=quiet>{escape(note)}</p>\n" for note in board["notes"])
-    )
+    cut = f", the first {len(first)} shown" * (len(first) < len(chosen))
+    shown = f"<p role=status>{len(chosen)} of {len(entries)} entries{cut}.{offer}</p>\n{_table(board, first, asked)}"
+    shown += "".join(f"<p class=quiet>{escape(note)}</p>\n" for note in board["notes"])
+    is_empty = not entries and len(board["seasons"]) == 1
+    return "<p class=empty>No entry yet.</p>\n" if is_empty else _form(board, asked) + shown
 
 
 def _choose(entries: list[dict[str, str]], asked: dict[str, str], numbers: list[str]) -> list[dict[str, str]]:
@@ -65,7 +61,10 @@ def _form(board: dict[str, Any], asked: dict[str, str]) -> str:  # it keeps the 
     most = f'At most <input type=number min=0 name=most value="{escape(asked.get("most", ""))}">'
     fields += f"<label class=field>{most}</label>" if asked.get("show") in board["numbers"] else ""
     fields += f'<input type=hidden name=sort value="{escape(asked["sort"])}">' if asked.get("sort") else ""
-    return f'<form class="row end" role=search>{fields}<button class=button>Show</button></form>\n'
+    used = " open" * any(asked.get(name) for name in ("q", "type", "mark", "show", "most"))
+    more = ", or show another season" * (len(board["seasons"]) > 1)
+    fields = f'<form class="row end" role=search>{fields}<button class=button>Show</button></form>'
+    return f"<details{used}><summary>Filter the entries{more}</summary>{fields}</details>\n"
 
 
 def _table(board: dict[str, Any], entries: list[dict[str, str]], asked: dict[str, str]) -> str:

@@ -36,18 +36,8 @@ def board_data(board: Published) -> dict[str, Any]:
     """What `board.json` holds: the board's settings, and all that its page says besides the entries."""
     row, policy = board.board, board.policy
     measure = row.ranking_measure
-    links = [
-        ["Over time", "time"], ["Certainty", "order"], ["Compare two entries", "compare"],
-        ["Versions of the qrels", "versions/"],
-        ["Policy", "policy"], ["Files", "files"], ["Take part", f"/leaderboards/at/{row.slug}/"],
-        ["News (Atom)", "feed.atom"], ["Embed", "embedding"], ["All as a zip", "board.zip"],
-    ]  # fmt: skip
-    if board.seasons and board.seasons[0].files.filter(part="eval_queries").exists():
-        links.insert(-3, ["Sample submission", f"/leaderboards/at/{row.slug}/sample.zip"])
     seasons = [season.name for season in board.seasons] or [""]
-    told = [name for name in COSTS if any(name in entry.costs for entry in board.entries)]
-    if told:
-        links.insert(1, ["Costs", "costs"])
+    told = costs_told(board)
     more = {name: [[name, COST_NAMES[name]], *([list(ON[name])] if name in ON else [])] for name in told}
     choices = [["", "none"], [ALL_COSTS, "all"], *([name, COST_NAMES[name]] for name in told)]
     return {
@@ -78,9 +68,31 @@ def board_data(board: Published) -> dict[str, Any]:
             *([["show", "Costs", choices]] if told else []),
         ],
         "facts": facts(board),
-        "links": links,
+        "calls": calls(board),
+        "links": links(board),
         "notes": notes(board),
     }  # fmt: skip
+
+
+def costs_told(board: Published) -> list[str]:
+    """The costs that any entry tells."""
+    return [name for name in COSTS if any(name in entry.costs for entry in board.entries)]
+
+
+def calls(board: Published) -> list[list[str]]:
+    """What the page asks people to do, with addresses."""
+    place, newest = f"/leaderboards/at/{board.board.slug}/", next(iter(board.seasons), None)
+    has_queries = newest is not None and newest.files.filter(part="eval_queries").exists()
+    return [["Take part", place], *([["Sample submission", f"{place}sample.zip"]] if has_queries else [])]
+
+
+def links(board: Published) -> list[list[str]]:
+    """The other pages of the board, with addresses."""
+    return [
+        ["Over time", "time"], *([["Costs", "costs"]] if costs_told(board) else []), ["Certainty", "order"],
+        ["Compare two entries", "compare"], ["Versions of the qrels", "versions/"], ["Policy", "policy"],
+        ["Files", "files"], ["News (Atom)", "feed.atom"], ["Embed", "embedding"], ["All as a zip", "board.zip"],
+    ]  # fmt: skip
 
 
 def facts(board: Published) -> list[list[str]]:
@@ -103,7 +115,9 @@ def facts(board: Published) -> list[list[str]]:
             found.append([f"Best {type_}", best.printed_eval])
     if board.overdue:
         found.append(["Waiting longer than promised", board.overdue])
-    return [[str(name), f"{value:%Y-%m-%d}" if hasattr(value, "strftime") else str(value)] for name, value in found]
+    return [
+        [str(name), f"{value:%Y-%m-%d}" if hasattr(value, "strftime") else str(value)] for name, value in found if value
+    ]
 
 
 def season_facts(board: Published) -> list[list[object]]:

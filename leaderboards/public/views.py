@@ -50,15 +50,15 @@ def _is_of_lab(request: HttpRequest, board: Board) -> bool:
 
 
 def of_board(view: View) -> View:
-    """For pages of a board: hands it to the view as it is now, and lets browsers keep what everybody may see."""
+    """For pages of a board: hands it to the view as it is now, and lets browsers keep what everybody sees."""
 
     @require_safe
     @wraps(view)
     def seen(request: HttpRequest, slug: str, *arguments: Any, **named: Any) -> HttpResponseBase:
         board = board_of(request, slug)
         response = view(request, published(board, timezone.now()), *arguments, **named)
-        if not board.is_public:
-            return response
+        if not board.is_public or _is_of_lab(request, board):
+            return response  # not kept anywhere: whoever changes a board sees the change at once
         patch_cache_control(response, public=True, max_age=SECONDS)
         if response.streaming or response.status_code != 200:
             return response

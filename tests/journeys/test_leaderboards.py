@@ -262,24 +262,24 @@ def test_an_organizer_from_a_new_board_to_a_round_of_upkeep(
     submission = _sent(board, team, paul)
     jobs.evaluate()
     olga.go(reverse("leaderboards:organize", args=[board.slug]))
-    olga.page.get_by_label("Reason for deciding on Red").fill("I met them")
     olga.press("Confirm Red, Example University", then="Done.")
     olga.page.get_by_role("link", name=submission.run_id).first.click()
     olga.look()
     told = olga.page.locator("main").inner_text()
     assert "(eval, for organizers only)" in told and "Looks so far" in told
     assert Decision.objects.filter(kind="publish").count() == 0
-    # Without a reason the browser itself sends nothing.
-    olga.page.get_by_role("button", name="Publish", exact=True).click()
+    # Without a reason of her own the browser itself sends nothing else than publishing.
+    olga.page.get_by_text("Reject it…").click()
+    olga.page.get_by_role("button", name="Reject", exact=True).click()
     assert Submission.objects.get().state == State.WAITING
-    olga.page.get_by_label("Reason (kept").fill("A sound run")
     olga.press("Publish", then="The team is told")
     assert Submission.objects.get().state == State.PUBLISHED and Look.objects.count() == 1
     submission.refresh_from_db()
     assert submission.embargo_until is not None
     later = submission.embargo_until + timedelta(days=20)
+    olga.page.get_by_text("Extend the embargo…").click()
     olga.page.get_by_label("Anonymous until").fill(f"{later}")
-    olga.page.get_by_label("Reason (kept").fill("The review takes longer")
+    olga.page.locator("#reason-extend").fill("The review takes longer")
     olga.press("Extend the embargo", then="The team is told")
     assert Submission.objects.get().embargo_until == later
     openings = olga.page.get_by_role("region", name="Who opened what").inner_text()
@@ -363,6 +363,7 @@ def test_the_public_reads_a_board_compares_goes_back_and_takes_it_along_without_
     anybody.go(reverse("boards:boards"))
     anybody.press("Small board", then="3 of 3 entries")
     assert rows_of(anybody.page) == ["A strong one", "Anonymous", "A weak system"]
+    anybody.page.get_by_text("Filter the entries").click()
     anybody.page.get_by_label("Type").select_option("reranking")
     anybody.press("Show", then="1 of 3 entries")
     assert rows_of(anybody.page) == ["A strong one"]

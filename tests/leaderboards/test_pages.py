@@ -419,6 +419,44 @@ def test_metadata_are_asked_for_and_decided_on_by_forms(board: Board, team: Team
     assert told == {"parameters": None, "query_latency_ms": 2.5, "training_hardware": "8 A100"}
 
 
+def test_a_refused_decision_is_told_on_its_page_with_what_was_typed(
+    board: Board, team: Team, paul: User, olga: User
+) -> None:
+    submission = taking_part.published(board, team, paul, olga)
+    decide = address("decide", submission.public_id)
+    refused = browser(olga).post(decide, {"do": "flag", "flag": "Trained on the answers", "reason": " "})
+    assert refused.status_code == 409 and "Say why: the reason is kept" in refused.text
+    assert re.search(r"<details open><summary>Say something[^§]*>Trained on the answers</textarea>", refused.text)
+    assert not submission.decisions.filter(kind="flag").exists()
+    page = browser(olga).get(address("submission", submission.public_id)).text
+    forms = re.findall(rf'action="{decide}".*?</form>', page, re.DOTALL)
+    decisions = [re.findall(r'name="do" value="([^"]+)"', form) for form in forms]
+    assert decisions == [["flag"], ["variant"], ["baseline"], ["old metadata"]], "one decision, one form"
+
+
+def test_publishing_and_confirming_need_one_press_and_keep_the_reason_that_was_offered(
+    board: Board, paul: User, olga: User
+) -> None:
+    team = taking_part.team(board, paul)
+    submission = taking_part.evaluated(board, team, paul)
+    organizer = browser(olga)
+    for name, of, do in (
+        ("organize", board.slug, "confirm"),
+        ("submission", submission.public_id, "publish"),
+    ):
+        page = organizer.get(address(name, of)).text
+        form = next(form for form in re.findall(r"<form.*?</form>", page, re.DOTALL) if f'value="{do}"' in form)
+        fields = dict(re.findall(r'name="(team|runs)" [^>]*value="([^"]+)"', form))
+        reason = re.search(r'name="reason"[^>]*value="([^"]+)"|name="reason"[^>]*>([^<]+)<', form)
+        action = re.search(r'action="([^"]+)"', form)
+        assert reason is not None and action is not None
+        organizer.post(action[1], {**fields, "do": do, "reason": reason[1] or reason[2]})
+    submission.refresh_from_db()
+    assert submission.state == "published"
+    kept = board.decisions.order_by("pk").values_list("kind", "reason")
+    assert list(kept) == [("confirm", "We know who they are."), ("publish", "It meets the policy.")]
+
+
 def openssl(*words: object) -> None:
     subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
 

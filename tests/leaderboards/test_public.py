@@ -31,6 +31,7 @@ from leaderboards.public.comparing import best_before, compare_dev
 from leaderboards.public.numbers import gap_numbers, steps
 from leaderboards.public.reading import published
 from pools.models import Collection
+from tests import factories
 from tests.conftest import REPOSITORY
 from tests.leaderboards.public_boards import NOW, OPENED, entry, filled, public_board, team
 
@@ -400,6 +401,18 @@ def test_a_board_that_is_not_public_is_there_for_its_lab_alone(board: Board, cli
     assert answer.status_code == 200 and "no-store" in answer["Cache-Control"]
 
 
+def test_who_organizes_a_board_sees_a_change_at_once_and_others_keep_its_page_a_minute(
+    board: Board, client: Client, rita: User
+) -> None:
+    assert client.get(address("board", board))["Cache-Control"] == "public, max-age=60"
+    client.force_login(rita)
+    answer = client.get(address("board", board))
+    assert answer.status_code == 200 and "no-store" in answer["Cache-Control"]
+    client.force_login(factories.user("mallory"))
+    answer = client.get(address("board", board))
+    assert answer["Cache-Control"] == "public, max-age=60" and "Cookie" in answer["Vary"]
+
+
 def test_a_season_that_has_not_opened_is_nowhere(board: Board, client: Client) -> None:
     later = Season.objects.create(
         board=board, number=9, name="Secret season", opens_at=datetime.now(UTC) + timedelta(9)
@@ -699,7 +712,9 @@ def test_figures_of_one_day_and_one_score_have_room(collection: Collection) -> N
 
 def test_an_empty_board_says_so(collection: Collection, client: Client) -> None:
     board = public_board(collection, slug="new")
-    assert b"0 of 0 entries" in client.get(address("board", board)).content
+    page = client.get(address("board", board)).text
+    assert "No entry yet." in page and "Take part" in page
+    assert "<table" not in page and "<form" not in page and "<dd>0<" not in page
     for name in PAGES:
         assert client.get(address(name, board)).status_code == 200
     assert f"<dt>Open since<dd>{OPENED:%Y-%m-%d}<".encode() in client.get(address("board", board)).content

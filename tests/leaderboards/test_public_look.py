@@ -70,6 +70,7 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
         page.get_by_role("link", name="RR@10 dev").click()
         page.get_by_role("link", name="RR@10 dev").click()
         assert "sort=-dev" in page.url and page.locator("th[aria-sort=descending]").inner_text().startswith("RR@10 dev")
+        page.get_by_text("Filter the entries").click()
         page.get_by_label("Type").select_option("reranking")
         page.get_by_role("button", name="Show").click()
         assert "sort=-dev" in page.url and "season=First" in page.url
