@@ -168,6 +168,7 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     page.get_by_label("Name", exact=True).fill("Three questions")
     page.get_by_label("Find runs by name").fill("p_")
     page.get_by_role("button", name="Tick all shown", exact=True).click()
+    expect(page.locator("#run-count")).to_have_text(re.compile(r"^[1-9]\d* ticked$"))
     page.locator("#id_selection").select_option("sample")
     page.locator("#id_sample_size").fill("3")
     expect(page.locator("#consequences")).to_contain_text("Pools and pairs are counted exactly.")
