@@ -421,7 +421,7 @@ if OIDC_URL:
 _email_url = env.str("EMAIL_URL", default="") or ("consolemail://" if DEVELOPMENT else "dummymail://")
 vars().update(environ.Env.email_url_config(_email_url))
 EMAIL_TIMEOUT = 10
-HAS_MAIL = not _email_url.startswith("dummymail:")
+HAS_MAIL = not _email_url.startswith(("dummymail:", "consolemail:"))  # what goes to a console reaches nobody
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = (
     env.str("EMAIL_FROM", default="") or f"bestknown@{urlsplit(SITE_URL).hostname or 'localhost'}"
 )

@@ -194,7 +194,7 @@ HELP: dict[str, "_StrPromise"] = {
     "redo_rate": gettext_lazy(
         "Share of the work that you expect to be done again: 0.1 is 10 %. It only affects the bill."
     ),
-    "language": gettext_lazy("A BCP 47 tag such as en or ar. Leave empty for the collection's language."),
+    "language": gettext_lazy("Its code, such as en, ar or pt-BR. Leave empty for the collection's language."),
     "title": gettext_lazy("What workers see first."),
     "question": gettext_lazy("Shown above every two passages."),
     "instructions": gettext_lazy("Shown before the first comparison, with a worked example. Can be empty."),
@@ -419,7 +419,7 @@ class CollectionForm(forms.Form):
         max_length=35,
         required=False,
         initial="en",
-        help_text=gettext_lazy("A BCP 47 tag of the texts, such as en or ar. Leave empty if they are mixed."),
+        help_text=gettext_lazy("The code of the texts' language, such as en, ar or pt-BR. Empty if they are mixed."),
     )
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:

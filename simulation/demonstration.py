@@ -65,9 +65,13 @@ Step = Callable[[str, int, int], None]
 
 
 class Folder(NamedTuple):
-    """The files of a demonstration: `queries`, `passages`, `qrels`, `runs/`, and what a simulated crowd thinks."""
+    """The files of a demonstration: `queries`, `passages`, `qrels`, `runs/`, and what a simulated crowd thinks.
+
+    `language` is that of the texts; empty where nobody says it.
+    """
 
     name: str
+    language: str
     queries: Path
     passages: Path
     qrels: Path
@@ -90,6 +94,7 @@ def folder_at(path: Path) -> Folder:
             raise Refused(f"{other.name} and {file.name} are two runs of one name, {run_name(str(file))}: rename one.")
     return Folder(
         name=path.resolve().name,
+        language="en" if path.resolve() == Path(settings.BASE_DIR, "demo").resolve() else "",
         queries=_require(path, "queries.tsv", "queries.jsonl"),
         passages=_require(path, "passages.tsv", "passages.jsonl"),
         qrels=_require(path, "sparse-qrels.txt", "sparse-qrels.tsv", "qrels.txt", "qrels.tsv"),
@@ -201,7 +206,7 @@ def load(folder: Folder, step: Step) -> Collection:
     if collection is None:
         step("Reading queries and qrels", 0, 1)
         collection = pool_services.collection_import(
-            lab=lab, name=folder.name, language="", queries=folder.queries, qrels=folder.qrels
+            lab=lab, name=folder.name, language=folder.language, queries=folder.queries, qrels=folder.qrels
         ).collection
         step("Reading queries and qrels", 1, 1)
     else:

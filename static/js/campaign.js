@@ -15,8 +15,9 @@
   const shown = () => boxes.filter((box) => !row(box).hidden);
 
   function tell() {
-    count.textContent = count.dataset.text.replace("{n}", boxes.filter((box) => box.checked).length);
-    list.disabled = Boolean(all && all.checked);
+    list.disabled = Boolean(all && all.checked); // then no box counts
+    const ticked = boxes.filter((box) => box.checked).length;
+    count.textContent = list.disabled ? "" : count.dataset.text.replace("{n}", ticked);
   }
 
   function tick(checked) {

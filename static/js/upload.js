@@ -13,7 +13,8 @@ const button = form.querySelector("button[type=submit]");
 const chosen = [];
 let address = "takes" in form.dataset ? form.action : null;
 
-area.querySelector("[data-folder]").hidden = false;
+area.querySelector("[data-folder]").hidden = false; // with buttons for files and for a folder
+plain.classList.add("visually-hidden"); // it says that no file is chosen, since those that were are in the list
 area.querySelector("[data-plain]").hidden = true;
 
 function add(file) {

@@ -1,5 +1,6 @@
 """A lab's people: invited, given roles, removed; and how somebody logs in and keeps an account safe."""
 
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -41,6 +42,9 @@ def path_of(invitation: MemberInvitation) -> str:
     return "/" + people.invitation_address(invitation).split("/", 3)[3]
 
 
+HOME = re.compile(r"/(campaigns|leaderboards)/$")  # with a lab, and without
+
+
 def of(user: User) -> Client:
     """Somebody's browser."""
     client = Client()
@@ -49,6 +53,14 @@ def of(user: User) -> Client:
 
 
 # --- labs
+
+
+@pytest.mark.skipif("EMAIL_URL" in os.environ, reason="a server of mail is named")
+def test_where_no_mail_is_set_up_nothing_is_said_to_be_sent_and_there_is_a_link(lab: Lab) -> None:
+    client, page = of(factories.member(lab, "admin", "agnes")), reverse("core:people", args=[lab.pk])
+    shown = client.post(page, {"email": "petra@example.org", "role": "viewer"}, follow=True).text
+    assert "Copy its link below and send it." in shown and "has been sent" not in shown
+    assert "/invited/" in shown
 
 
 def test_an_admin_of_the_site_makes_labs_as_their_first_admin_or_by_inviting_one(
@@ -258,10 +270,13 @@ def test_somebody_logs_in_by_name_or_by_address(rita: User) -> None:
     for name in ("rita", "rita@example.org"):
         client = Client()
         assert client.post("/login/", {"username": name, "password": "rita"}).headers["Location"] == "/campaigns/"
-        assert client.get("/campaigns/").status_code == 200
+        assert client.get("/leaderboards/").status_code == 200
 
 
-def test_a_forgotten_password_is_reset_by_mail_and_no_answer_tells_who_has_an_account(rita: User) -> None:
+def test_a_forgotten_password_is_reset_by_mail_and_no_answer_tells_who_has_an_account(
+    rita: User, settings: Any
+) -> None:
+    settings.HAS_MAIL = True
     User.objects.filter(pk=rita.pk).update(email="rita@example.org")
     answers = [
         Client().post(reverse("account_reset_password"), {"email": address}).headers["Location"]
@@ -304,19 +319,19 @@ def test_sessions_are_ended_one_alone_all_others_at_once_and_by_a_new_password(r
     ended = UserSession.objects.get(session_key=there.session.session_key)
     other = of(factories.user("other"))
     assert other.post(reverse("core:session_end", args=[ended.pk])).status_code == 404
-    assert there.get("/campaigns/").status_code == 200
+    assert there.get("/leaderboards/").status_code == 200
     here.post(reverse("core:session_end", args=[ended.pk]))
-    assert there.get("/campaigns/").status_code == 302
-    assert elsewhere.get("/campaigns/").status_code == 200
+    assert there.get("/leaderboards/").status_code == 302
+    assert elsewhere.get("/leaderboards/").status_code == 200
     here.post(reverse("usersessions_list"))
-    assert elsewhere.get("/campaigns/").status_code == 302
+    assert elsewhere.get("/leaderboards/").status_code == 302
     assert here.get(reverse("usersessions_list")).text.count("/end/") == 0
     elsewhere.post("/login/", {"username": "rita", "password": "rita"})
     changed = {"oldpassword": "rita", "password1": PASSWORD, "password2": PASSWORD}
     assert here.post(reverse("account_change_password"), changed).status_code == 302
 
-    assert here.get("/campaigns/").status_code == 200
-    assert elsewhere.get("/campaigns/").status_code == 302
+    assert here.get("/leaderboards/").status_code == 200
+    assert elsewhere.get("/leaderboards/").status_code == 302
 
 
 def test_a_test_mail_goes_to_the_admin_who_asks_for_it(ada: User, rita: User, settings: Any) -> None:
@@ -365,7 +380,7 @@ def log_in(page: Page, name: str) -> None:
     page.fill("#id_username", name)
     page.fill("#id_password", PASSWORD)
     page.keyboard.press("Enter")
-    page.wait_for_url("**/campaigns/")
+    page.wait_for_url(HOME)
 
 
 def code_of(secret: str, later: int = 0) -> str:
@@ -413,7 +428,7 @@ def test_somebody_who_is_invited_joins_sets_up_codes_and_logs_in_with_one(page: 
     page.goto("/account/factors/authenticate/")
     page.locator("[name=code]").fill(code_of(secret, later=1))
     page.keyboard.press("Enter")
-    page.wait_for_url("**/campaigns/")
+    page.wait_for_url(HOME)
 
     for path in ("account/sessions", "account/password", "account/email", "account/factors/webauthn/add", "labs"):
         page.goto(f"/{path}/")
@@ -448,7 +463,7 @@ def test_a_passkey_is_registered_logs_in_alone_and_no_longer_once_it_is_removed(
     page.get_by_role("button", name="Log out").click()
     page.wait_for_url("**/login/**")
     page.get_by_role("button", name="Log in with a passkey").click()
-    page.wait_for_url("**/campaigns/")
+    page.wait_for_url(HOME)
     page.goto("/account/factors/")
     expect(page.get_by_text("You have added 1 passkey.")).to_be_visible()
     looks_right(page)

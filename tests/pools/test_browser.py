@@ -45,4 +45,18 @@ def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
         page.get_by_role("button", name="Filter").press("Enter")
         page.get_by_role("link", name="archived", exact=True).wait_for()
         assert page.get_by_role("link", name="first", exact=True).count() == 0
+        # What only challengers are asked, and how many runs are ticked where each run counts anyway.
+        page.goto(reverse("pools:campaign_new") + f"?collection={collection.pk}")
+        assert not page.get_by_label("Version to challenge").is_visible()
+        page.get_by_label("Pairing design").select_option("challengers")
+        assert page.get_by_label("Version to challenge").is_visible()
+        assert page.locator("#run-count").inner_text() == "0 ticked"
+        page.get_by_label("All 3 runs").check()
+        assert page.locator("#run-count").inner_text() == ""
+        # A reason is asked for where somebody wants to give one.
+        page.goto(reverse("judgments:campaign", args=[draft.pk]))
+        why = page.locator("#why-start")
+        assert not why.is_visible()
+        page.locator("form", has=why).get_by_text("Add a reason").click()
+        assert why.is_visible()
         chromium.close()

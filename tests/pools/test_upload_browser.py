@@ -53,6 +53,8 @@ def test_a_dropped_folder_is_sent_looked_at_and_stored(
         page.get_by_label("Name").fill("birds")
         page.evaluate(DROP, FOLDER)
         page.locator("[data-chosen] li").nth(len(FOLDER) - 1).wait_for()
+        box = page.locator("#id_files").bounding_box()  # it would say that no file is chosen
+        assert box is not None and box["width"] <= 1 and page.get_by_text("Choose files").is_visible()
         looks_right(page)
         page.get_by_role("button", name="Send and look at the files").press("Enter")
         page.get_by_role("heading", name="Files for birds").wait_for()

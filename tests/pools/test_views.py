@@ -95,6 +95,19 @@ def test_an_admin_sees_every_lab(client: Client, ada: User, collection: Collecti
         assert client.get(address).status_code == 200, address
 
 
+def test_a_page_of_few_rows_has_no_filter_and_folds_what_only_the_server_can_do(
+    page: Client, collection: Collection
+) -> None:
+    address = reverse("pools:collection", args=[collection.pk])
+    shown = page.get(address).text
+    assert not re.search(r'role="search"[^>]*aria-labelledby="(runs|imports)"', shown)
+    assert page.get(address, {"runs-name": "nothing"}).text.count("Nothing matches.") == 1
+    folded = re.search(
+        r"<details><summary>Files that are too large for a browser</summary>(.*?)</details>", shown, re.S
+    )
+    assert folded is not None and shown.count("manage.py") == folded[1].count("manage.py") == 3
+
+
 def test_who_has_no_lab_is_told_what_to_do(client: Client, db: None) -> None:
     client.force_login(factories.user("nobody"))
     page = client.get(reverse("home"), follow=True)
