@@ -57,6 +57,7 @@ def main() -> int:
     def complain(text: str) -> None:
         console.print(text, style="red", highlight=False, markup=False)
 
+    started = time.monotonic()
     end_on_signals()
     from core.errors import Refused
 
@@ -97,7 +98,7 @@ def main() -> int:
             place = AtMarketplace(marketplace)
         elif prolific is not None:
             place = AtProlific(prolific)
-        _main_job(options.data, options.crowd, port, place, console)
+        _main_job(options.data, options.crowd, port, place, console, started)
         if not options.leave:
             console.print("\nThe site is running. Ctrl-C stops it; nothing is lost.")
             site.wait()
@@ -144,7 +145,7 @@ def _turn() -> None:
                 app.send_task(name)
 
 
-def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Console) -> None:
+def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Console, started: float) -> None:
     from django.urls import reverse
 
     from core.errors import Refused
@@ -153,7 +154,6 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
     from simulation import demonstration as demo
     from tasks.links import campaign_address
 
-    started = time.monotonic()
     folder = demo.folder_at(data)
     if crowd == "simulated" and folder.preferences is None:
         raise Refused(
@@ -190,6 +190,7 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
                 demo.wait_until_posted(publication, _turn, step)
             elif publication is not None and folder.preferences is not None:
                 crowd_did = place.judge(publication, folder.preferences, f"http://127.0.0.1:{port}", step, _turn)
+                campaign = demo.finish(campaign)
     site = f"http://localhost:{port}"
     out = Console(highlight=False, soft_wrap=True)
     progress = judging_progress(campaign)

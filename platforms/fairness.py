@@ -1,7 +1,7 @@
 """What an hour of a publication's work pays, by the time that it truly took, and raising it where that is too little.
 
 Times are from accepting to submitting by the platform's clock, which platforms go by, and from beginning to finishing
-by ours. Of the two medians the lower counts.
+by ours. Of the two medians the lower counts. A time in which nobody can have read what was judged is none.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from platforms.models import Alarm, Payment, PayRate, Publication, PublishedHit,
 from platforms.planning import adjustments_plan
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing import MOST_BONUS
-from tasks.selectors import lab_floor_of
+from tasks.selectors import lab_floor_of, least_seconds
 
 FEWEST = 3  # submissions before their median raises an alarm
 EVERY = timedelta(minutes=5)  # how often the median is computed
@@ -32,14 +32,17 @@ ZERO = Decimal("0.00")
 # the campaign's currency, or will be once it is approved; whether a person can still raise that.
 _WORK = """
 WITH work AS (
-  SELECT s.id, s.assignment_id, nullif(greatest(s.seconds_there, 0), 0) AS there,
-    nullif(greatest(extract(epoch FROM a.finished_at - a.taken_at), 0), 0) AS here,
+  SELECT s.id, s.assignment_id,
+    CASE WHEN s.seconds_there > 0 AND s.seconds_there >= %(least)s * coalesce(a.judged, 0) THEN s.seconds_there END
+      AS there,
+    CASE WHEN taken.seconds > 0 AND taken.seconds >= %(least)s * a.judged THEN taken.seconds END AS here,
     CASE WHEN paid.submission_id IS NOT NULL THEN paid.amount
       WHEN %(on_top)s THEN greatest(%(listed)s, coalesce(a.owed, 0)) ELSE %(listed)s END AS pay,
     s.decision = 'approve' AND s.platform_worker_id <> '' AND paid.is_adjusted IS NOT TRUE AS may_rise
   FROM platforms_submission s
   JOIN platforms_publishedhit h ON h.id = s.published_hit_id AND h.hit_id IS NOT NULL
   LEFT JOIN tasks_assignment a ON a.id = s.assignment_id
+  CROSS JOIN LATERAL (SELECT extract(epoch FROM a.finished_at - a.taken_at) AS seconds) taken
   LEFT JOIN (
     SELECT submission_id, sum(CASE WHEN state = 'refused' THEN 0 ELSE amount END) AS amount,
       bool_or(purpose = 'adjustment') AS is_adjusted
@@ -218,11 +221,12 @@ def adjustment_pay(*, publication: Publication, hourly: Decimal, seen: str, by: 
 
 def _rows(publication: Publication, query: str, to: Decimal) -> list[tuple[Any, ...]]:
     """What a query says of the publication's work, where pay that can rise is raised to so much."""
-    values: dict[str, bool | int | Decimal] = {
+    values: dict[str, bool | int | float | Decimal] = {
         "publication": publication.pk,
         "listed": publication.listed,
         "on_top": publication.pay == Publication.Pay.BASE_AND_BONUS,
         "to": to,
+        "least": least_seconds(publication.campaign),
     }
     with connection.cursor() as cursor:
         cursor.execute(_WORK + query, values)

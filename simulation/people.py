@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from evaluation.files.preferences import Preference
 from evaluation.files.textfiles import name_of
-from evaluation.judging.reading import reading_minutes
+from evaluation.judging.reading import least_minutes, reading_minutes
 from judgments.pages.worker import shown_token
 from pools.models import Campaign
 from simulation.browser import GIVE_UP_SECONDS, Browser, Page, WrongPage
@@ -277,9 +277,11 @@ class Person:
         return page
 
     def _shown(self, assignment_id: int, position: int, item: Item) -> str:
-        """What says when the item was shown: as long ago as people take to read it. The careless only choose."""
-        texts = [] if self.careless else _texts(item)
-        seconds = 60 * reading_minutes(texts, choices=1) * self.pace
+        """What says when the item was shown: as long ago as people take to read it. The careless only skim it."""
+        texts = _texts(item)
+        skimmed = least_minutes(texts) + reading_minutes([], choices=1)
+        minutes = skimmed if self.careless else reading_minutes(texts, choices=1)
+        seconds = 60 * max(skimmed, minutes * self.pace)
         return shown_token(assignment_id, position, timezone.now() - timedelta(seconds=seconds))
 
     def _send(self, page: Page, assignment_id: int, position: int, side: str, shown: str) -> Page:

@@ -70,6 +70,7 @@ def test_the_demo_is_published_at_the_double_however_its_first_start_ended(var: 
         assert program.process.returncode == 0, said
         assert re.search(r"At the double of Prolific: 1 study with places for \d+ tasks?, \d+ submissions?", said)
         assert "the double of Prolific's says the same to the cent" in said
+        assert re.search(r"[1-9] assignments? excluded and done again", said), said
         assert "The simulated crowd:" in said and "participant http://localhost:" in said
         assert comes_true(lambda: not program.left()), program.left()
         assert (var / "prolific" / "prolific.sqlite3").exists()

@@ -6,11 +6,19 @@ from django.utils import timezone
 
 from core.models import User
 from judgments import services as judgment_services
-from platforms.fairness import adjustment_of, adjustment_pay, hourly_at_first, least_hourly, pay_rate_check
+from platforms.fairness import (
+    adjustment_of,
+    adjustment_pay,
+    hourly_at_first,
+    least_hourly,
+    pay_rate_check,
+    pay_rate_compute,
+)
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Payment, Publication, Submission
 from platforms.reviewing import publication_settle
 from platforms.syncing import publication_sync
+from pools.models import Passage
 from tests.marketplace.server import Worker
 from tests.platforms.platforms import drain, work
 
@@ -39,3 +47,10 @@ def test_an_adjustment_at_the_marketplace_is_a_bonus_that_its_worker_gets_once(
     assert list(Payment.objects.filter(purpose="adjustment").values_list("state", "amount")) == [("paid", 1)] * 3
     assert comparison_make(publication=published, at=timezone.now()).agree
     assert pay_rate_check(publication=published, at=at).lowest == earned + 2
+
+    # a time in which nobody can have read that much says nothing of the pay
+    Passage.objects.update(text="word " * 230)
+    Submission.objects.filter(pk=Submission.objects.earliest("pk").pk).update(seconds_there=20)
+    assert pay_rate_compute(publication=published, at=at).seconds_there == 1800
+    Submission.objects.update(seconds_there=20)
+    assert pay_rate_compute(publication=published, at=at).lowest is None

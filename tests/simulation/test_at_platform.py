@@ -117,6 +117,9 @@ def test_a_mixed_crowd_does_a_campaign_at_a_marketplace(
     assert seen[-1].done == seen[-1].hits == campaign.hits.count()
     assert seen[-1].settled == seen[-1].handed_in == tally.counts["handed in"]
 
+    # all took as long as people take: nobody waits for a person to look at their work
+    assert not publication.alarms.filter(kind="fast").exists()
+
     # the careless get no more, and the platform knows it
     barred = Worker.objects.filter(barred_at__isnull=False)
     told = requester.client.list_workers_with_qualification_type(QualificationTypeId=publication_id(publication))

@@ -1,17 +1,20 @@
 """A folder of files through the main job: odd but legal forms, bad ones, and going on after being cut off."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import Group
+from django.test import Client
 from django.utils import timezone
 
 from core.errors import Refused
 from core.models import Lab, User
 from platforms.models import Publication
 from pools.models import Campaign, Collection, Passage, Run
-from simulation import demonstration
+from simulation import demonstration, people
 from tasks import services as task_services
+from tasks.links import campaign_address
 from tasks.models import Assignment
 from tests import factories
 
@@ -145,6 +148,23 @@ def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(folder: Path, mon
     again = factories.take(factories.worker(campaign, "somebody new"), campaign)
     assert again.hit_id == held.hit_id
     assert Assignment.objects.filter(state="active").count() == 2
+
+
+def test_somebody_careless_is_the_first_to_come_so_that_excluding_shows(campaign: Campaign) -> None:
+    first, second = (
+        people.Person(number, people.Answers([]), demonstration.HABITS, demonstration.SEED, people.Tally())
+        for number in (1, 2)
+    )
+    assert first.careless and not second.careless
+
+
+def test_a_campaign_that_is_done_is_closed_and_its_link_welcomes_nobody(client: Client, campaign: Campaign) -> None:
+    left = factories.take(factories.worker(campaign, "Alice"), campaign)
+    assert demonstration.finish(campaign).state == Campaign.State.CLOSED
+    left.refresh_from_db()
+    assert left.leased_until <= timezone.now()  # nobody is at work
+    page = client.get(urlsplit(campaign_address(campaign)).path).text
+    assert "There is nothing to judge right now." in page and "/consent/" not in page
 
 
 # --- what make run did not make
