@@ -323,16 +323,16 @@ def test_the_step_platform_of_a_draft_is_not_done_while_money_is_missing(
 ) -> None:
     draft = factories.campaign(collection, "draft", start=False, pairs_per_hit=3)
     page.post(at("terms", draft), typed(draft))
-    address = reverse("judgments:campaign", args=[draft.pk])
+    publication, address = Publication.objects.get(campaign=draft), reverse("judgments:campaign", args=[draft.pk])
     assert page.get(address).context["steps"][-1].is_done  # nothing is known yet
-    assert platform_jobs.look_at_balance(draft.publication.pk) == "asked"
+    assert platform_jobs.look_at_balance(publication.pk) == "asked"
     platform = page.get(address).context["steps"][-1]
     assert (platform.key, platform.is_done) == ("platform", False)
     assert "$4.60 was missing" in platform.detail
 
     marketplace.run("deposit", poor.account_id, "4.60")
     assert not page.get(address).context["steps"][-1].is_done
-    platform_jobs.look_at_balance(draft.publication.pk)
+    platform_jobs.look_at_balance(publication.pk)
 
     assert page.get(address).context["steps"][-1].is_done
 
