@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Q, QuerySet
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 
@@ -29,6 +29,7 @@ from judgments.models import (
     WorkerNote,
 )
 from platforms.models import Publication, TermsVersion
+from platforms.pay_desk import desk_of
 from pools.models import Campaign, Pair
 from tasks.models import Assignment, Consent, Hit, Invitation, Item, PanelVisit, Practice, TestPair, Worker
 
@@ -85,9 +86,7 @@ def whole_plan(campaign: Campaign, *, at: datetime) -> CampaignPlan:
         (_("the audit, without what it says of workers"), _("It says who erased what, when and why.")),
         (_("copies in backups, and files that were downloaded"), _("They go when you remove them.")),
     ]
-    unpaid = assignments.filter(platform_assignment_id="")
-    owed = unpaid.aggregate(sum=Sum("owed"))["sum"] or Decimal(0)
-    return CampaignPlan(campaign, goes, owed, stays, _obstacles(campaign, at))
+    return CampaignPlan(campaign, goes, desk_of(campaign).by_hand.to_pay, stays, _obstacles(campaign, at))
 
 
 def _obstacles(campaign: Campaign, at: datetime) -> list[str]:
@@ -102,6 +101,13 @@ def _obstacles(campaign: Campaign, at: datetime) -> list[str]:
             _(
                 "It was published at a platform: its payments and calls are the ledger, which has to agree with the "
                 "platform's, and may be needed for taxes. Erase its workers' identities instead."
+            )
+        )
+    if campaign.hand_payments.exists():
+        found.append(
+            _(
+                "Payments to its workers are recorded here, and may be needed for taxes. Erase its workers' identities "
+                "instead."
             )
         )
     versions = [f"{version.collection} {version.number}" for version in campaign.versions.order_by("pk")[:NAMED]]

@@ -22,11 +22,12 @@ from core.models import Lab
 from core.progress import Report, silent
 from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, RetentionResult, WorkerNote
 from platforms.erased import erased_name
-from platforms.models import Alarm, Message, Operation, Payment, Publication, Submission
+from platforms.models import Alarm, HandPayment, Message, Operation, Payment, Publication, Submission
 from platforms.reviewing import GRACE
 from pools.models import Campaign
 from tasks.models import Assignment, Consent, Invitation, PanelVisit, Platform, Practice, Worker
 from tasks.names import pseudonym, with_name
+from tasks.paying import pay_detail_opened
 
 PSEUDONYM_LENGTH = 16
 KEPT_NAMED = 200  # workers whom a period could not erase, of whom it is stored why
@@ -136,6 +137,7 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
     evidence = rows.payments.exclude(evidence={}, why="")
     goes = [
         ("identity", _("the worker's name, platform id and what they entered when joining"), named),
+        ("pay_details", _("what the worker left so that they could be paid"), worker.pay_details.count()),
         ("invitations", _("invitations and personal links"), Invitation.objects.filter(worker=worker).count()),
         ("sessions", _("ids of sessions at a panel"), _named_visits(worker).count()),
         ("assignment_ids", _("assignments with a platform's id, a receipt or a digest of an address"), ids.count()),
@@ -149,6 +151,11 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
             "payment_evidence",
             _("evidence of payments, as the platform gave it, and reasons of bonuses"),
             evidence.count(),
+        ),
+        (
+            "payment_notes",
+            _("notes of payments that the lab made itself"),
+            _hand_payments(worker).exclude(note="").count(),
         ),
         ("alarms", _("alarms about the worker or the work"), rows.alarms.count()),
         ("decision_reasons", _("reasons that people gave for decisions"), reasons.count()),
@@ -187,7 +194,7 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
         ),
         (
             _("payments: amount, token and time"),
-            rows.payments.count(),
+            rows.payments.count() + _hand_payments(worker).count(),
             _("The ledger has to agree with the platform's, and may be needed for taxes."),
         ),
     ]
@@ -199,6 +206,10 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
         stays,
         [] if worker.erased_at and not any(count for _key, _what, count in goes) else _obstacles(worker, rows, at),
     )
+
+
+def _hand_payments(worker: Worker) -> QuerySet[HandPayment]:
+    return HandPayment.objects.filter(assignment__worker=worker)
 
 
 def _has_id() -> Q:
@@ -291,6 +302,7 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
         for submission in rows.submissions.filter(_names_somebody()).select_related("publication__campaign"):
             _erase_submission(submission)
         rows.payments.exclude(evidence={}, why="").update(evidence={}, why="")
+        _hand_payments(worker).exclude(note="").update(note="")
         rows.operations.exclude(request={}, result={}, error="").update(request={}, result={}, error="")
         _erase_assignments(rows.assignments)
         PairReport.objects.filter(assignment__worker=worker).exclude(note="").update(note="")
@@ -298,6 +310,7 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
         Message.objects.filter(worker=worker).exclude(text="").update(subject="", text="", error="")
         BulkRow.objects.filter(worker=worker).exclude(error="").update(error="")
         Invitation.objects.filter(worker=worker).delete()
+        worker.pay_details.all().delete()
         for visit in _named_visits(worker):
             PanelVisit.objects.filter(pk=visit.pk).update(session=f"{_ERASED}{visit.pk}")
         with connection.cursor() as cursor:
@@ -479,7 +492,7 @@ def personal_data(worker: Worker) -> dict[str, Any]:
             for row in PairReport.objects.filter(assignment__worker=worker).order_by("pk")
         ],
         "notes": [
-            _values(row, "assignment_id", "text", "made_at")
+            _values(row, "assignment_id", "about_pay", "text", "made_at", "answer", "answered_at")
             for row in WorkerNote.objects.filter(assignment__worker=worker).order_by("pk")
         ],
         "messages": [
@@ -497,6 +510,14 @@ def personal_data(worker: Worker) -> dict[str, Any]:
         "payments": [
             _values(row, "assignment_id", "purpose", "amount", "state", "owed_at", "paid_at", "evidence", "why")
             for row in rows.payments.order_by("pk")
+        ],
+        "left_for_being_paid": [
+            {"campaign": row.campaign.name, "text": pay_detail_opened(row.sealed), "at": row.at}
+            for row in worker.pay_details.select_related("campaign").order_by("pk")
+        ],
+        "payments_by_the_lab": [
+            _values(row, "assignment_id", "amount", "paid_on", "note", "at")
+            for row in _hand_payments(worker).order_by("pk")
         ],
         "decisions": [
             {"campaign": row.campaign.name} | _values(row, "assignment_id", "kind", "why", "at")

@@ -240,6 +240,11 @@ class NoteFilter(ListFilter):
         [("unread", gettext_lazy("not read yet")), ("read", gettext_lazy("read"))],
         method="by_state",
     )
+    about = choice_filter(gettext_lazy("About"), [("pay", gettext_lazy("pay"))], method="by_matter")
+
+    def by_matter(self, notes: QuerySet[WorkerNote], _name: str, _wanted: str) -> QuerySet[WorkerNote]:
+        """Those about pay."""
+        return notes.filter(about_pay=True)
 
     def by_state(self, notes: QuerySet[WorkerNote], _name: str, wanted: str) -> QuerySet[WorkerNote]:
         """Those that somebody has read, or that nobody has."""

@@ -86,13 +86,19 @@ class PairReport(models.Model):
 
 
 class WorkerNote(models.Model):
-    """What a worker wrote to the research group from an assignment's receipt: an objection, or a question."""
+    """What a worker wrote to the research group about an assignment, and what a person answered, which the worker reads
+    with the receipt: an objection, a question, or that they were not paid, or too little.
+    """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="notes")
     text = models.TextField(help_text=_("Never exported."))
     made_at = models.DateTimeField()
     read_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     read_at = models.DateTimeField(null=True, help_text=_("Empty while it waits for a person."))
+    about_pay = models.BooleanField(default=False, db_default=False)
+    answer = models.TextField(blank=True, default="", db_default="", help_text=_("Never exported."))
+    answered_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    answered_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return f"note {self.pk} on {self.assignment_id}"

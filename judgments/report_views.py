@@ -2,6 +2,7 @@
 
 import logging
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -108,7 +109,17 @@ def _drop(request: Request, campaign: Campaign) -> HttpResponse:
 
 
 def _read(request: Request, campaign: Campaign) -> HttpResponse:
-    report_services.note_mark_read(campaign=campaign, note_id=_key(request, "note"), by=request.user, at=timezone.now())
+    about: dict[str, Any] = {
+        "campaign": campaign,
+        "note_id": _key(request, "note"),
+        "by": request.user,
+        "at": timezone.now(),
+    }
+    if "answer" in request.POST:
+        report_services.note_answer(answer=request.POST["answer"], **about)
+        messages.success(request, _("The answer is on the receipt, where the worker reads it."))
+    else:
+        report_services.note_mark_read(**about)
     return see_other("judgments:reports", campaign.pk, fragment="notes")
 
 

@@ -120,4 +120,4 @@ def pairs_to_decide(campaign: Campaign) -> QuerySet[Any]:
 def notes_of(campaign: Campaign) -> QuerySet[WorkerNote]:
     """What workers wrote from their receipts, newest first."""
     notes = WorkerNote.objects.filter(assignment__campaign=campaign)
-    return notes.select_related("assignment__campaign", "read_by").order_by("-id")
+    return notes.select_related("assignment__campaign", "read_by", "answered_by").order_by("-id")

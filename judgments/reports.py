@@ -125,7 +125,7 @@ def _barred_by_the_rule(campaign: Campaign, workers: set[int]) -> list[int]:
 
 
 @transaction.atomic
-def note_write(*, assignment_id: int, text: str, at: datetime) -> WorkerNote:
+def note_write(*, assignment_id: int, text: str, at: datetime, about_pay: bool = False) -> WorkerNote:
     """Store what a worker writes about an assignment that has ended. The same again is stored once."""
     text = text.strip().replace("\0", "")
     if not text:
@@ -141,7 +141,24 @@ def note_write(*, assignment_id: int, text: str, at: datetime) -> WorkerNote:
         return same
     if notes.count() >= MOST_NOTES:
         raise NotNow(_("You have written about this task as often as you can. The group has your notes."))
-    return WorkerNote.objects.create(assignment=assignment, text=text, made_at=at)
+    return WorkerNote.objects.create(assignment=assignment, text=text, made_at=at, about_pay=about_pay)
+
+
+@transaction.atomic
+def note_answer(*, campaign: Campaign, note_id: int, answer: str, by: User, at: datetime) -> WorkerNote:
+    """Answer a worker's note, once: the worker reads it with the receipt. The same again is not an error."""
+    answer = answer.strip().replace("\0", "")
+    if not answer:
+        raise BadRequest(_("Write the answer first."))
+    if len(answer) > LONGEST_NOTE:
+        raise BadRequest(_("The answer is too long: at most %(most)d characters fit.") % {"most": LONGEST_NOTE})
+    note_mark_read(campaign=campaign, note_id=note_id, by=by, at=at)
+    notes = WorkerNote.objects.filter(pk=note_id)
+    notes.filter(answered_at=None).update(answer=answer, answered_by=by, answered_at=at)
+    note = notes.get()
+    if note.answer != answer:
+        raise NotNow(_("Somebody has answered this note before, and its worker may have read it."))
+    return note
 
 
 @transaction.atomic

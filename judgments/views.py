@@ -35,6 +35,7 @@ from platforms.bills import campaign_bill, pairs_to_ask, rounds_bills
 from platforms.consequences import offers_of, work_hours
 from platforms.jobs import balance_soon
 from platforms.models import Alarm, Publication
+from platforms.pay_desk import sums_of_work
 from platforms.publishing import publication_likely
 from platforms.steps import draft_steps
 from pools import selectors as pool_selectors
@@ -288,6 +289,7 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponseBas
         "items": detail.item_details(assignment),
         "reversing": deciding.about_reversing(campaign) if deciding.is_rejected(assignment) else "",
         "notes": assignment.notes.order_by("id"),
+        "pay": sums_of_work(campaign.assignments.filter(pk=assignment.pk)),
         "decisions": _decisions(request, assignment.decisions.select_related("campaign", "by").order_by("-id")),
         "form": form,
         "lang": campaign.collection.language,
@@ -315,6 +317,7 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponseBase:
     context = {
         "campaign": campaign,
         "worker": person,
+        "pay": sums_of_work(person.assignments.filter(campaign=campaign)),
         "may_write": person.external_id
         and Publication.objects.filter(campaign=campaign).exclude(state="draft").exists(),
         "row": next(iter(judgment_selectors.worker_rows(campaign, list(workers))), None),

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.core.cache import cache
-from django.db.models import Max, Q, Sum
+from django.db.models import OuterRef, Subquery, Sum
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -17,7 +17,8 @@ from judgments import reported
 from platforms import messaging
 from platforms import status as platform_status
 from platforms.bills import remaining_bill
-from platforms.models import Payment, Publication
+from platforms.models import HandPayment, Payment, Publication
+from platforms.pay_desk import sums_of
 from platforms.publishing import publication_likely
 from pools.models import Campaign
 from tasks import selectors as task_selectors
@@ -44,12 +45,13 @@ class Forecast(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Owed to workers so far, paid of that by the platform, its fees so far, and all of it at the end, with what a
-    pilot holds back.
+    """Owed to workers so far, paid of that by the platform or the lab itself, the platform's fees so far, and all of it
+    at the end, with what a pilot holds back.
     """
 
     owed: Decimal
     paid: Decimal
+    to_pay: Decimal
     fees: Decimal
     at_end: Decimal
 
@@ -64,13 +66,16 @@ class Watched(NamedTuple):
 
 
 def campaign_watch(campaign: Campaign, at: datetime) -> Watched:
-    """Count, or give what was counted a moment ago. What ends or is decided on is seen at once."""
-    newest = campaign.assignments.aggregate(newest=Max("id", default=0))["newest"]
-    key = f"watched campaign {campaign.pk} {campaign.state} {campaign.revision} {newest}"
+    """Count, or give what was counted a moment ago. What ends, is decided on or is marked as paid is seen at once."""
+    assignments = Assignment.objects.filter(campaign=OuterRef("pk")).order_by("-id").values("id")
+    paid = HandPayment.objects.filter(campaign=OuterRef("pk")).order_by("-id").values("id")
+    rows = Campaign.objects.filter(pk=campaign.pk)
+    newest, newest_paid = rows.values_list(Subquery(assignments[:1]), Subquery(paid[:1])).get()
+    key = f"watched campaign {campaign.pk} {campaign.state} {campaign.revision} {newest} {newest_paid}"
     watched: Watched | None = cache.get(key)
     if watched is None:
         progress = task_selectors.progress(campaign)
-        watched = Watched(progress, forecast(campaign, at, progress.active), _cost(campaign, progress.owed), at)
+        watched = Watched(progress, forecast(campaign, at, progress.active), _cost(campaign), at)
         cache.set(key, watched, timeout=SHARED)
     return watched
 
@@ -115,13 +120,13 @@ def _all_done(campaign: Campaign) -> str:
     return _("All the work is done.")
 
 
-def _cost(campaign: Campaign, owed: Decimal) -> Cost:
+def _cost(campaign: Campaign) -> Cost:
     booked = Payment.objects.filter(publication__campaign=campaign).exclude(state=Payment.State.REFUSED)
-    is_paid = Q(state=Payment.State.PAID)
-    sums = booked.aggregate(fees=Sum("fee", default=Decimal(0)), paid=Sum("amount", filter=is_paid, default=Decimal(0)))
+    fees, sums = booked.aggregate(sum=Sum("fee", default=Decimal(0)))["sum"], sums_of(campaign)
     publication = publication_likely(campaign)
     publication.campaign = campaign
-    return Cost(owed, sums["paid"], sums["fees"], owed + sums["fees"] + remaining_bill(publication, held=True).total)
+    to_come = remaining_bill(publication, held=True).total
+    return Cost(sums.owed, sums.paid, sums.to_pay, fees, sums.owed + fees + to_come)
 
 
 # --- what needs a person

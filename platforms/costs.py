@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from core.lists import Lines, no_formula
 from core.money import CURRENCIES
 from platforms.bills import campaign_bill
 from platforms.models import PUBLISHED_TO, Payment, Publication
+from platforms.pay_desk import sums_by_payer
 from platforms.publishing import publication_unsaved
 from pools.models import Campaign
-from tasks.models import Assignment, Platform
+from tasks.models import Platform
 
 ZERO = Decimal("0.00")
 BATCH = 2_000  # campaigns at a time
@@ -25,8 +26,8 @@ COLUMNS = "campaign lab collection state platform expected owed paid bonuses fee
 class Amounts(NamedTuple):
     """What is `expected` is the total of the bill. `owed` is for all work so far, rewards and bonuses, paid or not.
 
-    `paid` is what the platform has paid out of it, with compensations, `bonuses` how much of that were bonuses. `fees`
-    are the platform's on what is paid. `outstanding` is what the platform still has to pay out.
+    `paid` is what the platform has paid of it, with compensations, and what the lab has paid itself; `outstanding` is
+    the rest of it. `bonuses` is how much of what the platform paid were bonuses, and `fees` are its fees on that.
     """
 
     expected: Decimal = ZERO
@@ -94,34 +95,27 @@ def _costs(campaigns: Sequence[Campaign]) -> Iterator[Cost]:
     publications = {
         publication.campaign_id: publication for publication in Publication.objects.filter(campaign__in=keys)
     }
-    worked = Assignment.objects.filter(campaign__in=keys).order_by().values_list("campaign")
-    owed = dict(worked.annotate(sum=Sum("owed")))
     paid = _paid(keys)
     for campaign in campaigns:
         stored = publications.get(campaign.pk)
         publication = stored or publication_unsaved(campaign)
         publication.campaign = campaign
         expected = campaign_bill(publication).total
-        amounts = paid[campaign.pk]._replace(expected=expected, owed=owed.get(campaign.pk) or ZERO)
-        yield Cost(campaign, stored.platform if stored else "", amounts)
+        yield Cost(campaign, stored.platform if stored else "", paid[campaign.pk]._replace(expected=expected))
 
 
 def _paid(keys: Sequence[int]) -> defaultdict[int, Amounts]:
-    """What the ledgers of campaigns say, by campaign."""
+    """What is owed and paid in campaigns, by campaign."""
     found: defaultdict[int, Amounts] = defaultdict(Amounts)
-    sums = (
-        Payment.objects.filter(publication__campaign__in=keys)
-        .exclude(state=Payment.State.REFUSED)
-        .order_by()
-        .values_list("publication__campaign", "state", "purpose")
-        .annotate(amount=Sum("amount"), fees=Sum("fee"))
-    )
-    for campaign, state, purpose, amount, fees in sums:
-        if state != Payment.State.PAID:
-            more = Amounts(outstanding=amount)
-        else:
-            more = Amounts(paid=amount, bonuses=amount if purpose in Payment.BONUSES else ZERO, fees=fees)
-        found[campaign] = found[campaign].plus(more)
+    for campaign, payers in sums_by_payer(keys).items():
+        for sums in payers:
+            found[campaign] = found[campaign].plus(Amounts(owed=sums.owed, paid=sums.paid, outstanding=sums.to_pay))
+    paid = Payment.objects.filter(publication__campaign__in=keys, state=Payment.State.PAID).order_by()
+    is_bonus = Q(purpose__in=Payment.BONUSES)
+    for campaign, bonuses, fees in paid.values_list("publication__campaign").annotate(
+        bonuses=Sum("amount", filter=is_bonus, default=ZERO), fees=Sum("fee")
+    ):
+        found[campaign] = found[campaign].plus(Amounts(bonuses=bonuses, fees=fees))
     return found
 
 

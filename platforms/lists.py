@@ -1,6 +1,7 @@
 """How the lists of a publication's submissions, payments, calls and problems can be narrowed and sorted."""
 
 import json
+from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy
@@ -8,6 +9,8 @@ from django.utils.translation import gettext_lazy
 from core.lists import Columns, ListFilter, Sort, choice_filter, search_filter
 from platforms import status as platform_status
 from platforms.models import PUBLISHED_TO, Message, Operation, Payment, Submission
+from platforms.pay_desk import BY_HAND
+from tasks.models import Assignment
 
 
 class SubmissionFilter(ListFilter):
@@ -69,6 +72,55 @@ COST_SORTS: dict[str, Sort] = {
     "lab": "lab__name",
     "platform": "publication__platform",
     "created": "created_at",
+}
+
+
+class PayFilter(ListFilter):
+    """Who is owed what: still to be paid, paid, or all; or what has this receipt, whichever it is."""
+
+    given = {"show": "waiting"}
+    receipt = search_filter(gettext_lazy("Receipt code"))
+    show = choice_filter(
+        gettext_lazy("Show"),
+        [("waiting", gettext_lazy("to be paid")), ("paid", gettext_lazy("paid")), ("all", gettext_lazy("all"))],
+        empty_label=None,
+        method="by_state",
+    )
+    payer = choice_filter(
+        gettext_lazy("Paid by"),
+        [("lab", gettext_lazy("your lab")), ("platform", gettext_lazy("the platform"))],
+        method="by_payer",
+    )
+
+    def by_state(self, assignments: QuerySet[Any], _name: str, wanted: str) -> QuerySet[Any]:
+        """Those of a receipt are found whether they are paid or not."""
+        if wanted == "all" or self.form.cleaned_data.get("receipt"):
+            return assignments
+        return assignments.filter(to_pay__gt=0) if wanted == "waiting" else assignments.filter(to_pay=0)
+
+    def by_payer(self, assignments: QuerySet[Assignment], _name: str, wanted: str) -> QuerySet[Assignment]:
+        return assignments.filter(BY_HAND) if wanted == "lab" else assignments.exclude(BY_HAND)
+
+
+PAY_SORTS: dict[str, Sort] = {
+    "receipt": "receipt",
+    "owed": "due",
+    "paid": "paid",
+    "to_pay": "to_pay",
+    "since": "finished_at",
+    "came": "worker__platform",
+}
+# For a payment service, or for one's own books.
+PAY_COLUMNS: Columns = {
+    "receipt": "receipt",
+    "worker": "worker_id",
+    "came_by": "worker.platform",
+    "owed": "due",
+    "paid": "paid",
+    "to_be_paid": "to_pay",
+    "currency": "campaign.currency",
+    "since": "finished_at",
+    "left_for_being_paid": "pay_detail",
 }
 
 

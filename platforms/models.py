@@ -429,6 +429,34 @@ class Payment(models.Model):
         return f"{self.purpose} {self.amount}"
 
 
+class HandPayment(models.Model):
+    """What a lab says that it paid somebody itself, whom no platform pays: who came by a link or from a panel.
+
+    Append-only, by a trigger. A payment marked by mistake is taken back by another row, of the opposite amount. What
+    is paid for an assignment is the sum of its rows, from nothing to what is owed. Rows stay when a worker is erased,
+    and only their notes are emptied.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="hand_payments")
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="hand_payments")
+    number = models.PositiveSmallIntegerField(help_text=_("Of the assignment's rows, from 1."))
+    amount = models.DecimalField(max_digits=8, decimal_places=2)
+    paid_on = models.DateField(help_text=_("The day on which it was paid, as the lab says."))
+    note = models.CharField(max_length=200, blank=True, help_text=_("Such as the number of a transfer."))
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            # Two who mark the same at once: the second fails, and pays nobody twice.
+            models.UniqueConstraint(fields=["assignment", "number"], name="hand_payment_number_once"),
+            models.CheckConstraint(condition=~Q(amount=0), name="hand_payment_of_something"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} for {self.assignment_id}"
+
+
 class Operation(models.Model):
     """One call to the platform, with its token, committed before it is made: the outbox.
 

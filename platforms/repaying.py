@@ -18,6 +18,7 @@ from pools.templating import KEPT
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Platform
+from tasks.paying import pay_words_of, pay_words_write
 from tasks.pilots import LIVE, held_back
 
 SETTINGS = (*KEPT, "query_list", "base_version", "baseline", "compared_pairs")
@@ -60,6 +61,9 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
     consent = task_selectors.current_consent(campaign)
     if consent is not None:
         task_services.consent_write(campaign=draft, text=consent.text)
+    said = pay_words_of(campaign)
+    if said.pk is not None:
+        pay_words_write(campaign=draft, how=said.how, asked=said.asked)
     task_services.test_pairs_copy(campaign=draft, source=campaign, by=by, at=at)
     _check_floor(draft)
     publication = Publication.objects.filter(campaign=campaign).first()

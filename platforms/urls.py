@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from platforms import draft_views, filter_views, lab_account_views, message_views, template_views, testing_views, views
+from platforms import (
+    draft_views,
+    filter_views,
+    lab_account_views,
+    message_views,
+    pay_desk_views,
+    template_views,
+    testing_views,
+    views,
+)
 
 app_name = "platforms"
 urlpatterns = [
@@ -22,6 +31,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/platform/", views.state, name="publication"),
     path("campaigns/<int:pk>/platform/terms/", views.terms, name="terms"),
     path("campaigns/<int:pk>/platform/filters/", filter_views.filters, name="filters"),
+    path("campaigns/<int:pk>/pay/", pay_desk_views.pay, name="pay"),
     path("campaigns/<int:pk>/platform/ask-for-money/", views.ask_for_money, name="ask_for_money"),
     path("campaigns/<int:pk>/platform/publish/", views.publish, name="publish"),
     path("campaigns/<int:pk>/platform/test-run/", testing_views.test_run, name="test_run"),

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pools.forms import HELP, LABELS
 from pools.models import Campaign
-from tasks.models import OutsidePanel
+from tasks.models import OutsidePanel, PayWords
 
 _PASSAGE = forms.Textarea(attrs={"rows": 5, "dir": "auto"})
 
@@ -67,6 +67,23 @@ class WordsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
             "title": forms.TextInput(attrs={"dir": "auto"}),
             "question": forms.TextInput(attrs={"dir": "auto"}),
             "instructions": forms.Textarea(attrs={"rows": 10, "dir": "auto"}),
+        }
+
+
+class PayWordsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """What people who come by a link or from a panel read about their pay, and what they are asked for."""
+
+    class Meta:
+        model = PayWords
+        fields = ["how", "asked"]
+        labels = {"how": _("How and when they are paid"), "asked": _("What you need from them to pay them")}
+        help_texts = {
+            "how": _("Such as “By PayPal, within two weeks after the study ends on 1 May.”"),
+            "asked": _("Such as “Your PayPal address”. They see a field of this name. Leave it empty to ask nothing."),
+        }
+        widgets = {
+            "how": forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+            "asked": forms.TextInput(attrs={"dir": "auto"}),
         }
 
 

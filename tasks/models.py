@@ -364,6 +364,34 @@ class Assignment(models.Model):
         return Item.objects.filter(hit_id=self.hit_id, layout=self.layout)
 
 
+class PayWords(models.Model):
+    """What people who come by a link or from a panel read about their pay, in the researcher's words."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="pay_words")
+    how = models.TextField(blank=True, max_length=2000)
+    asked = models.CharField(
+        max_length=200, blank=True, help_text=_("What they are asked for so that they can be paid. Empty: nothing.")
+    )
+
+    def __str__(self) -> str:
+        return f"pay of {self.campaign_id}"
+
+
+class PayDetail(models.Model):
+    """What somebody left so that they can be paid for a campaign. Sealed: the database cannot tell it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="pay_details")
+    worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="pay_details")
+    sealed = models.TextField(help_text=_("Never exported with judgments."))
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="pay_detail_once")]
+
+    def __str__(self) -> str:
+        return f"for paying {self.worker_id}"
+
+
 class Practice(models.Model):
     """One go of a worker at a campaign's practice pairs, begun at an assignment. Never judgments, never exported.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
@@ -680,7 +680,6 @@ class Progress(NamedTuple):
     excluded: int
     workers: int
     barred: int
-    owed: Decimal
 
 
 def progress(campaign: Campaign) -> Progress:
@@ -697,6 +696,5 @@ def progress(campaign: Campaign) -> Progress:
         excluded=Count("id", filter=Q(verdict=verdicts.EXCLUDED)),
         workers=Count("worker", distinct=True),
         barred=Count("worker", distinct=True, filter=Q(worker__barred_at__isnull=False)),
-        owed=Sum("owed", default=Decimal(0)),
     )
     return Progress(hits=hits["all"], hits_done=hits["done"], **counts)

@@ -36,11 +36,13 @@ from tasks.forms import (
     ExampleForm,
     InviteForm,
     OutsidePanelForm,
+    PayWordsForm,
     SuggestForm,
     TestPairForm,
     WordsForm,
 )
 from tasks.models import OutsidePanel, TestPair
+from tasks.paying import pay_words_of, pay_words_write
 
 SUGGESTIONS = 20  # test pairs with their texts on a page
 OPENED, MOST_OPENED = "opened_tests", 500  # what the session keeps
@@ -250,6 +252,7 @@ def wording(request: Request, pk: int) -> HttpResponseBase:
     consent = ConsentForm(initial={"text": current.text if current else default_consent(campaign)}, prefix="consent")
     words = WordsForm(instance=campaign, prefix="words")
     example = ExampleForm(instance=campaign, prefix="example")
+    pay = PayWordsForm(instance=pay_words_of(campaign), prefix="pay")
     status = 200
     if request.method == "POST":
         status = 400
@@ -259,6 +262,12 @@ def wording(request: Request, pk: int) -> HttpResponseBase:
                 if example.is_valid():
                     pool_services.campaign_set_example(campaign=campaign, **example.cleaned_data)
                     messages.success(request, _("The example has been saved."))
+                    return see_other("tasks:wording", pk)
+            elif "pay-how" in request.POST:
+                pay = PayWordsForm(request.POST, instance=pay_words_of(campaign), prefix="pay")
+                if pay.is_valid():
+                    pay_words_write(campaign=campaign, **pay.cleaned_data)
+                    messages.success(request, _("What people read about their pay has been saved."))
                     return see_other("tasks:wording", pk)
             elif "consent-text" in request.POST:
                 consent = ConsentForm(request.POST, prefix="consent")
@@ -274,7 +283,7 @@ def wording(request: Request, pk: int) -> HttpResponseBase:
                     messages.success(request, _("The wording has been saved."))
                     return see_other("tasks:wording", pk)
         except Refused as error:
-            status = refuse_in(next(form for form in (example, consent, words) if form.is_bound), error)
+            status = refuse_in(next(form for form in (example, consent, words, pay) if form.is_bound), error)
     context = {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,
@@ -283,6 +292,7 @@ def wording(request: Request, pk: int) -> HttpResponseBase:
         "consent": consent,
         "words": words,
         "example": example,
+        "pay": pay,
         "versions": Listing(
             request,
             campaign.consent_texts.order_by("-version"),

@@ -113,6 +113,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "platforms:compensations": ("",),
     "platforms:ledger": ("",),
     "platforms:messages": ("",),
+    "platforms:pay": ("",),
     "judgments:campaign": ("alike",),
     "platforms:costs": ("",),
     "judgments:queries": ("",),
@@ -236,6 +237,7 @@ NOT_PAGES = {
         "platforms:message_set_aside",
         "platforms:costs_csv",
         "platforms:compare",
+        "platforms:ask_for_money",
         "platforms:notifications",
         "platforms:account_notifications",
         "platforms:test_run",  # only where the platform has test runs: tests/platforms/prolific/test_test_runs.py
@@ -255,7 +257,8 @@ NOT_PAGES = {
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:visit", "judging:visit_declined"),  # tests/platforms/prolific/
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
-    *("judging:leave", "judging:done", "judging:report", "judging:note"),
+    *("judging:leave", "judging:done", "judging:report", "judging:note", "judging:pay_detail"),
+    "judging:ask_about_pay",
     *(
         "boards:boards",
         "boards:board",

@@ -15,6 +15,7 @@ NOT_READ = {"api.py"}  # what it refuses, no page of ours sends
 PARTS = {
     "tasks/default_texts.py": {"default_words", "_consent"},
     "tasks/practice.py": {"must_have_practised"},
+    "tasks/paying.py": {"pay_detail_write"},
     "tasks/outside_panels.py": {"visitor_of"},
     "platforms/prolific/adapter.py": {"confirm_arrival", "check_visit"},
     "platforms/prolific/tokens.py": {"token_check", "_not_ours", "_fetch"},

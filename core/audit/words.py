@@ -52,6 +52,9 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("tasks_consenttext", "insert"): gettext_lazy("wrote version %(thing)s of the consent text of %(campaign)s"),
     ("tasks_consenttext", "update"): gettext_lazy("changed version %(thing)s of the consent text of %(campaign)s"),
     ("tasks_consenttext", "delete"): gettext_lazy("deleted version %(thing)s of the consent text of %(campaign)s"),
+    ("tasks_paywords", "insert"): gettext_lazy("wrote how people are paid for %(campaign)s"),
+    ("tasks_paywords", "update"): gettext_lazy("changed how people are paid for %(campaign)s: %(fields)s"),
+    ("tasks_paywords", "delete"): gettext_lazy("deleted how people are paid for %(campaign)s"),
     ("tasks_outsidepanel", "insert"): gettext_lazy("set up %(thing)s as an outside panel of %(campaign)s"),
     ("tasks_outsidepanel", "update"): gettext_lazy("changed the outside panel %(thing)s of %(campaign)s: %(fields)s"),
     ("tasks_outsidepanel", "delete"): gettext_lazy("deleted the outside panel %(thing)s of %(campaign)s"),
@@ -66,6 +69,9 @@ SENTENCES: dict[tuple[str, str], Promise] = {
     ("platforms_termsversion", "insert"): gettext_lazy("fixed version %(thing)s of the terms of %(campaign)s"),
     ("platforms_submission", "update"): gettext_lazy("decided on submitted work in %(campaign)s: %(decision)s"),
     ("platforms_payment", "update"): gettext_lazy("settled a payment in %(campaign)s (%(thing)s): %(state)s"),
+    ("platforms_handpayment", "insert"): gettext_lazy(
+        "recorded in %(campaign)s what the lab paid a worker itself: %(thing)s"
+    ),
     ("judgments_decision", "insert"): gettext_lazy("decided on work in %(campaign)s: %(thing)s"),
     ("judgments_pairdecision", "insert"): gettext_lazy("decided on a reported pair in %(campaign)s: %(thing)s"),
     ("judgments_adjudication", "insert"): gettext_lazy("settled a disagreement in %(campaign)s: %(thing)s"),

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
+from django_ratelimit.decorators import ratelimit
 
 from core.errors import BadRequest, NotYours, Refused
 from judgments import reports
@@ -21,7 +22,9 @@ from judgments import selectors as judgment_selectors
 from judgments.models import PairReport
 from judgments.pages import worker as worker_pages
 from judgments.pages.framing import in_platforms_frame, platform_of
+from platforms.pay_desk import BY_HAND
 from pools.models import Campaign
+from tasks import links
 from tasks.models import Assignment
 
 
@@ -83,8 +86,45 @@ def report_context(
 def write(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
     """Store a note from the receipt."""
     try:
-        reports.note_write(assignment_id=assignment.pk, text=request.POST.get("text", ""), at=timezone.now())
+        reports.note_write(
+            assignment_id=assignment.pk,
+            text=request.POST.get("text", ""),
+            at=timezone.now(),
+            about_pay="about_pay" in request.POST,
+        )
     except Refused as refused:
         refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
         raise
     return worker_pages.see_other("judging:done", token)
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@ratelimit(key="ip", rate="20/m", method="POST", block=False)  # type: ignore[untyped-decorator]
+def ask_about_pay(request: HttpRequest, link: str) -> HttpResponse:
+    """Whoever has a receipt code can say that they were not paid, or too little, without the link of their receipt."""
+    campaign = worker_pages.campaign_at(request, link)
+    typed = {"receipt": request.POST.get("receipt", "").strip().upper(), "text": request.POST.get("text", "")}
+    problem = ""
+    if request.method == "POST":
+        if getattr(request, "limited", False):
+            raise worker_pages.TooMany(_("Please wait a minute, and try again."))
+        work = campaign.assignments.filter(BY_HAND, receipt=typed["receipt"]).exclude(receipt="").first()
+        if work is not None:
+            try:
+                reports.note_write(assignment_id=work.pk, text=typed["text"], at=timezone.now(), about_pay=True)
+            except Refused as refused:
+                problem = str(refused)
+            else:
+                return worker_pages.see_other("judging:done", links.assignment_token(work))
+        else:
+            problem = _("No work here has this receipt code. Please check it.")
+    context = {
+        "task": worker_pages.task_context(campaign),
+        "typed": typed,
+        "problem": problem,
+        "longest_note": reports.LONGEST_NOTE,
+        "post_url": reverse("judging:ask_about_pay", args=[link]),
+    }
+    return render(request, "judgments/pages/ask_about_pay.html", context, status=400 if problem else 200)

@@ -38,6 +38,7 @@ from judgments.reports import LONGEST_NOTE
 from platforms.adapter import Ending
 from platforms.jobs import offer_soon
 from platforms.models import Publication
+from platforms.pay_desk import sums_of_work, with_pay
 from platforms.registry import adapter_of
 from pools.models import Campaign
 from pools.practice import practice_pairs_of, right_needed
@@ -45,8 +46,9 @@ from tasks import links, outside_panels
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent, default_words
-from tasks.models import Assignment, ConsentText, OutsidePanel, Worker
+from tasks.models import Assignment, ConsentText, OutsidePanel, Platform, Worker
 from tasks.outside_panels import Visitor
+from tasks.paying import LONGEST_DETAIL, pay_detail_write, pay_details, pay_words_of
 from tasks.practice import Standing, practice_minutes
 
 _SHOWN = "bestknown.shown"
@@ -65,7 +67,7 @@ COOKIE_SECONDS = 60 * 60 * 24 * 90
 def preview(request: HttpRequest, link: str) -> HttpResponse:
     """What the work is, before anything is agreed or stored. A worker who has been here before is "
     "redirected to their home page."""
-    campaign = _campaign(request, link)
+    campaign = campaign_at(request, link)
     visitor = outside_panels.visitor_of(campaign, request.GET)
     worker = None if visitor else _worker_in_cookie(request, campaign)
     if visitor is not None and (begun := _begun(visitor)):
@@ -74,7 +76,9 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
         return see_other("judging:home", links.home_token(worker, campaign))
     context = {
         "task": offer_context(campaign),
+        "paying": paying_context(campaign, visitor),
         "example": worked_example(campaign),
+        "ask_url": "" if visitor or not campaign.reward else reverse("judging:ask_about_pay", args=[link]),
         "open": campaign.state == Campaign.State.OPEN
         and (visitor is not None or campaign.hits.filter(needed__gt=0).exists()),  # their panel waits for a code
         "start_url": reverse("judging:join", args=[link]) + _ids(visitor),
@@ -91,7 +95,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
 
     A worker who has joined already (and opened the consent page again) stays the same worker.
     """
-    campaign = _campaign(request, link)
+    campaign = campaign_at(request, link)
     if campaign.state != Campaign.State.OPEN:
         return see_other("judging:preview", link)
     text = task_selectors.current_consent(campaign)
@@ -103,6 +107,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
         form = signing.dumps(secrets.token_hex(12), salt=_JOIN)
         context = {
             "task": offer_context(campaign),
+            "paying": paying_context(campaign, visitor),
             "consent": consent_context(campaign),
             "post_url": f"{reverse('judging:join', args=[link])}{_ids(visitor, form=form)}",
             "decline_url": reverse("judging:declined", args=[link]) + _ids(visitor),
@@ -120,11 +125,13 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
         return _see_consent(link, visitor)
     if visitor is not None:
         visit = outside_panels.visit_begin(visitor=visitor, text=text, at=timezone.now())
+        _keep_pay_detail(request, visit.worker, campaign)
         offer_soon(campaign.pk)
         if visit.assignment is None:
             return see_other("judging:home", links.home_token(visit.worker, campaign))
         return see_other("judging:instructions", links.assignment_token(visit.assignment))
     worker = known or task_services.worker_join(campaign=campaign, form=form)
+    _keep_pay_detail(request, worker, campaign)
     task_services.consent_give(worker=worker, text=text)
     token = links.home_token(worker, campaign)
     response = _take_task(links.Home(worker, campaign), token)
@@ -144,7 +151,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
 @require_safe
 def declined(request: HttpRequest, link: str) -> HttpResponse:
     """The page for a visitor who did not agree. Nothing was stored."""
-    campaign = _campaign(request, link)
+    campaign = campaign_at(request, link)
     panel = outside_panels.panel_of(campaign)
     context = {
         "task": task_context(campaign),
@@ -188,11 +195,12 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
     if not reason and assignment is None and task_selectors.next_hit(worker, campaign, timezone.now()) is None:
         reason = task_services.nothing_left_reason(campaign)
     finished = task_selectors.finished_assignments(worker, campaign)
-    listing = Listing(request, finished.annotate(item_count=_ITEM_COUNT), size=RECEIPTS)
+    listing = Listing(request, with_pay(finished).annotate(item_count=_ITEM_COUNT), size=RECEIPTS)
     for done in listing.page:
         done.campaign = campaign
     context = {
         "task": offer_context(campaign),
+        "paying": _paying_of(worker, campaign),
         "bookmark_url": links.home_address(worker, campaign) or request.build_absolute_uri(),
         "current": None if assignment is None else _current(assignment),
         "take_url": reverse("judging:take", args=[token]),
@@ -200,7 +208,8 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "none_reason": reason,
         "exit": None if assignment else outside_panels.exit_of_worker(worker, campaign),
         "listing": listing,
-        "receipts": [receipt_context(done, done.item_count) for done in listing.page],
+        "receipts": [receipt_context(done, done.item_count, paid=done.paid) for done in listing.page],
+        "total_paid": campaign.local_money(sums_of_work(finished).paid),
         "total_owed": campaign.local_money(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
     }
     return render(request, "judgments/pages/home.html", context)
@@ -216,17 +225,40 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST" and text is not None:
         if not was_shown(text, request):
             return see_other("judging:consent", token)
+        _keep_pay_detail(request, worker, campaign)
         task_services.consent_give(worker=worker, text=text)
         return see_other("judging:home", token)
     if text is None:
         raise Refused(_("The work has not started yet. Please come back later."))
     context = {
         "task": offer_context(campaign),
+        "paying": _paying_of(worker, campaign),
         "consent": consent_context(campaign),
         "post_url": reverse("judging:consent", args=[token]),
         "decline_url": reverse("judging:declined", args=[campaign.link]),
     }
     return render(request, "judgments/pages/consent.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_POST
+def leave_pay_detail(request: HttpRequest, token: str) -> HttpResponse:
+    """Store what a worker leaves so that they can be paid, or delete it."""
+    worker, campaign = _home(request, token)
+    text = request.POST.get("pay_detail", "")
+    try:
+        pay_detail_write(worker=worker, campaign=campaign, text=text, at=timezone.now())
+    except Refused as refused:
+        refused.way_out = (reverse("judging:home", args=[token]), _("Go to my page"))
+        raise
+    return see_other("judging:home", token)
+
+
+def _keep_pay_detail(request: HttpRequest, worker: Worker, campaign: Campaign) -> None:
+    """What was typed beside the consent, if anything."""
+    if text := request.POST.get("pay_detail", "").strip():
+        pay_detail_write(worker=worker, campaign=campaign, text=text, at=timezone.now())
 
 
 @csrf_exempt
@@ -361,15 +393,26 @@ def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespon
     publication = platform_of(assignment)
     way_out = outside_panels.exit_of(assignment) if publication is None else way_back_from(assignment, publication)
     home_url = _home_of(assignment) if publication is None and way_out is None else ""
-    context = done_context(assignment, assignment.items.count(), home_url=home_url, publication=publication)
+    paid = sums_of_work(Assignment.objects.filter(pk=assignment.pk)).paid
+    items = assignment.items.count()
+    context = done_context(assignment, items, home_url=home_url, publication=publication, paid=paid)
     context |= {
         "not_used": _not_used(assignment),
+        "paying": None if publication else _paying_of(assignment.worker, assignment.campaign),
         "exit": way_out,
         "notes": assignment.notes.order_by("id"),
         "note_url": reverse("judging:note", args=[token]),
         "longest_note": LONGEST_NOTE,
     }
     return render(request, "judgments/pages/done.html", context)
+
+
+def _paying_of(worker: Worker, campaign: Campaign) -> dict[str, Any] | None:
+    """How somebody is paid whom no platform pays."""
+    if worker.platform not in (Platform.LINK, Platform.PANEL):
+        return None
+    panel = outside_panels.panel_of(campaign) if worker.external_id else None
+    return paying_context(campaign, panel, worker)
 
 
 def _not_used(assignment: Assignment) -> list[str]:
@@ -491,7 +534,12 @@ def leave_context(
 
 
 def done_context(
-    assignment: Assignment, items: int, *, home_url: str, publication: Publication | None = None
+    assignment: Assignment,
+    items: int,
+    *,
+    home_url: str,
+    publication: Publication | None = None,
+    paid: Decimal = Decimal(0),
 ) -> dict[str, Any]:
     """The receipt of work that has ended."""
     assert assignment.finished_at is not None
@@ -500,7 +548,7 @@ def done_context(
     stays = return_it and publication is not None and adapter_of(publication).pays_leavers(publication)
     return {
         "task": task_context(assignment.campaign),
-        "receipt": receipt_context(assignment, items, publication),
+        "receipt": receipt_context(assignment, items, publication, paid),
         "home_url": home_url,
         "framed": publication is not None,
         "late": assignment.finished_at > assignment.leased_until,
@@ -637,6 +685,29 @@ def offer_context(campaign: Campaign, publication: Publication | None = None) ->
     return offer
 
 
+def paying_context(
+    campaign: Campaign, panel: Visitor | OutsidePanel | None = None, worker: Worker | None = None
+) -> dict[str, Any] | None:
+    """How people are paid whom no platform pays, and what they are asked for so that they can be. Where a `panel` pays
+    them, only what the campaign says. For a worker, with what they left, and where they can change it.
+    """
+    words = pay_words_of(campaign)
+    if panel is not None and not words.how and not words.asked:
+        return None
+    paying: dict[str, Any] = {
+        "unpaid": not campaign.reward,
+        "how": words.how,
+        "asked": words.asked if campaign.reward else "",
+        "lang": campaign.language,
+        "longest": LONGEST_DETAIL,
+        "left": "",
+    }
+    if worker is not None:
+        paying["left"] = pay_details(campaign, [worker.pk]).get(worker.pk, "")
+        paying["url"] = reverse("judging:pay_detail", args=[links.home_token_of(worker.pk, campaign.pk)])
+    return paying
+
+
 def no_question(position: int) -> str:
     """That a task has no item at this position."""
     return _("This task has no question %(position)d.") % {"position": position}
@@ -677,7 +748,9 @@ def _current(assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def receipt_context(assignment: Assignment, items: int, publication: Publication | None = None) -> dict[str, Any]:
+def receipt_context(
+    assignment: Assignment, items: int, publication: Publication | None = None, paid: Decimal = Decimal(0)
+) -> dict[str, Any]:
     left = assignment.state == Assignment.State.LEFT
     pay = (_pay_for_leaving if left else pay_for)(publication, assignment.owed, assignment.judged)
     return {
@@ -685,6 +758,8 @@ def receipt_context(assignment: Assignment, items: int, publication: Publication
         "judged": assignment.judged,
         "total": items,
         "owed": assignment.campaign.local_money(pay),
+        "paid": assignment.campaign.local_money(paid) if paid else "",
+        "is_paid": 0 < paid == assignment.owed,
         "finished_at": assignment.finished_at,
         "left": left,
     }
@@ -733,7 +808,8 @@ def _home(request: HttpRequest, token: str) -> links.Home:
     return home
 
 
-def _campaign(request: HttpRequest, link: str) -> Campaign:
+def campaign_at(request: HttpRequest, link: str) -> Campaign:
+    """The campaign of an open link, once it has started; the page then speaks its language."""
     link = link.replace("\0", "?")  # PostgreSQL takes no NUL, and no link has a question mark
     campaign = Campaign.objects.select_related("collection", "lab").filter(link=link).first()
     if campaign is None or campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):

@@ -461,10 +461,9 @@ def round_settle(*, round: UpkeepRound, at: datetime) -> bool:
 
 
 def _spent(campaign: Campaign) -> Decimal:
-    """What a campaign has cost: what its platform paid and will pay with fees, or what is owed to people at none."""
+    """What a campaign has cost: what is owed to people, and the fees of its platform so far."""
     (cost,) = campaign_costs([campaign])
-    amounts = cost.amounts
-    return amounts.paid + amounts.fees + amounts.outstanding if cost.platform else amounts.owed
+    return cost.amounts.owed + cost.amounts.fees
 
 
 def _outcomes(round: UpkeepRound, campaign: Campaign) -> dict[int, str]:

@@ -388,6 +388,43 @@ class Migration(migrations.Migration):
             ignored="text failures retry_at",
         ),
         record_changes("platforms_labaccount", CHANGES, LAB, "$1->>'platform'", ignored="lab_id sealed by_id at", new_fields=True),
+        migrations.CreateModel(
+            name='HandPayment',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveSmallIntegerField(help_text="Of the assignment's rows, from 1.")),
+                ('amount', models.DecimalField(decimal_places=2, max_digits=8)),
+                ('paid_on', models.DateField(help_text='The day on which it was paid, as the lab says.')),
+                ('note', models.CharField(blank=True, help_text='Such as the number of a transfer.', max_length=200)),
+                ('at', models.DateTimeField()),
+                ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='hand_payments', to='tasks.assignment')),
+                ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='hand_payments', to='pools.campaign')),
+            ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('assignment', 'number'), name='hand_payment_number_once'),
+                    models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='hand_payment_of_something'),
+                ],
+            },
+        ),
+        migrations.RunSQL(
+            """
+            CREATE FUNCTION platforms_hand_payment_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF TG_OP = 'UPDATE' AND NEW.note = '' AND to_jsonb(NEW) - 'note' = to_jsonb(OLD) - 'note' THEN
+                    RETURN NEW;  -- its worker is erased
+                END IF;
+                RAISE EXCEPTION 'payments that a lab made itself are never changed or deleted';
+            END $$;
+            CREATE TRIGGER hand_payment_append_only BEFORE UPDATE OR DELETE ON platforms_handpayment
+                FOR EACH ROW EXECUTE FUNCTION platforms_hand_payment_kept();
+            """,
+            "DROP FUNCTION platforms_hand_payment_kept() CASCADE",
+        ),
+        record_changes(
+            "platforms_handpayment", "INSERT", CAMPAIGN, "$1->>'amount'", worker=WORKER_OF_ASSIGNMENT, unsaid="note",
+        ),
         record_changes(
             "platforms_message", "INSERT", PUBLICATION, worker=WORKER, when="NEW.by_id IS NOT NULL",
             ignored="subject text error platform_message_id",

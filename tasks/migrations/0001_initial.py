@@ -273,6 +273,29 @@ class Migration(migrations.Migration):
             model_name='assignment',
             constraint=models.UniqueConstraint(condition=models.Q(('platform_assignment_id', ''), ('state', 'active')), fields=('campaign', 'worker'), name='assignment_one_at_a_time'),
         ),
+        migrations.CreateModel(
+            name='PayWords',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('how', models.TextField(blank=True, max_length=2000)),
+                ('asked', models.CharField(blank=True, help_text='What they are asked for so that they can be paid. Empty: nothing.', max_length=200)),
+                ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='pay_words', to='pools.campaign')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='PayDetail',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('sealed', models.TextField(help_text='Never exported with judgments.')),
+                ('at', models.DateTimeField()),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pay_details', to='pools.campaign')),
+                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pay_details', to='tasks.worker')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('worker', 'campaign'), name='pay_detail_once')],
+            },
+        ),
+        record_changes("tasks_paywords", CHANGES, CAMPAIGN, new_fields=True, ignored="campaign_id"),
         record_changes("tasks_consenttext", CHANGES, CAMPAIGN, "$1->>'version'", worker=WORKER),
         record_changes("tasks_outsidepanel", CHANGES, CAMPAIGN, "$1->>'name'", ignored="campaign_id"),
         record_changes(

@@ -69,7 +69,7 @@ NOT_RECORDED = {
     "written where somebody leaves a team, which is recorded itself": {"leaderboards_formermember"},
     "what workers do: append-only rows, or rows that say themselves what became of them": {
         *("tasks_assignment", "tasks_practice", "tasks_consent", "judgments_judgment", "judgments_pairreport"),
-        *("judgments_workernote", "tasks_panelvisit"),
+        *("judgments_workernote", "tasks_panelvisit", "tasks_paydetail"),
     },
     "rows of something that is recorded itself": {
         *("pools_query", "pools_passage", "pools_qrel", "pools_importedpreference", "pools_versionquery"),

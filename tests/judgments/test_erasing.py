@@ -258,6 +258,8 @@ def test_every_relation_to_a_worker_is_thought_of() -> None:
         "platforms.Operation", "platforms.Alarm", "judgments.PairReport",
         "judgments.WorkerNote",
         "platforms.Message",
+        "platforms.HandPayment",
+        "tasks.PayDetail",
         "judgments.AssignmentSummary",
         "judgments.WorkerSummary",
         "judgments.BulkRow",

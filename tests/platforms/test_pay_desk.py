@@ -1,0 +1,337 @@
+"""Everybody who is owed is on one page, whatever they came by; whom no platform pays is marked as paid, once."""
+
+import csv
+import io
+import random
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.core.cache import cache
+from django.db import DatabaseError, transaction
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from core.models import AuditEntry, User
+from judgments import services as judgment_services
+from judgments.campaign_erasing import whole_plan
+from judgments.erasing import personal_data, worker_erase
+from platforms import pay_desk
+from platforms.models import HandPayment, Payment, Publication, PublishedHit, Submission
+from pools.models import Campaign, Collection
+from tasks import services as task_services
+from tasks.models import Assignment, Worker
+from tests import factories
+
+
+@pytest.fixture
+def page(client: Client, rita: User) -> Client:
+    """Rita's browser."""
+    client.force_login(rita)
+    return client
+
+
+@pytest.fixture
+def campaign(collection: Collection) -> Campaign:
+    return factories.campaign(collection, pairs_per_hit=3, overlap=2, reward=Decimal("2.00"))
+
+
+@pytest.fixture
+def work(campaign: Campaign) -> list[Assignment]:
+    """Ada finished two tasks, and Ben left one after two answers."""
+    ada, ben = (factories.worker(campaign, name) for name in ("Ada", "Ben"))
+    finished = [factories.do(ada, campaign) for _task in range(2)]
+    left = factories.take(ben, campaign)
+    factories.judge(left, only=[1, 2])
+    return [*finished, judgment_services.assignment_leave(assignment=left, at=timezone.now())]
+
+
+def address(campaign: Campaign) -> str:
+    return reverse("platforms:pay", args=[campaign.pk])
+
+
+def receipts(page: Client, campaign: Campaign, **asked: str) -> set[str]:
+    """The receipts in the list."""
+    return {row.receipt for row in page.get(address(campaign), asked).context["listing"].page}
+
+
+def mark(
+    page: Client, campaign: Campaign, act: str, *rows: Assignment, expected: str = "0", **more: str
+) -> HttpResponse:
+    sent = {"act": act, "row": [row.pk for row in rows], "expected": expected, "note": "transfer 17"} | more
+    return page.post(address(campaign), sent)
+
+
+def assert_sums(page: Client, campaign: Campaign, *, owed: Decimal, paid: Decimal) -> None:
+    """Owed = paid + to be paid, and the same wherever it is shown."""
+    sums = owed, paid, owed - paid
+    desk = page.get(address(campaign)).context["desk"]
+    both = desk.by_hand.plus(*desk.by_platform)
+    assert (both.owed, both.paid, both.to_pay) == sums
+    (row,) = page.get(reverse("platforms:costs")).context["rows"]
+    assert (row.amounts.owed, row.amounts.paid, row.amounts.outstanding) == sums
+    cache.clear()  # the overview's count is some seconds old where only a platform has paid
+    cost = page.get(reverse("judgments:campaign", args=[campaign.pk])).context["cost"]
+    assert (cost.owed, cost.paid, cost.to_pay) == sums
+    assert whole_plan(campaign, at=timezone.now()).owed == desk.by_hand.to_pay
+    workers = Worker.objects.filter(assignments__campaign=campaign).distinct()
+    pages = [page.get(reverse("judgments:worker", args=[campaign.pk, worker.pk])) for worker in workers]
+    each = [answer.context["pay"] for answer in pages]
+    assert (sum(pay.owed for pay in each), sum(pay.paid for pay in each)) == (owed, paid)
+    listed = page.get(address(campaign), {"show": "all"}).context["listing"].rows
+    assert (sum(line.due for line in listed), sum(line.paid for line in listed)) == (owed, paid)
+
+
+def test_everybody_whom_no_platform_pays_is_listed_with_receipt_and_sum(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    owed = sum(row.owed for row in work)
+    assert work[2].owed > 0
+    assert receipts(page, campaign) == {row.receipt for row in work}
+    assert_sums(page, campaign, owed=owed, paid=Decimal(0))
+
+
+def test_whom_a_platform_pays_is_on_the_list_and_is_not_marked_by_hand(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    Assignment.objects.filter(pk=work[0].pk).update(platform_assignment_id="3PLATFORM")
+    publication = Publication.objects.create(campaign=campaign, platform="mturk", state="open", title="Compare")
+    owed = sum(row.owed for row in work)
+    assert receipts(page, campaign, payer="platform") == {work[0].receipt}  # before anything is booked
+    assert_sums(page, campaign, owed=owed, paid=Decimal(0))
+    mark(page, campaign, "pay", *work[:2])
+    assert_sums(page, campaign, owed=owed, paid=work[1].owed)
+    booked = {"publication": publication, "assignment": work[0], "fee": 0, "owed_at": timezone.now()}
+    Payment.objects.create(purpose="reward", amount=Decimal("0.10"), state="paid", paid_at=timezone.now(), **booked)
+    Payment.objects.create(purpose="bonus", amount=Decimal("1.90"), state="sent", **booked)
+    assert_sums(page, campaign, owed=owed, paid=work[1].owed + Decimal("0.10"))
+    assert receipts(page, campaign, payer="lab") == {work[2].receipt}
+    rest = mark(page, campaign, "pay-all", expected=str(work[2].owed))
+    assert rest.status_code == 303
+    assert_sums(page, campaign, owed=owed, paid=owed - Decimal("1.90"))
+
+
+def test_what_is_marked_as_paid_is_paid_once_however_often_it_is_marked(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    owed = sum(row.owed for row in work)
+    for _press in range(2):
+        assert mark(page, campaign, "pay", work[0]).status_code == 303
+    assert_sums(page, campaign, owed=owed, paid=work[0].owed)
+    assert receipts(page, campaign) == {work[1].receipt, work[2].receipt}
+
+    rest = owed - work[0].owed
+    for _press in range(2):
+        assert mark(page, campaign, "pay-all", expected=str(rest)).status_code == 303
+    assert_sums(page, campaign, owed=owed, paid=owed)
+    assert HandPayment.objects.count() == 3
+    assert receipts(page, campaign) == set()
+    assert receipts(page, campaign, show="paid") == {row.receipt for row in work}
+
+
+def test_all_are_marked_only_for_the_sum_that_was_shown(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    assert mark(page, campaign, "pay-all", expected="1.00").status_code == 409
+    assert not HandPayment.objects.exists()
+
+
+@pytest.mark.parametrize("wrong", [{"paid_on": "2999-01-01"}, {"paid_on": "soon"}, {"note": "x" * 201}, {"act": "x"}])
+def test_a_payment_has_a_day_that_has_come_and_a_short_note(
+    page: Client, campaign: Campaign, work: list[Assignment], wrong: dict[str, str]
+) -> None:
+    sent = {"act": "pay", "row": work[0].pk, "expected": "0", "paid_on": "2026-11-02", "note": "transfer 17"}
+    assert page.post(address(campaign), sent | wrong).status_code == 400
+    assert not HandPayment.objects.exists()
+    assert page.post(address(campaign), sent).status_code == 303
+    row = HandPayment.objects.get()
+    assert (row.paid_on, row.note, row.amount) == (date(2026, 11, 2), "transfer 17", work[0].owed)
+
+
+def test_what_was_marked_by_mistake_is_to_be_paid_again_and_all_of_it_stays_on_record(
+    page: Client, campaign: Campaign, work: list[Assignment], rita: User
+) -> None:
+    owed = sum(row.owed for row in work)
+    mark(page, campaign, "pay", *work)
+    for _press in range(2):
+        mark(page, campaign, "take-back", work[1])
+    assert_sums(page, campaign, owed=owed, paid=owed - work[1].owed)
+    assert receipts(page, campaign) == {work[1].receipt}
+    mark(page, campaign, "pay", work[1])
+    assert_sums(page, campaign, owed=owed, paid=owed)
+    rows = work[1].hand_payments.order_by("number")
+    assert [(row.number, row.amount, row.by) for row in rows] == [
+        (1, work[1].owed, rita), (2, -work[1].owed, rita), (3, work[1].owed, rita),
+    ]  # fmt: skip
+    entry = AuditEntry.objects.filter(subject="platforms_handpayment").latest("id")
+    assert (entry.actor_id, entry.worker_id) == (rita.pk, work[1].worker_id)
+    assert "transfer 17" not in str(entry.changes)
+    for change in (lambda: rows.update(amount=1), lambda: rows.update(note="x"), lambda: rows.delete()):
+        with pytest.raises(DatabaseError, match="never changed or deleted"), transaction.atomic():
+            change()
+
+
+def test_a_receipt_is_found_whether_it_is_paid_or_not(page: Client, campaign: Campaign, work: list[Assignment]) -> None:
+    mark(page, campaign, "pay", work[0])
+    for row in work[:2]:
+        assert receipts(page, campaign, receipt=f" {row.receipt.lower()} ") == {row.receipt}
+    assert receipts(page, campaign, receipt="0000-0000-0000") == set()
+
+
+def test_the_list_can_be_had_as_a_file_that_says_nobodys_name(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    mark(page, campaign, "pay", work[0])
+    answer = page.get(address(campaign), {"csv": "list", "show": "all"})
+    text = b"".join(answer.streaming_content).decode()
+    rows = {row["receipt"]: row for row in csv.DictReader(io.StringIO(text))}
+    assert (rows[work[0].receipt]["paid"], rows[work[0].receipt]["to_be_paid"]) == ("2.00", "0.00")
+    assert (rows[work[1].receipt]["to_be_paid"], rows[work[1].receipt]["currency"]) == ("2.00", "USD")
+    assert "Ada" not in text
+
+
+def test_others_mark_nothing(campaign: Campaign, collection: Collection, work: list[Assignment]) -> None:
+    for role, status in (("viewer", 403), ("organizer", 403)):
+        browser = Client()
+        browser.force_login(factories.member(collection.lab, role))
+        assert browser.get(address(campaign)).status_code == 200
+        assert mark(browser, campaign, "pay", work[0]).status_code == status
+    stranger = Client()
+    stranger.force_login(factories.member(factories.lab("Sam's lab"), "researcher", "sam"))
+    assert stranger.get(address(campaign)).status_code == 404
+    assert mark(stranger, campaign, "pay", work[0]).status_code == 404
+    assert not HandPayment.objects.exists()
+
+
+def test_a_campaign_marks_only_its_own_work(
+    page: Client, campaign: Campaign, collection: Collection, work: list[Assignment]
+) -> None:
+    other = factories.campaign(collection, "other")
+    mark(page, other, "pay", *work)
+    assert not HandPayment.objects.exists()
+
+
+def test_payments_stay_when_a_worker_is_erased_and_are_in_what_is_stored_of_them(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    mark(page, campaign, "pay", work[0])
+    worker = Worker.objects.get(pk=work[0].worker_id)
+    (stored,) = personal_data(worker)["payments_by_the_lab"]
+    assert (stored["assignment_id"], stored["amount"]) == (work[0].pk, Decimal("2.00"))
+    assert stored["note"] == "transfer 17"
+    worker_erase(worker=worker, at=timezone.now())
+    left = HandPayment.objects.get()
+    assert (left.amount, left.note) == (Decimal("2.00"), "")
+    assert page.get(address(campaign), {"show": "all"}).status_code == 200
+
+
+def test_a_campaign_whose_workers_were_paid_is_not_erased_whole(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    def is_obstacle() -> bool:
+        return any("Payments to its workers" in said for said in whole_plan(campaign, at=timezone.now()).obstacles)
+
+    assert not is_obstacle()
+    mark(page, campaign, "pay", work[0])
+    assert is_obstacle()
+
+
+def test_before_anybody_is_owed_anything_the_page_says_what_will_be_there(page: Client, campaign: Campaign) -> None:
+    assert "appears here as soon as" in page.get(address(campaign)).content.decode()
+
+
+# --- whatever happens
+
+
+class Books:
+    """A campaign where people by a link and at a platform do what they please, and a count by hand of who is owed what:
+    by assignment, what is due and what is paid.
+    """
+
+    def __init__(self, page: Client, campaign: Campaign, seed: int) -> None:
+        self.page, self.campaign, self.random = page, campaign, random.Random(seed)
+        self.publication = Publication.objects.create(
+            campaign=campaign, platform="mturk", state="open", title="Compare"
+        )
+        self.due: dict[int, Decimal] = {}
+        self.paid: dict[int, Decimal] = {}
+        self.there: set[int] = set()  # at the platform, and not decided on
+        self.people = 0
+
+    def one_of(self, keys: set[int]) -> Assignment | None:
+        return Assignment.objects.get(pk=self.random.choice(sorted(keys))) if keys else None
+
+    def work(self) -> None:
+        """Somebody new finishes a task, or leaves it after some answers, by the link or at the platform."""
+        self.people += 1
+        try:
+            taken = factories.take(factories.worker(self.campaign, f"worker {self.people}"), self.campaign)
+        except task_services.NoWork:
+            return
+        at_platform = self.random.random() < 0.5
+        if at_platform:
+            Assignment.objects.filter(pk=taken.pk).update(platform_assignment_id=f"3{taken.pk}")
+        if self.random.random() < 0.6:
+            factories.judge(taken)
+            ended = judgment_services.assignment_finish(assignment=taken, at=timezone.now())
+        else:
+            factories.judge(taken, only=range(1, self.random.randint(1, 3)))
+            ended = judgment_services.assignment_leave(assignment=taken, at=timezone.now())
+        self.due[ended.pk], self.paid[ended.pk] = ended.owed, Decimal(0)
+        self.there |= {ended.pk} if at_platform else set()
+
+    def book(self) -> None:
+        """The platform books a reward and perhaps a bonus, or the lab rejects."""
+        if (row := self.one_of(self.there)) is None:
+            return
+        self.there.remove(row.pk)
+        if self.random.random() < 0.3:
+            hit = PublishedHit.objects.create(
+                publication=self.publication, hit=row.hit, platform_hit_id=f"H{row.pk}", max_assignments=1
+            )
+            Submission.objects.create(
+                publication=self.publication, published_hit=hit, assignment=row, submitted_at=timezone.now(),
+                platform_assignment_id=f"3{row.pk}", status="Rejected", decision="reject",
+            )  # fmt: skip
+            self.due[row.pk] = Decimal(0)
+            return
+        self.due[row.pk] = Decimal(0)
+        for purpose, amount in (("reward", Decimal("0.10")), ("bonus", row.owed)):
+            if not amount:
+                continue
+            state = self.random.choice(["owed", "sent", "paid", "refused"])
+            Payment.objects.create(
+                publication=self.publication, assignment=row, purpose=purpose, amount=amount, fee=Decimal("0.02"),
+                state=state, owed_at=timezone.now(), paid_at=timezone.now() if state == "paid" else None,
+            )  # fmt: skip
+            self.due[row.pk] += amount if state != "refused" else 0
+            self.paid[row.pk] += amount if state == "paid" else 0
+
+    def mark(self) -> None:
+        """The lab marks some as paid, or says that they were not."""
+        keys = self.random.sample(sorted(self.due), min(len(self.due), 3))
+        act = self.random.choice(["pay", "take-back"])
+        mark(self.page, self.campaign, act, *Assignment.objects.filter(pk__in=keys))
+        for row in Assignment.objects.filter(pk__in=keys, platform_assignment_id=""):
+            self.paid[row.pk] = self.due[row.pk] if act == "pay" else Decimal(0)
+
+    def mark_all(self) -> None:
+        by_hand = Assignment.objects.filter(pk__in=self.due, platform_assignment_id="").values_list("pk", flat=True)
+        rest = sum((self.due[key] - self.paid[key] for key in by_hand), Decimal(0))
+        assert mark(self.page, self.campaign, "pay-all", expected=str(rest)).status_code == 303
+        self.paid |= {key: self.due[key] for key in by_hand}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_happens_owed_is_paid_and_to_be_paid_on_every_page(
+    page: Client, campaign: Campaign, seed: int
+) -> None:
+    books = Books(page, campaign, seed)
+    for _step in range(14):
+        books.random.choice([books.work, books.work, books.work, books.book, books.mark, books.mark_all])()
+        owed, paid = sum(books.due.values(), Decimal(0)), sum(books.paid.values(), Decimal(0))
+        assert_sums(page, campaign, owed=owed, paid=paid)
+    shown = {row.pk: (row.due, row.paid) for row in pay_desk.assignments_owed(campaign)}
+    assert shown == {key: (due, books.paid[key]) for key, due in books.due.items() if due or books.paid[key]}
