@@ -154,7 +154,7 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     invite(ada, "nora@example.org", "researcher")
     join(nora, "nora")
 
-    files, preferences = brought(tmp_path)
+    files, preferences, some_runs = brought(tmp_path)
     nora.go("/collections/new/").get_by_label("Name").fill("passages")
     nora.page.get_by_label("Files", exact=True).last.set_input_files(files)
     nora.press("Send and look at the files", then="Files for passages")
@@ -166,7 +166,7 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     nora.press("New campaign")
     page = nora.page
     page.get_by_label("Name", exact=True).fill("Three questions")
-    page.get_by_label("Find runs by name").fill("p_")
+    page.get_by_label("Find runs by name").fill(some_runs)
     page.get_by_role("button", name="Tick all shown", exact=True).click()
     expect(page.locator("#run-count")).to_have_text(re.compile(r"^[1-9]\d* ticked$"))
     page.locator("#id_selection").select_option("sample")

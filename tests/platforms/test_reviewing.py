@@ -39,7 +39,7 @@ def opened(campaign: Campaign, **terms: object) -> Publication:
     return publication
 
 
-def done(publication: Publication, name: str = "Alice", seconds: float = 9) -> Assignment:
+def done(publication: Publication, name: str = "Alice", *, seconds: float = 9, fail_tests: bool = False) -> Assignment:
     """Work that was finished here in a frame, three days ago, in so many seconds a pair."""
     worker = factories.worker(publication.campaign, name)
     assignment = factories.take(worker, publication.campaign)
@@ -47,7 +47,7 @@ def done(publication: Publication, name: str = "Alice", seconds: float = 9) -> A
     worker.save()
     Assignment.objects.filter(pk=assignment.pk).update(platform_assignment_id=f"3A{assignment.pk}")
     assignment.refresh_from_db()
-    factories.judge(assignment, seconds=seconds)
+    factories.judge(assignment, seconds=seconds, fail_tests=fail_tests)
     ended = judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     Assignment.objects.filter(pk=ended.pk).update(finished_at=timezone.now() - timedelta(days=3))
     return ended
@@ -102,6 +102,19 @@ def test_fast_work_that_the_platforms_clock_has_approved_is_written_down_as_paid
     fast.refresh_from_db()
     assert (fast.decision, publication.payments.get().state) == ("approve", "paid")
     assert not publication.alarms.filter(settled_at=None).exists()
+
+
+def test_work_that_waits_for_its_test_pairs_to_be_proven_is_paid_meanwhile(campaign: Campaign) -> None:
+    campaign.test_pairs.update(proven_at=None)
+    publication = opened(campaign)
+    work = done(publication, fail_tests=True)
+    one = submitted(publication, work, assignment=work)
+    judgment_services.confirmed_check_all(at=timezone.now())
+    publication_settle(publication=publication, at=timezone.now())
+    for row in (work, work.worker, one):
+        row.refresh_from_db()
+    assert (work.verdict, work.owed, one.decision) == (Assignment.Verdict.HELD, campaign.reward, "approve")
+    assert work.worker.barred_at is None
 
 
 def test_what_the_platform_has_approved_cannot_be_rejected_any_more(campaign: Campaign, rita: User) -> None:
