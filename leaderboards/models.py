@@ -11,6 +11,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
+from evaluation.boards import sealing
 from evaluation.boards.checking import latest_embargo
 from pools.models import Campaign, Collection, QrelsVersion
 
@@ -178,7 +179,8 @@ class BoardKey(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.fingerprint
+        """The fingerprint as the command prints it."""
+        return sealing.spaced(self.fingerprint)
 
 
 class Season(models.Model):

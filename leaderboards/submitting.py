@@ -162,7 +162,7 @@ def _key_of(board: Board, run_id: str, package: bytes) -> BoardKey:
     key = board.keys.filter(fingerprint__in=label.fingerprints).order_by("-pk").first()
     if key is None:
         said = _("This package was sealed for another key. Seal it for the leaderboard's key: %(fingerprint)s.")
-        raise Refused(said % {"fingerprint": board.keys.get(retired_at=None).fingerprint})
+        raise Refused(said % {"fingerprint": board.keys.get(retired_at=None)})
     return key
 
 

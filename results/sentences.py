@@ -135,13 +135,17 @@ def _field(data: Data) -> Iterator[str]:
 
 def _answers(data: Data) -> str:
     """How many preference qrels there are, and for how many queries there is one, or a deadlock of several."""
+    qrels, count = data["preference_qrels"], data["answered"]
+    queries = ngettext("%(count)s query", "%(count)s queries", count) % {"count": f"{count:,}"}
     answers = ngettext(
-        "There is %(qrels)s preference qrel for %(queries)s queries",
-        "There are %(qrels)s preference qrels for %(queries)s queries",
-        data["preference_qrels"],
-    ) % {"qrels": f"{data['preference_qrels']:,}", "queries": f"{data['answered']:,}"}
+        "There is %(qrels)s preference qrel for %(queries)s",
+        "There are %(qrels)s preference qrels for %(queries)s",
+        qrels,
+    ) % {"qrels": f"{qrels:,}", "queries": queries}
     sizes = sorted((int(size), count) for size, count in data["best"].items())
     (least, first), *rest = sizes
+    if sizes == [(1, count)]:
+        return f"{answers}." if count == 1 else _("%(answers)s, one each.") % {"answers": answers}
     parts = [
         ngettext("%(size)s for %(count)s query", "%(size)s for %(count)s queries", first)
         % {"size": apnumber(least), "count": f"{first:,}"}

@@ -50,9 +50,9 @@ class Intervals:
         axes = canvas.axes(3.2, ROW * (len(names) + 0.4))
         rows(axes, names)
         scores = [run[self.qrels] for run in runs]
-        shown = [end for score in scores for end in (score["mean"], *(score["t"] or ())) if end is not None]
-        if self.qrels == "preference":
-            shown += [end for end in (perfect["mean"], *(perfect["t"] or ())) if end is not None]
+        drawn = [*scores, perfect] if self.qrels == "preference" else scores
+        ends = [end for score in drawn for end in (score["mean"], *(score["t"] or ())) if end is not None]
+        shown = [min(1.0, max(0.0, end)) for end in ends]  # an interval over few queries ends where no mean can be
         room = (max(shown) - min(shown)) * 0.04 or 0.01
         axes.set_xlim(min(shown) - room, max(shown) + room)
         if perfect["mean"] is not None and perfect["mean"] <= max(shown):

@@ -60,7 +60,7 @@ def said_by(page: Page) -> str:
         "content => [...content.children].filter(part => part.id !== 'announcement' && part.className !== 'messages')"
         ".map(part => part.textContent).join(' ')"
     )
-    return re.sub(r"Counted at [\w ,:]+ UTC|\d+ (second|minute)s? ago|just now|\s+", " ", str(text))
+    return re.sub(r"Counted at [\w ,:]+ UTC|\d+\s(second|minute)s?\sago|just now|\s+", " ", str(text))
 
 
 def agrees(page: Page) -> None:

@@ -236,7 +236,7 @@ def test_the_board_tells_participants_its_key_and_rules(board: Board, client: Cl
     terms = read_terms(answer.content, name="terms.json")
     assert (terms.board, terms.public_key, terms.hits, terms.order) == ("small", key.public_pem, 100, "rank")
     policy = client.get(address("policy", board)).text
-    assert key.fingerprint in policy and f"run by {html.escape(board.lab.name)}." in policy
+    assert str(key) in policy and f"run by {html.escape(board.lab.name)}." in policy
     assert b"PRIVATE" not in answer.content
 
 

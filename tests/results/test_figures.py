@@ -174,6 +174,18 @@ def test_results_without_anything_are_drawn_as_far_as_they_go() -> None:
     assert everything(data | {"pool_sizes": []}) == {}
 
 
+def test_an_interval_over_two_queries_is_drawn_as_far_as_a_mean_can_be() -> None:
+    data = sample(2)
+    for row in (*data["leaderboard"], data["perfect"]):
+        row["preference"] |= {"t": [-5.9, 6.7]}
+    numbers = [
+        float(text.replace("\N{MINUS SIGN}", "-"))
+        for text in words(figures.svg("intervals-preference", data))
+        if re.fullmatch("[\N{MINUS SIGN}-]?[0-9.]+", text)
+    ]
+    assert numbers and all(-0.1 <= number <= 1.1 for number in numbers)
+
+
 def test_one_run_without_intervals_is_drawn() -> None:
     data = sample(1) | {"tau": None}
     data["leaderboard"][0]["preference"] |= {"t": None}

@@ -64,3 +64,13 @@ def test_no_run_is_called_first_while_less_than_half_of_the_queries_have_answers
         assert words not in said(few)
     assert "ada is first" in sentences.headline(results(answered=27, ada=(1, 1), ben=(2, 2), cleo=(3, 3)))
     assert "No run is called first" in sentences.headline(results(answered=26, ada=(1, 1), ben=(2, 2), cleo=(3, 3)))
+
+
+def test_one_answer_for_each_query_is_said_once() -> None:
+    alike = results(ada=(1, 1), ben=(2, 2), cleo=(3, 3)) | {"preference_qrels": 2, "answered": 2, "best": {"1": 2}}
+    assert "There are 2 preference qrels for 2 queries, one each." in said(alike)
+    assert "There is 1 preference qrel for 1 query." in said(
+        alike | {"preference_qrels": 1, "answered": 1, "best": {"1": 1}}
+    )
+    deadlock = alike | {"preference_qrels": 3, "best": {"1": 1, "2": 1}}
+    assert "There are 3 preference qrels for 2 queries: one for 1 query, two for 1, where a deadlock" in said(deadlock)
