@@ -14,6 +14,7 @@ LARGE_HIT_SHARE = Decimal("0.20")
 LARGE_HIT = 10
 SMALLEST_FEE = CENT
 _BONUS_KEYWORD = re.compile(r"(?:^|,)\s*bonus-up-to-([0-9]{1,5}\.[0-9]{2})\s*(?:,|$)")
+_TIME_KEYWORD = re.compile(r"(?:^|,)\s*takes-([1-9][0-9]{0,3})-minutes?\s*(?:,|$)")
 TOO_MUCH = Decimal(100_000)
 # The most that an account can hold, and a HIT can cost: what a row of the ledger takes.
 LARGEST = Decimal("9999999999.99")
@@ -39,6 +40,12 @@ def bonus_read(keywords: str) -> Decimal:
     """What a requester says may come on top of a reward, by the keyword `bonus-up-to-1.90`. 0 without it."""
     keyword = _BONUS_KEYWORD.search(keywords)
     return Decimal(keyword[1]) if keyword else ZERO
+
+
+def minutes_read(keywords: str) -> int | None:
+    """How long a requester says a task takes, by the keyword `takes-8-minutes`. None without it."""
+    keyword = _TIME_KEYWORD.search(keywords)
+    return int(keyword[1]) if keyword else None
 
 
 def reward_fee(reward: Decimal, assignments: int) -> Decimal:

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from marketplace.models.accounts import Requester, Worker
+from marketplace.money import minutes_read, to_cents
 
 _YEAR = 31_536_000
 _MONTH = 2_592_000
@@ -51,6 +52,16 @@ class HitType(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def minutes(self) -> int | None:
+        """How long a task takes, as the requester says; None where they do not."""
+        return minutes_read(self.keywords)
+
+    @property
+    def hourly(self) -> Decimal | None:
+        """The pay of an hour in that time, with the bonus."""
+        return None if self.minutes is None else to_cents((self.reward + self.bonus_up_to) * 60 / self.minutes)
 
 
 class Hit(models.Model):

@@ -29,6 +29,7 @@ from platforms.mturk.endpoints import endpoint_of
 from platforms.mturk.requirements import exclusion_of
 from platforms.payments import COMPENSATION_TIME, payment_settle
 from tasks.models import Assignment, Platform, Worker
+from tasks.selectors import expected_pace
 
 Kind = Operation.Kind
 COMPENSATION_LIFETIME = timedelta(days=30)
@@ -181,14 +182,16 @@ def _description(publication: Publication) -> str:
 
 
 def _keywords(publication: Publication) -> str:
-    """The keywords; at our own marketplace with the one by which it shows the bonus beside the reward."""
-    bonus = _bonus_up_to(publication)
-    if not bonus or publication.platform != Platform.MARKETPLACE:
+    """The keywords; at our own marketplace with those by which it shows the bonus beside the reward, and the time."""
+    if publication.platform != Platform.MARKETPLACE:
         return publication.keywords
-    word = f"bonus-up-to-{bonus:.2f}"
-    room = 1000 - len(word) - 2
+    bonus, pace = _bonus_up_to(publication), expected_pace(publication.campaign, publication.assignment_duration)
+    words = [f"bonus-up-to-{bonus:.2f}"] if bonus else []
+    if pace is not None:
+        words.append(f"takes-{pace.minutes}-minutes")
+    room = 1000 - len(", ".join(words)) - 2
     kept = publication.keywords if len(publication.keywords) <= room else publication.keywords[:room].rpartition(",")[0]
-    return f"{kept}, {word}" if kept else word
+    return ", ".join([*filter(None, [kept]), *words])
 
 
 def _bonus_up_to(publication: Publication) -> Decimal:

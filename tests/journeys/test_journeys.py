@@ -55,8 +55,7 @@ def test_a_worker_registers_judges_with_the_keyboard_alone_and_is_paid(come: Com
         expect(nora.frame.get_by_role("button", name=words)).to_be_visible()
         reach(nora, words)
         nora.page.keyboard.press("Enter")
-    expect(nora.page.get_by_role("link", name="Continue", exact=True)).to_be_focused()
-    nora.page.keyboard.press("Enter")
+    expect(nora.page.locator(".notice.good")).to_be_focused()
     expect(nora.page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
     assert not Acceptance.objects.exists()
 
@@ -89,7 +88,6 @@ def test_who_leaves_after_6_of_13_is_paid_for_6_and_the_task_is_asked_for_again(
     leo.press("Leave now")
     expect(leo.frame.get_by_text("reward is $0.10, and $0.82 is added as a bonus")).to_be_visible()
     leo.hand_in()
-    leo.go_on()
 
     published.jobs()
 
@@ -165,7 +163,7 @@ def test_when_the_time_runs_out_others_go_on_and_finished_work_is_compensated(
     assert offers(nora, published) == 1
     nora.page.get_by_role("button", name=re.compile("^Accept")).click()
     nora.frame.get_by_role("button", name="Accept the payment").click()
-    nora.go_on()
+    expect(nora.page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
     for _round in range(2):
         published.jobs()
 

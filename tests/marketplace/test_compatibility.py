@@ -116,7 +116,7 @@ def test_a_pages_own_scripts_find_the_functions_that_mechanical_turk_gave_them(
     expect(frame.locator("#seen")).to_have_text(seen(wanda.id))
     frame.get_by_label("Say it").fill("Hello")
     frame.locator("#submitButton").click()
-    expect(frame.get_by_role("heading", name="Your work has been submitted")).to_be_visible()
+    expect(page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
 
 
 def test_a_requesters_page_may_ask_for_the_microphone_the_camera_and_the_clipboard(

@@ -170,12 +170,9 @@ def test_a_task_of_requesters_html_is_previewed_accepted_and_submitted(
     frame.get_by_label("Say it").fill("Nothing <much> & so on")
     frame.get_by_role("button", name="Submit").click()
 
-    expect(frame.get_by_role("heading", name="Your work has been submitted")).to_be_visible()
-    go_on = page.get_by_role("link", name="Continue", exact=True)
-    expect(go_on).to_be_focused()
-    expect(page.get_by_role("link", name="Return")).to_be_hidden()
-    page.keyboard.press("Enter")
     expect(page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
+    expect(page.locator(".notice.good")).to_be_focused()
+    expect(page.get_by_role("link", name="Return")).to_have_count(0)
     sent = rosa.client.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
     assert [one["WorkerId"] for one in sent] == [wanda.id]
     assert "Nothing &lt;much&gt; &amp; so on" in sent[0]["Answer"]
@@ -226,7 +223,6 @@ def test_a_task_on_the_requesters_own_site_works_with_third_party_cookies_blocke
     assert requesters_site.cookies[-1] == ""
     frame.get_by_label("Which one?").fill("right")
     frame.get_by_label("Which one?").press("Enter")
-    page.get_by_role("link", name="Continue", exact=True).click()
     expect(page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
     assert "<FreeText>right</FreeText>" in rosa.assignment(assignment_id)["Answer"]
     page.goto(f"{requesters_site.origin}/elsewhere")  # the cookie was there to be had, outside of the frame
@@ -643,8 +639,6 @@ def test_a_task_can_be_done_with_the_keyboard_alone(
     reach("IFRAME")
     page.keyboard.type("!")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="Continue", exact=True)).to_be_focused()
-    page.keyboard.press("Enter")
     expect(page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
 
 
@@ -656,12 +650,15 @@ def test_the_whole_pay_is_shown_wherever_a_worker_looks(
 ) -> None:
     long = "Read a question and two passages, and choose the passage that answers it best. " * 4
     facts = {"Title": "With a bonus", "Description": long + "END.", "Reward": "0.10"}
-    hit = rosa.hit(**facts, Keywords="search, bonus-up-to-1.90, reading", Question=html_question(USUAL_HTML))
+    hit = rosa.hit(
+        **facts, Keywords="search, bonus-up-to-1.90, takes-8-minutes, reading", Question=html_question(USUAL_HTML)
+    )
     page = visitor(wanda.person, viewport={"width": 360, "height": 740})
 
     page.goto("/tasks?words=bonus")
     card = page.locator("li.task", has=page.get_by_role("heading", name="With a bonus"))
     expect(card.get_by_text("$0.10 + up to $1.90")).to_be_visible()
+    expect(card.get_by_text("8 min, $15.00 an hour")).to_be_visible()
     description = card.locator(".description")
     assert description.evaluate("e => e.scrollHeight <= e.clientHeight + 1")  # nothing is cut off
     assert page.evaluate("document.documentElement.scrollWidth <= 360")
@@ -672,7 +669,7 @@ def test_the_whole_pay_is_shown_wherever_a_worker_looks(
     expect(page.get_by_text("$0.10 + up to $1.90")).to_be_visible()
 
     page.frame_locator("iframe").get_by_role("button", name="Submit").click()
-    expect(page.get_by_text("Your work has been submitted.", exact=True)).to_be_visible()
+    expect(page.get_by_text("Your work has been submitted. Thank you.")).to_be_visible()
     for path in ("/earnings", "/history"):
         page.goto(path)
         expect(page.get_by_text("$0.10 + up to $1.90")).to_be_visible()

@@ -153,18 +153,20 @@ def test_the_whole_reward_is_listed_at_our_own_marketplace_and_a_bonus_is_announ
 ) -> None:
     own = publication_write(campaign=long_reads)
     request = hit_type_request(own, "X")
-    assert (own.pay, request["Reward"], request["Keywords"]) == ("return-and-compensate", "2.00", own.keywords)
+    said = (own.pay, request["Reward"], request["Keywords"])
+    assert said == ("return-and-compensate", "2.00", f"{own.keywords}, takes-4-minutes")
     own = publication_write(campaign=long_reads, pay="base-and-bonus", keywords="")
     request = hit_type_request(own, "X")
-    assert (request["Reward"], request["Keywords"]) == ("0.10", "bonus-up-to-1.90")
+    assert (request["Reward"], request["Keywords"]) == ("0.10", "bonus-up-to-1.90, takes-4-minutes")
     assert request["Description"].startswith("Pays $0.10 and a bonus of up to $1.90")
     own = publication_write(campaign=long_reads, keywords="reading, " * 111)
     request = hit_type_request(own, "X")
     assert len(request["Keywords"]) <= 1000
-    assert request["Keywords"].endswith("reading, bonus-up-to-1.90")
+    assert request["Keywords"].endswith("reading, bonus-up-to-1.90, takes-4-minutes")
 
 
 def test_at_mechanical_turk_a_base_and_a_bonus_stay_the_usual_and_no_keyword_is_added(long_reads: Campaign) -> None:
     other = publication_write(campaign=long_reads, platform="mturk-sandbox")
     assert other.pay == "base-and-bonus"
-    assert "bonus" not in hit_type_request(other, "X")["Keywords"]
+    keywords = hit_type_request(other, "X")["Keywords"]
+    assert "bonus" not in keywords and "takes" not in keywords

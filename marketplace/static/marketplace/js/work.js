@@ -39,14 +39,12 @@ async function check() {
   if (answer.state === "Accepted" || over) return;
   over = true;
   clearInterval(clock);
-  const late = answer.state === "Abandoned" || answer.state === "Returned";
-  const notice = document.getElementById(late ? "over" : "in");
-  notice.hidden = false;
+  if (answer.state !== "Abandoned" && answer.state !== "Returned") {
+    window.location.reload(); // it says what became of the work, and what comes next
+    return;
+  }
+  document.getElementById("over").hidden = false;
   for (const done of [document.getElementById("not-in"), document.getElementById("check"), bar.querySelector("a")]) done.hidden = true;
-  if (late) return;
-  announce(words.in);
-  notice.scrollIntoView({ block: "nearest" });
-  notice.querySelector("a").focus();
 }
 
 const clock = setInterval(draw, 1000);
