@@ -176,7 +176,7 @@ class CostAmounts(serializers.Serializer[Any]):
     paid = Money()
     bonuses = Money(help_text="How much of what is paid.")
     fees = Money(help_text="Of the platform, on what is paid.")
-    outstanding = Money(help_text="What the platform still has to pay out.")
+    outstanding = Money(help_text="What is owed and not paid yet, by the platform or the lab itself.")
 
 
 @example(
