@@ -121,12 +121,9 @@ def _all_done(campaign: Campaign) -> str:
 
 
 def _cost(campaign: Campaign) -> Cost:
-    booked = Payment.objects.filter(publication__campaign=campaign).exclude(state=Payment.State.REFUSED)
-    fees, sums = booked.aggregate(sum=Sum("fee", default=Decimal(0)))["sum"], sums_of(campaign)
-    publication = publication_likely(campaign)
-    publication.campaign = campaign
+    sums, publication = sums_of(campaign), publication_likely(campaign)
     to_come = remaining_bill(publication, held=True).total
-    return Cost(sums.owed, sums.paid, sums.to_pay, fees, sums.owed + fees + to_come)
+    return Cost(sums.owed, sums.paid, sums.to_pay, sums.fees, sums.owed + sums.fees + to_come)
 
 
 # --- what needs a person

@@ -37,17 +37,18 @@ class Marked(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What is owed in a campaign, and what is paid of that."""
+    """What is owed in a campaign, what is paid of that, and the platform's fees for it."""
 
     owed: Decimal = ZERO
     paid: Decimal = ZERO
+    fees: Decimal = ZERO
 
     @property
     def to_pay(self) -> Decimal:
         return self.owed - self.paid
 
-    def plus(self, owed: Decimal, paid: Decimal) -> "Sums":
-        return Sums(self.owed + owed, self.paid + paid)
+    def plus(self, other: "Sums") -> "Sums":
+        return Sums(*(mine + more for mine, more in zip(self, other, strict=True)))
 
 
 class Desk(NamedTuple):
@@ -125,33 +126,31 @@ def desk_of(campaign: Campaign) -> Desk:
 def sums_of(campaign: Campaign) -> Sums:
     """What is owed in a campaign, and paid of that, whoever pays."""
     by_hand, by_platform = sums_by_payer([campaign.pk])[campaign.pk]
-    return by_hand.plus(*by_platform)
+    return by_hand.plus(by_platform)
 
 
 def sums_by_payer(campaigns: Collection[int]) -> defaultdict[int, tuple[Sums, Sums]]:
     """What is owed and paid, by campaign: what labs pay themselves, and what platforms pay."""
     found: defaultdict[int, tuple[Sums, Sums]] = defaultdict(lambda: (Sums(), Sums()))
     ended = Assignment.objects.filter(campaign__in=campaigns, finished_at__isnull=False).order_by()
-
-    def add(place: int, campaign: int, owed: Decimal, paid: Decimal) -> None:
-        sums = list(found[campaign])
-        sums[place] = sums[place].plus(owed, paid)
-        found[campaign] = sums[0], sums[1]
-
-    for campaign, owed in ended.filter(BY_HAND).values_list("campaign").annotate(sum=Sum("owed")):
-        add(0, campaign, owed, ZERO)
     marked = HandPayment.objects.filter(campaign__in=campaigns).order_by()
-    for campaign, paid in marked.values_list("campaign").annotate(sum=Sum("amount")):
-        add(0, campaign, ZERO, paid)
     booked = Payment.objects.filter(publication__campaign__in=campaigns).exclude(state=Payment.State.REFUSED).order_by()
-    is_paid = Q(state=Payment.State.PAID)
-    for campaign, owed, paid in booked.values_list("publication__campaign").annotate(
-        owed=Sum("amount"), paid=Sum("amount", filter=is_paid, default=ZERO)
-    ):
-        add(1, campaign, owed, paid)
     unbooked = ended.exclude(BY_HAND).exclude(Exists(_PAYMENTS)).exclude(_REJECTED).exclude(Exists(_settled()))
-    for campaign, owed in unbooked.values_list("campaign").annotate(sum=Sum("owed")):
-        add(1, campaign, owed, ZERO)
+    nothing = Value(ZERO, output_field=_MONEY)
+    is_paid = Q(state=Payment.State.PAID)
+    # campaign, who pays, what is owed, what is paid of that, and fees; in one statement
+    rows = (
+        ended.filter(BY_HAND).values_list("campaign", Value(0)).annotate(a=Sum("owed"), b=nothing, c=nothing),
+        marked.values_list("campaign", Value(0)).annotate(a=nothing, b=Sum("amount"), c=nothing),
+        booked.values_list("publication__campaign", Value(1)).annotate(
+            a=Sum("amount"), b=Sum("amount", filter=is_paid, default=ZERO), c=Sum("fee")
+        ),
+        unbooked.values_list("campaign", Value(1)).annotate(a=Sum("owed"), b=nothing, c=nothing),
+    )
+    for campaign, payer, *amounts in rows[0].union(*rows[1:], all=True):
+        sums = list(found[campaign])
+        sums[payer] = sums[payer].plus(Sums(*amounts))
+        found[campaign] = sums[0], sums[1]
     return found
 
 

@@ -247,6 +247,7 @@ NOT_PAGES = {
     *("judgments:machine_delete", "judgments:machine_stop", "results:machines_file", "results:machine_file"),
     *("results:version_file", "results:version_scores_file"),
     "leaderboards:terms",
+    "leaderboards:sample",
     *("leaderboards:ask", "leaderboards:invited", "leaderboards:team_leave", "leaderboards:submission_act"),
     *("leaderboards:board_act", "leaderboards:decide", "leaderboards:export"),
     # tests/leaderboards/test_pages.py
@@ -267,6 +268,7 @@ NOT_PAGES = {
         "boards:costs",
         "boards:compare",
         "boards:terms",
+        "boards:wheel",
         "boards:policy",
         "boards:files",
         "boards:file",

@@ -68,7 +68,7 @@ def assert_sums(page: Client, campaign: Campaign, *, owed: Decimal, paid: Decima
     """Owed = paid + to be paid, and the same wherever it is shown."""
     sums = owed, paid, owed - paid
     desk = page.get(address(campaign)).context["desk"]
-    both = desk.by_hand.plus(*desk.by_platform)
+    both = desk.by_hand.plus(desk.by_platform)
     assert (both.owed, both.paid, both.to_pay) == sums
     (row,) = page.get(reverse("platforms:costs")).context["rows"]
     assert (row.amounts.owed, row.amounts.paid, row.amounts.outstanding) == sums
