@@ -506,7 +506,7 @@ def make(count: int) -> World:
     assignment = Assignment.objects.create(**work)
     multiply(assignment, count, hit=f"{hit.pk} + n", worker=f"{worker.pk} + n")
     again = Assignment.objects.create(**work, platform_assignment_id="A")
-    multiply(again, count, platform_assignment_id="'A' || n")
+    multiply(again, count, hit=f"{hit.pk} + n", platform_assignment_id="'A' || n")
     judgment = Judgment.objects.create(assignment=assignment, item=item, preferred="left", shown_at=at, made_at=at)
     multiply(judgment, count, assignment=f"{assignment.pk} + n", item=f"{item.pk} + n")
     acceptance = Acceptance.objects.create(

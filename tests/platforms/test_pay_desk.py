@@ -324,12 +324,12 @@ class Books:
         self.paid |= {key: self.due[key] for key in by_hand}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_owed_is_paid_and_to_be_paid_on_every_page(
     page: Client, campaign: Campaign, seed: int
 ) -> None:
     books = Books(page, campaign, seed)
-    for _step in range(14):
+    for _step in range(10):
         books.random.choice([books.work, books.work, books.work, books.book, books.mark, books.mark_all])()
         owed, paid = sum(books.due.values(), Decimal(0)), sum(books.paid.values(), Decimal(0))
         assert_sums(page, campaign, owed=owed, paid=paid)
