@@ -92,11 +92,13 @@ def test_the_workplace_says_that_jobs_have_stopped(rita: User, monkeypatch: pyte
     client = Client()
     assert "Background jobs are not running" not in client.get("/login/").content.decode()
     client.force_login(rita)
-    assert "Background jobs are not running" not in client.get("/campaigns/").content.decode(), "they never ran here"
+    assert "Background jobs are not running" not in client.get("/campaigns/", follow=True).content.decode(), (
+        "they never ran here"
+    )
     wrote("beat_started", 7200, monkeypatch, SCHEDULE)
     wrote("beat", 3600, monkeypatch)
     wrote("worker", 5, monkeypatch, job_status.QUEUES)
-    page = client.get("/campaigns/").content.decode()
+    page = client.get("/campaigns/", follow=True).content.decode()
     assert "Background jobs are not running" in page and "The clock (Celery Beat) last sent a job 1 hour ago." in page
 
 
