@@ -13,7 +13,6 @@ from judgments.models import MachineAsking, MachineJudge
 from pools.models import Campaign, Collection, OutsideScores, PreferenceImport
 from tasks import links
 from tasks.models import OutsidePanel, Worker
-from tasks.names import pseudonym
 from tasks.outside_panels import OUTCOMES, VisitRow
 from tasks.selectors import PanelRow
 
@@ -35,7 +34,7 @@ MEMBER_EXAMPLE = {
 class PanelMember(serializers.Serializer[PanelRow]):
     """Somebody on a campaign's panel, and what they have done in it."""
 
-    worker = serializers.SerializerMethodField(help_text="The pseudonym in exports.")
+    worker = serializers.CharField(source="pseudonym", help_text="The pseudonym in exports.")
     name = serializers.CharField(
         source="worker.label",
         allow_null=True,
@@ -48,10 +47,6 @@ class PanelMember(serializers.Serializer[PanelRow]):
     invited_at = serializers.DateTimeField()
     consented = serializers.BooleanField(help_text="To the consent text that is in force.")
     assignments = serializers.IntegerField(help_text="That are finished or left.")
-
-    def get_worker(self, row: PanelRow) -> str:
-        """As in exports."""
-        return pseudonym(self.context["campaign"], row.worker.pk)
 
     def get_link(self, row: PanelRow) -> str | None:
         """As the page shows it; null in an answer that is repeated."""

@@ -63,7 +63,7 @@ TEST_PAIR_COLUMNS: Columns = {
 CONSENT_COLUMNS: Columns = {"version": "version", "saved": "created_at", "text": "text"}
 # Of tasks.selectors.PanelRow. Names and links leave in the file for whoever hands the links out, and in no other.
 PANEL_COLUMNS: Columns = {
-    "worker": "worker.pk",
+    "worker": "pseudonym",
     "invited": "invited_at",
     "consented": "consented",
     "assignments": "assignments",

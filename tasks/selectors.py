@@ -24,6 +24,7 @@ from pools.models import Campaign, Pair, Passage, Qrel, Query
 from pools.practice import PracticePair, lacking_practice, practice_pairs_of
 from tasks.default_texts import FEATURES, default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
+from tasks.names import pseudonym
 from tasks.packing import hit_count, pick_apart
 from tasks.practice import practice_minutes, seconds_in, without_failed
 
@@ -440,6 +441,7 @@ class PanelRow(NamedTuple):
     """One panel member of a campaign, and what they have done in it."""
 
     worker: Worker
+    pseudonym: str
     invited_at: datetime
     consented: bool
     assignments: int
@@ -464,7 +466,14 @@ def panel_rows(campaign: Campaign, invitations: Iterable[Invitation]) -> list[Pa
         .annotate(count=Count("id"))
     )
     return [
-        PanelRow(row.worker, row.created_at, row.worker_id in agreed, done.get(row.worker_id, 0)) for row in invited
+        PanelRow(
+            row.worker,
+            pseudonym(campaign, row.worker_id),
+            row.created_at,
+            row.worker_id in agreed,
+            done.get(row.worker_id, 0),
+        )
+        for row in invited
     ]
 
 

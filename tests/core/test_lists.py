@@ -19,6 +19,7 @@ from judgments.machines import machine_judge_import
 from judgments.models import WorkerNote
 from pools.models import Campaign, Collection, Job, Pair, Query, Run
 from tasks.models import Worker
+from tasks.names import pseudonym
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +91,8 @@ def test_lists_of_what_workers_meet_and_report_come_as_csv_without_a_name_or_wor
     assert all(row["relevant_text"] and row["question"] for row in tests)
     assert rows_of(page, at("tasks:tests"), csv="suggested") == []
     panel = rows_of(page, at("tasks:panel"))
-    assert {row["worker"]: row["assignments"] for row in panel} == {str(alice.pk): "1", str(bob.pk): "0"}
+    names = [pseudonym(campaign, worker.pk) for worker in (alice, bob)]
+    assert {row["worker"]: row["assignments"] for row in panel} == dict(zip(names, "10", strict=True))
     assert {row["consented"] for row in panel} == {"yes"}
     [consent] = rows_of(page, at("tasks:wording"), csv="versions")
     assert consent["version"] == "1" and consent["text"] == campaign.consent_texts.get().text
@@ -110,7 +112,7 @@ def test_notes_machine_judges_jobs_and_webhooks_come_as_csv(
     reports.note_mark_read(campaign=campaign, note_id=read.pk, by=rita, at=at)
     address = reverse("judgments:reports", args=[campaign.pk])
     [unread] = rows_of(page, address, csv="notes")
-    assert (unread["worker"], unread["read_by"], unread["read"]) == (str(alice.pk), "", "")
+    assert (unread["worker"], unread["read_by"], unread["read"]) == (pseudonym(campaign, alice.pk), "", "")
     every = rows_of(page, address, **{"csv": "notes", "notes-state": ""})
     assert [row["read_by"] for row in every] == ["rita", ""]
     assert not any("Alice" in value for row in every for value in row.values())

@@ -159,6 +159,7 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
         ),
         *(
             "platforms.Payment",
+            "platforms.HandPayment",
             "platforms.Message",
             "judgments.WorkerNote",
             "judgments.PairDecision",
@@ -367,7 +368,7 @@ def test_every_row_that_protects_a_campaigns_rows_is_thought_of() -> None:
         *("tasks.Practice", "tasks.PanelVisit", "tasks.Assignment", "tasks.Item", "tasks.Consent"),
     }
     obstacles = {"pools.QrelsVersion"} | {
-        f"platforms.{name}" for name in ("PublishedHit", "Submission", "Payment", "Message")
+        f"platforms.{name}" for name in ("PublishedHit", "Submission", "Payment", "HandPayment", "Message")
     }
     assert protecting == deleted | obstacles
 
