@@ -104,6 +104,7 @@ def test_focus_and_what_is_typed_stay_while_the_page_around_them_changes(
     ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
     meter = ritas.locator("progress[aria-labelledby=hits-label]")
     why = ritas.get_by_label("Why").first
+    ritas.get_by_text("Add a reason").first.click()
     why.fill("The lab is away")
     link = ritas.get_by_role("link", name="View work")
     link.focus()
@@ -137,6 +138,7 @@ def test_chosen_text_and_words_typed_for_what_is_gone_keep_the_page_as_it_is(
     next_turn(ritas)
     expect(meter).to_have_attribute("value", "1")
 
+    ritas.get_by_text("Add a reason").first.click()
     ritas.get_by_label("Why").first.fill("The lab is away")
     Campaign.objects.filter(pk=campaign.pk).update(state=Campaign.State.PACKING)
     next_turn(ritas)
