@@ -141,7 +141,7 @@ def test_files_are_what_their_checksums_say_and_eval_qrels_are_none_of_them(
 ) -> None:
     board = taking_part.make(collection)
     page = client.get(reverse("boards:files", args=[board.slug])).text
-    rows = re.findall(r'<a href="([^"]+)">([^<]+)</a>.*?<code>([0-9a-f]{64})</code>', page)
+    rows = re.findall(r'<a href="([^"]+)">([^<]+[.](?:txt|tsv))</a>.*?<code>([0-9a-f]{64})</code>', page)
     assert [name for _link, name, _sum in rows] == ["dev-qrels.txt", "dev-queries.tsv", "eval-queries.tsv"]
     for link, _name, checksum in rows:
         content = b"".join(client.get(link).streaming_content)  # type: ignore[attr-defined]
