@@ -271,7 +271,7 @@ def ask_for_money(request: Request, pk: int) -> HttpResponse:
         return see_other("platforms:terms", pk)
     publication.campaign = campaign
     asked = publication_ask_for_money(publication=publication, at=timezone.now())
-    said = _("The operator of the marketplace has been asked for %(amount)s. Come back once it has been granted.")
+    said = _("The marketplace's operator has been asked for %(amount)s. Come back once it has been granted.")
     messages.success(request, said % {"amount": campaign.money(asked)})
     return see_other("platforms:publish", pk)
 

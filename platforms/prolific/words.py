@@ -147,8 +147,8 @@ _CALLS = {
 }
 
 _MONEY = {
-    "At our own marketplace, its operator adds money: see docs/marketplace.md, “Adding money”. At Mechanical Turk, you "
-    "buy prepaid HITs on the requester site. The calls then continue automatically.": (
+    "At our own marketplace, ask its operator to add money. At Mechanical Turk, you buy prepaid HITs on the requester "
+    "site. The calls then continue automatically.": (
         "Add money to the workspace at Prolific, under “Finances”. The calls then continue automatically."
     ),
     "Set the access key where this site runs. The calls then continue automatically.": (
