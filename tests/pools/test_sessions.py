@@ -54,12 +54,12 @@ def test_a_known_browser_has_a_limit_too_and_is_known_for_one_name_alone(rita: U
 def test_a_session_ends_when_nobody_uses_it(rita: User) -> None:
     client = Client()
     client.force_login(rita)
-    assert client.get("/campaigns/").status_code == 200
+    assert client.get("/leaderboards/").status_code == 200
     expires = Session.objects.get().expire_date
     assert expires - timezone.now() <= timedelta(hours=8)
 
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
-    assert client.get("/campaigns/").status_code == 302
+    assert client.get("/leaderboards/").status_code == 302
 
 
 def test_using_the_site_keeps_the_session_without_writing_each_time(
@@ -67,25 +67,25 @@ def test_using_the_site_keeps_the_session_without_writing_each_time(
 ) -> None:
     client = Client()
     client.force_login(rita)
-    client.get("/campaigns/")
+    client.get("/leaderboards/")
     first = Session.objects.get().expire_date
-    client.get("/campaigns/")
+    client.get("/leaderboards/")
     assert Session.objects.get().expire_date == first
 
     later = timezone.now() + timedelta(hours=1)
     monkeypatch.setattr("django.utils.timezone.now", lambda: later)
-    client.get("/campaigns/")
+    client.get("/leaderboards/")
     assert Session.objects.get().expire_date - first >= timedelta(minutes=59)
 
 
 def test_a_session_ends_after_two_weeks_however_much_it_is_used(rita: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client()
     client.force_login(rita)
-    assert client.get("/campaigns/").status_code == 200
+    assert client.get("/leaderboards/").status_code == 200
     now = timezone.now
     for hours in range(7, 15 * 24, 7):
         monkeypatch.setattr("django.utils.timezone.now", lambda hours=hours: now() + timedelta(hours=hours))
-        last = client.get("/campaigns/").status_code
+        last = client.get("/leaderboards/").status_code
     assert last == 302
 
 
@@ -98,7 +98,7 @@ def test_a_weak_password_is_refused(db: None, password: str) -> None:
 def test_nothing_of_a_researcher_stays_in_a_shared_browser(rita: User, campaign: Campaign) -> None:
     client = Client()
     client.force_login(rita)
-    pages = ["/campaigns/", f"/campaigns/{campaign.pk}/", "/runs/", f"/campaigns/{campaign.pk}/exports/pairs.tsv"]
+    pages = ["/leaderboards/", f"/campaigns/{campaign.pk}/", "/runs/", f"/campaigns/{campaign.pk}/exports/pairs.tsv"]
     for path in (*pages, "/login/", "/nowhere/"):
         answer = client.get(path)
         assert "no-store" in answer.headers["Cache-Control"], path
