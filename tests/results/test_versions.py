@@ -350,10 +350,10 @@ def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
     assert result_jobs.add_versions(VersionRequest.objects.get().pk) == "versions made: 1"
     assert result_jobs.add_versions() == "versions made: 0"
     assert VersionScore.objects.filter(version=QrelsVersion.objects.get()).exists()
-    part = researcher.get(waiting, headers={"HX-Request": "true"})
-    assert part.headers["HX-Redirect"] == waiting
+    added = page("version", QrelsVersion.objects.get())
+    assert researcher.get(waiting, headers={"HX-Request": "true"}).headers["Location"] == added
     answer = researcher.get(waiting, follow=True)
-    assert answer.redirect_chain == [(page("version", QrelsVersion.objects.get()), 303)]
+    assert answer.redirect_chain == [(added, 303)]
     refused = researcher.post(form, {"why": "Again.", "parent": "0"}, follow=True).redirect_chain[-1][0]
     result_jobs.add_versions()
     assert "Version 1 has been added in the meantime by rita" in text_of(researcher, refused)
