@@ -117,7 +117,6 @@ def sums_of_work(assignments: QuerySet[Assignment]) -> Sums:
 
 
 def desk_of(campaign: Campaign) -> Desk:
-    """The sums of a campaign."""
     by_hand, by_platform = sums_by_payer([campaign.pk])[campaign.pk]
     waiting = assignments_owed(campaign).filter(BY_HAND, to_pay__gt=0).count()
     return Desk(by_hand, by_platform, waiting)

@@ -55,7 +55,6 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
 
 
 def make_wheel() -> Wheel:
-    """The wheel of the source as it is."""
     project = tomllib.loads((_FOLDER / "pyproject.toml").read_text())["project"]
     name = f"{_HOME}-{project['version']}"
     files = dict(_files(project, f"{name}.dist-info"))

@@ -16,5 +16,4 @@ def pseudonym(campaign: Campaign, worker_id: int) -> str:
 
 @register.filter
 def name(worker: Worker) -> str:
-    """The name of one of `tasks.names.with_name`."""
     return names.name_of(worker)

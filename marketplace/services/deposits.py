@@ -60,7 +60,6 @@ def deposit_request_decline(*, request_pk: int, actor: Account) -> DepositReques
 
 
 def _open_request(pk: int) -> DepositRequest:
-    """An open request, locked."""
     requests = DepositRequest.objects.select_for_update(of=("self",), no_key=True).select_related("requester")
     asked = requests.filter(pk=pk).first()
     if asked is None:

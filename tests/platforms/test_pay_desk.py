@@ -53,7 +53,6 @@ def address(campaign: Campaign) -> str:
 
 
 def receipts(page: Client, campaign: Campaign, **asked: str) -> set[str]:
-    """The receipts in the list."""
     return {row.receipt for row in page.get(address(campaign), asked).context["listing"].page}
 
 
