@@ -24,7 +24,7 @@ from judgments.quality import behaviour
 from platforms.models import Publication
 from pools.forms import LABELS
 from pools.models import Campaign, Collection
-from tasks.models import Assignment, Worker
+from tasks.models import Assignment, Hit, Worker
 from tasks.names import pseudonym
 from tests import factories
 
@@ -339,12 +339,13 @@ def test_a_worker_with_thousands_of_assignments_and_decisions_has_a_page_of_the_
     page: Client, campaign: Campaign, accepted: Assignment
 ) -> None:
     now, worker = timezone.now(), accepted.worker
+    hits = Hit.objects.bulk_create(Hit(campaign=campaign, number=100 + number, needed=0) for number in range(5_000))
     Assignment.objects.bulk_create(
         Assignment(
-            campaign=campaign, hit=accepted.hit, worker=worker, state="submitted", verdict="accepted", taken_at=now,
-            leased_until=now, finished_at=now, platform_assignment_id=f"A{number}",
+            campaign=campaign, hit=hit, worker=worker, state="submitted", verdict="accepted", taken_at=now,
+            leased_until=now, finished_at=now, platform_assignment_id=f"A{hit.number}",
         )
-        for number in range(5_000)
+        for hit in hits
     )  # fmt: skip
     Decision.objects.bulk_create(
         Decision(campaign=campaign, worker=worker, assignment=accepted, kind="restored", why="again", at=now)
