@@ -186,8 +186,7 @@ def test_pairs_import(*, campaign: Campaign, path: Path) -> list[TestPair]:
 @transaction.atomic
 def test_pairs_copy(*, campaign: Campaign, source: Campaign, by: User | None, at: datetime) -> list[TestPair]:
     """Copy another campaign's confirmed test pairs to a draft, where they count as confirmed, and those that are proven
-    as proven, too. Returns those that it
-    did not have; one that it had as a suggestion is confirmed instead.
+    as proven, too. Returns those that it did not have; one that it had as a suggestion is confirmed instead.
 
     Raises Refused if the other campaign belongs to another lab, or asks in another language.
     """
