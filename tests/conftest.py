@@ -129,9 +129,9 @@ _sizes: dict[str, int] = {}
 
 
 @pytest.fixture(autouse=True)
-def figures_for_print(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A figure's PDF and PNG are drawn once in a process. Nine tenths of drawing is theirs, and few tests read them."""
-    draw_once(monkeypatch, {"pdf", "png"})
+def figures_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A figure is drawn once in a process, of whatever data are the first: few tests read one, and those draw theirs."""
+    draw_once(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,6 @@ A careful worker here is one who passed every other test pair that they met, and
 from collections.abc import Collection
 from typing import NamedTuple
 
-from scipy import stats
-
 PROOF = 2  # careful workers who must have passed it
 PROOF_SHARE = 0.8  # of the careful workers who met it
 LEAST_FAILED = 3  # careful workers, before it is set aside
@@ -40,4 +38,6 @@ def is_unfair(record: Record, others: Collection[Record]) -> bool:
         return False
     met = sum(other.met for other in others)
     expected = max(SLIPS, sum(other.failed for other in others) / met if met else 0.0)
-    return bool(stats.binom.sf(record.failed - 1, record.met, expected) < CHANCE)
+    from scipy import special  # here, since every start of the site loads this module, and scipy takes long to load
+
+    return bool(special.bdtrc(record.failed - 1, record.met, expected) < CHANCE)

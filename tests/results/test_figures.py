@@ -43,7 +43,7 @@ def everything(data: Json) -> dict[str, bytes]:
 
 
 @pytest.fixture(autouse=True)
-def figures_for_print() -> None:
+def figures_once() -> None:
     """Here they are all drawn."""
 
 

@@ -55,7 +55,7 @@ def stored_report(campaign: Campaign) -> bytes:
 
 
 @pytest.fixture(autouse=True)
-def figures_for_print() -> None:
+def figures_once() -> None:
     """Here they are all drawn: what another test has drawn in this process must not be in a report."""
 
 

@@ -34,16 +34,9 @@ from results.sentences import findings
 from results.writing import as_csv, shown
 from tasks.models import Assignment, Worker
 from tests import factories
-from tests.drawing import draw_once
 from tests.judgments.judged import DEMO, judge_all
 
 Run = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture(autouse=True)
-def figures_for_print(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here looks at a figure."""
-    draw_once(monkeypatch, figures.FORMS)
 
 
 @pytest.fixture
