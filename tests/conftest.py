@@ -16,6 +16,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import TransactionTestCase
 from django.utils import translation
+from playwright.sync_api import Browser, expect, sync_playwright
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core.models import Lab, User
@@ -23,7 +24,7 @@ from local.supervisor import Site
 from pools.models import Campaign, Collection
 from tasks.models import Worker
 from tests import factories, made_up
-from tests.browser import bound_waiting
+from tests.browser import bound_waiting, launch_options
 from tests.databases import REPOSITORY, template_make
 from tests.drawing import draw_once
 from tests.ports import free_port
@@ -88,6 +89,24 @@ def browsers() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def launched() -> Iterator[Browser]:
+    """The browser of this process."""
+    expect.set_options(timeout=20_000)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**launch_options())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def chromium(launched: Browser) -> Iterator[Browser]:
+    """A browser for profiles of a test's own, which are gone after it."""
+    yield launched
+    for context in launched.contexts:
+        context.close()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def tables_are_emptied_fast() -> Iterator[None]:
     """After a test whose transactions were committed, its rows go, and nothing else is done anew."""
@@ -130,7 +149,7 @@ _sizes: dict[str, int] = {}
 
 @pytest.fixture(autouse=True)
 def figures_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A figure is drawn once in a process, of whatever data are the first: few tests read one, and those draw theirs."""
+    """A figure is drawn once in a process, of whatever data are the first. The few tests that read one draw theirs."""
     draw_once(monkeypatch)
 
 

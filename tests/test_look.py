@@ -5,7 +5,7 @@ marketplace's pages are looked at by its own tests.
 
 import gzip
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -14,7 +14,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import Resolver404, resolve
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 from selectolax.lexbor import LexborHTMLParser
 
 from core.models import Lab, User
@@ -42,19 +42,17 @@ def researcher(transactional_db: None, tmp_path: Path, settings: Any) -> User:
     return User.objects.get(username="researcher")
 
 
-@pytest.fixture
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        yield started
-        started.close()
-
-
 def weight(content: bytes) -> int:
     """Bytes of a page and of the files of ours that it loads, packed."""
-    files = [finders.find(name.decode()) for name in set(LINKED.findall(content))]
-    assert all(files)
-    return len(gzip.compress(content)) + sum(len(gzip.compress(Path(str(file)).read_bytes())) for file in files)
+    return len(gzip.compress(content)) + sum(weight_of_file(name.decode()) for name in set(LINKED.findall(content)))
+
+
+@cache
+def weight_of_file(name: str) -> int:
+    """Bytes of a static file, packed."""
+    path = finders.find(name)
+    assert path
+    return len(gzip.compress(Path(str(path)).read_bytes()))
 
 
 def is_page(answer: Any) -> bool:

@@ -15,12 +15,12 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from core import people
 from core.errors import NotYours
 from core.models import AuditEntry, Lab, MemberInvitation, User
-from tests import browser, factories
+from tests import factories
 from tests.looking import DESK, looks_right
 
 PASSWORD = "four quiet cellos"
@@ -358,20 +358,17 @@ def test_a_provider_of_openid_connect_has_a_button_once_it_is_set(client: Client
 
 
 @pytest.fixture
-def page(live_server: Any, settings: Any) -> Iterator[Page]:
+def page(live_server: Any, settings: Any, chromium: Browser) -> Iterator[Page]:
     """A page; what a script or the content policy complains of is a failure."""
     settings.ALLOWED_HOSTS = ["*"]
     settings.RATELIMIT_ENABLE = False
     settings.SITE_URL = live_server.url
     complaints: list[str] = []
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(**browser.launch_options())
-        context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
-        yield page
-        chromium.close()
+    context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
+    page = context.new_page()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+    yield page
     assert complaints == []
 
 

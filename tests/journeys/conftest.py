@@ -22,11 +22,9 @@ from platforms.syncing import publication_sync
 from tests import factories
 from tests.conftest import running_site
 from tests.journeys.people import Member, Visitor
-from tests.marketplace.people import chromium
 from tests.marketplace.server import Marketplace, Requester
 from tests.platforms.platforms import Clock, drain
 
-__all__ = ["chromium"]
 _numbers = itertools.count(1)
 
 

@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from core.errors import NotNow, NotYours
 from core.models import AuditEntry, Lab, User
@@ -285,38 +285,26 @@ def test_whoever_settles_one_workers_disagreements_is_not_told_that_all_are_sett
 
 @pytest.mark.django_db(transaction=True)
 def test_disagreements_are_settled_with_the_keyboard_alone_and_the_pages_fit(
-    split: Campaign, rita: User, live_server: Any, settings: Any, tmp_path: Path
+    split: Campaign, rita: User, live_server: Any, settings: Any, chromium: Browser
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     settings.RATELIMIT_ENABLE = False
     first, second = pair_on(split, "q1"), pair_on(split, "q2")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(**browser.launch_options())
-        page = chromium.new_context(base_url=live_server.url).new_page()
-        page.goto("/login/")
-        page.fill("#id_username", "rita")
-        page.fill("#id_password", "rita")
-        page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "/login/" not in url)
-        page.goto(reverse("judgments:disagreements", args=[split.pk]))
-        looks_right(page)
-        page.screenshot(path=tmp_path / "disagreements.png", full_page=True)
-        page.get_by_role("link", name="Settle them one by one").click()
-        page.wait_for_url(lambda url: page_of(first) in url)
-        page.keyboard.press("n")
-        page.wait_for_url(lambda url: page_of(second) in url)
-        page.keyboard.press("2")
-        page.wait_for_url(lambda url: page_of(first) in url)
-        page.get_by_label("Note").fill("1")  # what is typed decides nothing
-        looks_right(page)
-        page.screenshot(path=tmp_path / "disagreement.png", full_page=True)
-        page.set_viewport_size({"width": 360, "height": 800})
-        page.screenshot(path=tmp_path / "phone.png", full_page=True)
-        page.get_by_role("heading", name="Judgments").click()
-        page.keyboard.press("u")
-        page.get_by_text("The decision is taken back").wait_for()
-        assert page_of(second) in page.url
-        chromium.close()
+    page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
+    page.goto(reverse("judgments:disagreements", args=[split.pk]))
+    looks_right(page)
+    page.get_by_role("link", name="Settle them one by one").click()
+    page.wait_for_url(lambda url: page_of(first) in url)
+    page.keyboard.press("n")
+    page.wait_for_url(lambda url: page_of(second) in url)
+    page.keyboard.press("2")
+    page.wait_for_url(lambda url: page_of(first) in url)
+    page.get_by_label("Note").fill("1")  # what is typed decides nothing
+    looks_right(page)
+    page.get_by_role("heading", name="Judgments").click()
+    page.keyboard.press("u")
+    page.get_by_text("The decision is taken back").wait_for()
+    assert page_of(second) in page.url
     assert list(Adjudication.objects.values_list("pair", "choice", "undone_by")) == [(second.pk, "b", rita.pk)]
 
 

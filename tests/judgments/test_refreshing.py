@@ -10,7 +10,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from core.models import Lab, User
 from judgments import jobs as judgment_jobs
@@ -25,14 +25,6 @@ from tests.looking import DESK, looks_right
 
 A_TURN = 21_000  # milliseconds, a little more than between two looks of a page
 HIDDEN = "#announcement"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from core.models import User
 from judgments import services as judgment_services
@@ -18,7 +18,7 @@ from tests.looking import looks_right
 
 @pytest.mark.django_db(transaction=True)
 def test_the_pages_about_reused_judgments_fit_and_can_be_read(
-    collection: Collection, rita: User, live_server: Any, settings: Any
+    collection: Collection, rita: User, live_server: Any, settings: Any, chromium: Browser
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     first = judged(collection, runs=["red", "blue"])
@@ -37,10 +37,7 @@ def test_the_pages_about_reused_judgments_fit_and_can_be_read(
         reverse("pools:collection", args=[collection.pk]),
         reverse("pools:preferences_import", args=[collection.pk]),
     ]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(**browser.launch_options())
-        page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
-        for address in pages:
-            page.goto(address)
-            looks_right(page)
-        chromium.close()
+    page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
+    for address in pages:
+        page.goto(address)
+        looks_right(page)

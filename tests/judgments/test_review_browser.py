@@ -1,11 +1,10 @@
 """The review bench in a real browser: a page of work is chosen and excluded with the keyboard, and the pages fit."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from core.models import User
 from judgments import jobs as judgment_jobs
@@ -17,7 +16,7 @@ from tests.looking import looks_right
 
 @pytest.mark.django_db(transaction=True)
 def test_work_is_chosen_and_excluded_with_the_keyboard_and_the_pages_fit(
-    collection: Collection, rita: User, live_server: Any, settings: Any, tmp_path: Path
+    collection: Collection, rita: User, live_server: Any, settings: Any, chromium: Browser
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     settings.RATELIMIT_ENABLE = False
@@ -26,50 +25,41 @@ def test_work_is_chosen_and_excluded_with_the_keyboard_and_the_pages_fit(
         factories.do(factories.worker(campaign, name), campaign, fail_tests=name == "Carol")
     judgment_jobs.summarize()
     AssignmentSummary.objects.filter(assignment__worker__label="Bob").update(median_seconds=1.0, left_share=0.9)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(**browser.launch_options())
-        page = chromium.new_context(base_url=live_server.url).new_page()
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto("/login/")
-        page.fill("#id_username", "rita")
-        page.fill("#id_password", "rita")
-        page.keyboard.press("Enter")
-        page.wait_for_url(lambda url: "/login/" not in url)
+    page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
 
-        work = reverse("judgments:work", args=[campaign.pk])
-        page.goto(work)
-        assert not page.locator("dialog").is_visible()
-        page.keyboard.press("?")
-        page.get_by_role("dialog").get_by_text("next row, previous row").wait_for()
-        page.keyboard.press("Escape")
-        page.keyboard.press("j")
-        page.keyboard.press("j")
-        page.keyboard.press("x")
-        bench = page.locator("[data-bench]").first
-        bench.get_by_text("Chosen: 1").wait_for()
-        assert page.locator('input[name="row"]:checked').count() == 1
-        page.screenshot(path=tmp_path / "work.png", full_page=True)
-        looks_right(page)
+    work = reverse("judgments:work", args=[campaign.pk])
+    page.goto(work)
+    assert not page.locator("dialog").is_visible()
+    page.keyboard.press("?")
+    page.get_by_role("dialog").get_by_text("next row, previous row").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    bench = page.locator("[data-bench]").first
+    bench.get_by_text("Chosen: 1").wait_for()
+    assert page.locator('input[name="row"]:checked').count() == 1
+    looks_right(page)
 
-        bench.locator("select").select_option("exclude")
-        bench.get_by_role("button", name="See what it would do…").click()
-        page.get_by_text("1 of 1 chosen would change").wait_for()
-        looks_right(page)
-        page.get_by_label("Why").fill("Careless.")
-        page.get_by_role("button", name="Exclude the data").click()
-        page.get_by_role("button", name="Undo").wait_for()
-        assert BulkDecision.objects.get().rows.get().state == "done"
-        looks_right(page)
-        page.get_by_role("button", name="Undo").click()
-        page.get_by_text("The decision is undone").wait_for()
+    bench.locator("select").select_option("exclude")
+    bench.get_by_role("button", name="See what it would do…").click()
+    page.get_by_text("1 of 1 chosen would change").wait_for()
+    looks_right(page)
+    page.get_by_label("Why").fill("Careless.")
+    page.get_by_role("button", name="Exclude the data").click()
+    page.get_by_role("button", name="Undo").wait_for()
+    assert BulkDecision.objects.get().rows.get().state == "done"
+    looks_right(page)
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("The decision is undone").wait_for()
 
-        for address in (
-            reverse("judgments:campaign", args=[campaign.pk]),
-            reverse("judgments:worker", args=[campaign.pk, campaign.assignments.order_by("id")[0].worker_id]),
-            reverse("judgments:alarm_choice"),
-        ):
-            page.goto(address)
-            looks_right(page)
-        assert errors == []
-        chromium.close()
+    for address in (
+        reverse("judgments:campaign", args=[campaign.pk]),
+        reverse("judgments:worker", args=[campaign.pk, campaign.assignments.order_by("id")[0].worker_id]),
+        reverse("judgments:alarm_choice"),
+    ):
+        page.goto(address)
+        looks_right(page)
+    assert errors == []

@@ -11,12 +11,12 @@ from judgments import jobs
 from pools.models import Campaign, Collection
 from tests.judgments.test_rounds import deep, judge, make  # noqa: F401
 from tests.looking import looks_right
-from tests.results.test_browser import chromium, logged_in  # noqa: F401
+from tests.results.test_browser import logged_in
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_campaign_in_rounds_is_made_in_the_form_and_its_next_round_is_asked(
-    chromium: Browser,  # noqa: F811
+    chromium: Browser,
     live_server: Any,
     settings: Any,
     deep: Collection,  # noqa: F811

@@ -105,9 +105,9 @@ def filled(route: str, rows: list[Submission]) -> Iterator[str]:
 
 
 def api_operations(rows: list[Submission]) -> Iterator[tuple[str, str]]:
-    """Every operation that the API's description has, with its address filled in."""
+    """Every operation that the API's description has, with its address filled in: once if it names no entry."""
     for path, verbs in described()["paths"].items():
-        for address in filled(path.removeprefix("/api/v1/"), rows):
+        for address in sorted(set(filled(path.removeprefix("/api/v1/"), rows))):
             for verb in VERBS:
                 if verb in verbs:
                     yield verb, f"/api/v1/{address}"
@@ -199,7 +199,7 @@ def test_the_walk_finds_the_entry_for_its_team_the_organizers_and_everybody_once
 ) -> None:
     for user in (olga, User.objects.get(username="zqkxvuser")):
         program = Program(user, "read")
-        _answered, telling = found_in_api(lambda verb, address, by=program: getattr(by, verb)(address), hidden)
+        _answered, telling = found_in_api(lambda verb, address, by=program: getattr(by, verb)(address), hidden[:1])
         at = f"get /api/v1/board-submissions/{hidden[0].public_id}/"
         assert at in dict(telling)
     Submission.objects.filter(pk=hidden[0].pk).update(embargo_until=datetime(2020, 1, 1, tzinfo=UTC).date())

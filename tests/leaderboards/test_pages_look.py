@@ -9,7 +9,7 @@ from django.conf import settings as site_settings
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from core.models import User
 from leaderboards import boards, order_checks, spot_checks
@@ -67,29 +67,28 @@ def _of_organizers(board: Board) -> list[str]:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("who", ["paul", "olga"])
-def test_every_page_is_well(places: dict[str, list[str]], who: str, live_server: Any, settings: Any) -> None:
+def test_every_page_is_well(
+    places: dict[str, list[str]], who: str, live_server: Any, settings: Any, chromium: Browser
+) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     client = Client()
     client.force_login(User.objects.get(username=who))
     cookie = client.cookies[site_settings.SESSION_COOKIE_NAME].value
     found = []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        context = started.new_context()
-        context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-        page = context.new_page()
-        complaints = browser.listen(page)
-        for number, place in enumerate(places[who]):
-            answer = page.goto(live_server.url + place)
-            assert answer is not None
-            assert answer.status == 200
-            assert page.url.endswith(place)
-            if folder := os.environ.get("SHOTS"):
-                for width, scheme in ((360, "light"), (768, "light"), (1280, "dark")):
-                    page.set_viewport_size({"width": width, "height": 900})
-                    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                    page.screenshot(path=f"{folder}/{who}-{number}-{width}.png", full_page=True)
-            found += [(place, fault) for fault in [*faults(page), *complaints]]
-            complaints.clear()
-        started.close()
+    context = chromium.new_context()
+    context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+    page = context.new_page()
+    complaints = browser.listen(page)
+    for number, place in enumerate(places[who]):
+        answer = page.goto(live_server.url + place)
+        assert answer is not None
+        assert answer.status == 200
+        assert page.url.endswith(place)
+        if folder := os.environ.get("SHOTS"):
+            for width, scheme in ((360, "light"), (768, "light"), (1280, "dark")):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.screenshot(path=f"{folder}/{who}-{number}-{width}.png", full_page=True)
+        found += [(place, fault) for fault in [*faults(page), *complaints]]
+        complaints.clear()
     assert "\n".join(f"{place}: {fault}" for place, fault in found) == ""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from leaderboards import order_checks
 from leaderboards.models import Board, Season, SeasonFile
@@ -41,7 +41,7 @@ def board(transactional_db: None, collection: Collection) -> Board:
 
 
 @pytest.mark.timeout(300)
-def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any) -> None:
+def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any, chromium: Browser) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     of_season = ("board", "time", "order", "costs")
     places = [
@@ -53,27 +53,24 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
         for row in board.submissions.filter(run_id__in=["20260901-hidden", "20260902-gone"])
     ]
     found = []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        page = started.new_context().new_page()
-        complaints = browser.listen(page)
-        for place in places:
-            page.goto(live_server.url + place)
-            if folder := os.environ.get("SHOTS"):
-                for width, scheme in ((360, "light"), (768, "light"), (1280, "dark")):
-                    page.set_viewport_size({"width": width, "height": 900})
-                    page.emulate_media(color_scheme=scheme)
-                    page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png")
-            found += [(place, fault) for fault in [*faults(page), *complaints]]
-            complaints.clear()
-        page.goto(live_server.url + places[0])
-        page.get_by_role("link", name="RR@10 dev").click()
-        page.get_by_role("link", name="RR@10 dev").click()
-        assert "sort=-dev" in page.url and page.locator("th[aria-sort=descending]").inner_text().startswith("RR@10 dev")
-        page.get_by_text("Filter the entries").click()
-        page.get_by_label("Type").select_option("reranking")
-        page.get_by_role("button", name="Show").click()
-        assert "sort=-dev" in page.url and "season=First" in page.url
-        assert page.get_by_role("status").inner_text().startswith("54 of 165 entries")
-        started.close()
+    page = chromium.new_context().new_page()
+    complaints = browser.listen(page)
+    for place in places:
+        page.goto(live_server.url + place)
+        if folder := os.environ.get("SHOTS"):
+            for width, scheme in ((360, "light"), (768, "light"), (1280, "dark")):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)
+                page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png")
+        found += [(place, fault) for fault in [*faults(page), *complaints]]
+        complaints.clear()
+    page.goto(live_server.url + places[0])
+    page.get_by_role("link", name="RR@10 dev").click()
+    page.get_by_role("link", name="RR@10 dev").click()
+    assert "sort=-dev" in page.url and page.locator("th[aria-sort=descending]").inner_text().startswith("RR@10 dev")
+    page.get_by_text("Filter the entries").click()
+    page.get_by_label("Type").select_option("reranking")
+    page.get_by_role("button", name="Show").click()
+    assert "sort=-dev" in page.url and "season=First" in page.url
+    assert page.get_by_role("status").inner_text().startswith("54 of 165 entries")
     assert "\n".join(f"{place}: {fault}" for place, fault in found) == ""

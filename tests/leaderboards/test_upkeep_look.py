@@ -8,7 +8,7 @@ from django.conf import settings as site_settings
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from core.models import User
 from leaderboards.models import Board, UpkeepRound
@@ -40,7 +40,9 @@ def board(transactional_db: None, collection: Collection, rita: User) -> Board:
 
 
 @pytest.mark.timeout(300)
-def test_the_pages_of_upkeep_and_versions_are_well(board: Board, rita: User, live_server: Any, settings: Any) -> None:
+def test_the_pages_of_upkeep_and_versions_are_well(
+    board: Board, rita: User, live_server: Any, settings: Any, chromium: Browser
+) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     client = Client()
     client.force_login(rita)
@@ -51,28 +53,25 @@ def test_the_pages_of_upkeep_and_versions_are_well(board: Board, rita: User, liv
         reverse("boards:version", args=[slug, 1]), reverse("boards:version", args=[slug, 2]),
     ]  # fmt: skip
     found = []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        context = started.new_context()
-        context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-        page = context.new_page()
-        complaints = browser.listen(page)
-        for place in places:
-            answer = page.goto(live_server.url + place)
-            assert answer is not None
-            assert answer.status == 200
-            assert page.url.endswith(place)
-            if folder := os.environ.get("SHOTS"):
-                for width, scheme in ((360, "light"), (1280, "dark")):
-                    page.set_viewport_size({"width": width, "height": 900})
-                    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                    page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png", full_page=True)
-            found += [(place, fault) for fault in [*faults(page), *complaints]]
-            complaints.clear()
-        page.goto(live_server.url + places[0])
-        page.get_by_label("Reason").fill("Go on.")
-        page.get_by_role("button", name="Approve").click()
-        assert page.get_by_text("Round 1 is approved.").is_visible()
-        started.close()
+    context = chromium.new_context()
+    context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
+    page = context.new_page()
+    complaints = browser.listen(page)
+    for place in places:
+        answer = page.goto(live_server.url + place)
+        assert answer is not None
+        assert answer.status == 200
+        assert page.url.endswith(place)
+        if folder := os.environ.get("SHOTS"):
+            for width, scheme in ((360, "light"), (1280, "dark")):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png", full_page=True)
+        found += [(place, fault) for fault in [*faults(page), *complaints]]
+        complaints.clear()
+    page.goto(live_server.url + places[0])
+    page.get_by_label("Reason").fill("Go on.")
+    page.get_by_role("button", name="Approve").click()
+    assert page.get_by_text("Round 1 is approved.").is_visible()
     assert found == []
     assert board.upkeep_rounds.get().state == UpkeepRound.State.APPROVED

@@ -10,9 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests import browser
 from tests.looking import looks_right
 from tests.marketplace.server import Marketplace, Worker
 
@@ -150,15 +149,6 @@ def requesters_site() -> Iterator[RequestersSite]:
     running = RequestersSite()
     yield running
     running.stop()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    expect.set_options(timeout=10_000)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from tests.marketplace.people import (
     Person,
     RequestersSite,
     Wanda,
-    chromium,
     html_question,
     market,
     people,
@@ -25,7 +24,7 @@ from tests.marketplace.people import (
 )
 from tests.marketplace.server import Marketplace, Requester
 
-__all__ = ["chromium", "market", "people", "requesters_site", "visitor"]
+__all__ = ["market", "people", "requesters_site", "visitor"]
 
 Visitor = Callable[..., Page]
 

@@ -18,7 +18,6 @@ from tests.marketplace.people import (
     OPERATOR,
     PASSWORD,
     Person,
-    chromium,
     look_well,
     market,
     people,
@@ -26,7 +25,7 @@ from tests.marketplace.people import (
 )
 from tests.marketplace.server import Marketplace, Requester, Worker
 
-__all__ = ["chromium", "market", "people", "visitor"]
+__all__ = ["market", "people", "visitor"]
 
 Visitor = Callable[..., Page]
 Confirm = Callable[[str], httpx.Response]

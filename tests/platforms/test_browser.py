@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from core.models import User
 from judgments import services as judgment_services
@@ -24,14 +24,6 @@ from tests import browser, factories
 from tests.looking import DESK, looks_right
 from tests.marketplace.server import Worker
 from tests.platforms.platforms import Clock, arrive, drain, work
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from core.models import User
 from pools import services as pool_services
@@ -16,7 +16,7 @@ from tests.looking import looks_right
 
 @pytest.mark.django_db(transaction=True)
 def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
-    collection: Collection, rita: User, live_server: Any, settings: Any
+    collection: Collection, rita: User, live_server: Any, settings: Any, chromium: Browser
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
     factories.campaign(collection, "first", start=False)
@@ -31,32 +31,29 @@ def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
         reverse("judgments:campaign", args=[archived.pk]),
         reverse("pools:campaign_new") + f"?collection={collection.pk}&copy={draft.pk}",
     ]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(**browser.launch_options())
-        page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
-        for address in pages:
-            page.goto(address)
-            looks_right(page)
-        page.goto(pages[3])
-        page.get_by_role("button", name="Copy its confirmed test pairs").press("Enter")
-        page.get_by_text("6 test pairs have been copied").wait_for()
-        page.goto(pages[0])
-        page.get_by_label("Archive").select_option("only")
-        page.get_by_role("button", name="Filter").press("Enter")
-        page.get_by_role("link", name="archived", exact=True).wait_for()
-        assert page.get_by_role("link", name="first", exact=True).count() == 0
-        # What only challengers are asked, and how many runs are ticked where each run counts anyway.
-        page.goto(reverse("pools:campaign_new") + f"?collection={collection.pk}")
-        assert not page.get_by_label("Version to challenge").is_visible()
-        page.get_by_label("Pairing design").select_option("challengers")
-        assert page.get_by_label("Version to challenge").is_visible()
-        assert page.locator("#run-count").inner_text() == "0 ticked"
-        page.get_by_label("All 3 runs").check()
-        assert page.locator("#run-count").inner_text() == ""
-        # A reason is asked for where somebody wants to give one.
-        page.goto(reverse("judgments:campaign", args=[draft.pk]))
-        why = page.locator("#why-start")
-        assert not why.is_visible()
-        page.locator("form", has=why).get_by_text("Add a reason").click()
-        assert why.is_visible()
-        chromium.close()
+    page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
+    for address in pages:
+        page.goto(address)
+        looks_right(page)
+    page.goto(pages[3])
+    page.get_by_role("button", name="Copy its confirmed test pairs").press("Enter")
+    page.get_by_text("6 test pairs have been copied").wait_for()
+    page.goto(pages[0])
+    page.get_by_label("Archive").select_option("only")
+    page.get_by_role("button", name="Filter").press("Enter")
+    page.get_by_role("link", name="archived", exact=True).wait_for()
+    assert page.get_by_role("link", name="first", exact=True).count() == 0
+    # What only challengers are asked, and how many runs are ticked where each run counts anyway.
+    page.goto(reverse("pools:campaign_new") + f"?collection={collection.pk}")
+    assert not page.get_by_label("Version to challenge").is_visible()
+    page.get_by_label("Pairing design").select_option("challengers")
+    assert page.get_by_label("Version to challenge").is_visible()
+    assert page.locator("#run-count").inner_text() == "0 ticked"
+    page.get_by_label("All 3 runs").check()
+    assert page.locator("#run-count").inner_text() == ""
+    # A reason is asked for where somebody wants to give one.
+    page.goto(reverse("judgments:campaign", args=[draft.pk]))
+    why = page.locator("#why-start")
+    assert not why.is_visible()
+    page.locator("form", has=why).get_by_text("Add a reason").click()
+    assert why.is_visible()

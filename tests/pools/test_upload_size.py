@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings as site_settings
 from django.test import Client
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from core.models import Lab, User
 from core.progress import progress_of
@@ -93,7 +93,7 @@ def stored(media: Path) -> set[str]:
 @pytest.mark.timeout(240 + 90 * MINUTES * (MEGABYTES > 100))
 @pytest.mark.django_db(transaction=True)
 def test_sixty_runs_and_a_large_folder_come_in_little_memory_and_a_cut_leaves_nothing_half_written(
-    lab: Lab, rita: User, tmp_path: Path, settings: Any
+    lab: Lab, rita: User, tmp_path: Path, settings: Any, chromium: Browser
 ) -> None:
     media, folder = tmp_path / "media", tmp_path / "folder"
     media.mkdir()
@@ -102,27 +102,24 @@ def test_sixty_runs_and_a_large_folder_come_in_little_memory_and_a_cut_leaves_no
     files = folder_of(folder)
     with running_site(str(media)) as site:
         web = site.process.pids()["web"]
-        with sync_playwright() as playwright:
-            page = browser.sign_in(
-                playwright.chromium.launch(**browser.launch_options()).new_context(base_url=site.url), site.url, rita
-            )
-            complaints = browser.listen(page)
-            page.goto("/collections/new/")
-            before = most_memory(web)
-            page.get_by_label("Name").fill("birds")
-            page.get_by_label("Files", exact=True).set_input_files(files)
-            page.locator("[data-chosen] li").nth(len(files) - 1).wait_for()
-            page.get_by_role("button", name="Send and look at the files").click()
-            page.get_by_role("heading", name="Files for birds").wait_for(timeout=MINUTES * 60_000)
-            job = Job.objects.get()
-            assert job.uploads.count() == len(stored(media)) == len(files)
-            assert {path.name: path.stat().st_size for path in files} == dict(job.uploads.values_list("name", "size"))
-            web_grown = most_memory(web) - before
-            assert web_grown <= WEB_GROWS
-            _cut_while_sending(site, rita, job, media)
-            page.get_by_role("button", name="Check and store").click()
-            page.wait_for_url(f"**/jobs/{job.pk}/?then")
-            assert complaints == []
+        page = browser.sign_in(chromium.new_context(base_url=site.url), site.url, rita)
+        complaints = browser.listen(page)
+        page.goto("/collections/new/")
+        before = most_memory(web)
+        page.get_by_label("Name").fill("birds")
+        page.get_by_label("Files", exact=True).set_input_files(files)
+        page.locator("[data-chosen] li").nth(len(files) - 1).wait_for()
+        page.get_by_role("button", name="Send and look at the files").click()
+        page.get_by_role("heading", name="Files for birds").wait_for(timeout=MINUTES * 60_000)
+        job = Job.objects.get()
+        assert job.uploads.count() == len(stored(media)) == len(files)
+        assert {path.name: path.stat().st_size for path in files} == dict(job.uploads.values_list("name", "size"))
+        web_grown = most_memory(web) - before
+        assert web_grown <= WEB_GROWS
+        _cut_while_sending(site, rita, job, media)
+        page.get_by_role("button", name="Check and store").click()
+        page.wait_for_url(f"**/jobs/{job.pk}/?then")
+        assert complaints == []
     _cut_while_reading(job, media)
     process = reading(job, media)
     out, _ = process.communicate(timeout=MINUTES * 60)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from core.models import User
 from pools.models import Campaign, Collection
@@ -19,14 +19,6 @@ from tests.judgments.judged import demo_campaign, judge_all
 from tests.looking import DESK, looks_right
 from tests.results.judging import judged, new_run
 from tests.worlds import lay_out
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -152,12 +152,6 @@ def test_it_shows_three_judged_pairs_with_their_texts_drawn_by_the_seed(judged: 
     assert all(row in shown and f"<dt>{row['a']}" in page and row["b_text"] in page for row in drawn)
 
 
-def test_the_drawn_figures_are_those_that_were_stored_for_the_page(judged: Campaign, reported: Files) -> None:
-    assert judged.result.figures
-    for name, drawing in judged.result.figures.items():
-        assert reported[f"figures/{name}.svg"].decode() == drawing
-
-
 def test_the_page_needs_nothing_else_and_its_links_lead_to_its_own_files(reported: Files) -> None:
     page = Page(reported["index.html"])
     assert page.open == []
@@ -197,7 +191,7 @@ def test_no_identity_leaves(judged: Campaign, reported: Files) -> None:
 # --- the same every time
 
 
-def test_the_same_inputs_give_the_same_bytes(judged: Campaign, reported: Files) -> None:
+def test_the_same_inputs_give_the_same_bytes_and_the_figures_of_the_page(judged: Campaign, reported: Files) -> None:
     made = []  # both here: what the world brings was drawn with the figures of other tests
     for _ in range(2):
         Result.objects.all().delete()
@@ -207,6 +201,8 @@ def test_the_same_inputs_give_the_same_bytes(judged: Campaign, reported: Files) 
     assert differing(unpacked(again), unpacked(first)) == []
     assert hashlib.sha256(again).digest() == hashlib.sha256(first).digest()
     assert differing(unpacked(first), reported) == []
+    on_page = Result.objects.get().figures
+    assert on_page and {name: reported[f"figures/{name}.svg"].decode() for name in on_page} == on_page
     archive = zipfile.ZipFile(io.BytesIO(first))
     assert archive.namelist()[0] == "index.html" and archive.namelist()[-1] == "manifest.json"
 

@@ -24,8 +24,8 @@ from judgments.models import Acceptance, StoredFile
 from pools import services as pool_services
 from pools.models import Campaign, Collection
 from pools.services import campaign_read_results
-from results import figures, refreshing, tables
 from results import jobs as result_jobs
+from results import refreshing, tables
 from results.computing import compute
 from results.inputs import inputs_of
 from results.models import Result

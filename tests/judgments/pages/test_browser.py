@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from judgments import services as judgment_services
 from judgments.models import Judgment
 from pools.models import Campaign, Collection, Passage
 from tasks import links
 from tasks.models import Assignment, Worker
-from tests import browser, factories
+from tests import factories
 from tests.conftest import RunningSite, running_site
 from tests.looking import looks_right, overflow, small_targets
 
@@ -27,15 +27,6 @@ DESK_AT_200_PERCENT = {"width": 640, "height": 400}
 ARABIC = "السلحفاة من الزواحف، وتعيش بعض أنواعها أكثر من مئة عام. " * 3
 LONG = "A sentence of a passage that goes on for longer than any screen is high. " * 90
 UNSAVED = "Not saved yet, trying again"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    expect.set_options(timeout=15_000)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from judgments import services as judgment_services
 from platforms.models import Payment, Publication, Submission
@@ -14,21 +13,10 @@ from platforms.publishing import publication_publish
 from platforms.reviewing import publication_requeue, publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
-from tests import browser, factories
+from tests import factories
 from tests.looking import PHONE, overflow, violations
 from tests.platforms.platforms import Clock, drain
 from tests.simulation.prolific import Double
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A browser without a window."""
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(**browser.launch_options())
-        expect.set_options(timeout=20_000)
-        yield started
-        expect.set_options(timeout=5_000)
-        started.close()
 
 
 class Person:
