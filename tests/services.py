@@ -48,6 +48,7 @@ if "BESTKNOWN_TESTS_VAR" not in os.environ:
     folder = tempfile.mkdtemp(prefix="bestknown-tests-")
     os.environ["BESTKNOWN_TESTS_VAR"] = os.environ["BESTKNOWN_VAR"] = folder
     os.environ.setdefault("DEVELOPMENT", "1")
+    os.environ.setdefault("REDIS_SECONDS", "15")  # a busy machine is no outage: without Redis, pages forget a little
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's loop runs in the thread of the tests
     embedded.ensure()
     spare_the_disk()

@@ -177,7 +177,7 @@ for _line in sys.stdin:
     print(json.dumps([answer.status_code, time.monotonic() - began]), flush=True)
 """
     migrated = database_create(f"asked_for_a_log_in_{os.getpid()}", TEMPLATE)
-    program = asking(SETUP + code, DATABASE_URL=migrated, DATABASE_STATEMENT_SECONDS="")
+    program = asking(SETUP + code, DATABASE_URL=migrated, DATABASE_STATEMENT_SECONDS="", REDIS_SECONDS="")
     assert program.stdin and program.stdout
     assert program.stdout.readline() == "ready\n"
 
