@@ -74,7 +74,7 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
     page.goto(reverse("judgments:campaign", args=[draft.pk]))
     page.get_by_label("Begin with a pilot").fill("2")
     page.get_by_role("button", name="Start", exact=True).click()
-    page.get_by_text("The campaign has chromium.").wait_for()
+    page.get_by_text("The campaign has started.").wait_for()
     campaign_pack(campaign_id=draft.pk)
     page.goto(reverse("judgments:pilot", args=[draft.pk]))
     expect(page.get_by_text("Held back: 5.")).to_be_visible()
