@@ -107,11 +107,11 @@ def faults(page: Page) -> list[str]:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         if pixels := overflow(page):
             found.append(f"{width} px: {pixels} px beyond the edge")
-        found += [f"{width} px: cannot be scrolled with the keyboard: {each}" for each in page.evaluate(_STUCK)]
-        found += [f"{width} px: over the next cell: {each}" for each in page.evaluate(_SPILT)]
         if width == size_of_axe["width"]:
             found += [f"{width} px, {scheme_of_axe}: {each}" for each in violations(page)]
-        if width in (PHONE["width"], DESK["width"]):
+        if width in (PHONE["width"], DESK["width"]):  # each of these looks at every element
+            found += [f"{width} px: cannot be scrolled with the keyboard: {each}" for each in page.evaluate(_STUCK)]
+            found += [f"{width} px: over the next cell: {each}" for each in page.evaluate(_SPILT)]
             found += [f"{width} px: small: {each}" for each in small_targets(page, "main button, main a.button")]
     found += [f"not in sight with the keyboard: {each}" for each in page.evaluate(_UNSEEN)]
     page.emulate_media(media="print")

@@ -11,7 +11,7 @@ from tests.conftest import REPOSITORY
 from tests.real_data import COLLECTIONS, DATA
 
 # A slow machine is no failure.
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, max_examples=50)
 settings.load_profile("untimed")
 
 Write = Callable[[str, "str | bytes"], str]

@@ -31,7 +31,9 @@ def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once
     folder: Path,
 ) -> None:
     requester = marketplace.requester("1000.00")
-    ours = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL", "REDIS_SECONDS")}
+    ours = {
+        name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL", "REDIS_SECONDS")
+    }
     told = subprocess.run(
         [sys.executable, "-m", "tests.storm.outage", str(HITS)],
         cwd=REPOSITORY,
