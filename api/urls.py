@@ -217,6 +217,7 @@ routes = [
     path(f"{CAMPAIGN}/practice/take-test-pair/", practice.PracticeTake.as_view(), name="practice_pair_take"),
     path(f"{CAMPAIGN}/test-pairs/", campaigns.TestPairs.as_view(), name="test_pairs"),
     path(f"{CAMPAIGN}/test-pairs/suggest/", campaigns.TestPairsSuggest.as_view(), name="test_pairs_suggest"),
+    path(f"{CAMPAIGN}/test-pairs/<int:test_pk>/open/", campaigns.TestPairOpen.as_view(), name="test_pair_open"),
     path(f"{CAMPAIGN}/test-pairs/decide/", campaigns.TestPairsDecide.as_view(), name="test_pairs_decide"),
     path(f"{CAMPAIGN}/assignments/", work.Assignments.as_view(), name="assignments"),
     path(f"{CAMPAIGN}/assignments/<int:assignment_pk>/", work.AssignmentOne.as_view(), name="assignment"),
