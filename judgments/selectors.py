@@ -955,7 +955,7 @@ class AssignmentRow(NamedTuple):
 PAY_STATES = {
     "decide": gettext_lazy("to be decided"),
     "way": gettext_lazy("on its way"),
-    "lab": gettext_lazy("to be paid by your lab"),
+    "lab": gettext_lazy("to be paid"),
     "paid": gettext_lazy("paid"),
     "rejected": gettext_lazy("rejected"),
     "none": gettext_lazy("not submitted"),

@@ -253,7 +253,7 @@ def test_the_list_of_work_says_what_became_of_the_pay_that_no_platform_pays(
         rows = page.get(reverse("judgments:work", args=[campaign.pk]), asked).context["rows"]
         return {row.assignment.pk: row.pay for row in rows}
 
-    unpaid = "to be paid by your lab"
+    unpaid = "to be paid"
     assert [shown()[row.pk] for row in work] == ["paid", unpaid, unpaid, ""]
     assert shown(pay="paid") == {work[0].pk: "paid"}
     assert set(shown(pay="lab")) == {work[1].pk, work[2].pk}
