@@ -207,24 +207,24 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
             _("The ledger has to agree with the platform's, and may be needed for taxes."),
         ),
     ]
-    campaigns = Campaign.objects.filter(assignments__worker=worker).distinct().order_by("pk")
+    campaigns = list(Campaign.objects.filter(assignments__worker=worker).distinct().order_by("pk"))
     return Plan(
         worker,
         [(campaign.name, pseudonym(campaign, worker.pk)) for campaign in campaigns],
         goes,
         stays,
         [] if worker.erased_at and not any(count for _key, _what, count in goes) else _obstacles(worker, rows, at),
-        _owed_by_hand(worker),
+        _owed_by_hand(worker, campaigns),
     )
 
 
-def _owed_by_hand(worker: Worker) -> list[tuple[Campaign, Decimal]]:
+def _owed_by_hand(worker: Worker, campaigns: list[Campaign]) -> list[tuple[Campaign, Decimal]]:
     """What no platform pays, by campaign. Once the worker is erased, nobody can tell whom to pay."""
     work = Assignment.objects.filter(OWED_BY_HAND, worker=worker)
     owed = dict[int, Decimal]()
     for campaign, amount in with_pay(work).filter(to_pay__gt=0).values_list("campaign", "to_pay"):
         owed[campaign] = owed.get(campaign, ZERO) + amount
-    return [(campaign, owed[campaign.pk]) for campaign in Campaign.objects.filter(pk__in=owed).order_by("pk")]
+    return [(campaign, owed[campaign.pk]) for campaign in campaigns if campaign.pk in owed]
 
 
 def _hand_payments(worker: Worker) -> QuerySet[HandPayment]:
