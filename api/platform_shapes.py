@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from api.shapes import Money, Why, example
 from platforms.models import Operation
+from platforms.pay_desk import LONGEST_NOTE
 
 
 @example(
@@ -163,6 +164,76 @@ class Raised(serializers.Serializer[Any]):
     """How many submissions were raised by this request."""
 
     raised = serializers.IntegerField()
+
+
+# --- the pay desk
+
+
+@example(
+    {
+        "assignment": 40,
+        "receipt": "7K2M-9QXA-4T1D",
+        "worker": 12,
+        "came_by": "link",
+        "by_hand": True,
+        "owed": "2.00",
+        "paid": "0.00",
+        "to_be_paid": "2.00",
+        "since": "2026-11-22T12:00:00Z",
+        "left_for_being_paid": "ada@example.org",
+    }
+)
+class PayShape(serializers.Serializer[Any]):
+    """What somebody is owed for one assignment, in the campaign's currency."""
+
+    assignment = serializers.IntegerField(source="pk")
+    receipt = serializers.CharField()
+    worker = serializers.IntegerField(source="worker_id")
+    came_by = serializers.CharField(source="worker.platform")
+    by_hand = serializers.SerializerMethodField(help_text="Whether the lab pays it itself, and no platform does.")
+    owed = Money(source="due")
+    paid = Money()
+    to_be_paid = Money(source="to_pay")
+    since = serializers.DateTimeField(source="finished_at")
+    left_for_being_paid = serializers.SerializerMethodField(
+        help_text="What the worker left so that they can be paid; empty if nothing."
+    )
+
+    def get_by_hand(self, row: Any) -> bool:
+        """Whoever came by no platform is paid by nobody else."""
+        return not row.platform_assignment_id
+
+    def get_left_for_being_paid(self, row: Any) -> str:
+        """As the page shows it."""
+        left: str = self.context["left"].get(row.worker_id, "")
+        return left
+
+
+@example({"assignments": [41], "note": "It came back."})
+class PaymentsTakenBack(Why):
+    """What was not paid after all: an entry of the opposite amount is added, and all is to be paid again."""
+
+    assignments = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=(1 << 63) - 1), allow_empty=False, max_length=1000
+    )
+    note = serializers.CharField(
+        max_length=LONGEST_NOTE, allow_blank=True, default="", help_text="Such as the number of a transfer."
+    )
+
+
+@example({"assignments": [40, 41], "paid_on": "2026-11-23", "note": "Transfer 17"})
+class NewPayments(PaymentsTakenBack):
+    """What the lab has paid itself. What is paid already is not marked again."""
+
+    paid_on = serializers.DateField(required=False, help_text="The day of the payment; today if not given.")
+
+
+@example({"assignments": 2, "amount": "4.00"})
+class Marked(serializers.Serializer[Any]):
+    """For how many assignments a payment was marked, or taken back, and of how much together."""
+
+    assignments = serializers.IntegerField()
+    amount = Money()
 
 
 # --- what all campaigns cost

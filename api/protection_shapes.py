@@ -30,6 +30,7 @@ class FoundWorker(serializers.ModelSerializer[Worker]):
         "goes": {"message_texts": 2},
         "stays": [{"what": "judgments, with their times", "count": 26, "why": "They name nobody."}],
         "obstacles": [],
+        "owed": {"pilot": "2.00"},
     }
 )
 class ErasureShape(serializers.Serializer[Any]):
@@ -45,6 +46,9 @@ class ErasureShape(serializers.Serializer[Any]):
     )
     stays = serializers.ListField(child=serializers.DictField(), help_text="What, how many, and why.")
     obstacles = serializers.ListField(child=serializers.CharField(), help_text="Why it cannot be done yet.")
+    owed = serializers.DictField(
+        child=Money(), help_text="What the lab has still to pay itself, by the name of the campaign."
+    )
 
 
 @example({"why": "Asked for by mail."})
@@ -53,6 +57,15 @@ class NewErasure(serializers.Serializer[Any]):
 
     why = serializers.CharField(
         max_length=500, allow_blank=True, default="", help_text="Kept in the audit: do not write a name."
+    )
+
+
+@example({"why": "Asked for by mail.", "write_off": True})
+class WorkerErasure(NewErasure):
+    """Why a worker is erased, and whether a debt stands in the way."""
+
+    write_off = serializers.BooleanField(
+        default=False, help_text="Whether what the lab still owes the worker is written off, and not paid."
     )
 
 

@@ -108,9 +108,10 @@ if not os.environ.get("PORT"):  # a command beside the site prints links to it, 
     _here = _remembered("site.json").get("url", _here)
 SITE_URL = (env.str("SITE_URL", default="") or _here).rstrip("/")
 
-# From what on a campaign that is open raises an alarm: the share of its newest checked assignments that failed a test
-# pair, hours without accepted work, and hours in which nobody comes.
+# From what on a campaign that is open raises an alarm: the shares of its newest checked assignments that failed a test
+# pair, and that were judged faster than anybody reads; hours without accepted work, and hours in which nobody comes.
 ALARM_FAILING_SHARE = env.float("ALARM_FAILING_SHARE", default=0.3)  # of the last 50 assignments
+ALARM_FAST_SHARE = env.float("ALARM_FAST_SHARE", default=0.3)
 ALARM_STALLED_HOURS = env.float("ALARM_STALLED_HOURS", default=24.0)
 ALARM_NOBODY_HOURS = env.float("ALARM_NOBODY_HOURS", default=4.0)
 AUDIT_KEEP_DAYS = int(env.str("AUDIT_KEEP_DAYS", default="") or 1095)

@@ -67,7 +67,7 @@ def _fast(campaign: Campaign) -> str:
     if len(newest) < ENOUGH:
         return ""
     fast = AssignmentSummary.objects.filter(assignment__in=newest, median_seconds__lt=least_seconds(campaign)).count()
-    if fast < settings.ALARM_FAILING_SHARE * len(newest):
+    if fast < settings.ALARM_FAST_SHARE * len(newest):
         return ""
     return _(
         "%(fast)d of the last %(checked)d assignments were judged faster than anybody can read the passages. Look at "

@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
@@ -23,6 +24,7 @@ from core.progress import Report, silent
 from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, RetentionResult, WorkerNote
 from platforms.erased import erased_name
 from platforms.models import Alarm, HandPayment, Message, Operation, Payment, Publication, Submission
+from platforms.pay_desk import OWED_BY_HAND, ZERO, with_pay
 from platforms.reviewing import GRACE
 from pools.models import Campaign
 from tasks.models import Assignment, Consent, Invitation, PanelVisit, Platform, Practice, Worker
@@ -39,7 +41,7 @@ _ERASED = "erased-"  # begins what stands in for the id of a session
 
 class Plan(NamedTuple):
     """What an erasure would do: `goes` as (key, what, how many), `stays` as (what, how many, why), `obstacles` as
-    sentences.
+    sentences. `owed` is what the lab has still to pay itself, by campaign: somebody must write it off.
     """
 
     worker: Worker
@@ -47,6 +49,12 @@ class Plan(NamedTuple):
     goes: list[tuple[str, str, int]]
     stays: list[tuple[str, int, str]]
     obstacles: list[str]
+    owed: list[tuple[Campaign, Decimal]]
+
+    @property
+    def debt(self) -> str:
+        """What is owed, in words; empty if nothing is."""
+        return ", ".join(f"{campaign.money(amount)} ({campaign.name})" for campaign, amount in self.owed)
 
     @property
     def is_done(self) -> bool:
@@ -64,6 +72,7 @@ class Plan(NamedTuple):
             "goes": {key: count for key, _what, count in self.goes if count},
             "stays": [{"what": what, "count": count, "why": why} for what, count, why in self.stays if count],
             "obstacles": self.obstacles,
+            "owed": {campaign.name: str(amount) for campaign, amount in self.owed},
         }
 
 
@@ -198,14 +207,24 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
             _("The ledger has to agree with the platform's, and may be needed for taxes."),
         ),
     ]
-    campaigns = Campaign.objects.filter(assignments__worker=worker).distinct().order_by("pk")
+    campaigns = list(Campaign.objects.filter(assignments__worker=worker).distinct().order_by("pk"))
     return Plan(
         worker,
         [(campaign.name, pseudonym(campaign, worker.pk)) for campaign in campaigns],
         goes,
         stays,
         [] if worker.erased_at and not any(count for _key, _what, count in goes) else _obstacles(worker, rows, at),
+        _owed_by_hand(worker, campaigns),
     )
+
+
+def _owed_by_hand(worker: Worker, campaigns: list[Campaign]) -> list[tuple[Campaign, Decimal]]:
+    """What no platform pays, by campaign. Once the worker is erased, nobody can tell whom to pay."""
+    work = Assignment.objects.filter(OWED_BY_HAND, worker=worker)
+    owed = dict[int, Decimal]()
+    for campaign, amount in with_pay(work).filter(to_pay__gt=0).values_list("campaign", "to_pay"):
+        owed[campaign] = owed.get(campaign, ZERO) + amount
+    return [(campaign, owed[campaign.pk]) for campaign in campaigns if campaign.pk in owed]
 
 
 def _hand_payments(worker: Worker) -> QuerySet[HandPayment]:
@@ -288,14 +307,21 @@ def _of_messages(worker: Worker, at: datetime) -> list[str]:
 
 
 @transaction.atomic
-def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
-    """Remove who a worker is. Raises NotNow while money is unsettled. Doing it again changes nothing."""
+def worker_erase(*, worker: Worker, at: datetime, why: str = "", write_off: bool = False) -> Plan:
+    """Remove who a worker is. Raises NotNow while money is unsettled, or where the lab owes the worker something that
+    nobody writes off. Doing it again changes nothing.
+    """
     worker = Worker.objects.select_for_update(of=("self",)).select_related("lab").get(pk=worker.pk)
     plan = erasure_plan(worker, at=at)
     if plan.obstacles:
         raise NotNow(_("The worker cannot be erased yet. %(why)s") % {"why": " ".join(plan.obstacles)})
     if worker.erased_at and plan.is_done:
         return plan
+    if plan.owed and not write_off:
+        said = _(
+            "The lab still owes this worker %(debt)s. Pay it and mark it as paid, or say that the debt is written off."
+        )
+        raise NotNow(said % {"debt": plan.debt})
     rows = _rows_of(worker)
     with because(_without_names(why, worker, rows)):
         rows.alarms.delete()
@@ -319,7 +345,8 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "") -> Plan:
         worker.joined_with, worker.erased_at = None, worker.erased_at or at
         worker.save(update_fields=["label", "external_id", "joined_with", "erased_at"])
         worker_forget(worker_id=worker.pk)
-        entry_note(subject="erasure", action="worker", key=worker.pk, lab_id=worker.lab_id)
+        debt: dict[str, Any] = {"written_off": plan.debt} if plan.owed else {}
+        entry_note(subject="erasure", action="worker", key=worker.pk, lab_id=worker.lab_id, **debt)
     return plan
 
 

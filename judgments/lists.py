@@ -12,6 +12,7 @@ from core.lists import Columns, ListFilter, Sort, choice_filter, count_of, searc
 from judgments.models import Acceptance, BulkRow, Decision, WorkerNote
 from judgments.selectors import FLAGS, PAY_STATES, flagged
 from platforms.models import Payment, Submission
+from platforms.pay_desk import BY_HAND, OWED_BY_HAND, paid_by_hand
 from pools.models import Pair, Pool
 from tasks.models import Assignment, Platform, TestPair, Worker
 from tasks.names import name_of, pseudonym
@@ -77,9 +78,10 @@ _UNPAID, _NO_PAYMENT = Q(Exists(_PAYMENTS.exclude(state=Payment.State.PAID))), ~
 PAY = {
     "decide": _NO_PAYMENT & Q(submission__decision=Submission.Decision.NONE),
     "way": _UNPAID,
-    "paid": ~_NO_PAYMENT & ~_UNPAID,
+    "lab": OWED_BY_HAND & Q(owed__gt=paid_by_hand()),
+    "paid": ~_NO_PAYMENT & ~_UNPAID | OWED_BY_HAND & Q(owed__lte=paid_by_hand()),
     "rejected": _NO_PAYMENT & Q(submission__decision=Submission.Decision.REJECT),
-    "none": _NO_PAYMENT & Q(submission=None),
+    "none": _NO_PAYMENT & Q(submission=None) & ~BY_HAND,
 }
 
 

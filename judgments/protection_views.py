@@ -50,6 +50,17 @@ class WhyForm(forms.Form):
     )
 
 
+class EraseWorkerForm(WhyForm):
+    """The same, and whether what is owed is written off, where something is."""
+
+    write_off = forms.BooleanField(label=gettext_lazy("The debt is written off: it is not paid any more"))
+
+    def __init__(self, *arguments: Any, is_owed: bool) -> None:
+        super().__init__(*arguments)
+        if not is_owed:
+            del self.fields["write_off"]
+
+
 class RetentionForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """A lab's periods."""
 
@@ -97,16 +108,19 @@ def _worker_of(request: Request, pk: int) -> Worker:
 def protection_worker(request: Request, pk: int) -> HttpResponse:
     """What erasing a worker would do; POST does it."""
     worker, at, status = _worker_of(request, pk), timezone.now(), 200
-    form = WhyForm(request.POST or None)
+    plan = erasing.erasure_plan(worker, at=at)
+    form = EraseWorkerForm(request.POST or None, is_owed=bool(plan.owed))
+    if request.method == "POST":
+        status = 400
     if request.method == "POST" and form.is_valid():
         try:
-            erasing.worker_erase(worker=worker, at=at, why=form.cleaned_data["why"])
+            erasing.worker_erase(worker=worker, at=at, **form.cleaned_data)
         except Refused as error:
             status = refuse_in(form, error)
         else:
             messages.success(request, _("The worker is erased. Nothing here says any more who it was."))
             return see_other("judgments:protection_worker", pk)
-    context = {"worker": worker, "plan": erasing.erasure_plan(worker, at=at), "form": form}
+    context = {"worker": worker, "plan": plan, "form": form}
     return render(request, "judgments/protection_worker.html", context, status=status)
 
 

@@ -21,6 +21,7 @@ from django.db.models import (
     Q,
     QuerySet,
     Subquery,
+    Sum,
     Value,
 )
 from django.db.models.functions import Coalesce
@@ -55,7 +56,7 @@ from judgments.models import (
     is_for_a,
 )
 from judgments.weighing import weighed_pairs
-from platforms.models import Payment, Publication, Submission, listed_reward
+from platforms.models import HandPayment, Payment, Publication, Submission, listed_reward
 from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query, RoundPool
 from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
@@ -942,7 +943,7 @@ def worker_rows(campaign: Campaign, workers: Sequence[Any]) -> list[WorkerRow]:
 
 class AssignmentRow(NamedTuple):
     """One line of a campaign's list of assignments. `seen` is empty until the work was counted; `pay` is empty where
-    no platform pays.
+    the lab pays itself and nothing is owed.
     """
 
     assignment: Assignment
@@ -954,6 +955,7 @@ class AssignmentRow(NamedTuple):
 PAY_STATES = {
     "decide": gettext_lazy("to be decided"),
     "way": gettext_lazy("on its way"),
+    "lab": gettext_lazy("to be paid"),
     "paid": gettext_lazy("paid"),
     "rejected": gettext_lazy("rejected"),
     "none": gettext_lazy("not submitted"),
@@ -965,21 +967,22 @@ def assignment_rows(campaign: Campaign, assignments: Sequence[Any]) -> list[Assi
     nothing = AssignmentSummary()
     keys = [assignment.pk for assignment in assignments]
     seen = {row.assignment_id: row for row in AssignmentSummary.objects.filter(assignment__in=keys)}
-    published = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT).exists()
-    pay = _pay_states(keys) if published else {}
+    pay = _pay_states(assignments)
     return [
         AssignmentRow(
             assignment,
             seen.get(assignment.pk, nothing),
             flags_of(seen.get(assignment.pk, nothing), assignment.fast_below),
-            str(PAY_STATES[pay.get(assignment.pk, "none")]) if published else "",
+            str(PAY_STATES.get(pay[assignment.pk], "")),
         )
         for assignment in assignments
     ]
 
 
-def _pay_states(assignments: Sequence[int]) -> dict[int, str]:
-    """What became of the pay for work that was submitted at a platform, by assignment."""
+def _pay_states(assignments: Sequence[Assignment]) -> dict[int, str]:
+    """What became of the pay, by assignment; empty where the lab pays itself and nothing is owed."""
+    marks = HandPayment.objects.filter(assignment__in=assignments).order_by().values_list("assignment")
+    marked = dict(marks.annotate(sum=Sum("amount")))
     decided = Submission.objects.filter(assignment__in=assignments).values_list("assignment", "decision")
     states = {
         pk: "rejected" if decision == Submission.Decision.REJECT else "way" if decision else "decide"
@@ -987,8 +990,15 @@ def _pay_states(assignments: Sequence[int]) -> dict[int, str]:
     }
     payments = Payment.objects.filter(assignment__in=assignments).exclude(state=Payment.State.REFUSED)
     all_paid = payments.order_by().values("assignment").annotate(unpaid=Count("pk", filter=~Q(state="paid")))
-    for row in all_paid:
-        states[row["assignment"]] = "way" if row["unpaid"] else "paid"
+    for paid in all_paid:
+        states[paid["assignment"]] = "way" if paid["unpaid"] else "paid"
+    for row in assignments:
+        if row.platform_assignment_id:
+            states.setdefault(row.pk, "none")
+        elif row.finished_at is None or not row.owed:
+            states[row.pk] = ""
+        else:
+            states[row.pk] = "paid" if marked.get(row.pk, 0) >= row.owed else "lab"
     return states
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from core.locks import alone
 from core.snapshot import one_moment
-from evaluation.statistics.agreement import agreement
+from evaluation.statistics.agreement import compared_votes
 from evaluation.statistics.reliability import reliabilities
 from judgments import selectors as judgment_selectors
 from judgments.models import AssignmentSummary, CampaignSummary, Disagreement, Judgment, Summarized, WorkerSummary
@@ -135,7 +135,7 @@ def _values(row: Iterable[Any]) -> dict[str, Any]:
 
 def _whole(campaign: Campaign) -> dict[str, Any]:
     """The campaign's figures, as its results define them: of work that counts, each two workers on a pair once."""
-    seen, answers = behaviour(campaign), agreement(votes_of(campaign))
+    seen, (compared, agreed) = behaviour(campaign), compared_votes(votes_of(campaign))
     pairs = seen.left + seen.right
     return _with_shares(
         {
@@ -144,8 +144,8 @@ def _whole(campaign: Campaign) -> dict[str, Any]:
             "left_share": seen.left / pairs if pairs else None,
             "tests": seen.tests,
             "passed": seen.passed,
-            "compared": answers.compared,
-            "agreed": round(answers.compared * (answers.raw or 0)),
+            "compared": compared,
+            "agreed": agreed,
         }
     )
 

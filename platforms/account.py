@@ -1,11 +1,12 @@
-"""The account at the platform, as a page asks for it: quickly, and with a sentence where there is no answer."""
+"""The account at the platform: what it can spend, as a job last heard; a sentence where there is no answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
+from django.core.cache import cache
 from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
@@ -14,7 +15,8 @@ from platforms.bills import ZERO, remaining_bill
 from platforms.models import Publication
 from platforms.registry import adapter_of, phrase
 
-PATIENCE = 5  # seconds that a page waits for the platform
+PATIENCE = 5  # seconds that is waited for the platform
+TROUBLE_KEPT = 600  # seconds that pages say why there was no answer
 
 
 class NoAnswer(Refused):
@@ -25,10 +27,11 @@ class NoAnswer(Refused):
 
 
 class Balance(NamedTuple):
-    """What the account can spend now; None where the platform could not be asked, for the reason given."""
+    """What the account could spend when it was asked; None where nobody has asked yet, or for the reason given."""
 
     amount: Decimal | None
     trouble: str
+    at: datetime | None = None
 
 
 @contextmanager
@@ -45,7 +48,7 @@ def platform_refusals(publication: Publication) -> Iterator[Adapter]:
 
 
 def balance_look(publication: Publication) -> Balance:
-    """Ask once for the balance. A failure is part of the answer, so that the page is always shown."""
+    """Ask once for the balance. A failure is part of the answer."""
     try:
         with platform_refusals(publication) as adapter:
             client = adapter.client(read_seconds=PATIENCE)
@@ -56,12 +59,29 @@ def balance_look(publication: Publication) -> Balance:
 
 
 def balance_store(*, publication: Publication, at: datetime) -> Balance:
-    """Ask for the balance, for pages that must not ask. A platform that does not answer changes nothing."""
+    """Ask for the balance, for pages that must not ask. A platform that does not answer leaves what it said last."""
     balance = balance_look(publication)
-    if balance.amount is not None:
-        asked = Publication.objects.filter(pk=publication.pk, platform=publication.platform)
-        asked.update(balance=balance.amount, balance_at=at)
+    if balance.amount is None:
+        cache.set(_trouble_key(publication), balance.trouble, TROUBLE_KEPT)
+        return balance
+    balance_keep(publications=[publication], amount=balance.amount, at=at)
     return balance
+
+
+def balance_keep(*, publications: Sequence[Publication], amount: Decimal, at: datetime) -> None:
+    """Keep what one account has that all of these are paid from."""
+    keys, platforms = [row.pk for row in publications], {row.platform for row in publications}
+    Publication.objects.filter(pk__in=keys, platform__in=platforms).update(balance=amount, balance_at=at)
+    cache.delete_many(map(_trouble_key, publications))
+
+
+def balance_kept(publication: Publication) -> Balance:
+    """What the account could spend when it was last asked, without asking."""
+    return Balance(publication.balance, cache.get(_trouble_key(publication), ""), publication.balance_at)
+
+
+def _trouble_key(publication: Publication) -> str:
+    return f"why {publication.platform} did not tell the balance for publication {publication.pk}"
 
 
 def money_missing(publication: Publication, balance: Decimal | None) -> Decimal:

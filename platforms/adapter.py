@@ -474,6 +474,12 @@ class Adapter(ABC):
         """
         raise NotTold(_("This platform tells of assignments by their HIT."))
 
+    def places_taken(self, counts: Mapping[str, int]) -> tuple[int, int]:
+        """Of a study whose submissions were counted by state: how many places are taken, and how many of these by
+        people at work. Only asked of a platform that `opens_together`.
+        """
+        raise NotTold(_("This platform tells of assignments by their HIT."))
+
     def look(self, client: Any, publication: Publication, assignment_id: str) -> Seen:
         """One assignment as the platform has it now. Raises NotTold where it tells of none by itself."""
         raise NotTold(_("This platform tells of assignments by their HIT."))

@@ -52,7 +52,7 @@ WITH work AS (
 )
 """
 _RATES = """
-SELECT count(*),
+SELECT count(*) FILTER (WHERE there IS NOT NULL OR here IS NOT NULL),
   percentile_cont(0.5) WITHIN GROUP (ORDER BY pay * 3600 / there) FILTER (WHERE there IS NOT NULL),
   percentile_cont(0.5) WITHIN GROUP (ORDER BY pay * 3600 / here) FILTER (WHERE here IS NOT NULL),
   percentile_cont(0.5) WITHIN GROUP (ORDER BY there), percentile_cont(0.5) WITHIN GROUP (ORDER BY here)

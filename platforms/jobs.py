@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 # For which one job makes the calls of one publication, before the others, and other jobs, get their turn.
 SECONDS = 20.0
 EXPECTED: tuple[type[Exception], ...] = (Refused, *CALL_ERRORS)  # the platform is away, or refuses us
-BALANCE_LASTS = 20  # seconds in which a draft that is opened again does not ask for the balance again
+BALANCE_LASTS = 20  # seconds in which a page that is opened again does not ask for the balance again
 HEARD_TOGETHER = 20  # seconds in which notifications of a study make us ask once
 
 
@@ -217,9 +217,8 @@ def watch_balances() -> str:
 
 @shared_task
 def look_at_balance(publication_id: int) -> str:
-    """Ask what the account can spend that a draft is to be published from, and keep it. Safe to run twice."""
-    drafts = Publication.objects.select_related("campaign__lab").filter(state=Publication.State.DRAFT)
-    publication = drafts.filter(pk=publication_id).first()
+    """Ask what the account can spend that a campaign is published from, and keep it. Safe to run twice."""
+    publication = Publication.objects.select_related("campaign__lab").filter(pk=publication_id).first()
     if publication is None:
         return "gone"
     return balance_store(publication=publication, at=timezone.now()).trouble or "asked"

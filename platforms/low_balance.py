@@ -10,7 +10,7 @@ from decimal import Decimal
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from platforms.account import balance_look
+from platforms.account import balance_keep, balance_look
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.bills import ZERO, remaining_bill
 from platforms.finishing import unfinished
@@ -59,6 +59,7 @@ def balances_check(*, at: datetime) -> int:
             of_labs[publication.campaign.lab_id] += costs[publication.pk]
         if balance is None:
             continue
+        balance_keep(publications=publications, amount=balance, at=at)
         for publication in publications:
             if balance < total and costs[publication.pk]:
                 of_lab = of_labs[publication.campaign.lab_id]

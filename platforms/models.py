@@ -587,9 +587,9 @@ class Operation(models.Model):
 class PayRate(models.Model):
     """What an hour of a publication's work has paid, as a job last computed it.
 
-    `hourly_there` and `hourly_here` are medians over `submissions` that were not rejected, by the platform's
-    clock and by ours; `seconds_there` and `seconds_here` the medians of how long they took. Empty without any such
-    time.
+    `hourly_there` and `hourly_here` are medians over `submissions` that were not rejected and whose time is known, by
+    the platform's clock or by ours; `seconds_there` and `seconds_here` the medians of how long they took. Empty without
+    any such time.
     """
 
     publication = models.OneToOneField(Publication, on_delete=models.CASCADE, related_name="pay_rate")

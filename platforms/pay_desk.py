@@ -11,7 +11,21 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Case, Count, DecimalField, Exists, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    DecimalField,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    When,
+    Window,
+)
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
@@ -24,6 +38,7 @@ from tasks.models import Assignment
 ZERO = Decimal("0.00")
 LONGEST_NOTE = 200  # characters
 BY_HAND = Q(platform_assignment_id="")  # no platform pays it
+OWED_BY_HAND = BY_HAND & Q(finished_at__isnull=False, owed__gt=0)
 _MONEY = DecimalField(max_digits=12, decimal_places=2)
 _PAYMENTS = Payment.objects.filter(assignment=OuterRef("pk"))
 _REJECTED = Q(submission__status=Submission.Status.REJECTED) | Q(submission__decision=Submission.Decision.REJECT)
@@ -74,12 +89,12 @@ def with_pay(assignments: QuerySet[Assignment]) -> QuerySet[Any]:
         due=Case(
             When(BY_HAND, then=F("owed")),
             When(Exists(_PAYMENTS), then=_of(_PAYMENTS.exclude(state=Payment.State.REFUSED), Sum("amount"))),
-            When(_REJECTED | Exists(_settled()), then=Value(ZERO)),
+            When(_REJECTED | Q(pk__in=_replaced(assignments)), then=Value(ZERO)),
             default=F("owed"),
             output_field=_MONEY,
         ),
         paid=Case(
-            When(BY_HAND, then=_of(HandPayment.objects.filter(assignment=OuterRef("pk")), Sum("amount"))),
+            When(BY_HAND, then=paid_by_hand()),
             default=_of(_PAYMENTS, paid),
             output_field=_MONEY,
         ),
@@ -94,11 +109,21 @@ def _of(rows: QuerySet[Payment] | QuerySet[HandPayment], sum: Sum) -> Coalesce:
     return Coalesce(Subquery(summed, output_field=_MONEY), Value(ZERO), output_field=_MONEY)
 
 
-def _settled() -> QuerySet[Assignment]:
-    """Other work on the same HIT in the same worker's name that was submitted or compensated: anyone can type an id."""
-    others = Assignment.objects.filter(hit=OuterRef("hit"), worker=OuterRef("worker")).exclude(pk=OuterRef("pk"))
+def paid_by_hand() -> Coalesce:
+    """What the lab has marked as paid for an assignment."""
+    return _of(HandPayment.objects.filter(assignment=OuterRef("pk")), Sum("amount"))
+
+
+def _replaced(assignments: QuerySet[Assignment]) -> QuerySet[Any, Any]:
+    """Of all work at platforms by the workers of some assignments, that beside which other work on the same HIT in the
+    same name was submitted or compensated: anyone can type an id. One set, found in one pass, however much there is.
+    """
     compensated = Payment.objects.filter(assignment=OuterRef("pk"), purpose=Payment.Purpose.COMPENSATION)
-    return others.exclude(BY_HAND).filter(Q(submission__isnull=False) | Exists(compensated))
+    is_settled = Case(When(Q(submission__isnull=False) | Exists(compensated), then=1), default=0)
+    there = Assignment.objects.filter(worker__in=assignments.order_by().values("worker")).exclude(BY_HAND)
+    settled = there.annotate(is_settled=is_settled)
+    on_it = Window(Sum("is_settled"), partition_by=[F("hit"), F("worker")])
+    return settled.annotate(others=on_it - F("is_settled")).filter(others__gt=0).values("pk")
 
 
 def assignments_owed(campaign: Campaign) -> QuerySet[Any]:
@@ -134,7 +159,7 @@ def sums_by_payer(campaigns: Collection[int]) -> defaultdict[int, tuple[Sums, Su
     ended = Assignment.objects.filter(campaign__in=campaigns, finished_at__isnull=False).order_by()
     marked = HandPayment.objects.filter(campaign__in=campaigns).order_by()
     booked = Payment.objects.filter(publication__campaign__in=campaigns).exclude(state=Payment.State.REFUSED).order_by()
-    unbooked = ended.exclude(BY_HAND).exclude(Exists(_PAYMENTS)).exclude(_REJECTED).exclude(Exists(_settled()))
+    unbooked = ended.exclude(BY_HAND).exclude(Exists(_PAYMENTS)).exclude(_REJECTED).exclude(pk__in=_replaced(ended))
     nothing = Value(ZERO, output_field=_MONEY)
     is_paid = Q(state=Payment.State.PAID)
     # campaign, who pays, what is owed, what is paid of that, and fees; in one statement

@@ -20,6 +20,7 @@ from platforms.models import Alarm, Operation, Payment, Publication, PublishedHi
 from platforms.payments import COMPENSATION_TIME
 from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan
 from platforms.registry import adapter_of, phrase
+from platforms.study_opening import study_pause, study_reopen
 from pools.models import Campaign
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Worker
@@ -662,7 +663,9 @@ def _expired(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
     at_work = Assignment.objects.filter(hit=OuterRef("hit"), verdict=Assignment.Verdict.PENDING).filter(
         Q(leased_until__gt=at) | Q(submission__isnull=False)
     )
-    reopening = Operation.objects.filter(published_hit=OuterRef("pk"), kind=Kind.REOPEN, ended_at=None)
+    reopening = Operation.objects.filter(publication=publication, kind=Kind.REOPEN, ended_at=None)
+    if not adapter_of(publication).opens_together:
+        reopening = reopening.filter(published_hit=OuterRef("pk"))
     needed = _newest_rounds(publication).filter(hit__needed__gt=0, expires_at__lte=at)
     return needed.exclude(Exists(at_work)).exclude(Exists(reopening))
 
@@ -719,9 +722,12 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
                 next_poll_at=at,
             )
             planned += 1
-    for until, published_hits in _ended_for_now(publication, at).items():
-        planned += reopen_plan(publication=publication, published_hits=published_hits, until=until, at=at)
-    expired = _expired(publication, at).count()
+    if adapter.opens_together:
+        planned += study_reopen(publication=publication, at=at)
+    else:
+        for until, published_hits in _ended_for_now(publication, at).items():
+            planned += reopen_plan(publication=publication, published_hits=published_hits, until=until, at=at)
+    expired = 0 if study_pause(publication) else _expired(publication, at).count()
     if expired:
         text = ngettext(
             "%(count)d HIT has expired and still needs work. Extend the publication.",

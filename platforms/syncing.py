@@ -16,12 +16,13 @@ from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
 from platforms.planning import end_plan
 from platforms.registry import adapter_of, phrase
+from platforms.study_opening import study_end
 from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, study_sync
 from platforms.submitted import batches, leases_end, submission_store, submissions_return
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks.campaign_alarms import in_words
-from tasks.models import Assignment, Hit
+from tasks.models import Assignment
 
 log = logging.getLogger(__name__)
 AGAIN = timedelta(seconds=20)
@@ -248,26 +249,14 @@ def finished_end(*, publication: Publication, at: datetime) -> int:
         .select_related("campaign")
         .get(pk=publication.pk)
     )
+    if adapter_of(publication).opens_together:
+        return study_end(publication=publication, at=at)
     mine = {"published_hit": OuterRef("pk")}
     stored = Submission.objects.filter(**mine).order_by().values("published_hit").annotate(n=Count("pk")).values("n")
     ending = Operation.objects.filter(kind=Operation.Kind.EXPIRE, ended_at=None, **mine)
     by_link = task_selectors.at_work_by_link(at).filter(hit=OuterRef("hit")).order_by().values("hit")
-    together = adapter_of(publication).opens_together
     there = publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
     if publication.campaign.state != Campaign.State.CLOSED:
-        if not together:
-            there = there.filter(hit__needed__lte=Coalesce(Subquery(by_link.annotate(n=Count("pk")).values("n")), 0))
-        elif _is_needed(publication, at):
-            return 0
+        there = there.filter(hit__needed__lte=Coalesce(Subquery(by_link.annotate(n=Count("pk")).values("n")), 0))
     free = there.exclude(Exists(ending)).filter(max_assignments__gt=Coalesce(Subquery(stored), 0))
-    chosen = free.order_by("id")[:ENDED]
-    return end_plan(publication=publication, published_hits=chosen, at=at, for_now=not together)
-
-
-def _is_needed(publication: Publication, at: datetime) -> bool:
-    """Whether any HIT of a campaign needs work, or is being worked on."""
-    needed = Hit.objects.filter(campaign=publication.campaign_id, needed__gt=0)
-    running = Assignment.objects.filter(
-        campaign=publication.campaign_id, state=Assignment.State.ACTIVE, leased_until__gt=at
-    )
-    return needed.exists() or running.exists()
+    return end_plan(publication=publication, published_hits=free.order_by("id")[:ENDED], at=at, for_now=True)

@@ -36,7 +36,7 @@ from platforms import alarms, fairness, hooks, publishing, replacing_terms, revi
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
 from platforms import status as platform_status
-from platforms.account import Balance, balance_look, money_missing, platform_refusals, publication_ask_for_money
+from platforms.account import balance_kept, money_missing, platform_refusals, publication_ask_for_money
 from platforms.bills import Bill, campaign_bill, remaining_bill, rounds_forecast
 from platforms.costs import campaign_costs, cost_lines, costs_by_platform, started_campaigns
 from platforms.demands import PAPER, Demands
@@ -127,7 +127,9 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
                 return see_other("platforms:publish", pk)
     saved = TermsVersion.objects.filter(publication=stored).select_related("by").order_by("-version")
     versions = Listing(request, saved, key="versions", size=VERSIONS, columns=platform_lists.TERMS_COLUMNS)
-    balance = balance_look(publication) if draft else None
+    balance = balance_kept(publication) if draft and stored is not None else None
+    if balance is not None:
+        platform_jobs.balance_soon(publication.pk)
     context = {
         "campaign": publication.campaign,
         "publication": publication,
@@ -180,6 +182,7 @@ def _replace(request: Request, publication: Publication, form: TermsForm) -> Htt
         refuse_in(form, error)
         return None
     reach = reach_look(changed)
+    platform_jobs.balance_soon(publication.pk)
     context = {
         "campaign": campaign,
         "publication": publication,
@@ -190,7 +193,7 @@ def _replace(request: Request, publication: Publication, form: TermsForm) -> Htt
         "moving": publishing.open_or_needed(publication, timezone.now()).count(),
         "bill": remaining_bill(publication),
         "sums": totals(publication),
-        "balance": balance_look(publication),
+        "balance": balance_kept(publication),
         "reach": reach,
         "seen": seen,
     }
@@ -212,7 +215,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
     if publication.state != State.DRAFT:
         return see_other("platforms:publication", pk)
     publication.campaign = campaign
-    balance = balance_look(publication)
+    balance = balance_kept(publication)
     bill = remaining_bill(publication)
     seen = _digest(publication, bill)
     reach = reach_look(publication)
@@ -223,7 +226,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
         status = 400
         if form.is_valid():
             try:
-                _publish(request, publication, form, balance, seen)
+                _publish(request, publication, form, seen)
             except Refused as error:
                 status = refuse_in(form, error)
             else:
@@ -237,9 +240,9 @@ def publish(request: Request, pk: int) -> HttpResponse:
         obstacles.append(phrase(publication, said))
     elif campaign.state != Campaign.State.OPEN:
         obstacles.append(_("The campaign is not open. Open it before you publish it."))
-    if balance.amount is None:
+    if balance.trouble:
         obstacles.append(balance.trouble)
-    elif balance.amount < bill.total:
+    elif balance.amount is not None and balance.amount < bill.total:
         obstacles.append(_too_little(publication, balance.amount, bill.total))
     context = {
         "campaign": campaign,
@@ -284,11 +287,9 @@ def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> s
     return f"{phrase(publication, said) % amounts} {adapter_of(publication).who_adds_money()}"
 
 
-def _publish(request: Request, publication: Publication, form: PublishForm, balance: Balance, seen: str) -> None:
+def _publish(request: Request, publication: Publication, form: PublishForm, seen: str) -> None:
     if form.cleaned_data["seen"] != seen:
         raise NotNow(_("The terms or the bill have changed since you opened this page. Check them, then publish."))
-    if balance.amount is None:
-        raise NotNow(balance.trouble)
     with platform_refusals(publication):
         publishing.publication_publish(
             publication=publication,
@@ -510,11 +511,13 @@ def _state_context(request: Request, publication: Publication, form: ExtendForm)
     )
     if troubled.filter is not None:
         in_words_of(troubled.filter.form, publication)
+    open_until = open_now.aggregate(last=Max("expires_at"))["last"]
     return context | {
         "calls": platform_status.calls(publication),
         "troubled": troubled,
         "decidable": may_be_decided(publication),
-        "open_until": open_now.aggregate(last=Max("expires_at"))["last"],
+        "open_until": open_until,
+        "may_open": open_until is not None or publication.campaign.hits.filter(needed__gt=0).exists(),
         "has_lifetimes": "lifetime" not in adapter_of(publication).unused_terms,
         "form": form,
         "refresh": 0 if publication.is_finished else REFRESH,
@@ -800,12 +803,15 @@ def adjustment(request: Request, pk: int) -> HttpResponse:
             status = refuse_in(form, error)
     elif given is not None:
         status = 400
+    balance = balance_kept(publication) if raised is not None and raised.people else None
+    if balance is not None:
+        platform_jobs.balance_soon(publication.pk)
     context = {
         "campaign": publication.campaign,
         "publication": publication,
         "form": form,
         "adjustment": raised,
-        "balance": balance_look(publication) if raised is not None and raised.people else None,
+        "balance": balance,
         **_pay_context(publication),
     }
     return render(request, "platforms/adjustment.html", context, status=status)

@@ -39,8 +39,8 @@ def _consent(campaign: Campaign) -> str:
     text = _(
         "You are invited to take part in a study by %(lab)s. You will read questions and passages and say which of "
         "two passages answers a question better. Each task has about %(items)d such comparisons.\n\n"
-        "Taking part is voluntary. You can leave at any time, and are paid for what you have done by "
-        "then, in proportion to %(reward)s for a whole task.\n\n"
+        "Taking part is voluntary. You can leave at any time: press “Leave”, and you are paid for what you have done "
+        "by then, in proportion to %(reward)s for a whole task.\n\n"
         "We store your choices and when you made them. They may be published for research, without anything that "
         "identifies you. A few comparisons have a known answer; work that misses them is not used."
     ) % {"lab": campaign.lab.name, "items": campaign.items_per_hit, "reward": campaign.local_money(campaign.reward)}

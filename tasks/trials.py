@@ -255,8 +255,19 @@ def visit_end(*, trial: Trial, ended: str, at: datetime) -> Done:
 def tests_passed(trial: Trial) -> list[int]:
     """The keys of the visit's test pairs whose relevant passage was preferred."""
     choices = done_of(trial).choices
-    right = ((item.test, "left" if item.a_left else "right") for item in trial.items)
-    return [test for position, (test, side) in enumerate(right, 1) if test and choices.get(position) == side]
+    return [test for position, (test, side) in _tests_in(trial).items() if choices.get(position) == side]
+
+
+def tests_failed(trial: Trial) -> list[int]:
+    """The positions of the visit's test pairs whose off-topic passage was preferred."""
+    choices, other = done_of(trial).choices, {"left": "right", "right": "left"}
+    return [position for position, (_test, side) in _tests_in(trial).items() if choices.get(position) == other[side]]
+
+
+def _tests_in(trial: Trial) -> dict[int, tuple[int, str]]:
+    """The visit's test pairs by position: the key, and the side of the relevant passage."""
+    items = enumerate(trial.items, 1)
+    return {position: (item.test, "left" if item.a_left else "right") for position, item in items if item.test}
 
 
 def practice_of(trial: Trial) -> Standing:

@@ -42,10 +42,10 @@ from tasks.forms import (
     WordsForm,
 )
 from tasks.models import OutsidePanel, TestPair
+from tasks.opening import test_open, tests_opened, unread_reason
 from tasks.paying import pay_words_of, pay_words_write
 
 SUGGESTIONS = 20  # test pairs with their texts on a page
-OPENED, MOST_OPENED = "opened_tests", 500  # what the session keeps
 VERSIONS = 10
 log = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ def tests_decide(request: Request, pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     reading = request.POST.get("read_one", "")
     if reading.isdecimal() and campaign.test_pairs.filter(pk=int(reading[:18])).exists():
-        _mark_opened(request, int(reading))
+        test_open(key=int(reading), by=request.user)
         return see_other("tasks:tests", pk, fragment=f"test-{reading}")
     single = request.POST.get("confirm_one") or request.POST.get("decline_one")
     confirm = "confirm_one" in request.POST or request.POST.get("decision") == "confirm"
@@ -139,18 +139,11 @@ def tests_decide(request: Request, pk: int) -> HttpResponse:
     test_pairs = list(campaign.test_pairs.filter(pk__in=[int(key) for key in chosen[:SUGGESTIONS]]).order_by("pk"))
     if chosen and not test_pairs:
         raise NotYours(_("This campaign has no such test pair."))
-    opened = [test for test in test_pairs if not confirm or test.pk in _opened(request)]
-    if unread := len(test_pairs) - len(opened):
-        text = ngettext(
-            "%(count)d test pair has not been confirmed, as you have not opened it here. Read both its passages first.",
-            "%(count)d test pairs have not been confirmed, as you have not opened them here. Read both passages of "
-            "each first.",
-            unread,
-        )
-        messages.warning(request, text % {"count": unread})
-        if not opened:
+    if confirm and (why := unread_reason(test_pairs, request.user)):
+        messages.warning(request, why)
+        test_pairs = [test for test in test_pairs if test.pk in tests_opened(request.user)]
+        if not test_pairs:
             return see_other("tasks:tests", pk, fragment="suggested")
-    test_pairs = opened
     task_services.test_pairs_decide(test_pairs=test_pairs, confirm=confirm, by=request.user, at=timezone.now())
     count = len(test_pairs)
     if not count:
@@ -166,24 +159,13 @@ def tests_decide(request: Request, pk: int) -> HttpResponse:
     return see_other("tasks:tests", pk, fragment=f"test-{following}" if following else "suggested")
 
 
-def _opened(request: Request) -> list[int]:
-    """The keys of the suggestions whose passages were shown to this person."""
-    opened: list[int] = request.session.get(OPENED, [])
-    return opened
-
-
-def _mark_opened(request: Request, key: int) -> None:
-    if key not in _opened(request):
-        request.session[OPENED] = [*_opened(request), key][-MOST_OPENED:]
-
-
 def _open_next(request: Request, campaign: Campaign, after: int = 0) -> int | None:
     """Open the next suggestion, and return its key; None if there is none."""
     waiting = campaign.test_pairs.filter(state=TestPair.State.SUGGESTED).order_by("pk")
     following = waiting.filter(pk__gt=after).first() or waiting.first()
     if following is None:
         return None
-    _mark_opened(request, following.pk)
+    test_open(key=following.pk, by=request.user)
     return following.pk
 
 
@@ -214,7 +196,7 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
         size=SUGGESTIONS,
         columns=task_lists.TEST_PAIR_COLUMNS,
     )
-    changes, opened = may_change(request.user, campaign.lab, "tasks:tests"), _opened(request)
+    changes, opened = may_change(request.user, campaign.lab, "tasks:tests"), tests_opened(request.user)
     return {
         "campaign": campaign,
         "draft": campaign.state == Campaign.State.DRAFT,

@@ -17,6 +17,7 @@ PARTS = {
     "tasks/practice.py": {"must_have_practised"},
     "tasks/paying.py": {"pay_detail_write"},
     "tasks/outside_panels.py": {"visitor_of"},
+    "platforms/arriving.py": {"assignment_arrive", "must_be_free", "_arrive"},
     "platforms/prolific/adapter.py": {"confirm_arrival", "check_visit"},
     "platforms/prolific/tokens.py": {"token_check", "_not_ours", "_fetch"},
     "tasks/services.py": {"may_take", "_closed_reason", "nothing_left_reason"},

@@ -39,6 +39,7 @@ from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent
 from tasks.models import TestPair
+from tasks.opening import test_open, unread_reason
 
 RATES = ("fee_rate", "error_rate", "redo_rate")  # which the form asks for in percent
 TAGS = ["Campaigns"]
@@ -487,6 +488,22 @@ class TestPairsSuggest(Endpoint):
         return Response(shapes.TestPairShape(suggested, many=True).data)
 
 
+class TestPairOpen(Endpoint):
+    """Reading a test pair."""
+
+    __test__ = False
+
+    @operation("test_pair_open", answer=shapes.TestPairShape, right=Right.DESIGN, tags=["Test pairs"])
+    def post(self, request: Request, pk: int, test_pk: int) -> Response:
+        """Open one test pair, to read both its passages. Who has opened a suggestion, here or on the page, may confirm
+        it."""
+        test = self.campaign(pk).test_pairs.filter(pk=test_pk).first()
+        if test is None:
+            raise NotYours(_("This campaign has no such test pair."))
+        test_open(key=test.pk, by=user_of(request))
+        return Response(shapes.TestPairShape(test).data)
+
+
 class TestPairsDecide(Endpoint):
     """Decisions on test pairs."""
 
@@ -500,13 +517,16 @@ class TestPairsDecide(Endpoint):
         tags=["Test pairs"],
     )
     def post(self, request: Request, pk: int) -> Response:
-        """Confirm or decline test pairs: all that you name, or none. Read each one first."""
+        """Confirm or decline test pairs: all that you name, or none. Refused (409) where you confirm some that you have
+        not opened."""
         campaign, sent = self.campaign(pk), checked(shapes.DecideTests, request)
         keys = set(sent["test_pairs"])
         tests = list(campaign.test_pairs.filter(pk__in=keys).order_by("pk"))
         if len(tests) != len(keys):
             raise NotYours(_("This campaign has no such test pair."))
         confirm = sent["decision"] == "confirm"
+        if confirm and (why := unread_reason(tests, user_of(request))):
+            raise NotNow(why)
         task_services.test_pairs_decide(test_pairs=tests, confirm=confirm, by=user_of(request), at=timezone.now())
         return Response(shapes.TestPairShape(campaign.test_pairs.filter(pk__in=keys).order_by("pk"), many=True).data)
 

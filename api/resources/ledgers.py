@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django_filters import CharFilter, ChoiceFilter, FilterSet
+from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
@@ -20,7 +20,7 @@ from api.frame import Endpoint, Pages, checked, operation, user_of
 from api.resources.campaigns import soon
 from api.resources.publications import published_of
 from core.roles import Right
-from platforms import costs, fairness
+from platforms import costs, fairness, pay_desk
 from platforms import jobs as platform_jobs
 from platforms import status as platform_status
 from platforms.ledger import totals
@@ -28,8 +28,9 @@ from platforms.ledger_comparison import Compared, comparison_last, left_to_compa
 from platforms.models import PUBLISHED_TO
 from pools import selectors as pool_selectors
 from pools.models import Campaign
+from tasks.paying import pay_details
 
-TAGS = ["Publication"]
+TAGS, PAY = ["Publication"], ["Pay"]
 HOURLY = [OpenApiParameter("hourly", OpenApiTypes.DECIMAL, description="What is recommended if not given.")]
 SUMS = ("ours_rewards", "ours_bonuses", "platform_rewards", "platform_bonuses", "fees", "balance")
 
@@ -102,6 +103,88 @@ class Adjustment(Endpoint):
         given: dict[str, Any] = {"hourly": sent["hourly"], "seen": sent["seen"]}
         raised = fairness.adjustment_pay(publication=publication, by=user_of(request), at=timezone.now(), **given)
         return Response({"raised": raised})
+
+
+class PayFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
+    """By what is still to be paid, who pays, and the receipt."""
+
+    waiting = BooleanFilter(method="by_state")
+    by_hand = BooleanFilter(method="by_payer")
+    receipt = CharFilter(lookup_expr="iexact")
+
+    def by_state(self, rows: QuerySet[Any], _name: str, waiting: bool) -> QuerySet[Any]:
+        """Those who are still to be paid, or those who are paid."""
+        return rows.filter(to_pay__gt=0) if waiting else rows.filter(to_pay=0)
+
+    def by_payer(self, rows: QuerySet[Any], _name: str, by_hand: bool) -> QuerySet[Any]:
+        """Those whom the lab pays itself, or those whom a platform pays."""
+        return rows.filter(pay_desk.BY_HAND) if by_hand else rows.exclude(pay_desk.BY_HAND)
+
+
+class Pay(Endpoint):
+    """Who is owed what."""
+
+    pagination_class = Pages
+    filterset_class = PayFilter
+
+    @operation("pay", answer=platform_shapes.PayShape(many=True), right=Right.SPEND, tags=PAY)
+    def get(self, request: Request, pk: int) -> Response:
+        """Everybody who is or was owed something in a campaign, whatever they came by, with what they left so that they
+        can be paid. The newest work first."""
+        campaign = self.campaign(pk)
+        left: dict[int, str] = {}
+
+        def with_details(rows: list[Any]) -> list[Any]:
+            left.update(pay_details(campaign, [row.worker_id for row in rows]))
+            return rows
+
+        owed = pay_desk.assignments_owed(campaign).select_related("worker")
+        return self.page_of(owed, platform_shapes.PayShape, with_details, left=left)
+
+    @operation(
+        "pay_mark",
+        takes=platform_shapes.NewPayments,
+        answer=platform_shapes.Marked,
+        right=Right.SPEND,
+        tags=PAY,
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Mark what is still to be paid for some assignments as paid, where the lab pays itself. Again marks nothing
+        twice."""
+        campaign, sent, at = self.campaign(pk), checked(platform_shapes.NewPayments, request), timezone.now()
+        marked = pay_desk.payments_mark(
+            campaign=campaign,
+            chosen=sent["assignments"],
+            expected=pay_desk.ZERO,
+            by=user_of(request),
+            at=at,
+            paid_on=sent.get("paid_on", at.date()),
+            note=sent["note"],
+        )
+        return Response(platform_shapes.Marked(marked).data)
+
+
+class PayTakeBack(Endpoint):
+    """Payments that were not made after all."""
+
+    @operation(
+        "pay_take_back",
+        takes=platform_shapes.PaymentsTakenBack,
+        answer=platform_shapes.Marked,
+        right=Right.SPEND,
+        tags=PAY,
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Say that the lab has not paid these after all: an entry of the opposite amount is added. Again adds none."""
+        campaign, sent = self.campaign(pk), checked(platform_shapes.PaymentsTakenBack, request)
+        taken = pay_desk.payments_take_back(
+            campaign=campaign,
+            chosen=sent["assignments"],
+            by=user_of(request),
+            at=timezone.now(),
+            note=sent["note"],
+        )
+        return Response(platform_shapes.Marked(taken).data)
 
 
 class CostFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types

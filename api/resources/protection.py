@@ -76,15 +76,16 @@ class Erasure(_OneWorker):
 
     @operation(
         "erase",
-        takes=protection_shapes.NewErasure,
+        takes=protection_shapes.WorkerErasure,
         answer=protection_shapes.ErasureShape,
         right=Right.MANAGE,
         tags=PROTECTION,
     )
     def post(self, request: Request, pk: int, worker_pk: int) -> Response:
-        """Remove who a worker is. This cannot be undone. Refused (409) while money is unsettled. Again is no error."""
-        worker, sent, at = self.worker(pk, worker_pk), checked(protection_shapes.NewErasure, request), timezone.now()
-        erasing.worker_erase(worker=worker, at=at, why=sent["why"])
+        """Remove who a worker is. This cannot be undone. Refused (409) while money is unsettled, and where the lab owes
+        the worker something that is not written off. Again is no error."""
+        worker, sent, at = self.worker(pk, worker_pk), checked(protection_shapes.WorkerErasure, request), timezone.now()
+        erasing.worker_erase(worker=worker, at=at, **sent)
         worker.refresh_from_db()
         return _planned(erasing.erasure_plan(worker, at=at))
 

@@ -45,21 +45,36 @@ def agreement(votes: Iterable[Vote]) -> Agreement:
 
     What they agree on is the first or the second passage of a pair in canonical order, or a tie.
     """
+    table = _cast(votes)
+    if not len(table):
+        return Agreement(0, 0, None, None)
+    compared, agreeing = _compared(table)
+    alpha = None
+    if (table.sum(axis=0) > 0).sum() > 1:
+        alpha = float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
+    return Agreement(len(table), compared, agreeing / compared, alpha)
+
+
+def compared_votes(votes: Iterable[Vote]) -> tuple[int, int]:
+    """Two workers on the same pair, counted over all, and how many of these agree: as `agreement`, without alpha, which
+    takes longest.
+    """
+    return _compared(_cast(votes))
+
+
+def _cast(votes: Iterable[Vote]) -> np.ndarray:
+    """A row for each pair that at least two workers judged: how many are for its first, its second passage, a tie."""
     cast: dict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
     for query, a, b, worker, preferred in votes:
         pair = canonical(a, b)
         cast[query, *pair][worker] = 2 if preferred is None else pair.index(preferred)
     counts = [Counter(own.values()) for own in cast.values() if len(own) > 1]
-    if not counts:
-        return Agreement(0, 0, None, None)
-    table = np.array([[own[value] for value in range(3)] for own in counts])
+    return np.array([[own[value] for value in range(3)] for own in counts]).reshape(-1, 3)
+
+
+def _compared(table: np.ndarray) -> tuple[int, int]:
     voters = table.sum(axis=1)
-    compared = int((voters * (voters - 1)).sum()) // 2
-    agreeing = int((table * (table - 1)).sum()) // 2
-    alpha = None
-    if (table.sum(axis=0) > 0).sum() > 1:
-        alpha = float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
-    return Agreement(len(counts), compared, agreeing / compared, alpha)
+    return int((voters * (voters - 1)).sum()) // 2, int((table * (table - 1)).sum()) // 2
 
 
 def error_rate(raw: float) -> float | None:

@@ -295,10 +295,17 @@ def finish(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
 
 def _prove(request: HttpRequest, trial: Trial) -> None:
     """Have the test pairs decide from now on that were passed here by somebody who may change them."""
-    user, campaign = request.user, trial.campaign
-    if user.is_authenticated and may_change(user, campaign.lab, "tasks:tests"):
+    user = request.user
+    if user.is_authenticated and may_change(user, trial.campaign.lab, "tasks:tests"):
         passed = trials.tests_passed(trial)
-        task_services.test_pairs_prove(campaign=campaign, test_pairs=passed, by=user, at=timezone.now())
+        task_services.test_pairs_prove(campaign=trial.campaign, test_pairs=passed, by=user, at=timezone.now())
+
+
+def _failed(request: HttpRequest, trial: Trial) -> list[tuple[int, str]]:
+    """The test pairs that were failed, by position with the question, for somebody who may change them."""
+    if not (request.user.is_authenticated and may_change(request.user, trial.campaign.lab, "tasks:tests")):
+        return []
+    return [(position, _texts(trial, position).query) for position in trials.tests_failed(trial)]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -323,7 +330,7 @@ def done(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
         return worker_pages.see_other("judging:instructions", token)
     home_url = reverse("judging:home", args=[token])
     context = worker_pages.done_context(_assignment(trial, done), len(trial.items), home_url=home_url)
-    return _page(request, "done", context | _way_back(trial, done.ended))
+    return _page(request, "done", context | {"failed_tests": _failed(request, trial)} | _way_back(trial, done.ended))
 
 
 def _way_back(trial: Trial, ended: str) -> dict[str, Any]:

@@ -22,12 +22,13 @@ from judgments.pages import worker as worker_pages
 from platforms.adapter import Ending
 from platforms.arriving import may_be_an_id, worker_of
 from platforms.attention import look_note
+from platforms.jobs import offer_soon
 from platforms.models import Publication
 from platforms.registry import adapter_of
 from tasks import links, trials
 from tasks import selectors as task_selectors
 from tasks import services as task_services
-from tasks.models import Assignment
+from tasks.models import Assignment, Worker
 
 _CHECKED = "the address of a visit was checked"
 _READING = 60 * 60 * 2  # seconds that somebody may take to read the consent
@@ -62,6 +63,7 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
     if getattr(request, "limited", False):
         raise worker_pages.TooMany(_("Many people are starting at once. Please wait a minute and try again."))
     if request.method != "POST" or not worker_pages.was_shown(text, request):
+        _must_find_a_task(publication, person if known else "")
         context = {
             "task": worker_pages.offer_context(campaign, publication),
             "consent": worker_pages.consent_context(campaign),
@@ -83,11 +85,27 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
             at=timezone.now(),
         )
     except task_services.NoWork as nothing:
-        if way_back := adapter.exit_of(publication, Ending.NOTHING):
-            nothing.way_out = (way_back.address, _("Return to %(panel)s") % {"panel": way_back.panel})
+        _show_the_way_back(nothing, publication)
         raise
+    offer_soon(campaign.pk)
     task_services.consent_give(worker=worker, text=text)
     return worker_pages.see_other("judging:instructions", links.assignment_token(assignment))
+
+
+def _must_find_a_task(publication: Publication, person: str) -> None:
+    """Raise NoWork, before they consent, where somebody would get no HIT now. They may come again on the same visit."""
+    campaign = publication.campaign
+    known = Worker.objects.filter(lab=campaign.lab_id, platform=publication.platform, external_id=person).first()
+    if task_selectors.next_hit(known or Worker(), campaign, timezone.now()) is None:
+        nothing = task_services.NoWork(task_services.nothing_left_reason(campaign))
+        _show_the_way_back(nothing, publication)
+        raise nothing
+
+
+def _show_the_way_back(nothing: task_services.NoWork, publication: Publication) -> None:
+    """Lead back to the platform, where the submission is returned."""
+    if way_back := adapter_of(publication).exit_of(publication, Ending.NOTHING):
+        nothing.way_out = (way_back.address, _("Return to %(panel)s") % {"panel": way_back.panel})
 
 
 def _was_checked(request: HttpRequest, visit: str, person: str) -> bool:

@@ -513,6 +513,10 @@ class ProlificAdapter(Adapter):
         late = [self.work_of(row) for row in rows if row["id"] in returning and _is_late(row, at)] if is_all else None
         return Changes(works, gone, left, {} if deciding else counts, is_quiet, late)
 
+    def places_taken(self, counts: Mapping[str, int]) -> tuple[int, int]:
+        at_work = sum(counts.get(state, 0) for state in AT_WORK)
+        return at_work + sum(counts.get(state, 0) for state in ("AWAITING REVIEW", *DECIDED)), at_work
+
     def _news(
         self,
         client: Any,

@@ -350,8 +350,9 @@ class Expire(Moving):
         return _shown(study)
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """Nobody begins any more."""
-        self.store(operation, at, at)
+        """Nobody begins any more. A study that has no free place cannot be paused, and need not be for now."""
+        if operation.until is None or answer.get("status") != "AWAITING REVIEW":
+            self.store(operation, at, at)
 
 
 class Reopen(Moving):

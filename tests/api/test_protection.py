@@ -69,9 +69,12 @@ def test_an_admins_program_finds_a_worker_hands_over_the_data_and_erases(
     assert_problem(program.post(f"{one}erasure/", {}), 403)
     alice.refresh_from_db()
     assert (alice.label, alice.erased_at) == (label, None)
-    done = admin.post(f"{one}erasure/", {"why": "Asked for."}, Idempotency_Key="once").json()
+    assert plan["owed"] == {campaign.name: "2.00"}
+    assert_problem(admin.post(f"{one}erasure/", {"why": "Asked for."}), 409, says="written off")
+    asked = {"why": "Asked for.", "write_off": True}
+    done = admin.post(f"{one}erasure/", asked, Idempotency_Key="once").json()
     assert (done["is_done"], done["goes"]) == (True, {})
-    assert admin.post(f"{one}erasure/", {"why": "Asked for."}, Idempotency_Key="once").json() == done
+    assert admin.post(f"{one}erasure/", asked, Idempotency_Key="once").json() == done
     alice.refresh_from_db()
     assert alice.label != label and alice.erased_at is not None
     assert admin.get(f"{one}data/").json()["worker"]["label"] != label
@@ -147,7 +150,8 @@ def test_a_whole_campaign_is_erased_once_it_is_closed_and_named(
 def test_the_workers_of_a_campaign_are_erased_and_their_judgments_stay(
     campaign: Campaign, alice: Worker, program: Program, admin: Program, now: Any
 ) -> None:
-    factories.do(alice, campaign)
+    done = factories.do(alice, campaign)
+    program.post(f"campaigns/{campaign.pk}/pay/", {"assignments": [done.pk]})
     address, judged = f"campaigns/{campaign.pk}/erasure/workers/", Judgment.objects.count()
     assert_problem(program.get(address), 403)
     assert_problem(admin.post(address, {}), 409, says="not closed")

@@ -3,6 +3,8 @@
 from decimal import Decimal
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from judgments.models import Decision
 from platforms.bills import remaining_bill
@@ -33,8 +35,16 @@ def test_a_draft_is_worded_tested_and_started(program: Program, collection: Coll
     assert_problem(
         program.post(f"{address}test-pairs/decide/", {"test_pairs": [*keys, 10**9], "decision": "confirm"}), 404
     )
+    confirming = {"test_pairs": keys, "decision": "confirm"}
+    for key in keys[1:]:
+        assert program.post(f"{address}test-pairs/{key}/open/").json()["off_topic_text"]
+    assert_problem(program.post(f"{address}test-pairs/decide/", confirming), 409, says="you have not opened it")
     assert not TestPair.objects.filter(state=TestPair.State.CONFIRMED).exists()
-    program.post(f"{address}test-pairs/decide/", {"test_pairs": keys, "decision": "confirm"})
+    assert_problem(program.post(f"{address}test-pairs/{10**9}/open/"), 404)
+    browser = Client()
+    browser.force_login(program.user)
+    browser.post(reverse("tasks:tests_decide", args=[draft.pk]), {"read_one": keys[0]})  # what is read there counts
+    assert program.post(f"{address}test-pairs/decide/", confirming).status_code == 200
 
     assert program.get(f"{address}obstacles/").json()["obstacles"] == []
     assert program.post(f"{address}start/").json()["state"] == "packing"

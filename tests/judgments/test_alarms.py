@@ -56,7 +56,9 @@ def test_a_campaign_that_fails_stands_still_or_is_not_found_raises_an_alarm_and_
     assert not campaign_alarms.alarms_raised(campaign).exists()
 
 
-def test_work_that_is_too_fast_to_be_read_raises_an_alarm_also_once_all_is_done(collection: Collection) -> None:
+def test_work_that_is_too_fast_to_be_read_raises_an_alarm_also_once_all_is_done(
+    collection: Collection, settings: Any
+) -> None:
     campaign = factories.campaign(collection, "hurried", pairs_per_hit=1, tests_per_hit=1, overlap=2)
     while campaign.hits.filter(needed__gt=0).exists():
         number = campaign.assignments.count()
@@ -64,7 +66,11 @@ def test_work_that_is_too_fast_to_be_read_raises_an_alarm_also_once_all_is_done(
         factories.do(factories.worker(campaign, f"worker {number}"), campaign, seconds=seconds)
     judgment_jobs.summarize()
     assert campaign_check(campaign=campaign, at=timezone.now()) == ["fast"]
-    said = campaign.alarms.get(kind="fast").text
+    settings.ALARM_FAILING_SHARE, settings.ALARM_FAST_SHARE = 0.3, 0.6
+    assert campaign_check(campaign=campaign, at=timezone.now()) == []
+    settings.ALARM_FAILING_SHARE, settings.ALARM_FAST_SHARE = 0.9, 0.5
+    assert campaign_check(campaign=campaign, at=timezone.now()) == ["fast"]
+    said = campaign.alarms.get(kind="fast", settled_at=None).text
     assert said.startswith("7 of the last 14 assignments were judged faster than anybody can read the passages.")
     Campaign.objects.filter(pk=campaign.pk).update(state="closed")
     campaign.refresh_from_db()

@@ -19,6 +19,7 @@ from core.models import AuditEntry, Lab, Membership, User
 from judgments import erasing, jobs, releasing
 from judgments import services as judgment_services
 from judgments.models import Decision, Judgment, PairReport, Retention, StoredFile, WorkerNote
+from platforms import pay_desk
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.submitted import submission_store
 from pools.models import Campaign, Query
@@ -85,6 +86,12 @@ def everything() -> str:
             cursor.copy_expert(f'COPY (SELECT * FROM "{table}" t ORDER BY t::text) TO STDOUT', copied)
             rows.append(f"{table}\n{copied.getvalue().decode()}")
     return "".join(rows)
+
+
+def pay(campaign: Campaign, by: User) -> None:
+    """Mark everybody whom no platform pays as paid."""
+    at, owed = timezone.now(), pay_desk.desk_of(campaign).by_hand.to_pay
+    pay_desk.payments_mark(campaign=campaign, chosen=None, expected=owed, by=by, at=at, paid_on=at.date())
 
 
 def erase(worker: Worker) -> erasing.Plan:
@@ -235,6 +242,41 @@ def test_the_command_says_what_it_would_do_and_does_it(worker: Worker) -> None:
         run(WORKER_ID)
 
 
+def test_a_worker_whom_the_lab_still_owes_is_erased_only_by_somebody_who_writes_it_off(
+    campaign: Campaign, alice: Worker, ada: User, client: Client
+) -> None:
+    done = factories.do(alice, campaign)
+    debt = f"{campaign.money(done.owed)} ({campaign.name})"
+    client.force_login(ada)
+    address = reverse("judgments:protection_worker", args=[alice.pk])
+    assert debt in client.get(address).content.decode()
+    assert client.post(address, {"why": "Asked."}).status_code == 400
+    with pytest.raises(NotNow, match="say that the debt is written off"):
+        erase(alice)
+    with pytest.raises(CommandError, match="say that the debt is written off"):
+        call_command("erase_worker", str(alice.pk))
+    said = io.StringIO()
+    call_command("erase_worker", str(alice.pk), "--dry-run", stdout=said)
+    assert f"The lab owes: {debt}" in said.getvalue()
+    assert erasing.worker_erase(worker=alice, at=timezone.now(), write_off=True).owed == [(campaign, done.owed)]
+    assert AuditEntry.objects.get(subject="erasure").changes == {"written_off": debt}
+    alice.refresh_from_db()
+    assert alice.erased_at is not None
+
+
+def test_the_page_erases_whom_the_lab_owes_once_it_is_written_off_and_asks_nothing_about_others(
+    campaign: Campaign, alice: Worker, bob: Worker, rita: User, ada: User, client: Client
+) -> None:
+    done = factories.do(alice, campaign)
+    client.force_login(ada)
+    paid = reverse("judgments:protection_worker", args=[bob.pk])
+    assert "write_off" not in client.get(paid).content.decode()
+    address = reverse("judgments:protection_worker", args=[alice.pk])
+    assert client.post(address, {"why": "", "write_off": "on"}).status_code == 303
+    alice.refresh_from_db()
+    assert alice.erased_at is not None and done.owed > 0
+
+
 def test_reasons_and_entries_of_the_audit_are_changed_by_an_erasure_and_in_no_other_way(worker: Worker) -> None:
     for statement in ("UPDATE judgments_decision SET why = ''", "DELETE FROM judgments_decision"):
         with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
@@ -279,7 +321,7 @@ def test_every_relation_to_a_worker_is_thought_of() -> None:
 
 
 def test_a_campaigns_workers_are_erased_once_it_is_closed_but_for_those_who_are_owed(
-    worker: Worker, campaign: Campaign, bob: Worker
+    worker: Worker, campaign: Campaign, bob: Worker, rita: User
 ) -> None:
     factories.do(bob, campaign)
     with pytest.raises(NotNow):
@@ -287,6 +329,9 @@ def test_a_campaigns_workers_are_erased_once_it_is_closed_but_for_those_who_are_
     Campaign.objects.update(state="closed")
     campaign.refresh_from_db()
     Payment.objects.update(state="owed", paid_at=None)
+    erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now())
+    assert (erased, set(kept)) == (0, {worker.pk, bob.pk})
+    pay(campaign, rita)
     erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now())
     assert (erased, set(kept)) == (1, {worker.pk})
     Payment.objects.update(state="paid", paid_at=timezone.now())
@@ -296,9 +341,10 @@ def test_a_campaigns_workers_are_erased_once_it_is_closed_but_for_those_who_are_
 
 
 def test_an_erasure_that_fails_unexpectedly_stops_no_other(
-    worker: Worker, campaign: Campaign, bob: Worker, monkeypatch: pytest.MonkeyPatch
+    worker: Worker, campaign: Campaign, bob: Worker, rita: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factories.do(bob, campaign)
+    pay(campaign, rita)
     Campaign.objects.update(state="closed")
     campaign.refresh_from_db()
     forget = erasing.worker_forget

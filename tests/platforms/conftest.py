@@ -1,10 +1,14 @@
 """A campaign that is published at a real marketplace, as a process of its own over HTTP."""
 
+from pathlib import Path
+
 import pytest
 
+from core.models import Lab
 from platforms.models import Publication
 from platforms.publishing import publication_publish, publication_write
 from pools.models import Campaign
+from tests import factories
 from tests.marketplace.conftest import marketplace, running_marketplace  # noqa: F401
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.platforms import Clock, drain
@@ -50,3 +54,17 @@ def wanda(marketplace: Marketplace) -> Worker:  # noqa: F811
 @pytest.fixture
 def will(marketplace: Marketplace) -> Worker:  # noqa: F811
     return marketplace.worker(vouched_approved=20_000)
+
+
+@pytest.fixture
+def many(lab: Lab, tmp_path: Path) -> Campaign:
+    """A campaign of six HITs, of one pair and one test pair each."""
+    queries = [f"q{number}" for number in range(6)]
+    collection = factories.collection(
+        tmp_path,
+        in_lab=lab,
+        name="many",
+        qrels={query: [f"{query}a"] for query in queries},
+        tops={"red": {query: [f"{query}b"] for query in queries}},
+    )
+    return factories.campaign(collection, "many", pairs_per_hit=1, tests_per_hit=1)

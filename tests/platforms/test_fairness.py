@@ -51,6 +51,8 @@ def test_an_adjustment_at_the_marketplace_is_a_bonus_that_its_worker_gets_once(
     # a time in which nobody can have read that much says nothing of the pay
     Passage.objects.update(text="word " * 230)
     Submission.objects.filter(pk=Submission.objects.earliest("pk").pk).update(seconds_there=20)
-    assert pay_rate_compute(publication=published, at=at).seconds_there == 1800
+    rate = pay_rate_compute(publication=published, at=at)
+    assert (rate.seconds_there, rate.submissions) == (1800, 2)
     Submission.objects.update(seconds_there=20)
-    assert pay_rate_compute(publication=published, at=at).lowest is None
+    rate = pay_rate_compute(publication=published, at=at)
+    assert (rate.lowest, rate.submissions) == (None, 0)

@@ -4,7 +4,6 @@ what somebody is at is offered to nobody else, and what is left is offered again
 
 import random
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.core.cache import cache
@@ -186,20 +185,6 @@ def test_most_tasks_returned_at_once_raise_an_alarm(
 
 
 # --- whatever happens
-
-
-@pytest.fixture
-def many(lab: object, tmp_path: Path) -> Campaign:
-    """A campaign of six HITs, of one pair and one test pair each."""
-    queries = [f"q{number}" for number in range(6)]
-    collection = factories.collection(
-        tmp_path,
-        in_lab=lab,  # type: ignore[arg-type]
-        name="many",
-        qrels={query: [f"{query}a"] for query in queries},
-        tops={"red": {query: [f"{query}b"] for query in queries}},
-    )
-    return factories.campaign(collection, "many", pairs_per_hit=1, tests_per_hit=1)
 
 
 class Streams:

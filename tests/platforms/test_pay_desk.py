@@ -2,9 +2,11 @@
 
 import csv
 import io
+import json
 import random
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -220,7 +222,7 @@ def test_payments_stay_when_a_worker_is_erased_and_are_in_what_is_stored_of_them
     (stored,) = personal_data(worker)["payments_by_the_lab"]
     assert (stored["assignment_id"], stored["amount"]) == (work[0].pk, Decimal("2.00"))
     assert stored["note"] == "transfer 17"
-    worker_erase(worker=worker, at=timezone.now())
+    worker_erase(worker=worker, at=timezone.now(), write_off=True)
     left = HandPayment.objects.get()
     assert (left.amount, left.note) == (Decimal("2.00"), "")
     assert page.get(address(campaign), {"show": "all"}).status_code == 200
@@ -239,6 +241,53 @@ def test_a_campaign_whose_workers_were_paid_is_not_erased_whole(
 
 def test_before_anybody_is_owed_anything_the_page_says_what_will_be_there(page: Client, campaign: Campaign) -> None:
     assert "appears here as soon as" in page.get(address(campaign)).content.decode()
+
+
+def test_the_list_of_work_says_what_became_of_the_pay_that_no_platform_pays(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    work.append(factories.take(factories.worker(campaign, "Cara"), campaign))
+    mark(page, campaign, "pay", work[0])
+
+    def shown(**asked: str) -> dict[int, str]:
+        rows = page.get(reverse("judgments:work", args=[campaign.pk]), asked).context["rows"]
+        return {row.assignment.pk: row.pay for row in rows}
+
+    unpaid = "to be paid"
+    assert [shown()[row.pk] for row in work] == ["paid", unpaid, unpaid, ""]
+    assert shown(pay="paid") == {work[0].pk: "paid"}
+    assert set(shown(pay="lab")) == {work[1].pk, work[2].pk}
+    assert shown(pay="none") == {}
+    assert set(shown(sort="pay")) == {row.pk for row in work}
+    mark(page, campaign, "take-back", work[0])
+    assert shown()[work[0].pk] == unpaid
+
+
+def test_what_it_takes_to_find_who_is_owed_grows_no_faster_than_the_work_of_one_worker_on_one_hit(
+    campaign: Campaign,
+) -> None:
+    ada, hit = factories.worker(campaign, "Ada"), campaign.hits.order_by("number")[0]
+    now = timezone.now()
+
+    def rows_read(upto: int) -> int:
+        have = Assignment.objects.count()
+        Assignment.objects.bulk_create(
+            Assignment(
+                campaign=campaign, hit=hit, worker=ada, taken_at=now, leased_until=now, finished_at=now, state="left",
+                platform_assignment_id=f"3{number}", owed=1, receipt=f"{number}", verdict="unchecked",
+            )
+            for number in range(have, upto)
+        )  # fmt: skip
+        factories.analyze()
+        plan = pay_desk.assignments_owed(campaign).explain(format="json", analyze=True)
+        return sum(map(read_in, (entry["Plan"] for entry in json.loads(plan))))
+
+    def read_in(node: dict[str, Any]) -> int:
+        removed = sum(count for name, count in node.items() if name.startswith("Rows Removed"))
+        return int((node["Actual Rows"] + removed) * node["Actual Loops"]) + sum(map(read_in, node.get("Plans", [])))
+
+    few, many = rows_read(100), rows_read(400)
+    assert many < 6 * few
 
 
 # --- whatever happens

@@ -24,7 +24,6 @@ from core.models import User
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms import views
-from platforms.account import Balance
 from platforms.alarms import alarm_raise
 from platforms.demands import PAPER, Demands
 from platforms.forms import TermsForm
@@ -186,11 +185,8 @@ def test_a_draft_has_its_terms_and_its_bill_before_anything_is_frozen_and_is_pub
     assert not Campaign.objects.filter(pk=draft.pk).exists()
 
 
-def test_looking_at_the_terms_stores_nothing_and_shows_the_balance(
-    page: Client, campaign: Campaign, requester: Requester
-) -> None:
+def test_looking_at_the_terms_stores_nothing(page: Client, campaign: Campaign, requester: Requester) -> None:
     text = text_of(page, at("terms", campaign))
-    assert "$1,000.00" in text
     assert 'value="10000"' not in text
     assert not Publication.objects.exists()
 
@@ -301,6 +297,7 @@ def test_one_press_asks_the_marketplaces_operator_for_what_is_missing(
     page: Client, publication: Publication, marketplace: Marketplace, poor: Requester
 ) -> None:
     campaign = publication.campaign
+    platform_jobs.look_at_balance(publication.pk)
     for name in ("terms", "publish"):
         text = text_of(page, at(name, campaign))
         assert "Ask the operator for $4.60" in text
@@ -314,6 +311,7 @@ def test_one_press_asks_the_marketplaces_operator_for_what_is_missing(
     assert (amount, reason.startswith(campaign.name)) == (Decimal("4.60"), True)
     assert "The operator was last asked for $4.60" in text_of(page, at("publish", campaign))
     marketplace.run("deposit", poor.account_id, "4.60")
+    platform_jobs.look_at_balance(publication.pk)
     assert "Ask the operator" not in text_of(page, at("publish", campaign))
     assert page.post(at("ask_for_money", campaign)).status_code == 409
 
@@ -355,6 +353,25 @@ def test_opening_a_draft_asks_no_platform_but_has_a_job_ask_once(
     assert asked == [publication.pk]
 
 
+def test_the_terms_and_the_dry_run_ask_no_platform_and_say_what_a_job_heard_and_when(
+    page: Client,
+    publication: Publication,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(platform_jobs.look_at_balance, "delay", asked.append)
+    names = ("terms", "publish")
+    with monkeypatch.context() as patch, django_capture_on_commit_callbacks(execute=True):
+        patch.setattr("platforms.account.balance_look", lambda _publication: pytest.fail("a page asks the platform"))
+        for text in (text_of(page, at(name, publication.campaign)) for name in names):
+            assert "is being asked for" in text or "Publish for up to" in text
+    assert asked == [publication.pk]
+    platform_jobs.look_at_balance(publication.pk)
+    for text in (text_of(page, at(name, publication.campaign)) for name in names):
+        assert "$1,000.00" in text and "UTC" in text
+
+
 def test_a_platform_that_does_not_answer_leaves_the_balance_as_it_was_and_another_platform_has_none(
     page: Client, publication: Publication, requester: Requester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -392,6 +409,7 @@ def test_without_an_answer_of_the_platform_the_pages_say_why(
     else:
         settings.MARKETPLACE_URL, expected = "elsewhere", "address is not valid"
     campaign = publication.campaign
+    platform_jobs.look_at_balance(publication.pk)
     for name in ("terms", "publish"):
         text = text_of(page, at(name, campaign))
         assert expected in text
@@ -406,6 +424,7 @@ def test_without_an_answer_of_the_platform_the_pages_say_why(
 
 
 def test_the_dry_run_shows_the_exact_requests_and_the_bill(page: Client, publication: Publication) -> None:
+    platform_jobs.look_at_balance(publication.pk)
     text = text_of(page, at("publish", publication.campaign))
     for words in ("CreateQualificationType", "CreateHITType", "CreateHITWithHITType", "ExternalQuestion"):
         assert words in text
@@ -453,6 +472,7 @@ def test_an_account_that_does_not_hold_all_of_the_bill_publishes_nothing(
     poor = marketplace.requester(deposit="9.59")  # a cent less than everything, fees included
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", poor.key_id)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", poor.secret)
+    platform_jobs.look_at_balance(publication.pk)
     text = text_of(page, at("publish", publication.campaign))
     assert "has $9.59, but the bill is $9.60: $0.01 is missing. The operator of the marketplace adds money" in text
     assert "Publish for up to" not in text
@@ -469,11 +489,8 @@ def test_a_campaign_that_is_not_open_is_not_published(page: Client, publication:
     assert press_publish(page, publication).status_code == 409
 
 
-def test_production_asks_for_the_campaigns_name(
-    page: Client, publication: Publication, requester: Requester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_production_asks_for_the_campaigns_name(page: Client, publication: Publication, requester: Requester) -> None:
     Publication.objects.update(platform="mturk")
-    monkeypatch.setattr(views, "balance_look", lambda _publication: Balance(Decimal(1000), ""))
     answer = press_publish(page, publication, typed_name="pilo")
     assert answer.status_code == 400
     assert "“pilo” was given. It must be “pilot”." in answer.content.decode()
@@ -500,6 +517,22 @@ def test_the_state_is_counted(page: Client, published: Publication, wanda: Worke
     text = text_of(page, at("publication", published.campaign))
     assert "3 of 3 HITs are at our own marketplace" in text
     assert "Counted at" in text
+
+
+def test_what_has_no_open_hits_and_needs_none_offers_neither_more_time_nor_an_end(
+    page: Client, published: Publication
+) -> None:
+    address = at("publication", published.campaign)
+    for words in ("Extend</button>", "Pause</button>", "End all open HITs…"):
+        assert words in page.get(address).content.decode()
+    published.published_hits.update(expires_at=timezone.now())
+    shown = page.get(address).content.decode()
+    assert "Extend</button>" in shown and "End all open HITs…" not in shown
+    published.campaign.hits.update(needed=0)
+    shown = page.get(address).content.decode()
+    for words in ("Extend</button>", "Pause</button>", "End all open HITs…"):
+        assert words not in shown
+    assert "there is nothing to pause" in shown and "Stop all spending" in shown
 
 
 def test_pause_resume_extend_expire_and_stop_can_be_repeated(page: Client, published: Publication) -> None:

@@ -160,7 +160,7 @@ def test_a_person_is_found_by_their_id_and_erased_with_their_sessions(campaign: 
     assignment_finish(assignment=work, at=timezone.now())
     [worker] = erasing.workers_called(type(campaign.lab).objects.all(), "p1")
     assert erasing.personal_data(worker)["panel_sessions"][0]["session"] == "s1"
-    erasing.worker_erase(worker=worker, at=timezone.now(), why="asked")
+    erasing.worker_erase(worker=worker, at=timezone.now(), why="asked", write_off=True)
     visit = PanelVisit.objects.select_related("worker").get()
     assert visit.session.startswith("erased-") and visit.worker.external_id == ""
     assert erasing.worker_erase(worker=worker, at=timezone.now(), why="again").is_done

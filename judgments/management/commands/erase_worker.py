@@ -24,6 +24,7 @@ class Command(SiteCommand):
         parser.add_argument("worker", help="an id at a platform, a name on the panel, a pseudonym, or a row's number")
         parser.add_argument("--lab", help="the worker's lab, if several labs know such a worker")
         parser.add_argument("--why", default="", help="kept in the audit")
+        parser.add_argument("--write-off", action="store_true", help="what the lab still owes the worker is not paid")
 
     def work(self, **options: Any) -> dict[str, Any]:
         labs = Lab.objects.filter(name=options["lab"]) if options["lab"] else Lab.objects.all()
@@ -36,7 +37,8 @@ class Command(SiteCommand):
         plan = erasure_plan(worker, at=timezone.now())
         if not options["dry_run"]:
             with because(options["why"]):
-                plan = worker_erase(worker=worker, at=timezone.now(), why=options["why"])
+                given = {"why": options["why"], "write_off": options["write_off"]}
+                plan = worker_erase(worker=worker, at=timezone.now(), **given)
         self._tell(plan, options["dry_run"])
         return plan.as_json()
 
@@ -51,5 +53,7 @@ class Command(SiteCommand):
         for what, count, why in plan.stays:
             if count:
                 self.say(f"  {count:,} × {what}. {why}")
+        if plan.owed:
+            self.say(f"The lab owes: {plan.debt}. Erasing the worker needs --write-off.")
         for obstacle in plan.obstacles:
             self.say(f"Not yet: {obstacle}")

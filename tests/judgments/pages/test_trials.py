@@ -210,3 +210,29 @@ def test_only_the_site_itself_frames_a_trial_and_only_its_lab_gets_the_link(clie
     assert client.post(reverse("tasks:trials_revoke", args=[draft.pk])).status_code == 404
     draft.refresh_from_db()
     assert draft.trials_revoked == 0
+
+
+def test_a_trial_says_to_whoever_may_change_the_test_pairs_which_of_them_they_failed(
+    draft: Campaign, rita: User
+) -> None:
+    def ended(browser: Client) -> str:
+        """Choose the off-topic passage of the first test pair, and the relevant one of the other; the receipt."""
+        token = begin(browser, trials.trial_link(draft)).split("/")[2]
+        items, failed = trials.trial_of(token).items, False
+        for position, item in enumerate(items, 1):
+            side = "left" if item.a_left else "right"
+            if item.test is not None and not failed:
+                side, failed = "right" if item.a_left else "left", True
+            page = follow(browser, reverse("judging:item", args=[token, position]))
+            sent = {"preferred": side, "shown": shown_in(page)}
+            assert browser.post(reverse("judging:item", args=[token, position]), sent).status_code == 303
+        browser.post(reverse("judging:finish", args=[token]))
+        return follow(browser, reverse("judging:done", args=[token]))
+
+    signed_in, colleague = Client(), Client()
+    signed_in.force_login(rita)
+    first = next(item for item in trials.trial_items(draft) if item.test is not None)
+    question = draft.test_pairs.get(pk=first.test).question
+    said = ended(signed_in)
+    assert "Test pairs that you failed" in said and said.count(f"{question}</span>") == 1
+    assert "Test pairs that you failed" not in ended(colleague)

@@ -12,6 +12,7 @@ from core.models import User
 from judgments import services as judgment_services
 from leaderboards.models import Upkeep
 from leaderboards.upkeep import rounds
+from platforms import jobs
 from platforms.adapter import Ending
 from platforms.costs import costs_by_platform
 from platforms.fairness import adjustment_of, hourly_at_first, least_hourly, pay_rate_check
@@ -85,6 +86,7 @@ def test_the_bill_and_the_request_are_in_the_accounts_currency(
     publication: Publication, rita: User, client: Browser
 ) -> None:
     client.force_login(rita)
+    jobs.look_at_balance(publication.pk)
     words = words_of(client, "platforms:publish", publication.campaign_id)
     assert "£1,000.00" in words and "$" not in words
     other = words_of(client, "platforms:terms", publication.campaign_id)

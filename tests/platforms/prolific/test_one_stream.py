@@ -1,0 +1,235 @@
+"""One campaign's HITs by a link, on a panel and at Prolific together: a place there is offered only while whoever takes
+it gets a HIT, and every HIT is done once.
+"""
+
+import random
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.cache import cache
+from django.test import Client as Browser
+
+from judgments import services as judgment_services
+from platforms import jobs
+from platforms.adapter import Ending
+from platforms.models import Publication
+from platforms.publishing import publication_expire, publication_publish, publication_write
+from platforms.registry import adapter_of
+from platforms.reviewing import publication_settle
+from platforms.syncing import publication_sync
+from pools.models import Campaign
+from tasks import selectors as task_selectors
+from tasks import services as task_services
+from tasks.models import Assignment, Hit, Worker
+from tests import factories
+from tests.platforms.platforms import Clock, drain
+from tests.platforms.prolific.test_work import begin, finish, visit
+from tests.simulation.prolific import Double, Place
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered() -> None:
+    """Each test begins with nothing asked for."""
+    cache.clear()
+
+
+def status(prolific: Double) -> str:
+    """The study's, at Prolific."""
+    return str(prolific.rows("study")[0]["status"])
+
+
+def back(published: Publication, ending: Ending) -> str:
+    """The code of an ending."""
+    way_back = adapter_of(published).exit_of(published, ending)
+    assert way_back is not None
+    return way_back.code
+
+
+def test_a_study_rests_while_every_hit_left_is_with_somebody_and_goes_on_when_one_is_free(
+    published: Publication, prolific: Double, alice: Worker, bob: Worker
+) -> None:
+    factories.do(alice, published.campaign)
+    held = [factories.take(alice, published.campaign), factories.take(bob, published.campaign)]
+    jobs.offer(published.campaign_id)
+    assert status(prolific) == "PAUSED"
+    jobs.requeue()
+    assert status(prolific) == "PAUSED" and not published.alarms.filter(settled_at=None).exists()
+    judgment_services.assignment_leave(assignment=held[0], at=Clock()())
+    jobs.offer(published.campaign_id)
+    assert status(prolific) == "ACTIVE"
+    _place, begun = begin(published, prolific)
+    assert begun.hit_id == held[0].hit_id
+    jobs.offer(published.campaign_id)
+    assert status(prolific) == "PAUSED"
+    jobs.requeue()
+    assert not published.alarms.filter(settled_at=None).exists()
+
+
+def test_a_study_that_rests_is_stopped_when_the_last_hit_is_done_by_a_link(
+    published: Publication, prolific: Double, alice: Worker
+) -> None:
+    for _hit in range(2):
+        factories.do(alice, published.campaign)
+    last = factories.take(alice, published.campaign)
+    jobs.offer(published.campaign_id)
+    assert status(prolific) == "PAUSED"
+    factories.judge(last)
+    judgment_services.assignment_finish(assignment=last, at=Clock()())
+    for _again in range(2):
+        jobs.offer(published.campaign_id)
+    assert status(prolific) == "COMPLETED"
+    assert len(prolific.requests("transition/")) == 3  # published, paused, stopped
+
+
+def test_a_study_that_a_person_ended_while_it_rested_stays_so(
+    published: Publication, prolific: Double, alice: Worker
+) -> None:
+    for _hit in range(2):
+        factories.do(alice, published.campaign)
+    last = factories.take(alice, published.campaign)
+    jobs.offer(published.campaign_id)
+    publication_expire(publication=published, at=Clock()())
+    judgment_services.assignment_leave(assignment=last, at=Clock()())
+    jobs.offer(published.campaign_id)
+    assert status(prolific) == "PAUSED"
+    assert list(published.alarms.filter(settled_at=None).values_list("kind", flat=True)) == ["expired"]
+
+
+def test_the_last_hits_are_left_for_those_who_took_a_place_and_read_the_consent(
+    published: Publication, prolific: Double, alice: Worker
+) -> None:
+    for _hit in range(2):
+        factories.do(alice, published.campaign)
+    place = prolific.take(published.hit_type_id, prolific.participant("Reads"))
+    publication_sync(publication=published, at=Clock()())
+    jobs.offer(published.campaign_id)
+    assert status(prolific) == "PAUSED"
+    assert visit(place).startswith("/j/")
+    jobs.offer(published.campaign_id)
+    assert status(prolific) == "PAUSED"
+    prolific.give_back(place.submission)
+    publication_sync(publication=published, at=Clock()())
+    jobs.offer(published.campaign_id)
+    assert status(prolific) == "ACTIVE"
+
+
+def test_who_holds_a_place_and_finds_nothing_is_told_before_they_consent_and_gets_the_next_hit_that_is_free(
+    published: Publication, prolific: Double, alice: Worker
+) -> None:
+    place = prolific.take(published.hit_type_id, prolific.participant("Late"))
+    held = [factories.take(alice, published.campaign)]
+    held += [factories.take(factories.worker(published.campaign, f"{n}"), published.campaign) for n in range(2)]
+    parts = urlsplit(place.url)
+    page = Browser().get(f"{parts.path}?{parts.query}")
+    text = page.content.decode()
+    assert page.status_code == 409 and "Other people are working on every task" in text
+    assert f"cc={back(published, Ending.NOTHING)}" in text and "version" not in text
+    judgment_services.assignment_leave(assignment=held[1], at=Clock()())
+    assert Browser().get(f"{parts.path}?{parts.query}").status_code == 200
+    assert visit(place).startswith("/j/")
+    assert Assignment.objects.get(platform_assignment_id=place.submission).hit_id == held[1].hit_id
+
+
+# --- whatever happens
+
+
+class Streams:
+    """People by a link, on a panel and at Prolific, who do what they please with the HITs of one campaign."""
+
+    def __init__(self, published: Publication, prolific: Double, seed: int) -> None:
+        self.published, self.campaign, self.prolific = published, published.campaign, prolific
+        self.random = random.Random(seed)
+        text = task_selectors.current_consent(self.campaign)
+        assert text is not None
+        self.version = text.version
+        by_link = [task_services.worker_join(campaign=self.campaign, form=f"{number}") for number in range(2)]
+        for worker in by_link:
+            task_services.consent_give(worker=worker, text=text)
+        self.people = [*by_link, factories.worker(self.campaign, "Alice"), factories.worker(self.campaign, "Bob")]
+        self.looks = prolific.participant("Looks")  # and takes nothing
+        self.held: list[Assignment] = []
+        self.reading: list[Place] = []  # they took a place, and have not agreed yet
+
+    def step(self, *, to_the_end: bool = False) -> bool:
+        """One person begins or ends something, and the jobs follow. Whether anybody could."""
+        acts = [self.at_the_link, self.at_prolific]
+        self.random.shuffle(acts)
+        moved = any(act(to_the_end) for act in acts)
+        publication_sync(publication=self.published, at=Clock()())
+        judgment_services.confirmed_check_all(at=Clock()())
+        publication_settle(publication=self.published, at=Clock()())
+        jobs.offer(self.campaign.pk)
+        return moved
+
+    def at_the_link(self, to_the_end: bool) -> bool:
+        """Somebody takes a HIT, finishes it or leaves it."""
+        for person in self.random.sample(self.people, len(self.people)):
+            begun = task_selectors.current_assignment(person, self.campaign)
+            try:
+                begun = begun or factories.take(person, self.campaign)
+            except task_services.NoWork:
+                continue
+            if to_the_end or self.random.random() < 0.2:
+                factories.judge(begun)
+                judgment_services.assignment_finish(assignment=begun, at=Clock()())
+            elif self.random.random() < 0.2:
+                judgment_services.assignment_leave(assignment=begun, at=Clock()())
+            return True
+        return False
+
+    def at_prolific(self, to_the_end: bool) -> bool:
+        """Somebody finishes or returns what they hold, agrees, or takes a place where the study offers one."""
+        if self.held and (to_the_end or self.random.random() < 0.5):
+            begun = self.held.pop(self.random.randrange(len(self.held)))
+            if to_the_end or self.random.random() < 0.7:
+                finish(self.published, self.prolific, begun)
+            else:
+                self.prolific.give_back(begun.platform_assignment_id)
+            return True
+        if self.reading and (to_the_end or self.random.random() < 0.5):
+            self.agree(self.reading.pop(), may_be_late=True)
+            return True
+        if self.published.hit_type_id not in self.prolific.open_studies(self.looks):
+            return False
+        place = self.prolific.take(self.published.hit_type_id, self.prolific.participant("Pat"))
+        if not to_the_end and self.random.random() < 0.3:
+            self.reading.append(place)
+        else:
+            self.agree(place, may_be_late=False)
+        return True
+
+    def agree(self, place: Place, *, may_be_late: bool) -> None:
+        """They get a HIT; only who took their time may have to return the place, for which they are asked."""
+        said = visit(place, self.version)
+        if may_be_late and not said.startswith("/j/"):
+            code = back(self.published, Ending.NOTHING)
+            assert f"cc={code}" in said
+            self.prolific.complete(place.submission, code)
+            self.prolific.give_back(place.submission)
+            return
+        assert said.startswith("/j/"), said
+        self.held.append(Assignment.objects.get(platform_assignment_id=place.submission))
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_nobody_who_takes_a_place_finds_nothing_and_every_hit_is_done_once(
+    many: Campaign, account: object, prolific: Double, seed: int
+) -> None:
+    published, clock = publication_write(campaign=many, platform="prolific", rate=1000), Clock()
+    publication_publish(publication=published, at=clock(), typed_name=many.name)
+    drain(published, clock)
+    streams = Streams(published, prolific, seed)
+    for _step in range(14):
+        streams.step()
+    for _step in range(60):
+        if not streams.step(to_the_end=True):
+            break
+    assert not Hit.objects.filter(campaign=many, needed__gt=0).exists()
+    accepted = many.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).values_list("hit__number", flat=True)
+    assert sorted(accepted) == list(range(1, 7))
+    assert published.hit_type_id not in prolific.open_studies(streams.looks)
+    assert not published.alarms.filter(settled_at=None).exists()
+    assert (
+        len(prolific.ledger("reward"))
+        == many.assignments.exclude(platform_assignment_id="").filter(verdict=Assignment.Verdict.ACCEPTED).count()
+    )
