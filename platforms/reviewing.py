@@ -261,7 +261,7 @@ def _approve(submission: Submission, *, by: User | None, reason: str, at: dateti
         _plan_to_pay(Kind.BONUS, submission, payment, at)
 
 
-def _plan_to_pay(kind: Kind, submission: Submission, payment: Payment, at: datetime) -> None:
+def _plan_to_pay(kind: str, submission: Submission, payment: Payment, at: datetime) -> None:
     """Plan the call that pays: once more, where it was void because the work had been returned."""
     publication = submission.publication
     call = operation_plan(publication=publication, kind=kind, submission=submission, payment=payment, at=at)

@@ -763,9 +763,9 @@ class ProlificAdapter(Adapter):
             paid_apart.setdefault(key, []).append(amount)
         there = Decimal("0.00")
         for key in sessions:
-            bonuses = list(map(amount_of, client.get(f"submissions/{key}/").get("bonus_payments") or []))
-            compensations = sum((amount for amount in paid_apart.get(key, []) if amount in bonuses), Decimal("0.00"))
-            whole = sum(bonuses, Decimal("0.00"))
+            paid = list(map(amount_of, client.get(f"submissions/{key}/").get("bonus_payments") or []))
+            compensations = sum((amount for amount in paid_apart.get(key, []) if amount in paid), Decimal("0.00"))
+            whole = sum(paid, Decimal("0.00"))
             there += whole if alone else whole - compensations if is_ours else compensations
         return there
 
