@@ -165,9 +165,9 @@ GUARDS: dict[str, tuple[str, Any, Plan]] = {
         PaidOnce.make,
         [*COMPENSATED[:-4], ("by_hand", 0), ("call", 0)],
     ),
-    "a bonus is sent once": (
-        "platforms.prolific.operations.PaidOnce.may_repeat",
-        lambda _self, _call: True,
+    "a batch is stored before it is paid": (
+        "platforms.prolific.operations.PaidOnce._keep",
+        staticmethod(lambda _call, _batch: None),
         [*COMPENSATED[:-4], ("trouble_comes", 28), ("call", 0), ("hours_pass", 0), ("call", 0)],
     ),
     "whoever goes is owed": ("platforms.reviewing.uncompensated", lambda _one: Assignment.objects.none(), BEGUN),
