@@ -27,8 +27,6 @@ from tasks.models import Assignment, Worker
 Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
 BATCH = 200
 GRACE = timedelta(hours=1)
-# Unmatched work for which nothing is paid as such.
-_NOT_SUBMITTED = Q(decision__in=(Decision.REJECT, Decision.RETURN))
 MOST_BONUS = Decimal(100)  # in one decision, for one assignment: more is likely a slip of the finger
 log = logging.getLogger(__name__)
 
@@ -503,6 +501,14 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     return planned
 
 
+def _not_submitted(publication: Publication) -> Q:
+    """Unmatched work for which what was done here is owed all the same. Work that was rejected is, unless its ids are
+    sure to be its worker's: then it is that work which was rejected.
+    """
+    returned = Q(decision=Decision.RETURN)
+    return returned if adapter_of(publication).opens_together else returned | Q(decision=Decision.REJECT)
+
+
 def uncompensated(publication: Publication) -> QuerySet[Assignment]:
     """Work that ended here, for which something is owed and nothing is written down, one for each HIT and worker."""
     payments = Payment.objects.filter(assignment=OuterRef("pk"))
@@ -512,7 +518,7 @@ def uncompensated(publication: Publication) -> QuerySet[Assignment]:
     # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
     waiting = publication.submissions.filter(
         assignment=None, published_hit__hit=OuterRef("hit"), platform_worker_id=OuterRef("worker__external_id")
-    ).exclude(_NOT_SUBMITTED)
+    ).exclude(_not_submitted(publication))
     # Of all work on a HIT in one worker's name, one is confirmed or compensated: the rest may be made up.
     same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
     settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
@@ -637,7 +643,7 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
         platform_assignment_id=assignment.platform_assignment_id,
         platform_worker_id=assignment.worker.external_id,
     )
-    submitted = publication.submissions.filter(Q(assignment=assignment) | same_ids & ~_NOT_SUBMITTED)
+    submitted = publication.submissions.filter(Q(assignment=assignment) | same_ids & ~_not_submitted(publication))
     if submitted.exists():
         raise NotNow(_("This work has been submitted in the meantime, and is paid as usual."))
     if payment.state == Payment.State.REFUSED:
