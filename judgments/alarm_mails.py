@@ -28,6 +28,7 @@ TOPICS: dict[str, str] = {
     Alarm.Kind.LEDGER: Topic.MONEY,
     Alarm.Kind.DOUBT: Topic.MONEY,
     Alarm.Kind.COMPENSATION: Topic.MONEY,
+    Alarm.Kind.TWICE: Topic.MONEY,
     Alarm.Kind.UNDECIDED: Topic.MONEY,
     Alarm.Kind.AUTO_APPROVAL: Topic.MONEY,
     Alarm.Kind.UNRETURNED: Topic.MONEY,

@@ -35,8 +35,12 @@ SECONDS = 40.0  # for which one job makes files before other jobs get their turn
 
 @shared_task
 def check() -> str:
-    """Check work that its platform has confirmed since. Safe to run many at once, and to be killed."""
-    return f"checked: {judgment_services.confirmed_check_all(at=timezone.now())}"
+    """End what workers went away from, and check work that its platform has confirmed since. Safe to run many at once,
+    and to be killed.
+    """
+    at = timezone.now()
+    judgment_services.abandoned_end_all(at=at)
+    return f"checked: {judgment_services.confirmed_check_all(at=at)}"
 
 
 @shared_task

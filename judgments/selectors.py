@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
@@ -68,6 +68,7 @@ from tasks.selectors import least_seconds
 # What the export files hold. A new one makes all of them again.
 FORMAT = 9
 SOFTWARE = f"{VERSION}/{FORMAT}"
+GONE_AFTER, GONE_AFTER_LINK = timedelta(hours=1), timedelta(days=1)  # after the lease, and the last answer
 
 
 def standing_reports(assignment: Assignment) -> QuerySet[PairReport]:
@@ -149,6 +150,19 @@ def confirmed_unchecked() -> QuerySet[Assignment]:
     confirmed = Q(submission__isnull=False) | Q(pk__in=compensated.values("assignment"))
     waiting = Assignment.objects.filter(verdict=Assignment.Verdict.PENDING).exclude(state=Assignment.State.ACTIVE)
     return waiting.filter(confirmed)
+
+
+def abandoned(at: datetime) -> QuerySet[Assignment]:
+    """Work whose time is over, and of whose worker nothing more has come for an hour; for a day where they came by a
+    link or from a panel, and may come back whenever they like.
+    """
+    active = Assignment.objects.filter(state=Assignment.State.ACTIVE)
+    by_link = Q(platform_assignment_id="")
+    over = Q(leased_until__lte=at - GONE_AFTER) & ~by_link | Q(leased_until__lte=at - GONE_AFTER_LINK) & by_link
+    answers = Judgment.objects.filter(assignment=OuterRef("pk"))
+    recent = answers.filter(made_at__gt=at - GONE_AFTER)
+    recent_by_link = answers.filter(made_at__gt=at - GONE_AFTER_LINK)
+    return active.filter(over).exclude(Exists(recent)).exclude(by_link, Exists(recent_by_link))
 
 
 def failed_meanwhile(assignment: Assignment, since: datetime | None = None) -> Decision | None:

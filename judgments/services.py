@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.db import connection, transaction
+from django.db.models import Max
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -30,6 +31,7 @@ from tasks.models import Assignment, Hit, Item, Worker
 from tasks.practice import must_have_practised
 
 log = logging.getLogger(__name__)
+ENDED_AT_ONCE = 500  # assignments that one job takes as left
 
 
 class Saved(NamedTuple):
@@ -139,11 +141,41 @@ def _lock(assignment: Assignment) -> Assignment:
     return Assignment.objects.select_for_update(of=("self",)).select_related("campaign", "worker").get(pk=assignment.pk)
 
 
-def _end(assignment: Assignment, *, left: bool, at: datetime) -> Assignment:
+@transaction.atomic
+def assignment_abandon(*, assignment: Assignment, at: datetime) -> bool:
+    """End an assignment whose worker went away without a word, as left then; what was judged is owed. Whether it was.
+
+    The data of a closed campaign stay as they are.
+    """
+    assignment = _lock(assignment)
+    if not judgment_selectors.abandoned(at).filter(pk=assignment.pk).exists():
+        return False
+    last = Judgment.objects.filter(assignment=assignment).aggregate(at=Max("made_at"))["at"]
+    ended_at = max(filter(None, (assignment.leased_until, last)))
+    is_closed = assignment.campaign.state == Campaign.State.CLOSED
+    _end(assignment, left=True, at=at, finished_at=ended_at, checks=not is_closed)
+    _mark_changed(assignment)
+    return True
+
+
+def abandoned_end_all(*, at: datetime) -> int:
+    """End what workers went away from without a word. How much it was. One that fails stops no other."""
+    ended = 0
+    for assignment in judgment_selectors.abandoned(at).order_by("leased_until", "id")[:ENDED_AT_ONCE]:
+        try:
+            ended += assignment_abandon(assignment=assignment, at=at)
+        except Exception:
+            log.exception("Assignment %s could not be ended", assignment.pk)
+    return ended
+
+
+def _end(
+    assignment: Assignment, *, left: bool, at: datetime, finished_at: datetime | None = None, checks: bool = True
+) -> Assignment:
     judged = judgment_selectors.answered_count(assignment)
-    task_services.assignment_end(assignment=assignment, judged=judged, left=left, at=at)
+    task_services.assignment_end(assignment=assignment, judged=judged, left=left, at=finished_at or at)
     assignment.refresh_from_db()
-    if not assignment.platform_assignment_id:
+    if not assignment.platform_assignment_id and checks:
         _check(assignment, at=at)
         assignment.refresh_from_db()
     return assignment

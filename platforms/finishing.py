@@ -13,7 +13,7 @@ from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from platforms.ledger_comparison import comparison_begin
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.registry import adapter_of
-from platforms.reviewing import GRACE
+from platforms.reviewing import GRACE, uncompensated
 from pools import services as pool_services
 from pools.models import Campaign
 from tasks.models import Assignment, Hit, Worker
@@ -78,9 +78,11 @@ def _is_going_on(publication: Publication, at: datetime) -> bool:
         publication.payments.filter(state__in=[Payment.State.OWED, Payment.State.SENT]),
         publication.alarms.filter(settled_at=None),
         awaited,
-        Assignment.objects.filter(
-            campaign=publication.campaign_id, state=Assignment.State.ACTIVE, leased_until__gt=at
-        ).exclude(platform_assignment_id=""),
+        uncompensated(publication),
+        # whoever is at work, or is yet to be taken as gone
+        Assignment.objects.filter(campaign=publication.campaign_id, state=Assignment.State.ACTIVE).exclude(
+            platform_assignment_id=""
+        ),
     ]
     if publication.state == State.OPEN and publication.campaign.state != Campaign.State.CLOSED:
         checks += [

@@ -135,9 +135,11 @@ def comparison_continue(
     What came of it once that was the last; None before, where none is going on, and where another process is at it.
     """
     with alone(f"comparison of publication {publication.pk}") as ours:
-        running = RunningComparison.objects.filter(publication=publication).first() if ours else None
+        going_on = RunningComparison.objects.select_related("publication__campaign")
+        running = going_on.filter(publication=publication).first() if ours else None
         if running is None:
             return None
+        publication = running.publication  # as it is now: the caller's may be older than what it has at the platform
         adapter = adapter_of(publication)
         client = adapter.client()
         if running.strays is None:

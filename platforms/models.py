@@ -664,10 +664,13 @@ class Alarm(models.Model):
         UNDECIDED = "undecided", _("submitted work could not be decided on")
         UNCHECKED = "unchecked", _("work could not be checked")
         COMPENSATION = "compensation", _("work done here was not submitted there")
+        TWICE = "twice", _("submitted after it was compensated")
         UNFAIR = "unfair", _("the pay per hour is too low")
         UNRETURNED = "unreturned", _("assignments were not returned")
 
     ABOUT = ("operation", "submission", "published_hit", "worker", "assignment")
+    # those about a submission that are over once it is decided on
+    ABOUT_DECIDING = (Kind.UNMATCHED, Kind.NO_ANSWERS, Kind.FAST, Kind.AUTO_APPROVAL, Kind.TWICE)
 
     publication = models.ForeignKey(Publication, on_delete=models.CASCADE, related_name="alarms")
     kind = models.CharField(max_length=30, choices=Kind)

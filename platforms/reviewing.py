@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 def publication_settle(*, publication: Publication, at: datetime) -> int:
     """Decide on submitted work that is matched and checked, and plan what it is paid. How many were decided."""
+    _check_compensated(publication, at)
     failed: dict[int, Exception] = {}
     decided, more = 0, True
     while more:
@@ -53,7 +54,7 @@ def _settle_batch(publication: Publication, at: datetime, failed: dict[int, Exce
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(assignment__judged__gt=0, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
         .exclude(assignment__verdict=Assignment.Verdict.PENDING)
-        .exclude(_is_too_fast())
+        .exclude(_has_alarm(Alarm.Kind.FAST, Alarm.Kind.TWICE))
         .exclude(pk__in=list(failed))
         .exclude(pk__in=_resting(at))
         .select_related("assignment", "published_hit", "publication__campaign")
@@ -90,9 +91,9 @@ def _raise_undecided(publication: Publication, failed: dict[int, Exception], at:
     tried.exclude(submission__in=list(failed)).update(settled_at=at)
 
 
-def _is_too_fast() -> Exists:
-    """Whether a person must look at a submission, as it was judged faster than anybody reads."""
-    return Exists(Alarm.objects.filter(submission=OuterRef("pk"), kind=Alarm.Kind.FAST, settled_at=None))
+def _has_alarm(*kinds: Alarm.Kind) -> Exists:
+    """Whether a person must look at a submission for one of these reasons."""
+    return Exists(Alarm.objects.filter(submission=OuterRef("pk"), kind__in=kinds, settled_at=None))
 
 
 def _resting(at: datetime) -> QuerySet[Alarm, Any]:
@@ -103,19 +104,21 @@ def _resting(at: datetime) -> QuerySet[Alarm, Any]:
 def _settle(submission: Submission, at: datetime) -> None:
     if submission.status == Status.REJECTED:
         _reject_as_there(submission, at)
-    elif _compensated_before(submission, at):
-        _approve(submission, by=None, reason=_("Already compensated, so there is no bonus."), at=at, bonus=False)
+    elif (payment := _compensated_before(submission, at)) is not None:
+        _hold(submission, payment, at)
     else:
         _approve(submission, by=None, reason="", at=at)
 
 
 def _settle_as_there(submission: Submission, at: datetime) -> None:
-    if submission.status == Status.APPROVED:
+    if submission.status != Status.APPROVED:
+        _reject_as_there(submission, at)
+    elif (payment := _compensated_before(submission, at)) is not None:
+        _hold(submission, payment, at)
+    else:
         said = _("Approved at the platform before anyone decided here.")
         _approve(submission, by=None, reason=phrase(submission.publication, said), at=at)
         _settle_alarms(submission, at)
-    else:
-        _reject_as_there(submission, at)
 
 
 def _reject_as_there(submission: Submission, at: datetime) -> None:
@@ -132,37 +135,55 @@ def _decided_there(publication: Publication, failed: Collection[int], at: dateti
     return list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(
-            Q(assignment=None) | Q(assignment__judged=0) | _is_too_fast(),
+            Q(assignment=None) | Q(assignment__judged=0) | _has_alarm(Alarm.Kind.FAST, Alarm.Kind.TWICE),
             published_hit__hit__isnull=False,
             decision=Decision.NONE,
         )
         .exclude(status=Status.SUBMITTED)
+        .exclude(_has_alarm(Alarm.Kind.TWICE), status=Status.APPROVED)
         .exclude(pk__in=list(failed))
         .exclude(pk__in=_resting(at))
         .select_related("published_hit", "publication__campaign")[:BATCH]
     )
 
 
-def _compensated_before(submission: Submission, at: datetime) -> bool:
-    """Whether late work was compensated already. A compensation that nobody has taken yet is withdrawn instead."""
-    if submission.assignment is None:
-        return False
-    payment = (
-        Payment.objects.select_for_update(of=("self",), no_key=True)
-        .filter(assignment=submission.assignment, purpose=Purpose.COMPENSATION)
-        .first()
-    )
-    if payment is None:
-        return False
+# --- work that was compensated before it came
+
+
+def _compensation_of(submission: Submission) -> Payment | None:
+    """What was written down to compensate the work that was submitted: that of ours which it is, or else what its
+    worker began under its id.
+    """
+    payments = Payment.objects.select_for_update(of=("self",), no_key=True).filter(purpose=Purpose.COMPENSATION)
+    if submission.assignment_id is not None:
+        return payments.filter(assignment=submission.assignment_id).first()
+    return payments.filter(
+        publication=submission.publication_id,
+        assignment__platform_assignment_id=submission.platform_assignment_id,
+        assignment__worker__external_id=submission.platform_worker_id,
+    ).first()
+
+
+def _was_paid(payment: Payment) -> bool:
+    """Whether a compensation was paid or taken, or may have been: the call that pays it is on its way."""
     offers = Operation.objects.filter(payment=payment, kind=Kind.COMPENSATE)
     if payment.state == Payment.State.PAID or Submission.objects.filter(published_hit__operations__in=offers).exists():
         return True
-    alarm_settle(
-        publication=submission.publication, kind=Alarm.Kind.COMPENSATION, assignment=submission.assignment, at=at
-    )
+    pays_at_once = Purpose.COMPENSATION in adapter_of(payment.publication).bonus_purposes
+    return pays_at_once and offers.filter(ended_at=None, first_sent_at__isnull=False).exists()
+
+
+def _compensated_before(submission: Submission, at: datetime) -> Payment | None:
+    """The compensation that was paid for the same work already. One that nobody has yet is withdrawn instead."""
+    payment = _compensation_of(submission)
+    if payment is None or _was_paid(payment):
+        return payment
+    assert payment.assignment is not None
+    alarm_settle(publication=submission.publication, kind=Alarm.Kind.COMPENSATION, assignment=payment.assignment, at=at)
+    offers = Operation.objects.filter(payment=payment, kind=Kind.COMPENSATE)
     if not offers.exists():
         payment.delete()
-        return False
+        return None
     payment.state, payment.evidence = Payment.State.REFUSED, {"withdrawn": "the work was submitted after all"}
     payment.save(update_fields=["state", "evidence"])
     offers.filter(state=Operation.State.PLANNED, first_sent_at=None).update(
@@ -170,7 +191,50 @@ def _compensated_before(submission: Submission, at: datetime) -> bool:
     )
     open_offers = PublishedHit.objects.filter(operations__in=offers).exclude(platform_hit_id="")
     end_plan(publication=submission.publication, published_hits=open_offers, at=at)
-    return False
+    return None
+
+
+@transaction.atomic
+def _check_compensated(publication: Publication, at: datetime) -> None:
+    """Hold the work that came after its compensation was paid, matched or not; let go what was not paid after all."""
+    compensated = publication.payments.filter(purpose=Purpose.COMPENSATION)
+    if not compensated.exists():
+        return
+    undecided = publication.submissions.filter(decision=Decision.NONE, published_hit__hit__isnull=False)
+    unmatched = undecided.filter(
+        assignment=None, platform_assignment_id__in=compensated.values("assignment__platform_assignment_id")
+    )
+    held = undecided.filter(_has_alarm(Alarm.Kind.TWICE))
+    for submission in (unmatched | held).select_related("publication__campaign").order_by("id"):
+        payment = _compensation_of(submission)
+        if payment is not None and _was_paid(payment):
+            if submission.status != Status.REJECTED:
+                _hold(submission, payment, at)
+        else:
+            alarm_settle(publication=publication, kind=Alarm.Kind.TWICE, submission=submission, at=at)
+
+
+def _hold(submission: Submission, payment: Payment, at: datetime) -> None:
+    """Leave it to a person: what they approve is paid beside the compensation."""
+    publication = submission.publication
+    text = _(
+        "Assignment %(id)s was compensated with %(paid)s before it was submitted. Nothing more is paid for it unless "
+        "you approve it, which pays another %(listed)s."
+    )
+    if submission.status == Status.APPROVED:
+        text = _(
+            "Assignment %(id)s was compensated with %(paid)s, and then approved at the platform, which paid another "
+            "%(listed)s. Approve it here too, so that the ledger has both."
+        )
+    money = publication.campaign.money
+    alarm_raise(
+        publication=publication,
+        kind=Alarm.Kind.TWICE,
+        submission=submission,
+        text=phrase(publication, text)
+        % {"id": submission.platform_assignment_id, "paid": money(payment.amount), "listed": money(publication.listed)},
+        at=at,
+    )
 
 
 def _approve(submission: Submission, *, by: User | None, reason: str, at: datetime, bonus: bool = True) -> None:
@@ -189,11 +253,22 @@ def _approve(submission: Submission, *, by: User | None, reason: str, at: dateti
         reward.evidence = {"found": "Approved", "AssignmentId": submission.platform_assignment_id}
         reward.save(update_fields=["state", "paid_at", "evidence"])
     else:
-        operation_plan(publication=publication, kind=Kind.APPROVE, submission=submission, payment=reward, at=at)
+        _plan_to_pay(Kind.APPROVE, submission, reward, at)
     owed = bonus_owed(submission) if bonus else Decimal(0)
     if owed > 0:
         payment = _payment(submission, Purpose.BONUS, owed, adapter.bonus_fee(owed), at)
-        operation_plan(publication=publication, kind=Kind.BONUS, submission=submission, payment=payment, at=at)
+        _plan_to_pay(Kind.BONUS, submission, payment, at)
+
+
+def _plan_to_pay(kind: str, submission: Submission, payment: Payment, at: datetime) -> None:
+    """Plan the call that pays: once more, where it was void because the work had been returned."""
+    publication = submission.publication
+    call = operation_plan(publication=publication, kind=kind, submission=submission, payment=payment, at=at)
+    if payment.state == Payment.State.REFUSED:
+        Payment.objects.filter(pk=payment.pk).update(state=Payment.State.OWED, evidence={})
+        Operation.objects.filter(pk=call.pk, state=Operation.State.REFUSED).update(
+            state=Operation.State.PLANNED, next_try=at, ended_at=None, attempts=0, error=""
+        )
 
 
 def bonus_owed(submission: Submission) -> Decimal:
@@ -224,10 +299,12 @@ def _payment(submission: Submission, purpose: str, amount: Decimal, fee: Decimal
 
 @transaction.atomic
 def submission_approve(*, submission: Submission, by: User, why: str, at: datetime) -> Submission:
-    """A person approves submitted work. Work that was compensated gets no bonus. Approving again is not an error."""
+    """A person approves submitted work, or books what was approved at the platform although it was rejected here. Work
+    that was compensated gets no bonus. Approving again is not an error.
+    """
     submission = _undecided(submission, Decision.APPROVE)
-    if submission.decision == Decision.NONE:
-        bonus = not _compensated_before(submission, at)
+    if submission.decision != Decision.APPROVE:
+        bonus = _compensated_before(submission, at) is None
         _approve(submission, by=by, reason=_reason(why), at=at, bonus=bonus)
         _settle_alarms(submission, at)
     return submission
@@ -263,9 +340,19 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
 
 
 def may_ask_return(submission: Submission) -> bool:
-    """Whether its worker can be asked to return a submission: work that is stored here with answers is paid instead."""
-    asks = adapter_of(submission.publication).asks_for_returns
-    return asks and (submission.assignment is None or submission.assignment.judged == 0)
+    """Whether its worker can be asked to return a submission: work that is stored here with answers is paid instead,
+    unless it was paid before.
+    """
+    if not adapter_of(submission.publication).asks_for_returns:
+        return False
+    if submission.assignment is None or submission.assignment.judged == 0:
+        return True
+    return submission.alarms.filter(kind=Alarm.Kind.TWICE, settled_at=None).exists()
+
+
+def may_book(submission: Submission) -> bool:
+    """Whether the platform has paid for work that nobody approved here, so that a person can book what it paid."""
+    return submission.decision in (Decision.NONE, Decision.REJECT) and submission.status == Status.APPROVED
 
 
 @transaction.atomic
@@ -332,13 +419,14 @@ def _undecided(submission: Submission, wanted: str) -> Submission:
         .select_related("publication__campaign", "published_hit", "assignment")
         .get(pk=submission.pk)
     )
-    if row.decision not in (Decision.NONE, wanted):
+    books = wanted == Decision.APPROVE and may_book(row)
+    if row.decision not in (Decision.NONE, wanted) and not books:
         raise NotNow(_("This work has already been decided on: %(what)s.") % {"what": row.get_decision_display()})
     return row
 
 
 def _settle_alarms(submission: Submission, at: datetime) -> None:
-    for kind in (Alarm.Kind.UNMATCHED, Alarm.Kind.NO_ANSWERS, Alarm.Kind.FAST, Alarm.Kind.AUTO_APPROVAL):
+    for kind in Alarm.ABOUT_DECIDING:
         alarm_settle(publication=submission.publication, kind=kind, submission=submission, at=at)
 
 
@@ -398,19 +486,8 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     if publication.published_hits.filter(next_poll_at__lt=at - GRACE).exclude(platform_hit_id="").exists():
         return 0
     latest = at - publication.longest_time - GRACE
-    lost = Assignment.objects.filter(
-        campaign=publication.campaign, owed__gt=0, submission=None, payments=None, finished_at__lte=latest
-    ).exclude(platform_assignment_id="")
-    # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
-    waiting = publication.submissions.filter(
-        assignment=None, published_hit__hit=OuterRef("hit"), platform_worker_id=OuterRef("worker__external_id")
-    ).exclude(decision__in=(Decision.REJECT, Decision.RETURN))
-    # Of all work on a HIT in one worker's name, one is confirmed or compensated: the rest may be made up.
-    same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
-    settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
-    lost = lost.exclude(Exists(waiting)).exclude(Exists(settled)).exclude(state=Assignment.State.ACTIVE)
     planned = 0
-    for assignment in lost.order_by("hit", "worker", "id").distinct("hit", "worker"):
+    for assignment in uncompensated(publication).filter(finished_at__lte=latest):
         _payment_row, new = _compensation(publication, assignment, at)
         planned += new
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
@@ -423,6 +500,31 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
             at=at,
         )
     return planned
+
+
+def _not_submitted(publication: Publication) -> Q:
+    """Unmatched work for which what was done here is owed all the same. Work that was rejected is, unless its ids are
+    sure to be its worker's: then it is that work which was rejected.
+    """
+    returned = Q(decision=Decision.RETURN)
+    return returned if adapter_of(publication).opens_together else returned | Q(decision=Decision.REJECT)
+
+
+def uncompensated(publication: Publication) -> QuerySet[Assignment]:
+    """Work that ended here, for which something is owed and nothing is written down, one for each HIT and worker."""
+    payments = Payment.objects.filter(assignment=OuterRef("pk"))
+    written = payments.filter(~Q(state=Payment.State.REFUSED) | Q(purpose=Purpose.COMPENSATION))
+    lost = Assignment.objects.filter(campaign=publication.campaign_id, owed__gt=0, submission=None)
+    lost = lost.exclude(platform_assignment_id="").exclude(state=Assignment.State.ACTIVE).exclude(Exists(written))
+    # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
+    waiting = publication.submissions.filter(
+        assignment=None, published_hit__hit=OuterRef("hit"), platform_worker_id=OuterRef("worker__external_id")
+    ).exclude(_not_submitted(publication))
+    # Of all work on a HIT in one worker's name, one is confirmed or compensated: the rest may be made up.
+    same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
+    settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
+    lost = lost.exclude(Exists(waiting)).exclude(Exists(settled))
+    return lost.order_by("hit", "worker", "id").distinct("hit", "worker")
 
 
 def _compensation(publication: Publication, assignment: Assignment, at: datetime) -> tuple[Payment, bool]:
@@ -450,10 +552,10 @@ def leavers_pay(*, publication: Publication, assignment_ids: Collection[str], at
         state=Assignment.State.LEFT,
         owed__gt=0,
         submission=None,
-        payments=None,
     )
+    listed = Q(payments__purpose=Purpose.COMPENSATION, payments__state=Payment.State.OWED, payments__operations=None)
     planned = 0
-    for assignment in left:
+    for assignment in left.filter(Q(payments=None) | listed):
         payment, new = _compensation(publication, assignment, at)
         compensation_offer(payment=payment, at=at)
         planned += new
@@ -537,7 +639,13 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     assignment, publication = payment.assignment, payment.publication
     if payment.purpose != Purpose.COMPENSATION or assignment is None:
         raise BadRequest(_("This payment is not a compensation."))
-    if Submission.objects.filter(assignment=assignment).exists():
+    same_ids = Q(
+        assignment=None,
+        platform_assignment_id=assignment.platform_assignment_id,
+        platform_worker_id=assignment.worker.external_id,
+    )
+    submitted = publication.submissions.filter(Q(assignment=assignment) | same_ids & ~_not_submitted(publication))
+    if submitted.exists():
         raise NotNow(_("This work has been submitted in the meantime, and is paid as usual."))
     if payment.state == Payment.State.REFUSED:
         raise NotNow(_("This compensation was declined, withdrawn or refused."))

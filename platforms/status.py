@@ -113,7 +113,7 @@ def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     """Those that no rule decides: no work stored here matches, it holds no answer, it was judged faster than anybody
     reads, or it was compensated before.
     """
-    kinds = (Alarm.Kind.UNMATCHED, Alarm.Kind.FAST)
+    kinds = (Alarm.Kind.UNMATCHED, Alarm.Kind.FAST, Alarm.Kind.TWICE)
     alarmed = Alarm.objects.filter(submission=OuterRef("pk"), kind__in=kinds, settled_at=None)
     undecided = submissions.filter(decision=Decision.NONE, status=Status.SUBMITTED)
     return undecided.filter(Q(assignment=None) | Q(assignment__judged=0) | Exists(alarmed))

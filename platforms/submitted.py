@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from platforms.adapter import Work
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.erased import erased_name
-from platforms.models import Alarm, Payment, Publication, PublishedHit, Submission
+from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.payments import payment_settle
 from platforms.registry import phrase
 from tasks.models import Assignment
@@ -43,18 +43,22 @@ def leases_end(*, publication: Publication, assignment_ids: Iterable[str], at: d
 
 @transaction.atomic
 def submissions_return(*, publication: Publication, assignment_ids: Iterable[str], at: datetime) -> int:
-    """Submitted work that its workers have returned since. Nobody decides on it any more; what was done here is owed as
-    for other work that was not submitted. How many.
+    """Submitted work that its workers have returned since. Nobody decides on it any more, and an approval that did not
+    come in time is void; what was done here is owed as for other work that was not submitted. How many.
     """
     returned = 0
     for batch in batches(key for key in assignment_ids if key):
         there = publication.submissions.select_for_update(no_key=True)
         keys = list(there.filter(_named(batch), status=Status.SUBMITTED).order_by("pk").values_list("pk", flat=True))
         rows = Submission.objects.filter(pk__in=keys)
-        rows.filter(decision=Decision.NONE).update(decision=Decision.RETURN, decided_at=at, assignment=None)
+        unpaid = Payment.objects.filter(submission__in=keys).exclude(state=Payment.State.PAID)
+        Operation.objects.filter(payment__in=unpaid, state=Operation.State.PLANNED, first_sent_at=None).update(
+            state=Operation.State.REFUSED, ended_at=at, error="returned"
+        )
+        unpaid.update(state=Payment.State.REFUSED, evidence={"returned": "its worker returned the work"})
+        rows.exclude(decision=Decision.REJECT).update(decision=Decision.RETURN, decided_at=at, assignment=None)
         rows.update(status=Status.RETURNED)
-        about = (Alarm.Kind.UNMATCHED, Alarm.Kind.NO_ANSWERS, Alarm.Kind.FAST, Alarm.Kind.AUTO_APPROVAL)
-        Alarm.objects.filter(submission__in=keys, kind__in=about, settled_at=None).update(settled_at=at)
+        Alarm.objects.filter(submission__in=keys, kind__in=Alarm.ABOUT_DECIDING, settled_at=None).update(settled_at=at)
         returned += len(keys)
     return returned
 
@@ -82,9 +86,14 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
         },
     )
     seconds = work.seconds if work.seconds is not None else submission.seconds_there
-    if (submission.status, submission.seconds_there) != (work.status, seconds):
-        submission.status, submission.seconds_there = work.status, seconds
-        submission.save(update_fields=["status", "seconds_there"])
+    receipt = submission.receipt or work.receipt
+    said, known = (work.status, seconds, receipt), (submission.status, submission.seconds_there, submission.receipt)
+    if said != known:
+        submission.status, submission.seconds_there, submission.receipt = said
+        submission.save(update_fields=["status", "seconds_there", "receipt"])
+    if _is_taken_back(submission):
+        submission.decision, submission.decided_at, submission.reason = Decision.NONE, None, ""
+        submission.save(update_fields=["decision", "decided_at", "reason"])
     if published_hit.hit_id is None:
         _compensated(published_hit, submission, work, at)
     else:
@@ -94,6 +103,14 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
                 alarm_settle(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, at=at)
         _warn_before_auto_approval(submission, new, at)
     return new
+
+
+def _is_taken_back(submission: Submission) -> bool:
+    """Whether the platform has taken back what it had said, a return or a rejection, and nobody here had decided."""
+    if submission.decision == Decision.RETURN:
+        return submission.status != Status.RETURNED
+    by_the_platform = submission.decision == Decision.REJECT and submission.decided_by_id is None
+    return by_the_platform and submission.status != Status.REJECTED
 
 
 def _is_erased(publication: Publication, work: Work) -> bool:
@@ -120,7 +137,7 @@ def _match(submission: Submission, published_hit: PublishedHit, at: datetime) ->
         same_id = unmatched.filter(platform_assignment_id=submission.platform_assignment_id)
         if not unmatched.exists():
             why = phrase(publication, _("No work by this worker on this HIT is stored here."))
-        elif same_id.filter(state=Assignment.State.ACTIVE).exists() or not ended.exists():
+        elif not ended.exists() or same_id.filter(_without_a_receipt(submission)).exists():
             why = phrase(publication, _("The worker submitted at the platform but did not finish here."))
         else:
             why = _("The submitted receipt does not belong to the work stored here.")
@@ -139,6 +156,12 @@ def _match(submission: Submission, published_hit: PublishedHit, at: datetime) ->
         ours.platform_assignment_id = submission.platform_assignment_id
         ours.save(update_fields=["platform_assignment_id"])
     others.update(leased_until=Least("leased_until", at))
+
+
+def _without_a_receipt(submission: Submission) -> Q:
+    """Work that its worker had no receipt for when they submitted: they were at it still, or had just gone away."""
+    going_on = Q(state=Assignment.State.ACTIVE)
+    return going_on if submission.receipt else going_on | Q(state=Assignment.State.LEFT)
 
 
 def _alarm_no_answers(submission: Submission, at: datetime) -> None:
@@ -237,7 +260,7 @@ def works_store(
 @transaction.atomic
 def _store_plain(publication: Publication, works: dict[str, Work], at: datetime) -> tuple[int, list[Work]]:
     """Store the plain ones of some work. How many submissions were new, and the work that is not plain."""
-    names = ("platform_assignment_id", "status", "seconds_there", "assignment", "decision")
+    names = ("platform_assignment_id", "status", "seconds_there", "assignment", "decision", "decided_by")
     known = {row[0]: row[1:] for row in publication.submissions.filter(_named(works)).values_list(*names)}
     watched = set(_watched(publication, works, at))
     singly, moved, fresh = list[Work](), dict[str, list[str]](), dict[str, Work]()
@@ -245,9 +268,10 @@ def _store_plain(publication: Publication, works: dict[str, Work], at: datetime)
         if key not in known:
             fresh[key] = work
             continue
-        status, seconds, assignment, decision = known[key]
+        status, seconds, assignment, decision, decided_by = known[key]
         unmatched = assignment is None and not decision
-        if key in watched or unmatched or (seconds is None and work.seconds is not None):
+        before = Submission(status=work.status, decision=decision, decided_by_id=decided_by)
+        if key in watched or unmatched or _is_taken_back(before) or (seconds is None and work.seconds is not None):
             singly.append(work)
         elif status != work.status:
             moved.setdefault(work.status, []).append(key)

@@ -374,6 +374,9 @@ ADVICE = {
         "compensations",
         gettext_lazy("See the compensations"),
     ),
+    Alarm.Kind.TWICE: Advice(
+        gettext_lazy("Ask its worker to return it, or approve it if both are to be paid."), "submission", _DECIDE
+    ),
     Alarm.Kind.UNSEEN: Advice(
         gettext_lazy(
             "Check whether workers qualify: the terms say what is required of them, and can be "
@@ -700,6 +703,8 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
         .first(),
         "may_decide": submission.decision == Submission.Decision.NONE
         and submission.status == Submission.Status.SUBMITTED,
+        "may_book": reviewing.may_book(submission),
+        "held": submission.alarms.filter(kind=Alarm.Kind.TWICE, settled_at=None),
         "form": form,
     }
     return render(request, "platforms/submission.html", context, status=status)
@@ -713,8 +718,11 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
         "at": timezone.now(),
     }
     if form.cleaned_data["decision"] == "approve":
+        booked = submission.status == Submission.Status.APPROVED
         reviewing.submission_approve(**given)
         said = _("Approved. The decision is sent to the platform in the background.")
+        if booked:
+            said = _("The reward that the platform has paid is in the ledger now.")
     elif form.cleaned_data["decision"] == "return":
         reviewing.return_ask(**given, return_reason=form.cleaned_data.get("return_reason", ""))
         said = _("The worker is asked to return it, and reads your reason.")

@@ -340,6 +340,8 @@ class Assignment(models.Model):
         # tasks.services.assignment_take(): a HIT's leases that still run; judgments.jobs.check(): what waits
         indexes = [
             models.Index(fields=["hit", "leased_until"], condition=Q(verdict="pending"), name="assignment_leases"),
+            # judgments.selectors.abandoned()
+            models.Index(fields=["leased_until"], condition=Q(state="active"), name="assignment_going_on"),
             # judgments.selectors: a campaign's assignments, newest first
             models.Index(fields=["campaign", "-id"], name="assignment_newest_first"),
             # judgments.watching: what waits for a person, which is mostly nothing

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from marketplace.models.accounts import Requester, Worker
 from marketplace.money import minutes_read, to_cents
+from marketplace.steps import MOVES
 
 _YEAR = 31_536_000
 _MONTH = 2_592_000
@@ -193,6 +194,12 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.assignment_id} of {self.worker_id}"
+
+    def move(self, state: str) -> None:
+        """Put it into another state; not stored yet. Raises ValueError where no step leads there."""
+        if (self.state, state) not in MOVES:
+            raise ValueError(f"An assignment that is {self.state} does not become {state}.")
+        self.state = state
 
 
 # States in which an assignment takes up one of its HIT's slots. Submitted work keeps its slot for good.

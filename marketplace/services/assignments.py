@@ -106,7 +106,7 @@ def assignment_return(*, worker: Worker, assignment_id: str) -> Assignment:
     if assignment.state != State.ACCEPTED:
         raise WrongState("Assignment", State.ACCEPTED)
     at = clock.now()
-    assignment.state = State.RETURNED
+    assignment.move(State.RETURNED)
     assignment.left_at = at
     assignment.save(update_fields=["state", "left_at"])
     events_note([Event(EventKind.ASSIGNMENT_RETURNED, hit, assignment)], at=at)
@@ -145,7 +145,7 @@ def assignment_submit(
         raise TooLate("The time for this HIT was up, so this could not be submitted.")
     if assignment.state != State.ACCEPTED:
         raise WrongState("Assignment", State.ACCEPTED, because="It was returned.")
-    assignment.state = State.SUBMITTED
+    assignment.move(State.SUBMITTED)
     assignment.answer = answer
     assignment.submitted_at = at
     assignment.auto_approval_at = at + timedelta(seconds=assignment.auto_approval_seconds)
@@ -190,7 +190,7 @@ def assignments_approve(
     movements: dict[int, list[Movement]] = {}
     for assignment in assignments:
         hit = assignment.hit = by_pk[assignment.hit_id]
-        assignment.state = State.APPROVED
+        assignment.move(State.APPROVED)
         assignment.approved_at = at
         assignment.approved_by_clock = by_clock
         paid = reward_movements(assignment)
@@ -208,7 +208,7 @@ def assignment_reject(*, requester: Requester, assignment_id: str, feedback: str
     if assignment.state != State.SUBMITTED:
         raise WrongState("Assignment", State.SUBMITTED)
     at = clock.now()
-    assignment.state = State.REJECTED
+    assignment.move(State.REJECTED)
     assignment.rejected_at = at
     assignment.feedback = feedback
     assignment.save(update_fields=["state", "rejected_at", "feedback"])

@@ -162,7 +162,7 @@ def _abandon(hits: list[Hit], at: datetime) -> None:
     by_pk = {hit.pk: hit for hit in hits}
     assignments = _some_of(hits, _lapsed(at))
     for assignment in assignments:
-        assignment.state = Assignment.State.ABANDONED
+        assignment.move(Assignment.State.ABANDONED)
         assignment.left_at = assignment.deadline
     rows_save(assignments, ["state", "left_at"])
     events = [Event(EventKind.ASSIGNMENT_ABANDONED, by_pk[assignment.hit_id], assignment) for assignment in assignments]

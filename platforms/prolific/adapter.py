@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pycountry
 from django.conf import settings
 from django.core.cache import cache
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
@@ -60,7 +61,7 @@ from platforms.prolific.operations import (
     minutes_of,
     study_request,
 )
-from platforms.prolific.shares import amount_of_share, percent_of, shares
+from platforms.prolific.shares import MOST, amount_of_share, percent_of, shares
 from platforms.prolific.testing import test_study_end, test_study_make
 from platforms.prolific.tokens import token_check
 from platforms.prolific.words import VOCABULARY
@@ -391,10 +392,10 @@ class ProlificAdapter(Adapter):
         return shares(publication)
 
     def pay_for_leaving(self, publication: Publication, earned: Decimal) -> Decimal:
-        """A share of the reward in whole percent, where the study pays one."""
+        """A share of the reward in whole percent, where the study pays one; what is more than any share, as it is."""
         if earned <= 0 or not shares(publication):
             return earned
-        return amount_of_share(publication.listed, percent_of(publication.listed, earned))
+        return max(earned, amount_of_share(publication.listed, percent_of(publication.listed, earned)))
 
     def reward_fee(self, reward: Decimal, max_assignments: int) -> Decimal:
         """Service fee and tax, as Prolific's calculator said when the token was stored."""
@@ -615,7 +616,12 @@ class ProlificAdapter(Adapter):
             state=Assignment.State.LEFT,
             judged__gt=0,
             submission=None,
+            owed__lte=amount_of_share(publication.listed, MOST),
         )
+        # What a person decides on, or was paid apart as a bonus, is submitted work as any other.
+        others = publication.submissions.filter(platform_assignment_id__in=waiting).exclude(status=Status.RETURNED)
+        given = given.exclude(platform_assignment_id__in=others.values("platform_assignment_id"))
+        given = given.exclude(Exists(_paid_as_bonus(publication).filter(payment__assignment=OuterRef("pk"))))
         left = list(given.values_list("platform_assignment_id", flat=True))
         return left if left and shares(publication) else []
 
@@ -739,7 +745,7 @@ class ProlificAdapter(Adapter):
         return amount_of(client.get(f"studies/{platform_hit_id.partition('-')[0]}/")["reward"])
 
     def bonuses_of(self, client: Any, platform_hit_id: str) -> Decimal:
-        """The bonuses of the submissions that are known on a HIT; of a compensation, those of its submission."""
+        """The bonuses of the submissions that are known on a HIT, without compensations; of a compensation, its own."""
         published_hit = PublishedHit.objects.get(
             platform_hit_id=platform_hit_id, publication__campaign__lab=self.lab_id
         )
@@ -749,11 +755,23 @@ class ProlificAdapter(Adapter):
             bonuses = sum(map(amount_of, submission.get("bonus_payments") or []), Decimal("0.00"))
             is_paid = submission["status"] == "PARTIALLY APPROVED"
             return bonuses + (amount_of_share(reward, percent) if is_paid else Decimal(0))
+        publication, is_ours = published_hit.publication, published_hit.hit_id is not None
+        known = publication.submissions.filter(published_hit__hit__isnull=False)
         sessions = [platform_hit_id]
-        if published_hit.hit_id is not None:
+        if is_ours:
             sessions = list(published_hit.submissions.values_list("platform_assignment_id", flat=True))
-        paid = [bonus for key in sessions for bonus in client.get(f"submissions/{key}/").get("bonus_payments") or []]
-        return sum(map(amount_of, paid), Decimal("0.00"))
+        # A compensation counts by itself; what else was paid on its submission, with the HIT that this is known on.
+        alone = not is_ours and not known.filter(platform_assignment_id=platform_hit_id).exists()
+        paid_apart: dict[str, list[Decimal]] = {}
+        for key, amount in _paid_as_bonus(publication).values_list("request__submission", "payment__amount"):
+            paid_apart.setdefault(key, []).append(amount)
+        there = Decimal("0.00")
+        for key in sessions:
+            paid = list(map(amount_of, client.get(f"submissions/{key}/").get("bonus_payments") or []))
+            compensations = sum((amount for amount in paid_apart.get(key, []) if amount in paid), Decimal("0.00"))
+            whole = sum(paid, Decimal("0.00"))
+            there += whole if alone else whole - compensations if is_ours else compensations
+        return there
 
     # --- notifications
 
@@ -819,6 +837,12 @@ def _shared(publication: Publication) -> set[str]:
     """Submissions of which a share of the reward was paid, or may have been: they are compensations here."""
     calls = publication.operations.filter(kind=Kind.COMPENSATE, request__has_key="percentage_of_reward")
     return set(calls.exclude(first_sent_at=None).values_list("payment__assignment__platform_assignment_id", flat=True))
+
+
+def _paid_as_bonus(publication: Publication) -> QuerySet[Operation]:
+    """The calls that paid a compensation as a bonus, or may have."""
+    calls = publication.operations.filter(kind=Kind.COMPENSATE, result__has_key="batch")
+    return calls.exclude(state=Operation.State.REFUSED)
 
 
 def _percent_paid(published_hit: PublishedHit) -> int:

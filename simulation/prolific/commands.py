@@ -108,7 +108,24 @@ def time_out(store: Store, *, submission: str) -> str:
 @command
 def approve(store: Store, *, submission: str) -> str:
     """Approve a submission at Prolific's own pages; the state afterwards."""
-    status: str = submissions.submission_approve(store, submissions.submission_get(store, submission))["status"]
+    row = submissions.submission_get(store, submission)
+    status: str = submissions.submission_approve(store, row, "approve by hand")["status"]
+    return status
+
+
+@command
+def reject(store: Store, *, submission: str) -> str:
+    """Reject a submission at Prolific's own pages; the state afterwards."""
+    row, why = submissions.submission_get(store, submission), "Rejected by hand. ".ljust(submissions.SHORTEST_MESSAGE)
+    status: str = submissions.submission_reject(store, row, why, "OTHER", "reject by hand")["status"]
+    return status
+
+
+@command
+def reverse(store: Store, *, submission: str) -> str:
+    """Take back a rejection or a return at Prolific's own pages; the state afterwards."""
+    row = submissions.submission_get(store, submission)
+    status: str = submissions.submission_reverse(store, row)["status"]
     return status
 
 

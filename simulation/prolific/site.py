@@ -8,6 +8,7 @@ from .commands import participant, participant_get
 from .errors import ApiError, missing
 from .filters import COUNTRIES
 from .store import Row, Store
+from .transitions import may
 
 STYLE = """
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
@@ -139,22 +140,26 @@ def _at_work(store: Store, person: Row, row: Row, method: str, action: list[str]
     if row["return_requested"]:
         asked = f"<p role=status>The researcher asks you to return this submission: {escape(row['return_reasons'])}</p>"
     forms = ""
-    if row["status"] in ("RESERVED", "ACTIVE"):
-        forms = (
-            f"<form method=post action={here}/open><button>Open study</button></form>"
+    if may(row["status"], "open"):
+        forms = f"<form method=post action={here}/open><button>Open study</button></form>"
+    if may(row["status"], "come back"):
+        forms += (
             f"<form method=post action={here}/code><label>Completion code <input name=code></label>"
             "<button>Submit code</button></form>"
             f"<form method=post action={here}/code><button>I have no code</button></form>"
         )
-    if row["status"] in ("RESERVED", "ACTIVE", "AWAITING REVIEW"):
+    if may(row["status"], "return"):
         forms += f"<form method=post action={here}/return><button>Return study</button></form>"
     reason = f"<p>{escape(row['rejection'])}</p>" if row["rejection"] else ""
     return Page(_name(store, row), f"<p>Your submission is <strong>{row['status']}</strong>.</p>{reason}{asked}{forms}")
 
 
 def _come_back(store: Store, person: Row, code: str) -> Page:
-    """The end of the redirect: the code is of the submission that the person is at, the newest first."""
-    query = "SELECT * FROM submission WHERE participant = ? AND status = 'ACTIVE' ORDER BY number DESC"
+    """The end of the redirect: the code is of the submission that the person is at, the newest first, or was at."""
+    query = (
+        "SELECT * FROM submission WHERE participant = ? AND status IN ('ACTIVE', 'TIMED-OUT') "
+        "ORDER BY status, number DESC"
+    )
     at_work = store.all(query, person["id"])
     knowing = [row for row in at_work if _has_code(store, row, code)]
     if not at_work:

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from . import filters, hooks, money, studies
 from .errors import bad, missing
 from .store import Row, Store, iso, new_id
+from .transitions import may, step
 
 RESERVED_SECONDS = 600  # until a place that nobody begins to use is free again
 REVIEW_SECONDS = 21 * 86_400  # until work that nobody reviews is approved
@@ -96,7 +97,7 @@ def submission_reserve(store: Store, study: Row, participant: Row) -> Row:
     number = store.number("SELECT MAX(number) FROM submission") + 1
     store.insert(
         "submission", id=submission_id, number=number, study=study["id"], participant=participant["id"],
-        status="RESERVED", reserved_at=store.now(),
+        status=step("", "take"), reserved_at=store.now(),
     )  # fmt: skip
     _tell(store, submission_id)
     return submission_get(store, submission_id)
@@ -104,11 +105,10 @@ def submission_reserve(store: Store, study: Row, participant: Row) -> Row:
 
 def submission_open(store: Store, submission: Row) -> str:
     """Begin, or go on. The study's address with this person's parameters, and a signed token where it asks for one."""
-    if submission["status"] == "RESERVED":
+    status = step(submission["status"], "open")
+    if submission["status"] != status:
         store.do("UPDATE submission SET started_at = ? WHERE id = ?", store.now(), submission["id"])
-        _move(store, submission, "ACTIVE")
-    elif submission["status"] != "ACTIVE":
-        raise bad(f"This submission is {submission['status']}.")
+        _move(store, submission, status)
     body = studies.body_of(studies.study_get(store, submission["study"]))
     values = {
         "PROLIFIC_PID": submission["participant"], "STUDY_ID": submission["study"], "SESSION_ID": submission["id"],
@@ -124,55 +124,62 @@ def submission_open(store: Store, submission: Row) -> str:
 
 
 def submission_complete(store: Store, submission: Row, code: str | None) -> Row:
-    """End by coming back with a code; without one (None) the work waits for review."""
-    if submission["status"] not in ("ACTIVE", "RESERVED"):
-        return submission
+    """End by coming back with a code; without one (None), or late, the work waits for review."""
+    step(submission["status"], "come back")
     now = store.now()
     store.do("UPDATE submission SET completed_at = ?, entered_code = ? WHERE id = ?", now, code, submission["id"])
     study = studies.study_get(store, submission["study"])
     entry = _code(study, code, "participant")
-    _act(store, submission_get(store, submission["id"]), study, entry, None)
+    _act(store, submission_get(store, submission["id"]), study, entry, None, "come back")
     return submission_get(store, submission["id"])
 
 
 def submission_return(store: Store, submission: Row) -> Row:
     """Give the place back."""
-    if submission["status"] not in ("RESERVED", "ACTIVE", "AWAITING REVIEW"):
-        raise bad(f"This submission is {submission['status']} and cannot be returned.")
+    status = step(submission["status"], "return")
     store.do("UPDATE submission SET completed_at = NULL WHERE id = ?", submission["id"])
-    _move(store, submission, "RETURNED")
+    _move(store, submission, status)
     return submission_get(store, submission["id"])
 
 
 def submission_time_out(store: Store, submission: Row) -> Row:
     """End the time of somebody at work."""
-    if submission["status"] not in ("RESERVED", "ACTIVE"):
-        raise bad(f"This submission is {submission['status']} and cannot time out.")
-    _move(store, submission, "TIMED-OUT")
+    _move(store, submission, step(submission["status"], "time out"))
     return submission_get(store, submission["id"])
 
 
-def submission_approve(store: Store, submission: Row) -> Row:
+def submission_approve(store: Store, submission: Row, event: str = "approve") -> Row:
     """Approve and pay. Again is not an error."""
     if submission["status"] == "APPROVED":
         return submission
-    if submission["status"] != "AWAITING REVIEW":
+    if not may(submission["status"], event):
         raise not_reviewable(submission, submission["status"], "APPROVE")
-    _pay(store, submission, "reward", "APPROVED", int(_reward(store, submission)))
+    _pay(store, submission, "reward", step(submission["status"], event), int(_reward(store, submission)))
+    return submission_get(store, submission["id"])
+
+
+def submission_reverse(store: Store, submission: Row) -> Row:
+    """Take back a rejection or a return, at Prolific's own pages: it waits for review again."""
+    status = step(submission["status"], "reverse")
+    store.do(
+        "UPDATE submission SET completed_at = COALESCE(completed_at, ?), rejection = '', return_requested = NULL "
+        "WHERE id = ?", store.now(), submission["id"],
+    )  # fmt: skip
+    _move(store, submission, status)
     return submission_get(store, submission["id"])
 
 
 def submissions_approve(store: Store, submissions: Iterable[Row]) -> None:
     """Approve and pay those that wait for review. Their studies move once all are paid."""
-    waiting = [submission for submission in submissions if submission["status"] == "AWAITING REVIEW"]
+    waiting = [submission for submission in submissions if may(submission["status"], "approve")]
     for submission in waiting:
         money.pay(store, "reward", submission, int(_reward(store, submission)))
-        _become(store, submission, "APPROVED")
+        _become(store, submission, step(submission["status"], "approve"))
     for study in {submission["study"] for submission in waiting}:
         studies.study_settle(store, study)
 
 
-def submission_reject(store: Store, submission: Row, message: str, category: str) -> Row:
+def submission_reject(store: Store, submission: Row, message: str, category: str, event: str = "reject") -> Row:
     """Reject, with a reason. Again is not an error."""
     if submission["status"] == "REJECTED":
         return submission
@@ -180,10 +187,10 @@ def submission_reject(store: Store, submission: Row, message: str, category: str
         raise bad({"message": [f"It has {len(message)} characters; at least {SHORTEST_MESSAGE} are needed."]})
     if category not in CATEGORIES:
         raise bad({"rejection_category": [f"{category or 'Nothing'} is not a category."]})
-    if submission["status"] != "AWAITING REVIEW":
+    if not may(submission["status"], event):
         raise not_reviewable(submission, submission["status"], "REJECT")
     store.do("UPDATE submission SET rejection = ? WHERE id = ?", f"{category}: {message}", submission["id"])
-    _move(store, submission, "REJECTED")
+    _move(store, submission, step(submission["status"], event))
     return submission_get(store, submission["id"])
 
 
@@ -195,7 +202,7 @@ def submission_end(store: Store, submission: Row, code: str, data: dict[str, Any
         raise bad({"completion_code": [f"{code} is not a code of this study whose actor is researcher."]})
     if submission["entered_code"] == code and submission["status"] not in ("ACTIVE", "RESERVED"):
         return submission
-    if submission["status"] not in ("ACTIVE", "AWAITING REVIEW"):
+    if not may(submission["status"], "end"):
         raise not_reviewable(submission, submission["status"], "COMPLETE")
     if any(action["action"] == "DYNAMIC_PAYMENT" for action in entry["actions"]):
         share = (data or {}).get("percentage_of_reward")
@@ -206,13 +213,12 @@ def submission_end(store: Store, submission: Row, code: str, data: dict[str, Any
         "UPDATE submission SET completed_at = COALESCE(completed_at, ?), entered_code = ? WHERE id = ?",
         now, code, submission["id"],
     )  # fmt: skip
-    _act(store, submission_get(store, submission["id"]), study, entry, data)
+    _act(store, submission_get(store, submission["id"]), study, entry, data, "end")
     return submission_get(store, submission["id"])
 
 
 def submission_ask_return(store: Store, submission: Row, reasons: list[str]) -> Row:
-    if submission["status"] not in ("ACTIVE", "AWAITING REVIEW"):
-        raise bad(f"A submission that is {submission['status']} cannot be asked back.")
+    step(submission["status"], "ask for a return")
     store.do(
         "UPDATE submission SET return_requested = ?, return_reasons = ? WHERE id = ?",
         store.now(), "; ".join(reasons), submission["id"],
@@ -231,7 +237,7 @@ def submissions_tick(store: Store) -> None:
             submission_time_out(store, submission)
     late = "SELECT * FROM submission WHERE status = 'AWAITING REVIEW' AND completed_at < ?"
     for submission in store.all(late, now - REVIEW_SECONDS):
-        submission_approve(store, submission)
+        submission_approve(store, submission, "approve by time")
 
 
 def not_reviewable(submission: Row, status: str, action: str) -> Exception:
@@ -248,7 +254,14 @@ def public_key(store: Store) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _act(store: Store, submission: Row, study: Row, entry: dict[str, Any] | None, data: dict[str, Any] | None) -> None:
+def _act(
+    store: Store,
+    submission: Row,
+    study: Row,
+    entry: dict[str, Any] | None,
+    data: dict[str, Any] | None,
+    event: str,
+) -> None:
     """Do what a code says: nothing but waiting for review where it is unknown."""
     actions = {action["action"]: action for action in entry["actions"]} if entry else {}
     if "ADD_TO_PARTICIPANT_GROUP" in actions:
@@ -261,19 +274,21 @@ def _act(store: Store, submission: Row, study: Row, entry: dict[str, Any] | None
         )
     if "DYNAMIC_PAYMENT" in actions:
         share = (data or {})["percentage_of_reward"]
-        _pay(store, submission, "partial", "PARTIALLY APPROVED", round(_reward(store, submission) * share / 100))
+        status = step(submission["status"], "pay a share")
+        _pay(store, submission, "partial", status, round(_reward(store, submission) * share / 100))
         return
     if "FIXED_SCREEN_OUT_PAYMENT" in actions:
         screen_out = actions["FIXED_SCREEN_OUT_PAYMENT"]
-        _pay(store, submission, "screen-out", "SCREENED OUT", screen_out["fixed_screen_out_reward"])
+        status = step(submission["status"], "screen out")
+        _pay(store, submission, "screen-out", status, screen_out["fixed_screen_out_reward"])
         used = store.number("SELECT COUNT(*) FROM submission WHERE study = ? AND status = 'SCREENED OUT'", study["id"])
         if used >= screen_out["slots"] and studies.study_get(store, study["id"])["status"] == "ACTIVE":
             studies.study_move(store, study["id"], "PAUSED")
         return
-    _move(store, submission, "AWAITING REVIEW")
+    _move(store, submission, step(submission["status"], event))
     submission = submission_get(store, submission["id"])
     if "AUTOMATICALLY_APPROVE" in actions:
-        submission_approve(store, submission)
+        submission_approve(store, submission, "approve by code")
     elif "REQUEST_RETURN" in actions:
         submission_ask_return(store, submission, [actions["REQUEST_RETURN"]["return_reason"]])
 

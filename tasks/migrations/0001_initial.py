@@ -76,6 +76,7 @@ class Migration(migrations.Migration):
             options={
                 'indexes': [
                     models.Index(condition=models.Q(('verdict', 'pending')), fields=['hit', 'leased_until'], name='assignment_leases'),
+                    models.Index(condition=models.Q(('state', 'active')), fields=['leased_until'], name='assignment_going_on'),
                     models.Index(fields=['campaign', '-id'], name='assignment_newest_first'),
                     models.Index(condition=models.Q(('verdict', 'held')), fields=['campaign'], name='assignment_held'),
                 ],

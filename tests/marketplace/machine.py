@@ -51,6 +51,7 @@ from marketplace.models import (  # noqa: E402
 from marketplace.money import reward_fee  # noqa: E402
 from marketplace.selectors import books  # noqa: E402
 from marketplace.services import accounts, assignments, due, hits, lapsing, ledger  # noqa: E402
+from marketplace.steps import MOVES  # noqa: E402
 
 QUESTION = (
     '<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">'
@@ -112,6 +113,7 @@ class MarketplaceMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = START
+        self.states: dict[int, str] = {}
         clock.now = lambda: self.now
         self._example = transaction.atomic()
         self._example.__enter__()
@@ -319,6 +321,7 @@ class MarketplaceMachine(RuleBasedStateMachine):
         if not self.changed:
             return
         self.nothing_is_due_or_in_the_way()
+        self.assignments_moved_by_steps_of_the_table()
         self.the_books_are_right()
         self.each_hit_holds_what_it_may_cost_and_is_not_overbooked()
         self.changed = False
@@ -328,6 +331,15 @@ class MarketplaceMachine(RuleBasedStateMachine):
         due.catch_up()
         assert [f"{failure.step}: {failure.error}" for failure in DueFailure.objects.all()] == []
         assert due.catch_up() == 0
+
+    def assignments_moved_by_steps_of_the_table(self) -> None:
+        """By one of them or some: what is due comes before what somebody does."""
+        for key, state in Assignment.objects.values_list("pk", "state"):
+            reached = {self.states.get(key, "")}
+            for _move in range(3):
+                reached |= {after for before, after in MOVES if before in reached}
+            assert state in reached, (self.states.get(key), state)
+            self.states[key] = state
 
     def the_books_are_right(self) -> None:
         """Sums, gaps, holds, rewards, fees, bonuses, payouts; and nothing comes from nowhere."""

@@ -612,10 +612,12 @@ def test_work_that_arrives_after_a_compensation_was_offered_is_paid_once(
     for _ in range(3):
         settle(published, clock)
 
-    sums = totals(published)
-    assert sums.paid == Decimal("2.10" if taken else "2.00")  # the listed reward comes with the submission
-    assert not published.alarms.filter(settled_at=None).exists()
-    if not taken:
+    assert totals(published).paid == Decimal("2.00")
+    waiting = published.alarms.filter(settled_at=None)
+    assert list(waiting.values_list("kind", flat=True)) == (["twice"] if taken else [])
+    if taken:
+        assert "compensated with $2.00" in waiting.get().text and "pays another $0.10" in waiting.get().text
+    else:
         assert "no longer available" in wanda.cannot_accept(offer.published_hit.platform_hit_id)
     agree(published, requester)
 

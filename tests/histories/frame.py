@@ -1,0 +1,109 @@
+"""What every platform's histories share: choosing steps, playing them, and making a history that goes wrong short.
+
+A history is a list of steps, each the name of something that may happen and a number that chooses whom it happens to.
+So it can be played again, and any part of it too. Everything happens in one transaction, and is undone at its end.
+"""
+
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+from django.db import transaction
+
+STEPS = int(os.environ.get("HISTORY_STEPS", "600"))  # of each platform
+SEED = int(os.environ.get("HISTORY_SEED", "1"))
+LENGTH = int(os.environ.get("HISTORY_LENGTH", "200"))  # steps of one history
+TRIES = int(os.environ.get("HISTORY_TRIES", "60"))  # to make a history shorter
+Plan = Sequence[tuple[str, int]]
+
+
+class Killed(BaseException):
+    """The process of a job is gone."""
+
+
+class Wrong(AssertionError):
+    """What must always hold does not."""
+
+
+class World:
+    """A place where things happen. `WEIGHTS` has what may, by the name of a method, and how often it does."""
+
+    WEIGHTS: ClassVar[dict[str, float]]
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def clock(self) -> datetime:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Nothing waits: it is later."""
+        self.now += timedelta(seconds=seconds)
+
+    def check(self) -> None:
+        """Raise Wrong where something does not hold that always must."""
+
+    def end(self) -> None:
+        """Let everything come to its end, and raise Wrong where it is not as it must be then."""
+
+
+def plan_make(world: type[World], seed: int, length: int = LENGTH) -> Plan:
+    chance = random.Random(seed)
+    names = chance.choices(list(world.WEIGHTS), list(world.WEIGHTS.values()), k=length)
+    return [(name, chance.randrange(1 << 30)) for name in names]
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Take back what happens to the database. Code that asks for a transaction of its own gets one inside."""
+    block = transaction.atomic()
+    block._from_testcase = True
+    with block:
+        yield
+        transaction.set_rollback(True)
+
+
+def play(make: Callable[[], World], plan: Plan, *, ends: bool = True) -> str:
+    """What is wrong with a history; nothing if all is well."""
+    with undone():
+        world = make()
+        try:
+            for name, pick in plan:
+                getattr(world, name)(pick)
+                world.check()
+            if ends:
+                world.end()
+        except Wrong as wrong:
+            return str(wrong)
+    return ""
+
+
+def shorten(make: Callable[[], World], plan: Plan) -> Plan:
+    """The same fault in fewer steps."""
+    tries, size = TRIES, max(1, len(plan) // 2)
+    while size and tries:
+        start = 0
+        while start < len(plan) and tries:
+            shorter = [*plan[:start], *plan[start + size :]]
+            tries -= 1
+            if play(make, shorter):
+                plan = shorter
+            else:
+                start += size
+        size //= 2
+    return plan
+
+
+def histories(world: type[World], make: Callable[[], World], *, steps: int = STEPS, seed: int = SEED) -> int:
+    """Play so many steps of random histories; how many it were. Raises AssertionError with a short one that fails."""
+    played = 0
+    while played < steps:
+        plan = plan_make(world, seed * 1_000_003 + played)
+        if wrong := play(make, plan):
+            short = shorten(make, plan)
+            raise AssertionError(f"{play(make, short) or wrong}\nhistory: {list(short)}")
+        played += len(plan)
+    return played

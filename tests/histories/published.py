@@ -1,0 +1,362 @@
+"""Histories of a campaign at a platform: what people do here, what researchers decide, jobs, and what befalls them."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+
+from core.errors import Refused
+from core.models import User
+from judgments import services as judgment_services
+from platforms.finishing import publication_finish
+from platforms.ledger_comparison import comparison_make
+from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.outbox import operations_run
+from platforms.publishing import publication_plan
+from platforms.registry import CALL_ERRORS
+from platforms.reviewing import (
+    bonus_grant,
+    compensation_decline,
+    compensation_offer,
+    may_book,
+    publication_requeue,
+    publication_settle,
+    return_ask,
+    submission_approve,
+    submission_reject,
+)
+from platforms.syncing import finished_end, publication_sync
+from tasks.models import Assignment
+from tests.histories.frame import Killed, World, Wrong
+
+EXTRA = Decimal("0.37")  # an amount that nothing else has
+WHY = "This is what a person writes who decides, and it is as long as Prolific wants the reason of a rejection to be. "
+PURPOSES = Payment.Purpose
+
+
+class Trouble(NamedTuple):
+    """What befalls the next call but so many: it is lost, or its process is killed, before it is done or after."""
+
+    calls: int
+    error: Callable[[], BaseException]
+    after: bool
+
+
+class Published(World):
+    """A campaign at a platform, with two researchers. An assignment here has the key of the one there."""
+
+    WEIGHTS = {
+        "somebody_comes": 12,
+        "somebody_answers": 30,
+        "somebody_finishes": 10,
+        "somebody_leaves": 3,
+        "somebody_comes_back": 12,
+        "somebody_returns": 4,
+        "minutes_pass": 12,
+        "hours_pass": 4,
+        "days_pass": 1,
+        "by_hand": 2,
+        "a_researcher_decides": 2,
+        "a_researcher_compensates": 2,
+        "a_researcher_thanks": 1,
+        "trouble_comes": 2,
+        "sync": 3,
+        "check_work": 2,
+        "settle": 3,
+        "call": 4,
+        "requeue": 1,
+    }
+    items = 3
+
+    def __init__(self, publication: Publication, people: tuple[User, User], now: datetime) -> None:
+        super().__init__(now)
+        self.key, self.people, self.campaign = publication.pk, people, publication.campaign
+        self.begun: dict[str, int] = {}  # assignments here
+        self.answers: dict[str, int] = {}
+        self.over: dict[str, str] = {}  # how people ended here
+        self.by_person: set[str] = set()  # whom a person chose to pay beside a compensation
+        self.declined: set[str] = set()
+        self.coming: list[Trouble] = []
+        self.did: Counter[str] = Counter()
+
+    def lost(self) -> BaseException:
+        """What a call raises whose answer is lost."""
+        raise NotImplementedError
+
+    def status_of(self, key: str) -> str:
+        """What an assignment is at the platform."""
+        raise NotImplementedError
+
+    def amounts_of(self, key: str) -> list[int]:
+        """What was paid for it there, in cents, but for thanks."""
+        raise NotImplementedError
+
+    def cents_there(self) -> int:
+        """All that was paid there."""
+        raise NotImplementedError
+
+    def _pass(self, **time: float) -> None:
+        raise NotImplementedError
+
+    @property
+    def publication(self) -> Publication:
+        return Publication.objects.select_related("campaign__lab").get(pk=self.key)
+
+    def trouble_of_call(self) -> Trouble | None:
+        """What befalls this call."""
+        if not self.coming:
+            return None
+        first = self.coming[0]
+        if first.calls > 0:
+            self.coming[0] = first._replace(calls=first.calls - 1)
+            return None
+        return self.coming.pop(0)
+
+    def _one(self, rows: Sequence[Any], pick: int) -> Any:
+        return rows[pick % len(rows)] if rows else None
+
+    # --- people, here
+
+    def _at_work(self, least: int, most: int) -> list[str]:
+        chosen = (key for key, count in self.answers.items() if least <= count <= most)
+        return [key for key in chosen if key not in self.over]
+
+    def somebody_answers(self, pick: int) -> None:
+        """They answer the next item; whatever Prolific says of them, as long as nothing ended it here."""
+        key = self._one(self._at_work(0, self.items - 1), pick)
+        if key is None:
+            return
+        self.now += timedelta(seconds=20)
+        assignment = Assignment.objects.get(pk=self.begun[key])
+        item = assignment.items.get(position=self.answers[key] + 1)
+        shown_at = self.now - timedelta(seconds=15)
+        preferred = "left" if item.a_left else "right"
+        try:
+            judgment_services.judgment_save(
+                assignment_id=assignment.pk, position=item.position, preferred=preferred, shown_at=shown_at, at=self.now
+            )
+        except Refused:
+            self.over[key] = "by itself"
+        else:
+            self.answers[key] += 1
+
+    def _end_here(self, key: str, *, leaves: bool) -> None:
+        assignment = Assignment.objects.get(pk=self.begun[key])
+        end = judgment_services.assignment_leave if leaves else judgment_services.assignment_finish
+        ended = end(assignment=assignment, at=self.now)
+        self.over[key] = "left" if ended.state == Assignment.State.LEFT else "finished"
+
+    def somebody_finishes(self, pick: int) -> None:
+        if (key := self._one(self._at_work(self.items, self.items), pick)) is not None:
+            self._end_here(key, leaves=False)
+
+    def somebody_leaves(self, pick: int) -> None:
+        if (key := self._one(self._at_work(0, self.items - 1), pick)) is not None:
+            self._end_here(key, leaves=True)
+
+    # --- time
+
+    def minutes_pass(self, pick: int) -> None:
+        self._pass(minutes=1 + pick % 30)
+
+    def hours_pass(self, pick: int) -> None:
+        self._pass(hours=1 + pick % 5)
+
+    def days_pass(self, pick: int) -> None:
+        self._pass(days=1 + pick % 3)
+
+    # --- researchers
+
+    def _is_alarmed(self, key: str) -> bool:
+        """Whether a person was told that this work had been compensated."""
+        told = Alarm.objects.filter(kind=Alarm.Kind.TWICE, settled_at=None)
+        return told.filter(submission__platform_assignment_id=key).exists()
+
+    def a_researcher_decides(self, pick: int) -> None:
+        """One of two approves, rejects, or books what Prolific paid."""
+        wait = Q(decision="") | Q(decision="reject", status=Submission.Status.APPROVED)
+        submission = self._one(list(Submission.objects.filter(wait).order_by("pk")), pick)
+        if submission is None:
+            return
+        about = {"submission": submission, "by": self.people[pick % 2], "why": WHY, "at": self.now}
+        key = submission.platform_assignment_id
+        with suppress(Refused):
+            if pick % 5 == 0 and submission.status == Submission.Status.SUBMITTED:
+                submission_reject(**about, category="OTHER")
+                return
+            if self._is_alarmed(key):
+                self.by_person.add(key)
+            elif submission.assignment_id is not None and pick % 3 and not may_book(submission):
+                return  # the jobs do
+            submission_approve(**about)
+
+    def a_researcher_asks_for_a_return(self, pick: int) -> None:
+        waiting = Submission.objects.filter(decision="", status=Submission.Status.SUBMITTED).order_by("pk")
+        if (submission := self._one(list(waiting), pick)) is not None:
+            with suppress(Refused):
+                return_ask(submission=submission, by=self.people[pick % 2], why=WHY, at=self.now)
+
+    def _owed(self) -> list[Payment]:
+        owed = Payment.objects.filter(purpose=PURPOSES.COMPENSATION, state=Payment.State.OWED)
+        return list(owed.exclude(operations__ended_at=None, operations__isnull=False).order_by("pk"))
+
+    def a_researcher_compensates(self, pick: int) -> None:
+        """Offer what is listed, or now and then decline it."""
+        payment = self._one(self._owed(), pick)
+        if payment is None or payment.assignment is None:
+            return
+        with suppress(Refused):
+            if pick % 12 == 0:
+                compensation_decline(payment=payment, by=self.people[pick % 2], why=WHY, at=self.now)
+                self.declined.add(payment.assignment.platform_assignment_id)
+            else:
+                compensation_offer(payment=payment, at=self.now)
+
+    def a_researcher_thanks(self, pick: int) -> None:
+        work = Submission.objects.filter(decision="approve", status=Submission.Status.APPROVED).order_by("pk")
+        if (submission := self._one(list(work), pick)) is not None:
+            with suppress(Refused):
+                bonus_grant(submission=submission, amount=EXTRA, by=self.people[0], why="Thank you.", at=self.now)
+
+    # --- jobs, and what befalls them
+
+    def trouble_comes(self, pick: int) -> None:
+        error = Killed if pick % 3 == 0 else self.lost
+        self.coming.append(Trouble(pick // 12 % 6, error, bool(pick // 3 % 2)))
+
+    def _job(self, act: Callable[[Publication], object]) -> None:
+        try:
+            act(self.publication)
+        except (Killed, Refused, *CALL_ERRORS):
+            self.did["failed"] += 1
+
+    def sync(self, pick: int) -> None:
+        self._job(lambda one: publication_sync(publication=one, at=self.now, everything=pick % 4 == 0))
+
+    def check_work(self, _pick: int) -> None:
+        self._job(lambda _one: judgment_services.abandoned_end_all(at=self.now))
+        self._job(lambda _one: judgment_services.confirmed_check_all(at=self.now))
+
+    def settle(self, _pick: int) -> None:
+        self._job(lambda one: publication_settle(publication=one, at=self.now))
+
+    def call(self, _pick: int) -> None:
+        self._job(lambda one: operations_run(publication=one, limit=20, clock=self.clock, sleep=self.sleep))
+
+    def requeue(self, _pick: int) -> None:
+        self._job(lambda one: publication_requeue(publication=one, at=self.now))
+        self._job(lambda one: finished_end(publication=one, at=self.now))
+        self._job(lambda one: publication_plan(publication_id=one.pk, at=self.now))
+        self._job(lambda one: publication_finish(publication=one, at=self.now))
+
+    # --- what must hold at the end
+
+    def look_at_doubts(self) -> None:
+        """A person says what became of calls that are not made again, where there are such."""
+
+    def end(self) -> None:
+        """Time passes, the researchers do what they are asked to, and then everything is paid, or waits for them."""
+        self.coming.clear()
+        for days in (2, 22, 0):
+            self._pass(days=days)
+            self._round()
+            self.look_at_doubts()
+        self._round()
+        self.check()
+        self._check_offers()
+        for submission in Submission.objects.exclude(decision="approve"):
+            if may_book(submission):
+                self.by_person.add(submission.platform_assignment_id)
+                submission_approve(submission=submission, by=self.people[0], why=WHY, at=self.now)
+        self._round()
+        self.check()
+        self._check_over()
+        self._check_answers()
+        self._check_owed()
+        self._check_comparison()
+
+    def take_offers(self) -> None:
+        """Whoever is offered a compensation takes it, where it must be taken."""
+
+    def _check_offers(self) -> None:
+        """What is offered is what is paid."""
+        offers = self._owed()
+        for payment in offers:
+            with suppress(Refused):
+                compensation_offer(payment=payment, at=self.now)
+        self._round()
+        self.take_offers()
+        self._round()
+        self.look_at_doubts()
+        self._round()
+        for payment in Payment.objects.filter(pk__in=[row.pk for row in offers]).select_related("assignment"):
+            assert payment.assignment is not None
+            key = payment.assignment.platform_assignment_id
+            paid = self.amounts_of(key)
+            if int(payment.amount * 100) not in paid or payment.state != Payment.State.PAID:
+                raise Wrong(f"offered {payment.amount}, {payment.state}, and {self.status_of(key)} there: {paid}")
+
+    def _check_answers(self) -> None:
+        """Every answer counts that was saved."""
+        for assignment in Assignment.objects.filter(campaign=self.campaign).exclude(platform_assignment_id=""):
+            key = assignment.platform_assignment_id
+            if assignment.judged != self.answers[key]:
+                raise Wrong(f"{self.answers[key]} answers were saved, and {assignment.judged} count")
+            if assignment.owed != self.share_of(key):
+                raise Wrong(f"{assignment.owed} is owed for {assignment.judged} answers")
+
+    def share_of(self, key: str) -> Decimal:
+        return (self.campaign.reward * self.answers[key] / self.items).quantize(Decimal("0.01"))
+
+    def _check_owed(self) -> None:
+        """Whoever answered has their share, or a person decided otherwise."""
+        for keys in self.works():
+            status = {self.status_of(key).upper() for key in keys}
+            if "REJECTED" in status or self.declined.intersection(keys):
+                continue
+            paid = sum(sum(self.amounts_of(key)) for key in keys)
+            share = min((int(self.share_of(key) * 100) for key in keys if self.answers[key]), default=0)
+            if paid < share and not ("APPROVED" in status and self._was_unmatched(keys)):
+                rows = list(
+                    Submission.objects.filter(platform_assignment_id__in=keys).values_list("status", "decision")
+                )
+                states = [Assignment.objects.get(pk=self.begun[key]).state for key in keys]
+                raise Wrong(f"{share} cents are owed and {paid} paid: {status} there, {states} and {rows} here")
+
+    def works(self) -> list[list[str]]:
+        """What is paid once: an assignment, or all that somebody began of the same."""
+        return [[key] for key in self.answers]
+
+    def _was_unmatched(self, keys: list[str]) -> bool:
+        """Whether a person was told that what was submitted matches nothing, so that what it pays is theirs to say."""
+        told = Alarm.objects.filter(kind=Alarm.Kind.UNMATCHED)
+        return told.filter(submission__platform_assignment_id__in=keys).exists()
+
+    def _check_comparison(self) -> None:
+        """The ledgers differ where they do, and nowhere else: now they do nowhere."""
+        ours = sum(Payment.objects.filter(state=Payment.State.PAID).values_list("amount", flat=True), Decimal(0))
+        found = comparison_make(publication=self.publication, at=self.now).differences
+        if found or self.cents_there() != int(ours * 100):
+            raise Wrong(f"{self.cents_there()} cents there, {ours} here: {found}")
+
+    def _check_over(self) -> None:
+        """Nothing goes on for ever."""
+        going_on = Assignment.objects.filter(state=Assignment.State.ACTIVE)
+        if going_on.exists():
+            raise Wrong(f"still being judged: {list(going_on.values_list('platform_assignment_id', flat=True))}")
+        if (calls := Operation.objects.filter(ended_at=None, first_sent_at__isnull=False)).exists():
+            raise Wrong(f"calls that do not end: {list(calls.values_list('kind', 'state', 'error'))}")
+
+    def _round(self) -> None:
+        self.sync(0)
+        self.check_work(0)
+        self.settle(0)
+        for _again in range(3):
+            self.call(0)
+            if not Operation.objects.filter(ended_at=None).exists():
+                break
+            self._pass(minutes=20)
