@@ -18,7 +18,8 @@ from kombu.exceptions import OperationalError
 from api import jobs, webhooks
 from api.models import Delivery, Event
 from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.forms import EditForm
+from core.http import Request, edits, refuse_in, see_other
 from core.lists import Columns, ListFilter, Listing, choice_filter, render_lists
 from core.people_views import lab_of
 
@@ -44,7 +45,7 @@ DELIVERY_COLUMNS: Columns = {
 }
 
 
-class WebhookForm(forms.Form):
+class WebhookForm(EditForm, forms.Form):
     """What is told of what."""
 
     url = forms.CharField(
@@ -91,6 +92,7 @@ def webhooks_page(request: Request, pk: int) -> HttpResponseBase:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def webhook_page(request: Request, pk: int, webhook_pk: int) -> HttpResponseBase:
     """One webhook, and what it was told. POST changes its address and events."""
     return _show(request, pk, webhook_pk)
@@ -100,9 +102,10 @@ def webhook_page(request: Request, pk: int, webhook_pk: int) -> HttpResponseBase
 def _show(request: Request, pk: int, webhook_pk: int, secret: str = "") -> HttpResponseBase:
     lab = lab_of(request, pk)
     webhook = webhooks.webhook_in(lab, webhook_pk)
-    form, status = WebhookForm(initial={"url": webhook.url, "events": webhook.events}), 200
+    stored, status = {"url": webhook.url, "events": webhook.events}, 200
+    form = WebhookForm(initial=stored)
     if request.method == "POST" and not secret:
-        form, status = WebhookForm(request.POST), 400
+        form, status = WebhookForm(request.POST, initial=stored), 400
         if form.is_valid():
             try:
                 webhooks.webhook_change(webhook=webhook, **form.cleaned_data)

@@ -15,6 +15,7 @@ from django.utils import timezone, translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
+from core import typed
 from core.audit.origin import acting, request_origin
 from core.errors import Refused
 from core.logs import REQUEST_ID
@@ -48,13 +49,16 @@ class RequestIds:
 
 
 class PrivatePages:
-    """Let no browser or proxy keep a page, since many people share browsers, and let no page use a device."""
+    """Let no browser or proxy keep a page, since many people share browsers, and let no page use a device. What
+    somebody typed, their own tab keeps until it is taken.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        typed.tell_taken(request, response)
         if "Cache-Control" not in response.headers:
             add_never_cache_headers(response)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
@@ -131,12 +135,14 @@ class RolesAreKept:
         if right_of(request) == Right.PUBLIC:
             return None
         if request.user.is_authenticated:
+            if typed.writer_of(request) not in (None, request.user.pk):
+                return typed.keep(request)
             try:
                 check_address(request, names_nothing=not named)
             except NotAllowed as refused:
                 return answer_refusal(request, refused)
         elif getattr(view, "login_required", True):
-            return redirect_to_login(request.get_full_path())
+            return typed.keep(request) or redirect_to_login(request.get_full_path())
         return None
 
 

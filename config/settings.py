@@ -188,7 +188,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "config.health.job_notice",
-            ]
+            ],
+            "builtins": ["core.templatetags.typed"],
         },
     }
 ]
@@ -455,6 +456,7 @@ SESSION_LONGEST = 14 * 86_400
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "core.typed.refuse_token"
 SECURE_REFERRER_POLICY = "same-origin"  # addresses contain tokens, which must not leave with a link
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {

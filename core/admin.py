@@ -18,14 +18,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import NotYours
+from core.forms import EditForm
+from core.http import edit_in_turn
 from core.models import Lab, Membership, User
 from core.people import is_last_site_admin, why_needed, why_role_needed
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
-    _Admin = admin.ModelAdmin[Any]
+    _ModelAdmin = admin.ModelAdmin[Any]
     _UserAdmin = UserAdmin[User]
 else:
-    _Admin = admin.ModelAdmin
+    _ModelAdmin = admin.ModelAdmin
     _UserAdmin = UserAdmin
 
 admin.site.site_header = gettext_lazy("Bestknown administration")
@@ -42,6 +44,23 @@ def _log_in_once(request: HttpRequest, extra_context: dict[str, Any] | None = No
 
 admin.site.login = _log_in_once  # type: ignore[method-assign]
 admin.site.unregister(Group)  # rights follow labs and the two marks of an admin
+
+
+class EditedForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """What the admin site's forms are made from."""
+
+
+class _Admin(_ModelAdmin):
+    """Rows of which nobody's edit is undone in silence."""
+
+    form: "type[forms.ModelForm[Any]]" = EditedForm
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """One at a time reads, compares and writes."""
+        if request.method != "POST":
+            return super().changeform_view(request, *args, **kwargs)
+        with edit_in_turn(request):
+            return super().changeform_view(request, *args, **kwargs)
 
 
 class Shown(_Admin):
@@ -86,7 +105,7 @@ class Annotated(_Admin):
         return False
 
 
-class PersonForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs only
+class PersonForm(EditForm, UserChangeForm):  # type: ignore[type-arg]  # generic in its stubs only
     """A person's fields; the last admin stays one."""
 
     def clean(self) -> dict[str, Any]:
@@ -100,7 +119,7 @@ class PersonForm(UserChangeForm):  # type: ignore[type-arg]  # generic in its st
         return data
 
 
-class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class MembershipForm(EditedForm):
     """Somebody's role in a lab; the last admin stays one."""
 
     def clean(self) -> dict[str, Any]:
@@ -117,7 +136,7 @@ class MembershipForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in i
 
 
 @admin.register(User)
-class PersonAdmin(_UserAdmin):
+class PersonAdmin(_Admin, _UserAdmin):
     """People who log in. What they may do follows from their labs, or from being an admin."""
 
     form = PersonForm

@@ -12,13 +12,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from core.errors import Refused
-from core.http import Request, refuse_in, see_other
+from core.forms import EditForm
+from core.http import Request, edits, refuse_in, see_other
 from core.labs import lab_create, lab_rename
 from core.models import Lab
 from core.people_views import invitation_send, lab_of
 
 
-class NameForm(forms.Form):
+class NameForm(EditForm, forms.Form):
     """What a lab is called."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=Lab._meta.get_field("name").max_length)
@@ -69,6 +70,7 @@ def lab_new(request: Request) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@edits
 def rename(request: Request, pk: int) -> HttpResponse:
     """Give a lab another name."""
     lab = lab_of(request, pk)

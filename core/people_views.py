@@ -27,7 +27,8 @@ from django_ratelimit.decorators import ratelimit
 from core import people as lab_people
 from core.audit import logins
 from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.forms import EditForm
+from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.models import Lab, MemberInvitation, Membership, User
@@ -47,6 +48,17 @@ class InviteForm(forms.Form):
     role = forms.ChoiceField(
         label=gettext_lazy("Role"), choices=Membership.Role.choices, initial=Membership.Role.RESEARCHER
     )
+
+
+class RoleForm(EditForm, forms.Form):
+    """A member's role."""
+
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=Membership.Role.choices)
+
+    def __init__(self, data: Any = None, *, membership: Membership) -> None:
+        super().__init__(data, initial={"role": membership.role}, auto_id=False)
+        field = self.fields["role"]
+        field.widget.attrs["aria-label"] = field.label = _("Role of %(name)s") % {"name": membership.user}
 
 
 class JoinForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
@@ -109,33 +121,44 @@ def labs(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def people(request: Request, pk: int) -> HttpResponseBase:
     """A lab's people, and who is invited. POST invites somebody."""
-    lab, form, status = lab_of(request, pk), InviteForm(), 200
+    lab, form = lab_of(request, pk), InviteForm()
     if request.method == "POST":
-        form, status = InviteForm(request.POST), 400
+        form = InviteForm(request.POST)
         if form.is_valid():
             invitation = lab_people.invitation_add(lab=lab, by=request.user, at=timezone.now(), **form.cleaned_data)
             invitation_send(request, invitation)
             return see_other("core:people", pk, fragment="invitations")
+    return _show_people(request, lab, form)
+
+
+def _show_people(
+    request: Request, lab: Lab, form: InviteForm, membership: Membership | None = None, changed: RoleForm | None = None
+) -> HttpResponseBase:
+    """A lab's people; `changed` is what somebody chose for one of them in vain."""
     at = timezone.now()
     manages = may(request.user, lab, Right.MANAGE)
     invitations = lab_people.open_invitations(at).filter(lab=lab if manages else None).order_by("-pk")
     listed = Listing(request, invitations.select_related("invited_by"), key="invitations", size=OPEN)
+    listing = Listing(
+        request,
+        lab.memberships.select_related("user").order_by("user__username"),
+        sorts=SORTS,
+        columns={"person": "user", "name": lambda row: row.user.get_full_name(), "role": "role"},
+    )
     context = {
         "lab": lab,
-        "listing": Listing(
-            request,
-            lab.memberships.select_related("user").order_by("user__username"),
-            sorts=SORTS,
-            columns={"person": "user", "name": lambda row: row.user.get_full_name(), "role": "role"},
-        ),
-        "roles": Membership.Role.choices,
+        "listing": listing,
+        "members": [
+            (row, changed if changed and row == membership else RoleForm(membership=row)) for row in listing.page
+        ],
+        "changed": changed,
         "manages": manages,
         "invitations": listed,
         "addresses": [(row, lab_people.invitation_address(row)) for row in listed.page],
         "form": form,
         "has_mail": settings.HAS_MAIL,
     }
-    return render_lists(request, "core/people.html", context, status=status)
+    return render_lists(request, "core/people.html", context, status=400 if changed or form.is_bound else 200)
 
 
 def invitation_send(request: Request, invitation: MemberInvitation) -> None:
@@ -165,13 +188,16 @@ def invitation_revoke(request: Request, pk: int, invitation_pk: int) -> HttpResp
 
 
 @require_POST
-def role(request: Request, pk: int, membership_pk: int) -> HttpResponse:
+@edits
+def role(request: Request, pk: int, membership_pk: int) -> HttpResponseBase:
     """Give a member another role."""
     membership = membership_of(request, pk, membership_pk)
-    wanted = request.POST.get("role", "")
-    if wanted not in Membership.Role.values:
+    form = RoleForm(request.POST, membership=membership)
+    if form.errors:
         raise Refused(_("Choose one of the four roles."))
-    changed = lab_people.role_set(membership=membership, role=wanted)
+    if form.conflicts:
+        return _show_people(request, membership.lab, InviteForm(), membership, form)
+    changed = lab_people.role_set(membership=membership, role=form.cleaned_data["role"])
     said = _("The role of %(name)s is now %(role)s.")
     messages.success(request, said % {"name": changed.user, "role": changed.get_role_display()})
     return see_other("core:people", pk)

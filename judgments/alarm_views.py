@@ -11,12 +11,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from core.http import Request, see_other
+from core.forms import EditForm
+from core.http import Request, edits, see_other
 from judgments import alarm_mails
 from judgments.models import AlarmChoice
 
 
-class AlarmChoiceForm(forms.Form):
+class AlarmChoiceForm(EditForm, forms.Form):
     """About which campaigns, and what."""
 
     reach = forms.ChoiceField(
@@ -32,12 +33,14 @@ class AlarmChoiceForm(forms.Form):
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def alarm_choice(request: Request) -> HttpResponse:
     """What somebody chose. POST chooses anew."""
     choice = alarm_mails.choice_of(request.user)
-    form, status = AlarmChoiceForm(initial={"reach": choice.reach, "topics": choice.topics}), 200
+    form = AlarmChoiceForm(request.POST or None, initial={"reach": choice.reach, "topics": choice.topics})
+    status = 200
     if request.method == "POST":
-        form, status = AlarmChoiceForm(request.POST), 400
+        status = 400
         if form.is_valid():
             given: dict[str, Any] = form.cleaned_data
             alarm_mails.choice_set(user=request.user, **given)

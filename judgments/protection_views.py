@@ -20,7 +20,8 @@ from kombu.exceptions import OperationalError
 from core.audit.selectors import managed_labs
 from core.audit.services import entry_note
 from core.errors import NotNow, NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.forms import EditForm
+from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing
 from core.roles import Right, labs_of, require
 from judgments import erasing, releasing
@@ -61,7 +62,7 @@ class EraseWorkerForm(WhyForm):
             del self.fields["write_off"]
 
 
-class RetentionForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class RetentionForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """A lab's periods."""
 
     class Meta:
@@ -138,6 +139,7 @@ def protection_worker_data(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def protection_lab(request: Request, pk: int) -> HttpResponse:
     """A lab's periods."""
     lab = labs_of(request.user).filter(pk=pk).first()

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.errors import Refused
+from core.forms import EditForm
 from core.models import User
 from core.roles import Right, labs_of
 from evaluation.boards.checking import HARDWARE_LENGTH, check_metadata, id_problem, plain_cost
@@ -347,7 +348,7 @@ class OldMetadataForm(forms.Form):
 # --- what organizers set
 
 
-class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class PolicyForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """A policy: its text and its numbers."""
 
     begins = _Day(
@@ -454,7 +455,7 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         return values
 
 
-class BoardEditForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class BoardEditForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """What of a board can be changed at any time."""
 
     class Meta:

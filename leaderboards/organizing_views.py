@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadRequest, NotYours, Refused
-from core.http import Request, focus_error, refuse_in, see_other
+from core.http import Request, edits, focus_error, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, require
 from evaluation.errors import BadInput
@@ -116,6 +116,7 @@ def board_new(request: Request) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@edits
 def board_edit(request: Request, board_slug: str) -> HttpResponse:
     """Change a board's name, what is said about it, and who sees it."""
     board = board_of(request, board_slug)
@@ -135,12 +136,14 @@ def board_edit(request: Request, board_slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@edits
 def policy_new(request: Request, board_slug: str) -> HttpResponse:
     """The next version of a board's policy."""
     board = board_of(request, board_slug)
-    form, status = PolicyForm(initial=policy_initial(board.policies.order_by("-number").first())), 200
+    newest = policy_initial(board.policies.order_by("-number").first())
+    form, status = PolicyForm(initial=newest), 200
     if request.method == "POST":
-        form, status = PolicyForm(request.POST), 400
+        form, status = PolicyForm(request.POST, initial=newest), 400
         if form.is_valid():
             at, values = timezone.now(), form.cleaned_data
             try:

@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.forms import EditForm
+from core.http import Request, edit_in_turn, refuse_in, see_other
 from platforms import publishing
 from platforms.demands import FilterKind
 from platforms.models import Publication
@@ -32,7 +33,7 @@ class Chosen(NamedTuple):
     is_gone: bool
 
 
-class FilterForm(forms.Form):
+class FilterForm(EditForm, forms.Form):
     """What one filter lets in: some of its choices, or a range."""
 
     values = forms.MultipleChoiceField(label=gettext_lazy("Any of these"), required=False)
@@ -103,7 +104,10 @@ def filters(request: Request, pk: int) -> HttpResponse:
         form = FilterForm(kind=offered[asked], initial=_initial(publication, asked))
     if request.method == "POST":
         asked = request.POST.get("filter", "")[:100]
-        form, status = _save(request, campaign, publication, offered, asked)
+        with edit_in_turn(request):
+            publication.refresh_from_db()
+            publication.campaign = campaign
+            form, status = _save(request, campaign, publication, offered, asked)
         if form is None:
             return see_other("platforms:filters", pk)
     words = request.GET.get("q", "").strip()[:100]
@@ -131,7 +135,7 @@ def _save(
         return None, 303
     if asked not in offered:
         raise NotYours(_("The platform does not offer this filter."))
-    form = FilterForm(request.POST, kind=offered[asked])
+    form = FilterForm(request.POST, kind=offered[asked], initial=_initial(publication, asked))
     if not form.is_valid():
         return form, 400
     try:

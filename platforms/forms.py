@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.forms import Group
+from core.forms import EditForm, Group
 from platforms.demands import Demands, unknown_countries
 from platforms.models import PUBLISHED_TO, Publication
 from platforms.registry import adapter_for, adapter_of, phrase, platforms_of, vocabulary_of
@@ -134,7 +134,7 @@ def in_words_of(form: forms.Form, publication: Publication) -> None:
             field.choices = [(key, phrase(publication, str(label))) for key, label in choices if key != ""]
 
 
-class TermsForm(forms.Form):
+class TermsForm(EditForm, forms.Form):
     """Every term that workers of the platform see, or that decides what is sent there."""
 
     groups: ClassVar = (

@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.forms import EditForm
+from core.http import Request, edits, refuse_in, see_other
 from core.labs import pay_floor_set
 from core.lists import Columns, Listing, Sort, render_lists
 from core.models import Lab
@@ -37,7 +38,7 @@ class SaveForm(forms.Form):
     name = forms.CharField(label=LABELS["name"], max_length=CampaignTemplate._meta.get_field("name").max_length)
 
 
-class PayFloorForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class PayFloorForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """A lab's pay floor."""
 
     class Meta:
@@ -89,6 +90,7 @@ def template_save(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def template(request: Request, pk: int) -> HttpResponse:
     """What a template has. POST changes it; campaigns that began with it stay as they are."""
     found, status = template_for(request.user, pk, right_of(request)), 200
@@ -112,6 +114,7 @@ def template(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def template_terms(request: Request, pk: int) -> HttpResponse:
     """The terms of a template at a platform; `remove` leaves them out."""
     found, status = template_for(request.user, pk, right_of(request)), 200
@@ -160,6 +163,7 @@ def template_delete(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def pay_floor(request: Request, pk: int) -> HttpResponse:
     """A lab's pay floor."""
     lab, status = labs_of(request.user).filter(pk=pk).first(), 200

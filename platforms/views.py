@@ -26,7 +26,7 @@ from django_ratelimit.decorators import ratelimit
 from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.http import Request, edit_in_turn, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.money import counted
 from core.roles import labs_of
@@ -99,32 +99,19 @@ def move(request: Request, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def terms(request: Request, pk: int) -> HttpResponseBase:
     """The terms of a publication. POST saves them, which sends and spends nothing."""
-    campaign = campaign_of(request, pk)
-    stored = Publication.objects.filter(campaign=campaign).select_related("campaign__lab").first()
-    publication = stored or publishing.publication_at_first(campaign)
-    requirements = publication.requirements
-    form = kept = TermsForm(publication=publication, requirements=requirements)
-    status = 200
-    draft = publication.state == State.DRAFT
+    campaign, status = campaign_of(request, pk), 200
+    form: TermsForm | None = None
     if request.method == "POST":
-        form = TermsForm(request.POST, publication=publication, requirements=requirements)
-        status = 400
-        if request.POST.get("demands") in DEMANDS:
-            form, status = form.demanding(DEMANDS[request.POST["demands"]]), 200
-        elif not draft:
-            if form.is_valid() and (answer := _replace(request, publication, form)):
-                return answer
-        elif form.is_valid():
-            try:
-                written = publishing.publication_write(campaign=campaign, **form.terms())
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
-                platform_jobs.balance_soon(written.pk)
-                messages.success(
-                    request, _("The terms have been saved. Nothing has been sent. Check what would be sent.")
-                )
-                return see_other("platforms:publish", pk)
+        with edit_in_turn(request):
+            answer, form, status = _save_terms(request, campaign)
+        if isinstance(answer, HttpResponse):
+            return answer
+        if answer is not None:
+            return _preview_terms(request, answer, form)
+    stored, publication = _terms_of(campaign)
+    requirements = publication.requirements
+    kept = TermsForm(publication=publication, requirements=requirements)
+    form, draft = form or kept, publication.state == State.DRAFT
     saved = TermsVersion.objects.filter(publication=stored).select_related("by").order_by("-version")
     versions = Listing(request, saved, key="versions", size=VERSIONS, columns=platform_lists.TERMS_COLUMNS)
     balance = balance_kept(publication) if draft and stored is not None else None
@@ -150,8 +137,33 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "platforms/terms.html", context, status=status)
 
 
-def _replace(request: Request, publication: Publication, form: TermsForm) -> HttpResponse | None:
-    """Show what other terms change, and replace them once that was seen. None if the form has errors."""
+def _terms_of(campaign: Campaign) -> tuple[Publication | None, Publication]:
+    """A campaign's publication if there is one, and what its terms begin with otherwise."""
+    stored = Publication.objects.filter(campaign=campaign).select_related("campaign__lab").first()
+    return stored, stored or publishing.publication_at_first(campaign)
+
+
+def _save_terms(request: Request, campaign: Campaign) -> tuple[HttpResponse | Publication | None, TermsForm, int]:
+    """Save a draft's terms, or replace those of a publication. What they would be, if they are to be seen first."""
+    _stored, publication = _terms_of(campaign)
+    form = TermsForm(request.POST, publication=publication, requirements=publication.requirements)
+    if request.POST.get("demands") in DEMANDS:
+        return None, form.demanding(DEMANDS[request.POST["demands"]]), 200
+    if not form.is_valid():
+        return None, form, 400
+    if publication.state != State.DRAFT:
+        return _replace(request, publication, form), form, 400
+    try:
+        written = publishing.publication_write(campaign=campaign, **form.terms())
+    except Refused as error:
+        return None, form, refuse_in(form, error)
+    platform_jobs.balance_soon(written.pk)
+    messages.success(request, _("The terms have been saved. Nothing has been sent. Check what would be sent."))
+    return see_other("platforms:publish", campaign.pk), form, 303
+
+
+def _replace(request: Request, publication: Publication, form: TermsForm) -> HttpResponse | Publication | None:
+    """Replace terms once that was seen, else what the publication would be. None if the form has errors."""
     campaign = publication.campaign
     terms, last_step = form.terms(), ReplaceForm(request.POST, publication=publication)
     last_step.is_valid()
@@ -181,21 +193,28 @@ def _replace(request: Request, publication: Publication, form: TermsForm) -> Htt
     except Refused as error:
         refuse_in(form, error)
         return None
+    return changed
+
+
+def _preview_terms(request: Request, changed: Publication, form: TermsForm) -> HttpResponse:
+    """What other terms change, before they are replaced."""
+    publication = Publication.objects.select_related("campaign__lab").get(pk=changed.pk)
+    last_step = ReplaceForm(request.POST, publication=publication)
     reach = reach_look(changed)
     platform_jobs.balance_soon(publication.pk)
     context = {
-        "campaign": campaign,
+        "campaign": publication.campaign,
         "publication": publication,
         "form": form,
         "last_step": last_step,
-        "changes": terms_compared(publication, changed, names),
+        "changes": terms_compared(publication, changed, replacing_terms.changed_terms(publication, changed)),
         "status": platform_status.count_status(publication, timezone.now()),
         "moving": publishing.open_or_needed(publication, timezone.now()).count(),
         "bill": remaining_bill(publication),
         "sums": totals(publication),
         "balance": balance_kept(publication),
         "reach": reach,
-        "seen": seen,
+        "seen": _digest(changed, remaining_bill(publication)),
     }
     return render(request, "platforms/replace.html", context)
 

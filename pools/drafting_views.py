@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from core.errors import NotNow
-from core.http import Request
+from core.http import Request, edit_in_turn
 from pools import background
 from pools.forms import CampaignForm
 from pools.models import Campaign, Job
@@ -24,23 +24,37 @@ def campaign_edit(request: Request, pk: int) -> HttpResponse:
         raise NotNow(_("The campaign has started, so its settings can no longer be changed."))
     status = 200
     if request.method == "POST":
-        form = CampaignForm.changing(draft, request.POST)
-        if form.is_valid():
-            asked = background.campaign_ask(
-                collection=draft.collection,
-                runs=form.cleaned_data["runs"],
-                name=form.cleaned_data["name"],
-                settings=form.settings(),
-                by=request.user,
-                at=timezone.now(),
-                draft=draft,
-            )
+        with edit_in_turn(request):
+            form, asked = _ask(request, campaign_of(request, pk))
+        if asked is not None:
             return begin(request, asked)
         status = 400
     else:
         form = _form(request, draft)
     context = {"form": form, "collection": draft.collection, "draft": campaign_of(request, pk)}
     return render(request, "pools/campaign_new.html", context, status=status)
+
+
+def _ask(request: Request, draft: Campaign) -> tuple[CampaignForm, Job | None]:
+    """Have the draft changed, unless the form has errors or a change that was asked for before is still being made."""
+    form = CampaignForm.changing(draft, request.POST)
+    if not form.is_valid():
+        return form, None
+    if Job.objects.filter(
+        campaign=draft, kind=Job.Kind.CAMPAIGN, state__in=[Job.State.RECEIVING, Job.State.WAITING]
+    ).exists():
+        form.add_error(None, _("This draft is being changed right now. Save again once that is done."))
+        return form, None
+    asked = background.campaign_ask(
+        collection=draft.collection,
+        runs=form.cleaned_data["runs"],
+        name=form.cleaned_data["name"],
+        settings=form.settings(),
+        by=request.user,
+        at=timezone.now(),
+        draft=draft,
+    )
+    return form, asked
 
 
 def _form(request: Request, draft: Campaign) -> CampaignForm:
@@ -50,4 +64,6 @@ def _form(request: Request, draft: Campaign) -> CampaignForm:
         return CampaignForm.changing(draft)
     asked = background.settings_of(before)
     asked.pk = draft.pk
-    return CampaignForm(collection=draft.collection, instance=asked, initial={"runs": before.request["runs"]})
+    form = CampaignForm(collection=draft.collection, instance=asked, initial={"runs": before.request["runs"]})
+    form.as_shown = CampaignForm.changing(draft).as_shown  # not what was asked for, but what is stored
+    return form

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from core.errors import Refused
-from core.forms import Group
+from core.forms import EditForm, Group
 from core.models import Lab, User
 from core.roles import Right, labs_of
 from pools import selectors as pool_selectors
@@ -585,7 +585,7 @@ class VersionChoiceField(_VersionChoice):
         return _("version %(number)d") % {"number": obj.number}
 
 
-class RenameForm(forms.Form):
+class RenameForm(EditForm, forms.Form):
     """A campaign's name."""
 
     name = forms.CharField(label=LABELS["name"], max_length=Campaign._meta.get_field("name").max_length)
@@ -598,7 +598,7 @@ def runs_chosen(campaign: Campaign) -> dict[str, Any]:
     return {"runs": [key for key, _name in runs[:OFFERED]], "more_runs": more}
 
 
-class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """The settings of a campaign, of a template too."""
 
     groups: ClassVar[tuple[tuple["_StrPromise", list[str], bool], ...]] = (

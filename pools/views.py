@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.models import Lab
 from core.progress import progress_of
@@ -620,6 +620,7 @@ def _campaign_context(
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def campaign_rename(request: Request, pk: int) -> HttpResponse:
     """Give a campaign another name."""
     campaign = campaign_of(request, pk)

@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 from django import forms
 
+from core.forms import EditForm
 from pools.forms import HELP, LABELS, OFFERED, ErrorRateField, check_reading
 from pools.models import Campaign
 from pools.services import READING
 
 
-class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """The settings that change only what is computed from the judgments."""
 
     error_rate = ErrorRateField()

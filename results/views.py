@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kombu.exceptions import OperationalError
 
 from core.errors import NotYours
-from core.http import Request, see_other
+from core.http import Request, edits, see_other
 from core.lists import Listing
 from core.snapshot import one_moment
 from judgments import selectors as judgment_selectors
@@ -190,6 +190,7 @@ def compute(request: Request, pk: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def settings(request: Request, pk: int) -> HttpResponse:
     """How the results are read; saving has them computed again."""
     campaign = campaign_of(request, pk)

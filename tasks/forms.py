@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from core.forms import EditForm
 from pools.forms import HELP, LABELS
 from pools.models import Campaign
 from tasks.models import OutsidePanel, PayWords
@@ -49,13 +50,13 @@ class CopyTestsForm(forms.Form):
         field.choices = list(sources)
 
 
-class ConsentForm(forms.Form):
+class ConsentForm(EditForm, forms.Form):
     """What workers agree to."""
 
     text = forms.CharField(label=_("Consent text"), widget=forms.Textarea(attrs={"rows": 14, "dir": "auto"}))
 
 
-class WordsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class WordsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Title, question and instructions of a draft."""
 
     class Meta:
@@ -70,7 +71,7 @@ class WordsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         }
 
 
-class PayWordsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class PayWordsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """What people who come by a link or from a panel read about their pay, and what they are asked for."""
 
     class Meta:
@@ -87,7 +88,7 @@ class PayWordsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its
         }
 
 
-class ExampleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class ExampleForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """A worked example in the researcher's own words."""
 
     class Meta:
@@ -124,7 +125,7 @@ class PracticePairForm(forms.Form):
     )
 
 
-class OutsidePanelForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class OutsidePanelForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """How people of an outside panel come and go."""
 
     class Meta:

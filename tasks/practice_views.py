@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from core.errors import BadRequest, NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.errors import BadRequest, NotNow, NotYours, Refused
+from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing
 from pools.models import Campaign
 from pools.practice import PracticePair, lacking_practice, read_practice_pairs, right_needed
@@ -26,6 +26,7 @@ OFFERED = 20  # test pairs on a page
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def practice(request: Request, pk: int) -> HttpResponse:
     """A campaign's practice pairs; POST adds one in the researcher's own words or a test pair, or removes one."""
     campaign = campaign_of(request, pk)
@@ -50,8 +51,12 @@ def practice(request: Request, pk: int) -> HttpResponse:
 
 
 def _remove(request: Request, campaign: Campaign) -> HttpResponse:
-    number = request.POST["remove"][:4]
-    task_services.practice_change(campaign=campaign, number=int(number) if number.isdecimal() else 0, pair=None)
+    text = request.POST["remove"][:4]
+    number, pairs = int(text) if text.isdecimal() else 0, read_practice_pairs(campaign.practice_pairs)
+    shown = request.POST.get("question")
+    if shown is not None and 1 <= number <= len(pairs) and pairs[number - 1].question != shown:
+        raise NotNow(_("Somebody has changed the practice pairs since you opened the page. Nothing was removed."))
+    task_services.practice_change(campaign=campaign, number=number, pair=None)
     messages.success(request, _("The practice pair has been removed."))
     return see_other("tasks:practice", campaign.pk)
 

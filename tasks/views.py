@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, may_change
 from pools import services as pool_services
@@ -227,11 +227,13 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def wording(request: Request, pk: int) -> HttpResponseBase:
     """Consent text, title, question and instructions."""
     campaign = campaign_of(request, pk)
     current = task_selectors.current_consent(campaign)
-    consent = ConsentForm(initial={"text": current.text if current else default_consent(campaign)}, prefix="consent")
+    agreed = {"text": current.text if current else default_consent(campaign)}
+    consent = ConsentForm(initial=agreed, prefix="consent")
     words = WordsForm(instance=campaign, prefix="words")
     example = ExampleForm(instance=campaign, prefix="example")
     pay = PayWordsForm(instance=pay_words_of(campaign), prefix="pay")
@@ -252,7 +254,7 @@ def wording(request: Request, pk: int) -> HttpResponseBase:
                     messages.success(request, _("What people read about their pay has been saved."))
                     return see_other("tasks:wording", pk)
             elif "consent-text" in request.POST:
-                consent = ConsentForm(request.POST, prefix="consent")
+                consent = ConsentForm(request.POST, initial=agreed, prefix="consent")
                 if consent.is_valid():
                     text = task_services.consent_write(campaign=campaign, text=consent.cleaned_data["text"])
                     in_force = _("The consent text is saved as version %(version)d.")
@@ -335,6 +337,7 @@ def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def outside_panel(request: Request, pk: int) -> HttpResponseBase:
     """How people of somebody else's panel come and go, and who has come."""
     campaign = campaign_of(request, pk)
@@ -366,7 +369,7 @@ def outside_panel(request: Request, pk: int) -> HttpResponseBase:
         "listing": listing,
         "visits": rows(listing.page),
     }
-    return render_lists(request, "tasks/outside_panel.html", context, status=400 if form.errors else 200)
+    return render_lists(request, "tasks/outside_panel.html", context, status=400 if form.is_bound else 200)
 
 
 @login_required

@@ -7,7 +7,12 @@ from pathlib import Path
 
 from django.utils.translation import templatize
 
-TEMPLATES = ("templates/base.html", "templates/message.html", "templates/core/list_pages.html")
+TEMPLATES = (
+    "templates/base.html",
+    "templates/message.html",
+    "templates/core/list_pages.html",
+    "templates/core/typed.html",
+)
 PAGES = ("templates/judgments/pages/*.html",)
 MODULES = ("judgments/pages/*.py", "tasks/links.py", "core/money.py")
 NOT_READ = {"api.py"}  # what it refuses, no page of ours sends

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils.translation import gettext_lazy
 
+from core.forms import EditForm
 from leaderboards.models import Board, Upkeep
 from pools.models import Campaign, CampaignTemplate
 from tasks.models import TestPair
@@ -15,7 +16,7 @@ FIELDS = (
 )
 
 
-class UpkeepForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
+class UpkeepForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """Budget, cadence, platform, and whether somebody approves each campaign."""
 
     class Meta:

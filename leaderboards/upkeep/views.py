@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import labs_of, require, right_of
 from leaderboards.models import Board, Challenger, Upkeep, VersionEntry
@@ -32,6 +32,7 @@ def _board_of(request: Request, slug: str) -> Board:
 
 @login_required
 @require_http_methods(["GET", "POST"])
+@edits
 def upkeep(request: Request, slug: str) -> HttpResponseBase:
     """What waits, what was done and what it cost; a POST changes the settings."""
     board = _board_of(request, slug)

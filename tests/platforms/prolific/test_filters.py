@@ -11,6 +11,7 @@ from platforms.publishing import publication_publish, publication_write
 from platforms.registry import adapter_of
 from pools.models import Campaign
 from tests import factories
+from tests.core.test_editing import form_of
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin
 from tests.simulation.prolific import Double
@@ -147,3 +148,20 @@ def test_the_reach_is_asked_before_anything_is_frozen_and_small_numbers_are_not_
     assert "26 of the 30 participants who were active in the last 90 days could take this." in client.get(page).text
     prolific.fault("broken before", path="eligibility-count", times=None)
     assert "is not known" in client.get(page).text
+
+
+def test_a_filter_that_somebody_has_set_meanwhile_is_shown_beside_ones_own(
+    client: Client, publication: Publication, rita: User
+) -> None:
+    publication_write(campaign=publication.campaign, requirements=[])
+    client.force_login(rita)
+    page = reverse("platforms:filters", args=[publication.campaign_id])
+    opened = {"filter": "age", **form_of(client.get(page, {"filter": "age"}), page, "lower")}
+    assert client.post(page, {**opened, "lower": "30"}).status_code == 303
+    refused = client.post(page, {**opened, "lower": "40"})
+    assert refused.status_code == 400
+    assert "Somebody else has saved this" in refused.text
+    again = form_of(refused, page, "lower")
+    assert again["lower"] == "40"
+    assert client.post(page, again).status_code == 303
+    assert "<td>at least 40</td>" in client.get(page).text
