@@ -26,6 +26,7 @@ from django_ratelimit.decorators import ratelimit
 
 from core import people as lab_people
 from core.audit import logins
+from core.comparing import compared
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
@@ -66,7 +67,7 @@ class JoinForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]  # 
     def clean(self) -> dict[str, Any]:
         """The password twice the same, and for an address of nobody else's."""
         self.validate_passwords()
-        if self.instance.email and User.objects.filter(email__iexact=self.instance.email).exists():
+        if self.instance.email and User.objects.filter(email__iexact=compared(self.instance.email)).exists():
             raise forms.ValidationError(
                 _("Somebody has an account with this address. Log in, then open the link again.")
             )
@@ -113,9 +114,13 @@ def people(request: Request, pk: int) -> HttpResponseBase:
     if request.method == "POST":
         form, status = InviteForm(request.POST), 400
         if form.is_valid():
-            invitation = lab_people.invitation_add(lab=lab, by=request.user, at=timezone.now(), **form.cleaned_data)
-            invitation_send(request, invitation)
-            return see_other("core:people", pk, fragment="invitations")
+            try:
+                invitation = lab_people.invitation_add(lab=lab, by=request.user, at=timezone.now(), **form.cleaned_data)
+            except Refused as refused:
+                status = refuse_in(form, refused)
+            else:
+                invitation_send(request, invitation)
+                return see_other("core:people", pk, fragment="invitations")
     at = timezone.now()
     manages = may(request.user, lab, Right.MANAGE)
     invitations = lab_people.open_invitations(at).filter(lab=lab if manages else None).order_by("-pk")

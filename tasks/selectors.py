@@ -15,6 +15,7 @@ from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F,
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from core.comparing import compared
 from core.money import CENT, DOLLARS
 from evaluation.judging.reading import least_minutes, reading_minutes
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
@@ -450,6 +451,19 @@ class PanelRow(NamedTuple):
 def invitations_of(campaign: Campaign) -> QuerySet[Invitation]:
     """A campaign's invitations, with the panel members, by name."""
     return campaign.invitations.select_related("worker").order_by("worker__label")
+
+
+def on_panel(campaign: Campaign, labels: Iterable[str]) -> list[str]:
+    """Which of these people are on a campaign's panel already, or are named here twice, as they were written first."""
+    spelled: dict[str, str] = {}
+    twice: dict[str, str] = {}
+    for label in labels:
+        key = compared(label)
+        if key in spelled:
+            twice[key] = spelled[key]
+        spelled.setdefault(key, label)
+    there = invitations_of(campaign).filter(worker__label_key__in=spelled)
+    return list((twice | dict(there.values_list("worker__label_key", "worker__label"))).values())
 
 
 def panel_rows(campaign: Campaign, invitations: Iterable[Invitation]) -> list[PanelRow]:

@@ -20,6 +20,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from api.models import Delivery, Token, Webhook
+from core.comparing import ComparedField
 from core.lists import Listing
 from core.models import Lab, MemberInvitation, User
 from core.roles import ADDRESSES
@@ -389,6 +390,9 @@ def multiply(row: Any, count: int, **different: str) -> None:
     `different` are SQL expressions for what they do not share; `n` counts from 1 on.
     """
     fields = [field for field in row._meta.concrete_fields if not field.primary_key]
+    for field in fields:
+        if isinstance(field, ComparedField) and field.of in different:
+            different[field.name] = f"lower({different[field.of]})"
     values = [different.pop(field.name, f'"{field.column}"') for field in fields]
     assert not different
     columns = ", ".join(f'"{field.column}"' for field in fields)
