@@ -74,6 +74,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const LONGEST_WAIT = 15_000; // ms between tries, unless the server asks for more
 
   const text = form.dataset;
+  const language = document.documentElement.lang;
   const buttons = [...form.querySelectorAll("button[name=preferred]")];
   const cards = [...form.querySelectorAll(".passage")];
   const state = document.getElementById("state");
@@ -119,6 +120,17 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
+  // What a browser's translation leaves in a page: Chrome's class and <font>, Edge's attribute, Firefox's language.
+  function isTranslated() {
+    const { lang, classList } = document.documentElement;
+    const classes = ["translated-ltr", "translated-rtl"];
+    return (
+      lang !== language ||
+      classes.some((name) => classList.contains(name)) ||
+      form.querySelector("font, [_msttexthash]") !== null
+    );
+  }
+
   // ---- Saving ----
 
   function choose(side) {
@@ -153,7 +165,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const answer = await fetch(text.save, {
         method: "POST",
         headers: { "Content-Type": "application/json", Accept: "application/json" },
-        body: JSON.stringify({ preferred: side, shown: form.elements.shown.value }),
+        body: JSON.stringify({ preferred: side, shown: form.elements.shown.value, translated: isTranslated() }),
         credentials: "omit",
         redirect: "error",
         cache: "no-store",

@@ -363,6 +363,25 @@ def test_a_finger_that_went_down_on_the_last_page_chooses_nothing(
     assert marked(page) is None
 
 
+@pytest.mark.parametrize(
+    "translate",
+    [
+        "document.documentElement.classList.add('translated-ltr')",
+        "document.documentElement.lang = 'uk'",
+        "document.querySelector('.eyebrow').innerHTML = '<font><font>Який уривок?</font></font>'",
+    ],
+)
+def test_the_page_says_that_it_was_translated(visitor: Callable[..., Page], work: Assignment, translate: str) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    page.get_by_role("button", name="B is better").click()
+    says(page, "Saved")
+    page.evaluate(translate)
+    page.get_by_role("button", name="A is better").click()
+    says(page, "Saved")
+    assert list(Judgment.objects.order_by("id").values_list("is_translated", flat=True)) == [False, True]
+
+
 def test_keys_are_found_on_other_keyboards(visitor: Callable[..., Page], work: Assignment) -> None:
     page = visitor()
     page.goto(item_path(work))
