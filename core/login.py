@@ -39,6 +39,10 @@ _KNOWN = "known-browser"
 KNOWN_SECONDS = 365 * 86_400
 
 
+def _known_cookie() -> str:
+    return f"{_KNOWN}-{settings.COOKIE_MARK}"
+
+
 def _name_key(_group: str, request: HttpRequest) -> str:
     """What tries are counted by: the name, or the name in a browser that has logged in with it before.
 
@@ -46,7 +50,7 @@ def _name_key(_group: str, request: HttpRequest) -> str:
     """
     name = compared(request.POST.get("username", ""))
     try:
-        known, browser = signing.loads(request.COOKIES.get(_KNOWN, ""), salt=_KNOWN, max_age=KNOWN_SECONDS)
+        known, browser = signing.loads(request.COOKIES.get(_known_cookie(), ""), salt=_KNOWN, max_age=KNOWN_SECONDS)
     except (signing.BadSignature, ValueError, TypeError):
         return f"name {name}"
     return f"browser {browser}" if known == name else f"name {name}"
@@ -103,7 +107,7 @@ class LimitedLogin(LoginView):
         response: HttpResponse = perform_login(self.request, user, redirect_url=self.get_success_url())
         name = compared(form.data["username"])
         response.set_cookie(
-            _KNOWN,
+            _known_cookie(),
             signing.dumps([name, secrets.token_hex(8)], salt=_KNOWN),
             max_age=KNOWN_SECONDS,
             path=reverse("login"),
