@@ -259,7 +259,7 @@ NOT_PAGES = {
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:visit", "judging:visit_declined"),  # tests/platforms/prolific/
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
-    *("judging:leave", "judging:done", "judging:report", "judging:note", "judging:pay_detail"),
+    *("judging:leave", "judging:done", "judging:report", "judging:note", "judging:pay_detail", "judging:another"),
     "judging:ask_about_pay",
     *(
         "boards:boards",
