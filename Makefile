@@ -24,7 +24,7 @@ export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 # What Python has compiled is kept, whatever the surroundings say: dozens of programs start here, each in half the time.
 export PYTHONDONTWRITEBYTECODE =
 .DEFAULT_GOAL := help
-.PHONY: help run test storm fuzz check bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
+.PHONY: help run test storm fuzz check advisories bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
@@ -82,6 +82,10 @@ check-deploy: environment-dev
 	@env -u DEVELOPMENT -u MARKETPLACE_ALLOWED_HOSTS MARKETPLACE_URL=https://example.org \
 		MARKETPLACE_SECRET_KEY="$$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))')" \
 		.venv/bin/python -m marketplace check --deploy --fail-level WARNING
+
+advisories: python ## Look up known advisories of what is pinned, unless they cannot be had
+	@test -x .tools/bin/pip-audit || { "$(PYTHON)" -m venv .tools && .tools/bin/python -m pip install --quiet pip-audit; } || true
+	@"$(PYTHON)" .ci/advisories.py
 
 bench: environment-dev ## Measure speed and memory beside peers, in less than ten minutes (BENCH=full ARGS="packing")
 	@BENCH='$(BENCH)' .venv/bin/python -m benchmarks $(ARGS)

@@ -21,21 +21,24 @@ def main() -> None:
     """Start the embedded services where no others are configured, then run the command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     needs_services = len(sys.argv) > 1 and sys.argv[1] not in NEEDS_NO_SERVICES
-    if needs_services:
-        from local import embedded
-
-        embedded.ensure()
-
-    from django.conf import settings
-    from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
-
     try:
+        if needs_services:
+            from local import embedded
+
+            embedded.ensure()
+
+        from django.conf import settings
+        from django.core.management import execute_from_command_line
+
         if needs_services:
             _ = settings.INSTALLED_APPS  # else Django says that there is no such command
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as error:
-        sys.exit(str(error))
+    except Exception as error:
+        from local.lacking import lacking
+
+        if "--traceback" in sys.argv or not (said := lacking(error)):
+            raise
+        sys.exit(said)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import httpx
 import psycopg2
 from django.conf import settings
 from django.db import connection, transaction
+from django.urls import reverse
 from django.utils import timezone
 from psycopg2.extras import execute_values
 
@@ -37,10 +38,12 @@ from benchmarks.harness import (
     peak_megabytes,
     postmaster,
 )
-from benchmarks.site import PASSAGE, browser, judging_campaign
+from benchmarks.site import PASSAGE, browser, judging_campaign, visitor_of
 from core.models import Lab, User
 from judgments.services import confirmed_check_all
+from platforms.adapter import Heard
 from platforms.lab_accounts import lab_account_store
+from platforms.messaging import messages_receive
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.mturk.client import client_for, external_question
 from platforms.mturk.endpoints import endpoint_of
@@ -49,7 +52,8 @@ from platforms.prolific.lists import submissions_of
 from platforms.prolific.operations import Approve
 from platforms.publishing import publication_plan, publication_publish, publication_write, unposted
 from platforms.registry import adapter_of
-from platforms.reviewing import publication_requeue, publication_settle
+from platforms.replacing_terms import publication_replace_terms
+from platforms.reviewing import compensations_find, publication_requeue, publication_settle
 from platforms.submitted import submission_store
 from platforms.syncing import publication_sync
 from pools.models import Campaign, Collection
@@ -64,6 +68,7 @@ from tests.simulation.prolific import Double
 TURKLE = "turkle==3.1.0"
 CLIENTS = 4
 ITEMS = 13
+SUBMISSIONS = 14_189  # of the largest design
 
 TURKLE_SETTINGS = """
 import json, os
@@ -297,12 +302,15 @@ def marketplace(bench: Bench) -> Iterator[Row]:
         "publishing": (used[0].seconds + database) / hits,
         "publishing plainly": _each(lambda: _publish_plainly(publication.hit_type_id, hits // 4), hits // 4),
     }
+    seconds["replacing the terms of"] = _each(lambda: _replace_terms(publication), hits)
+    assert Operation.objects.filter(kind="retype", state="done").count() == hits
+    seconds["replacing the terms of plainly"] = _each(lambda: _move_plainly(publication, hits // 4), hits // 4)
     _submit_at_marketplace(server.database, publication)
     factories.analyze()
     seconds["syncing"] = _each(lambda: _sync(publication), hits)
     assert Submission.objects.filter(publication=publication, assignment__isnull=False).count() == hits
     seconds["syncing plainly"] = _each(lambda: _ask_plainly(publication, hits // 4), hits // 4)
-    for what, limit in (("publishing", 5), ("syncing", 8)):
+    for what, limit in (("publishing", 5), ("replacing the terms of", 5), ("syncing", 8)):
         yield Row(
             f"{what} a HIT at a marketplace", 1000 * seconds[what], 1000 * seconds[f"{what} plainly"], limit, "ms"
         )
@@ -334,6 +342,23 @@ def _publish(publication_id: int) -> tuple[float, float]:
         publication.refresh_from_db()
         if not calls and not Operation.objects.filter(ended_at=None).exists() and not unposted(publication).exists():
             return memory[0], memory[-1]
+
+
+def _replace_terms(publication: Publication) -> None:
+    """Other terms for every HIT that is out."""
+    publication_replace_terms(
+        publication=publication, terms={"title": "Another title"}, by=None, at=timezone.now(),
+        although_nobody_qualifies=True,
+    )  # fmt: skip
+    _publish(publication.pk)
+
+
+def _move_plainly(publication: Publication, count: int) -> None:
+    client = client_for(endpoint_of("marketplace"))
+    publication.refresh_from_db()
+    hits = PublishedHit.objects.filter(publication=publication).values_list("platform_hit_id", flat=True)
+    for platform_hit_id in hits[:count]:
+        client.update_hit_type_of_hit(HITId=platform_hit_id, HITTypeId=publication.hit_type_id)
 
 
 def _publish_plainly(hit_type_id: str, count: int) -> None:
@@ -418,6 +443,76 @@ def _submit_at_marketplace(address: str, publication: Publication) -> None:
             ANALYZE;
             """
         )
+
+
+# --- compensations, messages and terms
+
+
+@measurement
+def desk(bench: Bench) -> Iterator[Row]:
+    """What people do by hand at a publication all of whose work is owed, beside one with a tenth of its submissions.
+
+    Of the jobs, the time for each piece of work; of the pages, the time for one.
+    """
+    user, parts = factories.user("at the desk"), (10, 1)
+    small, large = (_at_desk(bench, user, max(10, SUBMISSIONS // bench.share // part)) for part in parts)
+    for what, limit in (("finding", 1.5), ("storing", 1.5)):
+        yield Row(f"{what}, each of ten times as many", 1000 * large[what], 1000 * small[what], limit, "ms")
+    for page in ("compensations", "messages", "terms"):
+        yield Row(f"the page of {page} with ten times as many", 1000 * large[page], 1000 * small[page], 4, "ms")
+
+
+def _at_desk(bench: Bench, user: User, count: int) -> dict[str, float]:
+    """What each takes with so many submissions, in seconds."""
+    at, lab = timezone.now(), factories.lab(f"desk of {count}")
+    lab.members.add(user)
+    campaign = _campaign(lab, count)
+    publication = Publication.objects.create(
+        campaign=campaign, state=Publication.State.OPEN, platform="marketplace", title="Mine", description="Mine",
+        published_at=at, hit_type_id=f"T{count}",
+    )  # fmt: skip
+    PublishedHit.objects.bulk_create(
+        PublishedHit(
+            publication=publication, hit=hit, max_assignments=1, platform_hit_id=f"H{hit.pk}", posted_at=at,
+            expires_at=at,
+        )
+        for hit in campaign.hits.all()
+    )  # fmt: skip
+    done = _assignments(campaign, "marketplace", [f"3D{count}N{number}" for number in range(count)])
+    campaign.assignments.update(
+        owed=campaign.reward, taken_at=at - timedelta(days=31), finished_at=at - timedelta(days=30)
+    )
+    heard = [
+        Heard(f"M{row.pk}", row.worker.external_id, f"H{row.hit_id}", "Pay", "Why?", at, f"{count} {number}")
+        for number, row in enumerate(done)
+    ]
+    factories.analyze()
+    with patch("platforms.messaging.adapter_named", return_value=_Mailbox(heard)):
+        seconds = {
+            "finding": _each(lambda: compensations_find(publication=publication, at=at), count),
+            "storing": _each(lambda: messages_receive(platform="marketplace"), count),
+        }
+    assert publication.payments.filter(purpose=Payment.Purpose.COMPENSATION).count() == count
+    assert publication.messages.count() == count
+    factories.analyze()
+    visitor = visitor_of(bench, user)
+    for page in ("compensations", "messages", "terms"):
+        address = reverse(f"platforms:{page}", args=[campaign.pk])
+        visitor.ask(address)
+        seconds[page] = visitor.cost(address, 5)
+    return seconds
+
+
+class _Mailbox:
+    """A platform's messages, so many at once."""
+
+    def __init__(self, heard: Sequence[Heard]) -> None:
+        self.heard = list(heard)
+
+    def messages_after(self, _cursor: str) -> list[Heard]:
+        """What was not given yet."""
+        given, self.heard = self.heard[:1000], self.heard[1000:]
+        return given
 
 
 # --- Prolific

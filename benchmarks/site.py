@@ -82,7 +82,8 @@ JUDGED_SQL = """
 
 def browser(port: int, **cookies: str) -> httpx.Client:
     """Somebody who visits a site on this machine."""
-    headers = {"Accept-Encoding": "identity", "X-CSRFToken": cookies.get("csrftoken", "")}  # proxies compress
+    token = cookies.get(settings.CSRF_COOKIE_NAME, "")
+    headers = {"Accept-Encoding": "identity", "X-CSRFToken": token}  # proxies compress
     client = partial(httpx.Client, timeout=300, trust_env=False, verify=False)  # reading certificates takes long
     return client(base_url=f"http://localhost:{port}", cookies=cookies, headers=headers)
 
@@ -115,7 +116,7 @@ def visitor_of(bench: Bench, user: User) -> Visitor:
     client = Client(SERVER_NAME="localhost")
     client.force_login(user)
     name = settings.SESSION_COOKIE_NAME
-    return Visitor(bench.site, {name: client.cookies[name].value, "csrftoken": "t" * 32})
+    return Visitor(bench.site, {name: client.cookies[name].value, settings.CSRF_COOKIE_NAME: "t" * 32})
 
 
 def cost_here(work: Callable[[], object]) -> float:

@@ -40,6 +40,7 @@
 | PROLIFIC_APP_URL | where Prolific's participants go back to with a completion code | https://app.prolific.com |
 """
 
+import hashlib
 import ipaddress
 import json
 import os
@@ -99,6 +100,8 @@ if not SECRET_KEY:
     if not DEVELOPMENT:
         raise ImproperlyConfigured("Set SECRET_KEY to a long random text (or DEVELOPMENT=1 on your own machine).")
     SECRET_KEY = _development_key()
+# In the name of every cookie: browsers send them to all ports of a host, so to every site there.
+COOKIE_MARK = hashlib.sha256(f"cookies {SECRET_KEY}".encode()).hexdigest()[:8]
 
 PORT = int(env.str("PORT", default="") or 8000)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEVELOPMENT else [])
@@ -443,7 +446,7 @@ TIME_ZONE = "UTC"
 LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["config.formats"]
 # Workers choose the language of their pages, in a platform's frame too, where browsers want `None` over https.
-LANGUAGE_COOKIE_NAME = "worker-language"
+LANGUAGE_COOKIE_NAME = f"worker-language-{COOKIE_MARK}"
 LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 90
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SECURE = not DEVELOPMENT
@@ -453,6 +456,9 @@ LANGUAGE_COOKIE_SAMESITE = "Lax" if DEVELOPMENT else "None"
 SESSION_COOKIE_AGE = 8 * 3600  # seconds without any use, after which a log-in ends
 SESSION_RENEWED = 300
 SESSION_LONGEST = 14 * 86_400
+SESSION_COOKIE_NAME = f"session-{COOKIE_MARK}"
+CSRF_COOKIE_NAME = f"csrf-{COOKIE_MARK}"
+MESSAGE_STORAGE = "core.messages.Messages"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from core.comparing import compared
 from core.errors import Refused
 from core.models import Lab, MemberInvitation, Membership, User
 from core.people import invitation_add
@@ -39,9 +40,9 @@ def lab_rename(*, lab: Lab, name: str) -> Lab:
 
 
 def _named(lab: Lab, name: str) -> Lab:
-    lab.name = name.strip()
+    lab.name = name.strip() if compared(name) else ""
     taken = Refused(_("There is already a lab called “%(name)s”. Choose another name.") % {"name": lab.name})
-    if Lab.objects.filter(name__iexact=lab.name).exclude(pk=lab.pk).exists():
+    if Lab.objects.filter(name_key=compared(lab.name)).exclude(pk=lab.pk).exists():
         raise taken
     try:
         lab.clean_fields(exclude=["pay_floor"])
@@ -49,7 +50,7 @@ def _named(lab: Lab, name: str) -> Lab:
         raise Refused(" ".join(error.messages)) from error
     try:
         with transaction.atomic():
-            lab.save(update_fields=["name"] if lab.pk else None)
+            lab.save(update_fields=["name", "name_key"] if lab.pk else None)
     except IntegrityError as error:  # somebody was faster
         raise taken from error
     return lab

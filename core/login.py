@@ -20,8 +20,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_ratelimit.decorators import ratelimit
 
+from core.comparing import compared
 from core.errors import Refused
 from core.http import see_other
+from core.models import User
 
 
 class TooManyTries(Refused):
@@ -37,14 +39,18 @@ _KNOWN = "known-browser"
 KNOWN_SECONDS = 365 * 86_400
 
 
+def _known_cookie() -> str:
+    return f"{_KNOWN}-{settings.COOKIE_MARK}"
+
+
 def _name_key(_group: str, request: HttpRequest) -> str:
     """What tries are counted by: the name, or the name in a browser that has logged in with it before.
 
     So an attacker who tries passwords for a name does not lock out its owner, who uses their own browser.
     """
-    name = request.POST.get("username", "").strip().casefold()
+    name = compared(request.POST.get("username", ""))
     try:
-        known, browser = signing.loads(request.COOKIES.get(_KNOWN, ""), salt=_KNOWN, max_age=KNOWN_SECONDS)
+        known, browser = signing.loads(request.COOKIES.get(_known_cookie(), ""), salt=_KNOWN, max_age=KNOWN_SECONDS)
     except (signing.BadSignature, ValueError, TypeError):
         return f"name {name}"
     return f"browser {browser}" if known == name else f"name {name}"
@@ -56,6 +62,11 @@ class LoginForm(AuthenticationForm):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.fields["username"].label = gettext_lazy("Name or e-mail address")
+
+    def clean_username(self) -> str:
+        """The name as its owner wrote it first, or an address as addresses are compared."""
+        name = compared(self.cleaned_data["username"])
+        return User.objects.filter(username_key=name).values_list("username", flat=True).first() or name
 
 
 class PasskeyLogin(LoginWebAuthnForm):  # type: ignore[misc]  # allauth has no types
@@ -94,9 +105,9 @@ class LimitedLogin(LoginView):
         """Log in, and remember in a signed cookie that this name has logged in from this browser."""
         user = form.get_user()
         response: HttpResponse = perform_login(self.request, user, redirect_url=self.get_success_url())
-        name = form.cleaned_data["username"].strip().casefold()
+        name = compared(form.data["username"])
         response.set_cookie(
-            _KNOWN,
+            _known_cookie(),
             signing.dumps([name, secrets.token_hex(8)], salt=_KNOWN),
             max_age=KNOWN_SECONDS,
             path=reverse("login"),

@@ -4,9 +4,13 @@ from decimal import Decimal
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+
+from core.comparing import ComparedField, compared
 
 
 class User(AbstractUser):
@@ -16,12 +20,21 @@ class User(AbstractUser):
     last_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
     # Since when nothing says any more who it was (judgments/closing.py).
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    username_key = ComparedField(of="username", unique=True)
+
+    def clean(self) -> None:
+        """Refuse a name that somebody else has, written in another way."""
+        super().clean()
+        others = User.objects.filter(username_key=compared(self.username)).exclude(username=self.username)
+        if others.exclude(pk=self.pk).exists():
+            raise ValidationError({"username": self.unique_error_message(User, ("username",))})
 
 
 class Lab(models.Model):
     """The group that owns collections, runs and campaigns. What each member may do in it is their role's."""
 
     name = models.CharField(max_length=100, unique=True)
+    name_key = ComparedField(of="name", unique=True)
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, related_name="labs", blank=True, through="core.Membership"
     )
@@ -36,6 +49,12 @@ class Lab(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Refuse a name that another lab has, written in another way."""
+        others = Lab.objects.filter(name_key=compared(self.name)).exclude(name=self.name).exclude(pk=self.pk)
+        if others.exists():
+            raise ValidationError({"name": _("There is already a lab called “%(name)s”.") % {"name": others[0].name}})
 
 
 class Membership(models.Model):

@@ -19,7 +19,8 @@ from django.utils import timezone
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 
-from core.errors import NotNow, NotYours
+from core.comparing import compared
+from core.errors import NotNow, NotYours, Refused
 from core.models import Lab, MemberInvitation, Membership, User
 
 Role = Membership.Role
@@ -156,7 +157,10 @@ def open_invitations(at: datetime) -> QuerySet[MemberInvitation]:
 
 
 def invitation_add(*, lab: Lab, role: str, email: str, by: User, at: datetime) -> MemberInvitation:
-    """Offer somebody a role in a lab. Sends nothing."""
+    """Offer somebody a role in a lab. Sends nothing. Raises Refused where an invitation to their address is open."""
+    open_ones = open_invitations(at).filter(lab=lab).exclude(email="").values_list("email", flat=True)
+    if email and compared(email) in map(compared, open_ones):
+        raise Refused(_("This address is already invited. Revoke that invitation to make another."), field="email")
     return MemberInvitation.objects.create(
         lab=lab, role=role, email=email, invited_by=by, invited_at=at, expires_at=at + timedelta(days=INVITATION_DAYS)
     )

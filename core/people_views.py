@@ -26,6 +26,7 @@ from django_ratelimit.decorators import ratelimit
 
 from core import people as lab_people
 from core.audit import logins
+from core.comparing import compared
 from core.errors import NotYours, Refused
 from core.forms import EditForm
 from core.http import Request, edits, refuse_in, see_other
@@ -78,7 +79,7 @@ class JoinForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]  # 
     def clean(self) -> dict[str, Any]:
         """The password twice the same, and for an address of nobody else's."""
         self.validate_passwords()
-        if self.instance.email and User.objects.filter(email__iexact=self.instance.email).exists():
+        if self.instance.email and User.objects.filter(email__iexact=compared(self.instance.email)).exists():
             raise forms.ValidationError(
                 _("Somebody has an account with this address. Log in, then open the link again.")
             )
@@ -125,9 +126,13 @@ def people(request: Request, pk: int) -> HttpResponseBase:
     if request.method == "POST":
         form = InviteForm(request.POST)
         if form.is_valid():
-            invitation = lab_people.invitation_add(lab=lab, by=request.user, at=timezone.now(), **form.cleaned_data)
-            invitation_send(request, invitation)
-            return see_other("core:people", pk, fragment="invitations")
+            try:
+                invitation = lab_people.invitation_add(lab=lab, by=request.user, at=timezone.now(), **form.cleaned_data)
+            except Refused as refused:
+                refuse_in(form, refused)
+            else:
+                invitation_send(request, invitation)
+                return see_other("core:people", pk, fragment="invitations")
     return _show_people(request, lab, form)
 
 

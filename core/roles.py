@@ -131,6 +131,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "judging:home": R.PUBLIC,
     "judging:consent": R.PUBLIC,
     "judging:take": R.PUBLIC,
+    "judging:another": R.PUBLIC,
     "judging:pay_detail": R.PUBLIC,
     "judging:ask_about_pay": R.PUBLIC,
     "judging:instructions": R.PUBLIC,

@@ -134,4 +134,4 @@ def account_close(*, user: User, at: datetime, why: str = "") -> Plan:
 def _name_after(user: User) -> str:
     """What pages call the account from now on."""
     name = f"closed-{user.pk}"
-    return f"{name}-account" if User.objects.filter(username=name).exists() else name
+    return f"{name}-account" if User.objects.filter(username_key=name).exists() else name

@@ -18,6 +18,7 @@ from django.utils.translation import ngettext
 
 from core.audit.origin import because
 from core.audit.services import entry_note, worker_forget
+from core.comparing import compared
 from core.errors import NotNow
 from core.models import Lab
 from core.progress import Report, silent
@@ -86,9 +87,8 @@ def workers_called(labs: QuerySet[Lab], words: str) -> QuerySet[Worker]:
         return Worker.objects.none()
     submitted = Submission.objects.filter(platform_worker_id=words, assignment__isnull=False)
     at_a_panel = Q(platform=Platform.PANEL, external_id__endswith=f": {words}")  # after the panel's name
-    known = (
-        Q(external_id=words) | at_a_panel | Q(label__iexact=words) | Q(pk__in=submitted.values("assignment__worker"))
-    )
+    named = Q(label_key=compared(words)) & ~Q(label_key="")
+    known = Q(external_id=words) | at_a_panel | named | Q(pk__in=submitted.values("assignment__worker"))
     if words.isdecimal() and len(words) < PSEUDONYM_LENGTH:
         known |= Q(pk=int(words))
     if len(words) == PSEUDONYM_LENGTH:
@@ -343,7 +343,7 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "", write_off: bool
             cursor.execute("SELECT judgments_forget_reasons(%s)", [worker.pk])
         worker.label = worker.external_id = ""
         worker.joined_with, worker.erased_at = None, worker.erased_at or at
-        worker.save(update_fields=["label", "external_id", "joined_with", "erased_at"])
+        worker.save(update_fields=["label", "label_key", "external_id", "joined_with", "erased_at"])
         worker_forget(worker_id=worker.pk)
         debt: dict[str, Any] = {"written_off": plan.debt} if plan.owed else {}
         entry_note(subject="erasure", action="worker", key=worker.pk, lab_id=worker.lab_id, **debt)

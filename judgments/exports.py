@@ -42,7 +42,7 @@ SETTINGS = (
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
-    "made_at", "seconds", "verdict", "accepted", "superseded",
+    "made_at", "seconds", "verdict", "accepted", "superseded", "translated",
 )  # fmt: skip
 REPORT_COLUMNS = (
     "report", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "reason", "made_at", "withdrawn_at",
@@ -399,6 +399,7 @@ def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
             "verdict": row.verdict,
             "accepted": row.accepted,
             "superseded": row.superseded,
+            "translated": row.is_translated,
         }
 
 

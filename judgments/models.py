@@ -24,6 +24,9 @@ class Judgment(models.Model):
     )
     shown_at = models.DateTimeField()
     made_at = models.DateTimeField()
+    is_translated = models.BooleanField(
+        default=False, db_default=False, help_text=_("Whether a browser had translated the page.")
+    )
 
     class Meta:
         # judgments.selectors.effective(): the newest row of each (assignment, item)
@@ -351,6 +354,7 @@ class Summarized(models.Model):
     passed = models.PositiveIntegerField(default=0)
     compared = models.PositiveIntegerField(default=0)
     agreed = models.PositiveIntegerField(default=0)
+    translated = models.PositiveIntegerField(default=0, help_text=_("Judged on a page that a browser translated."))
     pass_share = models.FloatField(null=True, help_text=_("Of the test pairs judged."))
     agreement = models.FloatField(null=True, help_text=_("The share agreed of those compared."))
 

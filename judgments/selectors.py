@@ -66,7 +66,7 @@ from tasks.names import with_name
 from tasks.selectors import least_seconds
 
 # What the export files hold. A new one makes all of them again.
-FORMAT = 9
+FORMAT = 10
 SOFTWARE = f"{VERSION}/{FORMAT}"
 GONE_AFTER, GONE_AFTER_LINK = timedelta(hours=1), timedelta(days=1)  # after the lease, and the last answer
 
@@ -693,6 +693,7 @@ class JudgmentRow(NamedTuple):
     shown_at: datetime
     made_at: datetime
     verdict: str
+    is_translated: bool
     accepted: bool
     superseded: bool
 
@@ -737,6 +738,7 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None, pair: Pair | Non
         "shown_at",
         "made_at",
         "assignment__verdict",
+        "is_translated",
         "acceptance__id",
     )
     for row in rows.iterator(chunk_size=10_000):
@@ -793,7 +795,7 @@ SELECT DISTINCT ON (judgment.assignment_id, judgment.item_id)
   judgment.assignment_id, assignment.worker_id, assignment.verdict, item.position, item.pair_id,
   item.test_id IS NOT NULL AS is_test, test.proven_at IS NOT NULL AS is_proven,
   judgment.preferred = 'left' AS is_left, (judgment.preferred = 'left') = item.a_left AS prefers_a,
-  extract(epoch FROM judgment.made_at - judgment.shown_at) AS seconds
+  extract(epoch FROM judgment.made_at - judgment.shown_at) AS seconds, judgment.is_translated
 FROM judgments_judgment judgment
   JOIN tasks_assignment assignment ON assignment.id = judgment.assignment_id
   JOIN tasks_item item ON item.id = judgment.item_id
@@ -823,13 +825,14 @@ def workers_who_fail(campaign: Campaign, workers: Iterable[int]) -> set[int]:
 
 # What is worth a look, of work or a worker: a median time below FAST of the campaign's, or too short for reading; a
 # share of the left side outside SIDES over ENOUGH pairs or more; less than AGREES of COMPARED comparisons or more with
-# others.
+# others; anything that was judged on a translated page.
 FAST, SIDES, ENOUGH, AGREES, COMPARED = 0.4, (0.2, 0.8), 10, 0.5, 5
 FLAGS = {
     "fast": gettext_lazy("fast"),
     "side": gettext_lazy("one side"),
     "tests": gettext_lazy("failed a test pair"),
     "agreement": gettext_lazy("disagrees"),
+    "translated": gettext_lazy("translated page"),
 }
 
 
@@ -857,6 +860,8 @@ def flagged(flag: str, prefix: str) -> Q:
         return Q(**{f"{prefix}pairs__gte": ENOUGH}) & (low | high)
     if flag == "tests":
         return Q(**{f"{prefix}pass_share__lt": 1})
+    if flag == "translated":
+        return Q(**{f"{prefix}translated__gt": 0})
     return Q(**{f"{prefix}compared__gte": COMPARED, f"{prefix}agreement__lt": AGREES})
 
 
@@ -868,6 +873,7 @@ def flags_of(summary: Summarized, fast_below: float) -> list[str]:
         "side": summary.pairs >= ENOUGH and left is not None and not SIDES[0] <= left <= SIDES[1],
         "tests": summary.passed < summary.tests,
         "agreement": summary.compared >= COMPARED and agreement is not None and agreement < AGREES,
+        "translated": summary.translated > 0,
     }
     return [str(FLAGS[flag]) for flag, is_raised in raised.items() if is_raised]
 
@@ -922,6 +928,7 @@ SEEN = (
     "pass_share",
     "compared",
     "agreement",
+    "translated",
     "correct_share",
     "unguessed_share",
 )

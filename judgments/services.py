@@ -61,8 +61,8 @@ WITH chosen AS (
       ON item.hit_id = assignment.hit_id AND item.layout = assignment.layout AND item.position = %(position)s
   WHERE assignment.id = %(assignment)s AND assignment.state = 'active'),
 saved AS (
-  INSERT INTO judgments_judgment (assignment_id, item_id, preferred, shown_at, made_at)
-  SELECT assignment_id, item_id, %(preferred)s, least(%(shown_at)s, %(at)s), %(at)s
+  INSERT INTO judgments_judgment (assignment_id, item_id, preferred, shown_at, made_at, is_translated)
+  SELECT assignment_id, item_id, %(preferred)s, least(%(shown_at)s, %(at)s), %(at)s, %(translated)s
   FROM chosen WHERE before IS DISTINCT FROM %(preferred)s),
 withdrawn AS (
   UPDATE judgments_pairreport report SET withdrawn_at = %(at)s
@@ -83,16 +83,24 @@ FROM chosen
 """
 
 
-def judgment_save(*, assignment_id: int, position: int, preferred: str, shown_at: datetime, at: datetime) -> Saved:
+def judgment_save(
+    *,
+    assignment_id: int,
+    position: int,
+    preferred: str,
+    shown_at: datetime,
+    at: datetime,
+    is_translated: bool = False,
+) -> Saved:
     """Store what the worker prefers on one item. Saying the same again (a double click, a reload) adds nothing.
-    A report of the item is withdrawn.
+    A report of the item is withdrawn. `is_translated`: the page said that a browser had translated it.
 
     Work that comes after the lease is stored like any other; after the end of the assignment nothing is.
     """
     if preferred not in Judgment.Side.values:
         raise BadRequest(_("The answer must be “left” or “right”, not “%(value)s”.") % {"value": preferred[:20]})
     choice: dict[str, int | str | datetime] = {"assignment": assignment_id, "position": position}
-    choice |= {"preferred": preferred, "shown_at": shown_at, "at": at}
+    choice |= {"preferred": preferred, "shown_at": shown_at, "at": at, "translated": is_translated}
     with connection.cursor() as cursor:
         cursor.execute(_SAVE, choice)
         row = cursor.fetchone()

@@ -26,7 +26,7 @@ from tasks.models import Assignment
 # While judgments come in, a campaign is counted again once this many times the time that it took has passed.
 REST_FACTOR = 10
 BATCH = 2_000
-FIELDS = ("pairs", "median_seconds", "left_share", "tests", "passed", "compared", "agreed")
+FIELDS = ("pairs", "median_seconds", "left_share", "tests", "passed", "compared", "agreed", "translated")
 SHARES = ("pass_share", "agreement")
 MODELLED = ("correct_share", "unguessed_share")
 # What others said on a pair is what was accepted on it, less the worker's own: nobody judges a pair twice. Imported
@@ -45,7 +45,8 @@ SELECT assignment_id, worker_id, count(*) FILTER (WHERE NOT is_test),
   {judgment_selectors.MEDIAN_SECONDS} FILTER (WHERE NOT is_test),
   avg(is_left::int) FILTER (WHERE NOT is_test)::float,
   count(*) FILTER (WHERE is_test), count(*) FILTER (WHERE is_test AND prefers_a),
-  coalesce(sum(others) FILTER (WHERE NOT is_test), 0)::int, coalesce(sum(same) FILTER (WHERE NOT is_test), 0)::int
+  coalesce(sum(others) FILTER (WHERE NOT is_test), 0)::int, coalesce(sum(same) FILTER (WHERE NOT is_test), 0)::int,
+  count(*) FILTER (WHERE is_translated)
 FROM judged GROUP BY GROUPING SETS ((assignment_id, worker_id), (worker_id))
 """  # noqa: S608
 

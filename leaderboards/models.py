@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
+from core.comparing import ComparedField
 from core.models import Lab
 from evaluation.boards import sealing
 from evaluation.boards.checking import latest_embargo
@@ -251,7 +252,9 @@ class Team(models.Model):
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="teams")
     public_id = models.CharField(max_length=16, unique=True, default=new_public_id)
     organization = models.CharField(max_length=100)
+    organization_key = ComparedField(of="organization")
     group = models.CharField(max_length=100)
+    group_key = ComparedField(of="group")
     contributors = models.TextField(blank=True)
     created_by = models.ForeignKey(PERSON, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField()
@@ -261,7 +264,7 @@ class Team(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint("lab", Lower("organization"), Lower("group"), name="team_once_per_lab"),
+            models.UniqueConstraint(fields=["lab", "organization_key", "group_key"], name="team_once_per_lab"),
             models.CheckConstraint(
                 condition=Q(merged_into__isnull=True) | ~Q(merged_into=F("id")), name="team_merged_into_another"
             ),

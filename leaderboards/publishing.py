@@ -60,7 +60,7 @@ def submission_publish(*, submission: Submission, reason: str, by: User | None, 
         season=locked.season,
         submission=locked,
         team=team,
-        organization=team.organization.casefold(),
+        organization=team.organization_key,
         person=locked.submitted_by,
         at=at,
     )

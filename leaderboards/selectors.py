@@ -156,7 +156,7 @@ def looks_of(team: Team, season: Season, since: Submission | None = None, by: in
     looks = looks.filter(pk__gt=after)
     return Looks(
         looks.filter(team__in=family(team)).count(),
-        looks.filter(organization=team.organization.casefold()).count(),
+        looks.filter(organization=team.organization_key).count(),
         max(counts, default=0),
     )
 

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from core.comparing import compared
 from core.errors import NotNow, Refused
 from core.models import User
 from core.people import invitation_gone, invitation_link, invitation_read, user_add
@@ -31,7 +32,7 @@ def team_found(*, board: Board, organization: str, group: str, contributors: str
         if is_anonymous(text):
             said = _("“%(text)s” says nothing: teams are identifiable. An entry can be anonymous under an embargo.")
             raise Refused(said % {"text": text}, field=field)
-    same = Team.objects.filter(lab=board.lab_id, organization__iexact=organization, group__iexact=group)
+    same = Team.objects.filter(lab=board.lab_id, organization_key=compared(organization), group_key=compared(group))
     if same.exists():
         raise Refused(_("There is a team of this name. Ask one of its members to invite you."), field="group")
     founded = Team.objects.filter(lab=board.lab_id, created_by=by, confirmed_at=None, merged_into=None).count()

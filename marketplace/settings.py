@@ -21,6 +21,7 @@
 | BESTKNOWN_VAR | where the generated key lives in development | var/ beside manage.py |
 """
 
+import hashlib
 import ipaddress
 import os
 import secrets
@@ -65,6 +66,8 @@ if not SECRET_KEY:
             "Set MARKETPLACE_SECRET_KEY to a long random text (or DEVELOPMENT=1 on your own machine)."
         )
     SECRET_KEY = _development_key()
+# In the name of every cookie: browsers send them to all ports of a host, so to every site there.
+COOKIE_MARK = hashlib.sha256(f"cookies {SECRET_KEY}".encode()).hexdigest()[:8]
 
 # What is stored encrypted is written with the first of these, and read with any: see sealing.
 ENCRYPTION_KEYS = env.list("MARKETPLACE_ENCRYPTION_KEYS", default=[])
@@ -213,7 +216,7 @@ LANGUAGES = [  # of the workers' pages, which marketplace/locale has catalogues 
     ("fr", "Français"),
     ("zh-hans", "简体中文"),
 ]
-LANGUAGE_COOKIE_NAME = "marketplace_language"
+LANGUAGE_COOKIE_NAME = f"marketplace_language_{COOKIE_MARK}"
 LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 365
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
@@ -221,8 +224,9 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 # Security
-SESSION_COOKIE_NAME = "marketplace_session"  # not to clash with another site on the same host
-CSRF_COOKIE_NAME = "marketplace_csrf"
+SESSION_COOKIE_NAME = f"marketplace_session_{COOKIE_MARK}"
+CSRF_COOKIE_NAME = f"marketplace_csrf_{COOKIE_MARK}"
+MESSAGE_STORAGE = "marketplace.messages.Messages"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"

@@ -194,6 +194,8 @@ def publication_publish(
         said = _("There is nothing to publish: every pair was judged before, so the campaign has no HITs.")
         raise Refused(phrase(publication, said))
     frame_address(publication, first)
+    if lacking := task_selectors.lacking_time(campaign, publication.assignment_duration):
+        raise Refused(" ".join(lacking))
     owed, balance = remaining_bill(publication).total, balance_of(publication)
     if balance < owed:
         said = _("The account at the platform has %(balance)s, but the campaign may cost %(bill)s. %(who)s")

@@ -53,7 +53,7 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks.models import Platform
-from tasks.selectors import floor_not_held, lab_floor_of
+from tasks.selectors import floor_not_held, lab_floor_of, lacking_time
 
 log = logging.getLogger(__name__)
 REFRESH = 20  # seconds between two looks of the page
@@ -259,6 +259,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
         obstacles.append(phrase(publication, said))
     elif campaign.state != Campaign.State.OPEN:
         obstacles.append(_("The campaign is not open. Open it before you publish it."))
+    obstacles += lacking_time(campaign, publication.assignment_duration)
     if balance.trouble:
         obstacles.append(balance.trouble)
     elif balance.amount is not None and balance.amount < bill.total:

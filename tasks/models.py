@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core.comparing import ComparedField
 from core.models import Lab
 from pools.models import Campaign, Pair, Passage, Query
 
@@ -97,6 +98,7 @@ class Worker(models.Model):
     label = models.CharField(
         max_length=100, blank=True, help_text=_("A panel member's name or address; never exported.")
     )
+    label_key = ComparedField(of="label", db_default="")
     # The form that they joined with: sent twice, it is one worker. Unique, so absence must be NULL.
     joined_with = models.CharField(max_length=32, unique=True, null=True, editable=False)  # noqa: DJ001
     external_id = models.CharField(
@@ -110,7 +112,9 @@ class Worker(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["lab", "label"], condition=~Q(label=""), name="worker_label_once_per_lab"),
+            models.UniqueConstraint(
+                fields=["lab", "label_key"], condition=~Q(label_key=""), name="worker_label_once_per_lab"
+            ),
             models.UniqueConstraint(
                 fields=["lab", "platform", "external_id"],
                 condition=~Q(external_id=""),

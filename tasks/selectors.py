@@ -12,11 +12,12 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models.functions import Length, Now
 from django.utils.translation import gettext as _
 
+from core.comparing import compared
 from core.money import CENT, DOLLARS
-from evaluation.judging.reading import least_minutes, reading_minutes
+from evaluation.judging.reading import MOST_WORDS_PER_MINUTE, least_minutes, reading_minutes
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import reuse
 from pools import selectors as pool_selectors
@@ -37,6 +38,7 @@ PACE_HITS = 10
 LOOKED_AT = 100
 SOURCES = 50  # campaigns whose test pairs can be copied
 REMEMBERED = 100
+LONGEST = 20  # passages, by their signs, among which the one that takes longest to read is found
 
 
 def confirmed_tests(campaign: Campaign) -> QuerySet[TestPair]:
@@ -68,7 +70,7 @@ def launch_obstacles(
         lacking and reuse.reused_pairs(campaign, afresh=afresh) == campaign.pair_count > 0
     ):  # no HIT, no test pairs, no pay
         lacking = []
-    return obstacles + lacking + lacking_practice(campaign) + _given_away(campaign)
+    return obstacles + lacking + lacking_time(campaign) + lacking_practice(campaign) + _given_away(campaign)
 
 
 def _given_away(campaign: Campaign) -> list[str]:
@@ -154,6 +156,25 @@ def lacking_pay(campaign: Campaign) -> list[str]:
     figures = {"reward": pace.reward, "hourly": pace.first_hourly, "floor": floor, "least": pace.least}
     said = {name: campaign.money(figure) for name, figure in figures.items()}
     return [text % {"minutes": pace.minutes + pace.practice, **said}]
+
+
+def lacking_time(campaign: Campaign, limit: timedelta | None = None) -> list[str]:
+    """A sentence if nobody can read the longest passage in the time for a HIT: the campaign's, or a platform's."""
+    minutes = limit.total_seconds() / 60 if limit else campaign.minutes_per_hit
+    # A word has a sign at least, so anything shorter can be read.
+    pooled = Passage.objects.filter(candidacies__pool__campaign=campaign).annotate(signs=Length("text"))
+    long = pooled.filter(signs__gt=int(minutes * MOST_WORDS_PER_MINUTE)).order_by("-signs").values_list("pid", "text")
+    texts = [(pid, least_minutes([text])) for pid, text in long[:LONGEST]]
+    for test in confirmed_tests(campaign):
+        texts += [(test.question, least_minutes([text])) for text in (test.relevant_text, test.off_topic_text)]
+    name, least = max(texts, key=lambda row: row[1], default=("", 0.0))
+    if least <= minutes:
+        return []
+    text = _(
+        "A passage of “%(name)s” cannot be read in the %(minutes)d min that a HIT allows: even skimming it takes "
+        "%(least)d min. Allow more time, or shorten the passage."
+    )
+    return [text % {"name": name[:100], "minutes": int(minutes), "least": ceil(least)}]
 
 
 def packing_key(campaign_id: int) -> str:
@@ -450,6 +471,19 @@ class PanelRow(NamedTuple):
 def invitations_of(campaign: Campaign) -> QuerySet[Invitation]:
     """A campaign's invitations, with the panel members, by name."""
     return campaign.invitations.select_related("worker").order_by("worker__label")
+
+
+def on_panel(campaign: Campaign, labels: Iterable[str]) -> list[str]:
+    """Which of these people are on a campaign's panel already, or are named here twice, as they were written first."""
+    spelled: dict[str, str] = {}
+    twice: dict[str, str] = {}
+    for label in labels:
+        key = compared(label)
+        if key in spelled:
+            twice[key] = spelled[key]
+        spelled.setdefault(key, label)
+    there = invitations_of(campaign).filter(worker__label_key__in=spelled)
+    return list((twice | dict(there.values_list("worker__label_key", "worker__label"))).values())
 
 
 def panel_rows(campaign: Campaign, invitations: Iterable[Invitation]) -> list[PanelRow]:

@@ -14,6 +14,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.comparing import compared
 from core.copying import copy_rows, next_ids
 from core.errors import NotNow, NotYours, Refused
 from core.models import User
@@ -417,15 +418,18 @@ def worker_join(*, campaign: Campaign, form: str) -> Worker:
 
 @transaction.atomic
 def panel_invite(*, campaign: Campaign, labels: Iterable[str]) -> list[Invitation]:
-    """Personal links for panel members, by name or address; those who have one keep it."""
+    """Personal links for panel members, by name or address; those who have one keep it, and their first spelling."""
+    people: dict[str, str] = {}
+    for label in (label.strip()[:100] for label in labels):
+        if key := compared(label):
+            people.setdefault(key, label)
     invitations = []
-    for label in dict.fromkeys(label.strip() for label in labels):
-        if label:
-            worker, _new = Worker.objects.get_or_create(
-                lab=campaign.lab, label=label[:100], defaults={"platform": "panel"}
-            )
-            invitation, _new = Invitation.objects.get_or_create(campaign=campaign, worker=worker)
-            invitations.append(invitation)
+    for key, label in people.items():
+        worker, _new = Worker.objects.get_or_create(
+            lab=campaign.lab, label_key=key, defaults={"label": label, "platform": "panel"}
+        )
+        invitation, _new = Invitation.objects.get_or_create(campaign=campaign, worker=worker)
+        invitations.append(invitation)
     return invitations
 
 

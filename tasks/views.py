@@ -11,12 +11,13 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.text import slugify
+from django.utils.text import get_text_list, slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
+from core.comparing import people_in
 from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
@@ -47,6 +48,7 @@ from tasks.paying import pay_words_of, pay_words_write
 
 SUGGESTIONS = 20  # test pairs with their texts on a page
 VERSIONS = 10
+SHOWN = 20  # names in a message
 log = logging.getLogger(__name__)
 
 
@@ -300,9 +302,14 @@ def panel(request: Request, pk: int) -> HttpResponseBase:
     if request.method == "POST":
         form = InviteForm(request.POST)
         if form.is_valid():
-            invited = task_services.panel_invite(campaign=campaign, labels=form.cleaned_data["names"].splitlines())
+            names = people_in(form.cleaned_data["names"])
+            known = task_selectors.on_panel(campaign, names)
+            invited = task_services.panel_invite(campaign=campaign, labels=names)
             have = ngettext("%(count)d person now has a link.", "%(count)d people now have a link.", len(invited))
             messages.success(request, have % {"count": len(invited)})
+            if known:
+                said = _("Already on the panel: %(names)s.")
+                messages.info(request, said % {"names": get_text_list(known[:SHOWN], _("and"))})
             return see_other("tasks:panel", pk)
     listing = Listing(
         request,

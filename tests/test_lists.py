@@ -20,6 +20,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from api.models import Delivery, Token, Webhook
+from core.comparing import ComparedField
 from core.lists import Listing
 from core.models import Lab, MemberInvitation, User
 from core.roles import ADDRESSES
@@ -259,7 +260,7 @@ NOT_PAGES = {
     *("judging:preview", "judging:join", "judging:declined", "judging:declined_in_frame", "judging:arrive"),
     *("judging:visit", "judging:visit_declined"),  # tests/platforms/prolific/
     *("judging:consent", "judging:take", "judging:instructions", "judging:item", "judging:save", "judging:finish"),
-    *("judging:leave", "judging:done", "judging:report", "judging:note", "judging:pay_detail"),
+    *("judging:leave", "judging:done", "judging:report", "judging:note", "judging:pay_detail", "judging:another"),
     "judging:ask_about_pay",
     *(
         "boards:boards",
@@ -390,6 +391,9 @@ def multiply(row: Any, count: int, **different: str) -> None:
     `different` are SQL expressions for what they do not share; `n` counts from 1 on.
     """
     fields = [field for field in row._meta.concrete_fields if not field.primary_key]
+    for field in fields:
+        if isinstance(field, ComparedField) and field.of in different:
+            different[field.name] = f"lower({different[field.of]})"
     values = [different.pop(field.name, f'"{field.column}"') for field in fields]
     assert not different
     columns = ", ".join(f'"{field.column}"' for field in fields)

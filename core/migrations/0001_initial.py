@@ -1,3 +1,4 @@
+import core.comparing
 import django.contrib.auth.models
 import django.contrib.auth.validators
 import django.core.validators
@@ -185,6 +186,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100, unique=True)),
+                ('name_key', core.comparing.ComparedField(of='name', unique=True)),
                 ('pay_floor', models.DecimalField(blank=True, decimal_places=2, help_text='Dollars an hour below which none of its campaigns can start. Empty: there is none.', max_digits=6, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0.01'))])),
             ],
         ),
@@ -204,6 +206,7 @@ class Migration(migrations.Migration):
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
                 ('last_seen_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('closed_at', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('username_key', core.comparing.ComparedField(of='username', unique=True)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
@@ -301,14 +304,15 @@ class Migration(migrations.Migration):
             "DROP FUNCTION core_audit_forget_person",
         ),
         migrations.RunSQL(REFUSE_EMPTYING, "DROP FUNCTION core_audit_not_emptied CASCADE"),
-        record_changes("core_lab", CHANGES, ITSELF, "$1->>'name'"),
+        record_changes("core_lab", CHANGES, ITSELF, "$1->>'name'", ignored="name_key"),
         record_changes("core_lab_members", CHANGES, LAB, "$1->>'user_id'", ignored="lab_id user_id", new_fields=True),
         record_changes(
             "core_memberinvitation", CHANGES, LAB, ignored="lab_id invited_by_id invited_at mailed_at", unsaid="email",
             new_fields=True,
         ),
         record_changes(
-            "core_user", CHANGES, LAB, ignored="last_login last_seen_at", unsaid="username first_name last_name email",
+            "core_user", CHANGES, LAB, ignored="last_login last_seen_at username_key",
+            unsaid="username first_name last_name email",
         ),
         record_changes(
             "core_user_groups", "INSERT OR DELETE", NOBODY, "$1->>'user_id'", ignored="user_id", new_fields=True,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, JsonResponse
@@ -16,6 +16,14 @@ from judgments.pages import worker as worker_pages
 from tasks import links
 
 LONGEST_BODY = 4096  # bytes; a choice takes some 150
+
+
+class Choice(NamedTuple):
+    """What a page's script says was chosen; `shown` is the signed time at which the page was shown."""
+
+    preferred: str
+    shown: str
+    is_translated: bool
 
 
 class TooLong(Refused):
@@ -42,32 +50,33 @@ def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
 
     200 says that the choice is stored, and nothing else does. 4xx answers carry a sentence as `error`.
     """
-    return answer_choice(request, lambda preferred, shown: _save(request, token, position, preferred, shown))
+    return answer_choice(request, lambda choice: _save(request, token, position, choice))
 
 
-def answer_choice(request: HttpRequest, save: Callable[[str, str], dict[str, Any]]) -> JsonResponse:
-    """The answer to a choice: what `save` says of what was chosen and when it was shown, or why it was refused."""
+def answer_choice(request: HttpRequest, save: Callable[[Choice], dict[str, Any]]) -> JsonResponse:
+    """The answer to a choice: what `save` says of it, or why it was refused."""
     try:
-        return JsonResponse(save(*_read_choice(request)))
+        return JsonResponse(save(_read_choice(request)))
     except Refused as refused:
         headers = {"Allow": "POST"} if isinstance(refused, OnlyPost) else {}
         return JsonResponse({"error": str(refused)}, status=refused.status, headers=headers)
 
 
-def _save(request: HttpRequest, token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
+def _save(request: HttpRequest, token: str, position: int, choice: Choice) -> dict[str, Any]:
     keys = links.assignment_keys(token)
     saved = judgment_services.judgment_save(
         assignment_id=keys.assignment_id,
         position=position,
-        preferred=preferred,
-        shown_at=worker_pages.shown_from(shown, keys.assignment_id, position),
+        preferred=choice.preferred,
+        is_translated=choice.is_translated,
+        shown_at=worker_pages.shown_from(choice.shown, keys.assignment_id, position),
         at=timezone.now(),
     )
-    return worker_pages.saved_context(request, preferred, saved)
+    return worker_pages.saved_context(request, choice.preferred, saved)
 
 
-def _read_choice(request: HttpRequest) -> tuple[str, str]:
-    """What was chosen, and the signed time at which it was shown, from a JSON body no longer than they can be."""
+def _read_choice(request: HttpRequest) -> Choice:
+    """What was chosen, from a JSON body no longer than it can be."""
     if request.method != "POST":
         raise OnlyPost(_("This address only takes choices."))
     try:
@@ -85,5 +94,5 @@ def _read_choice(request: HttpRequest) -> tuple[str, str]:
     if isinstance(choice, dict):
         preferred, shown = choice.get("preferred"), choice.get("shown")
         if isinstance(preferred, str) and isinstance(shown, str):
-            return preferred, shown
+            return Choice(preferred, shown, choice.get("translated") is True)
     raise BadRequest(_("“preferred” and “shown” are required."))

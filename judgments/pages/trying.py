@@ -256,16 +256,16 @@ def report(request: HttpRequest, trial: Trial, token: str, position: int) -> Htt
 @csrf_exempt
 def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
     """Answer the page's script as if one choice had been saved."""
-    return api.answer_choice(request, lambda preferred, shown: _save(request, token, position, preferred, shown))
+    return api.answer_choice(request, lambda choice: _save(request, token, position, choice))
 
 
-def _save(request: HttpRequest, token: str, position: int, preferred: str, shown: str) -> dict[str, Any]:
+def _save(request: HttpRequest, token: str, position: int, choice: api.Choice) -> dict[str, Any]:
     trial = trials.trial_of(token)
-    done = _choose(trial, position, preferred, shown)
+    done = _choose(trial, position, choice.preferred, choice.shown)
     campaign = trial.campaign
     counts = len(done.choices), len(trial.items)
     saved = judgment_services.Saved(*counts, campaign.reward, campaign.currency, None, campaign.language)
-    return worker_pages.saved_context(request, preferred, saved)
+    return worker_pages.saved_context(request, choice.preferred, saved)
 
 
 def _choose(trial: Trial, position: int, preferred: str, shown: str) -> Done:

@@ -37,6 +37,7 @@ urlpatterns = [
     path("w/<str:token>/", worker_pages.home, name="home"),
     path("w/<str:token>/consent/", worker_pages.consent, name="consent"),
     path("w/<str:token>/next/", worker_pages.take, name="take"),
+    path("w/<str:token>/another/", worker_pages.begin_as_another, name="another"),
     path("w/<str:token>/pay/", worker_pages.leave_pay_detail, name="pay_detail"),
     path("j/<str:token>/", worker_pages.instructions, name="instructions"),
     path("j/<str:token>/practice/", practice.practice, name="practice"),

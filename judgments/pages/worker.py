@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.core import signing
 from django.db.models import Count, F, Q, Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -57,6 +58,7 @@ _ITEM_COUNT = Count("hit__items", filter=Q(hit__items__layout=F("layout")))  # o
 _AT_THE_PLATFORM = gettext_lazy("Look for your next task where you found this one.")
 RECEIPTS = 50  # on a page
 COOKIE_SECONDS = 60 * 60 * 24 * 90
+COOKIE_PATH = "/c/"
 
 
 # --- coming in
@@ -139,7 +141,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
         _cookie_name(campaign.lab),
         token,
         max_age=COOKIE_SECONDS,
-        path="/c/",
+        path=COOKIE_PATH,
         secure=request.is_secure(),
         httponly=True,
         samesite="Lax",
@@ -204,6 +206,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "bookmark_url": links.home_address(worker, campaign) or request.build_absolute_uri(),
         "current": None if assignment is None else _current(assignment),
         "take_url": reverse("judging:take", args=[token]),
+        "another_url": reverse("judging:another", args=[token]) if worker.joined_with else "",
         "available": not reason,
         "none_reason": reason,
         "exit": None if assignment else outside_panels.exit_of_worker(worker, campaign),
@@ -213,6 +216,19 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         "total_owed": campaign.local_money(finished.aggregate(total=Sum("owed", default=Decimal(0)))["total"]),
     }
     return render(request, "judgments/pages/home.html", context)
+
+
+@csrf_exempt
+@never_cache
+@require_POST
+def begin_as_another(request: HttpRequest, token: str) -> HttpResponse:
+    """Have this browser forget who came by the open link, for the next person at it. Nothing of the first is changed:
+    their own address leads back.
+    """
+    home = _home(request, token)
+    response = see_other("judging:preview", home.campaign.link)
+    response.delete_cookie(_cookie_name(home.campaign.lab), path=COOKIE_PATH, samesite="Lax")
+    return response
 
 
 @csrf_exempt
@@ -819,7 +835,7 @@ def campaign_at(request: HttpRequest, link: str) -> Campaign:
 
 
 def _cookie_name(lab: Lab) -> str:
-    return f"home-{lab.pk}"
+    return f"home-{lab.pk}-{settings.COOKIE_MARK}"
 
 
 def _worker_in_cookie(request: HttpRequest, campaign: Campaign) -> Worker | None:

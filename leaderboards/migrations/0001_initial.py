@@ -1,3 +1,4 @@
+import core.comparing
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.text
@@ -446,7 +447,9 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('public_id', models.CharField(default=leaderboards.models.new_public_id, max_length=16, unique=True)),
                 ('organization', models.CharField(max_length=100)),
+                ('organization_key', core.comparing.ComparedField(of='organization')),
                 ('group', models.CharField(max_length=100)),
+                ('group_key', core.comparing.ComparedField(of='group')),
                 ('contributors', models.TextField(blank=True)),
                 ('created_at', models.DateTimeField()),
                 ('confirmed_at', models.DateTimeField(blank=True, null=True)),
@@ -457,7 +460,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [
-                    models.UniqueConstraint(models.F('lab'), django.db.models.functions.text.Lower('organization'), django.db.models.functions.text.Lower('group'), name='team_once_per_lab'),
+                    models.UniqueConstraint(fields=('lab', 'organization_key', 'group_key'), name='team_once_per_lab'),
                     models.CheckConstraint(condition=models.Q(('merged_into__isnull', True), models.Q(('merged_into', models.F('id')), _negated=True), _connector='OR'), name='team_merged_into_another'),
                 ],
             },

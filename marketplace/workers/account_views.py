@@ -3,6 +3,7 @@
 import secrets
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.contrib.auth.forms import AuthenticationForm
@@ -24,7 +25,8 @@ from marketplace.services.limits import LOGIN_FROM_ADDRESS, LOGIN_TO_ACCOUNT, RE
 from marketplace.workers.forms import RegisterForm
 from marketplace.workers.pages import for_worker, show_too_many
 
-_KNOWN_COOKIE = "marketplace_known"
+_KNOWN = "marketplace_known"
+_KNOWN_COOKIE = f"{_KNOWN}_{settings.COOKIE_MARK}"
 KNOWN_SECONDS = 365 * 86_400
 OPERATOR_SECONDS = 8 * 3600
 
@@ -40,7 +42,7 @@ def read_known_browser(request: HttpRequest, account: str) -> str:
     """Return the browser's own name, if this account has logged in from it before; else empty."""
     try:
         known_account, browser = signing.loads(
-            request.COOKIES.get(_KNOWN_COOKIE, ""), salt=_KNOWN_COOKIE, max_age=KNOWN_SECONDS
+            request.COOKIES.get(_KNOWN_COOKIE, ""), salt=_KNOWN, max_age=KNOWN_SECONDS
         )
     except (signing.BadSignature, ValueError, TypeError):
         return ""
@@ -75,7 +77,7 @@ class LogIn(LoginView):
             self.request.session.set_expiry(OPERATOR_SECONDS)
         response.set_cookie(
             _KNOWN_COOKIE,
-            signing.dumps([account.get_username().strip().lower(), secrets.token_hex(8)], salt=_KNOWN_COOKIE),
+            signing.dumps([account.get_username().strip().lower(), secrets.token_hex(8)], salt=_KNOWN),
             max_age=KNOWN_SECONDS,
             path=reverse("workers:login"),
             secure=self.request.is_secure(),

@@ -5,6 +5,7 @@ from typing import TypeVar
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from core.comparing import compared
 from core.labs import lab_create
 from core.models import Lab, User
 from pools.models import Campaign, Collection
@@ -41,7 +42,7 @@ def lab_made(name: str, admin: str | None) -> tuple[Lab, str]:
 
 
 def user_called(name: str) -> User:
-    user = User.objects.filter(username=name, is_active=True).first()
+    user = User.objects.filter(username_key=compared(name), is_active=True).first()
     if user is None:
         raise CommandError(f"There is no user called {name}.")
     return user

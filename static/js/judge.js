@@ -6,10 +6,66 @@
 // - one request is under way at a time, then the newest choice goes, so answers cannot overtake each other;
 // - a double click sends its choice once; a later click says it again, which the server stores only if it is news;
 // - another tab on the same question shows what was saved here;
-// - Continue and Back wait until the choice is saved; other ways out ask first.
-(() => {
-  "use strict";
+// - Continue and Back wait until the choice is saved; other ways out ask first;
+// - a press belongs to the page on which it was made.
+"use strict";
 
+// ---- Whose press it is ----
+//
+// What appears by itself, once a choice is saved, may do so between the two presses of a double click, or under a finger
+// that is still down. This runs before anything is drawn (the page loads this script without `defer`), so that nothing
+// is pressed before it.
+
+const DOUBLE_CLICK = 400; // ms
+const WENT_ON = "bestknown.went-on";
+
+let quietUntil = 0; // no press that began before this counts: ms, as an event's timeStamp
+let pressedAt = null; // when a pointer last went down on this page
+
+function cameByItself() {
+  try {
+    const came = window.sessionStorage.getItem(WENT_ON) !== null;
+    window.sessionStorage.removeItem(WENT_ON);
+    return came;
+  } catch {
+    return true; // a frame without storage: it may have
+  }
+}
+
+if (cameByItself()) {
+  quietUntil = Infinity;
+  document.addEventListener("DOMContentLoaded", () => {
+    // The second frame begins once the first has been drawn.
+    requestAnimationFrame(() => {
+      requestAnimationFrame((drawn) => {
+        quietUntil = drawn + DOUBLE_CLICK;
+      });
+    });
+  });
+}
+
+document.addEventListener(
+  "pointerdown",
+  (event) => {
+    pressedAt = event.timeStamp;
+  },
+  true,
+);
+document.addEventListener(
+  "click",
+  (event) => {
+    if (!(event.target instanceof Element) || !event.target.closest("button")) return;
+    // A pointer's click (detail > 0) that did not go down here is of a finger that went down on the last page, or of
+    // some screen reader: it counts a moment later.
+    const began = event.detail > 0 ? (pressedAt ?? event.timeStamp - DOUBLE_CLICK) : event.timeStamp;
+    if (began >= quietUntil) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  },
+  true,
+);
+
+document.addEventListener("DOMContentLoaded", () => {
   const form = document.getElementById("item");
   if (!form || !window.fetch) return;
   document.documentElement.classList.add("js");
@@ -18,6 +74,7 @@
   const LONGEST_WAIT = 15_000; // ms between tries, unless the server asks for more
 
   const text = form.dataset;
+  const language = document.documentElement.lang;
   const buttons = [...form.querySelectorAll("button[name=preferred]")];
   const cards = [...form.querySelectorAll(".passage")];
   const state = document.getElementById("state");
@@ -63,6 +120,17 @@
     }
   }
 
+  // What a browser's translation leaves in a page: Chrome's class and <font>, Edge's attribute, Firefox's language.
+  function isTranslated() {
+    const { lang, classList } = document.documentElement;
+    const classes = ["translated-ltr", "translated-rtl"];
+    return (
+      lang !== language ||
+      classes.some((name) => classList.contains(name)) ||
+      form.querySelector("font, [_msttexthash]") !== null
+    );
+  }
+
   // ---- Saving ----
 
   function choose(side) {
@@ -97,7 +165,7 @@
       const answer = await fetch(text.save, {
         method: "POST",
         headers: { "Content-Type": "application/json", Accept: "application/json" },
-        body: JSON.stringify({ preferred: side, shown: form.elements.shown.value }),
+        body: JSON.stringify({ preferred: side, shown: form.elements.shown.value, translated: isTranslated() }),
         credentials: "omit",
         redirect: "error",
         cache: "no-store",
@@ -133,7 +201,7 @@
 
   function settle() {
     guard();
-    if (goingTo) return go(goingTo);
+    if (goingTo) return goByItself(goingTo);
     show(saved ? "saved" : null);
   }
 
@@ -172,6 +240,15 @@
     if (gone) return;
     gone = true;
     window.location.assign(url);
+  }
+
+  function goByItself(url) {
+    try {
+      window.sessionStorage.setItem(WENT_ON, "1");
+    } catch {
+      // the next page takes it that it may have come by itself
+    }
+    go(url);
   }
 
   function leaveFor(url) {
@@ -266,15 +343,23 @@
 
   const SIDE = { a: "left", 1: "left", arrowleft: "left", b: "right", 2: "right", arrowright: "right" };
 
+  // The letter or digit that is meant: where a layout has another script there, or a sign, the one of the key's place.
+  function keyOf(event) {
+    const key = event.key.toLowerCase();
+    if (event.shiftKey || [...key].length > 1 || /[a-z0-9]/.test(key)) return key;
+    const place = /^(?:Key|Digit)(.)$/.exec(event.code);
+    return place ? place[1].toLowerCase() : key;
+  }
+
   document.addEventListener("keydown", (event) => {
     if (keysOff || event.defaultPrevented || event.repeat || event.isComposing) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (!(event.target instanceof Element) || event.target.closest("input, textarea, select, [contenteditable]")) return;
-    const key = event.key.toLowerCase();
+    const key = keyOf(event);
     if (event.shiftKey && key.startsWith("arrow")) return; // that selects text
     if (SIDE[key]) {
       event.preventDefault();
-      choose(SIDE[key]);
+      if (event.timeStamp >= quietUntil) choose(SIDE[key]);
     } else if (key === "enter" && !event.target.closest("a, button, summary")) {
       event.preventDefault();
       onward.click();
@@ -311,4 +396,4 @@
   if (question.scrollHeight > question.clientHeight + 1) question.tabIndex = 0;
 
   mark();
-})();
+});

@@ -1,3 +1,4 @@
+import core.comparing
 import django.core.validators
 import django.db.models.deletion
 from decimal import Decimal
@@ -152,6 +153,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('platform', models.CharField(choices=[('link', 'a link'), ('panel', 'a panel'), ('marketplace', 'our own marketplace'), ('mturk-sandbox', 'the sandbox of Mechanical Turk'), ('mturk', 'Mechanical Turk'), ('prolific', 'Prolific'), ('import', 'an import')], default='link', max_length=16)),
                 ('label', models.CharField(blank=True, help_text="A panel member's name or address; never exported.", max_length=100)),
+                ('label_key', core.comparing.ComparedField(db_default='', of='label')),
                 ('joined_with', models.CharField(editable=False, max_length=32, null=True, unique=True)),
                 ('external_id', models.CharField(blank=True, help_text="The worker's id at the platform; never exported.", max_length=64)),
                 ('came_at', models.DateTimeField(auto_now_add=True)),
@@ -161,7 +163,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('label', ''), _negated=True), fields=('lab', 'label'), name='worker_label_once_per_lab'),
+                    models.UniqueConstraint(condition=models.Q(('label_key', ''), _negated=True), fields=('lab', 'label_key'), name='worker_label_once_per_lab'),
                     models.UniqueConstraint(condition=models.Q(('external_id', ''), _negated=True), fields=('lab', 'platform', 'external_id'), name='worker_external_id_once_per_lab'),
                 ],
             },
@@ -305,6 +307,6 @@ class Migration(migrations.Migration):
         ),
         record_changes(
             "tasks_worker", "UPDATE OR DELETE", LAB, worker="($1->>'id')::bigint",
-            unsaid="label external_id joined_with",
+            ignored="label_key", unsaid="label external_id joined_with",
         ),
     ]

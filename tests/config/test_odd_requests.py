@@ -1,6 +1,7 @@
 """Requests that no browser of ours sends: they are refused, never an error of the site."""
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
 from django.test import Client
 
@@ -8,7 +9,7 @@ from core.models import User
 from pools.models import Campaign
 
 UTF_16 = "application/x-www-form-urlencoded; charset=utf-16"
-COOKIE = {"csrftoken": "a" * 32}
+COOKIE = {settings.CSRF_COOKIE_NAME: "a" * 32}
 
 
 @pytest.mark.parametrize("path", ["/login/", "/campaigns/", "/nowhere/", "/admin/login/"])

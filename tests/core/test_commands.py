@@ -3,19 +3,30 @@
 import hashlib
 import io
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, ProgrammingError
 from django.test import Client
+from kombu.exceptions import OperationalError as BrokerError
+from psycopg2 import errors
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from core.models import Lab, User
 from judgments.models import Retention, StoredFile
+from local.lacking import lacking
 from pools.models import Campaign, Collection
 from results.models import Result
 from tasks.models import Worker
 from tests import factories
+from tests.conftest import REPOSITORY
 
 pytestmark = pytest.mark.django_db
 
@@ -197,3 +208,37 @@ def test_without_json_people_are_told_and_a_refusal_is_one_sentence() -> None:
     assert run("stop_publications", "--reason", "again")[0] == {"stopped": [], "dry_run": False}
     with pytest.raises(CommandError, match="nowhere"):
         run("start_campaign", "nowhere")
+
+
+@pytest.mark.parametrize("module", ["manage.py", "-m marketplace"])
+def test_a_command_says_what_the_site_lacks_and_shows_no_traceback(module: str) -> None:
+    nowhere = "postgres://nobody@127.0.0.1:1/nothing"
+    away = {"DATABASE_URL": nowhere, "MARKETPLACE_DATABASE_URL": nowhere, "REDIS_URL": "redis://127.0.0.1:1/0"}
+    away["DJANGO_SETTINGS_MODULE"] = "marketplace.settings" if "-m" in module else "config.settings"
+
+    done = subprocess.run(
+        [sys.executable, *module.split(), "erase_worker", "nobody"],
+        cwd=REPOSITORY,
+        env=os.environ | away,
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 1
+    assert re.search(
+        r"^PostgreSQL does not answer \(.*refused.*correct (MARKETPLACE_)?DATABASE_URL\.$", done.stderr, re.M
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_lacking_has_a_sentence_and_a_mistake_of_ours_has_none() -> None:
+    of_another_version = ProgrammingError("no")
+    of_another_version.__cause__ = errors.UndefinedColumn()
+    assert "manage.py migrate" in lacking(of_another_version)
+    assert "correct DATABASE_URL" in lacking(OperationalError("refused\nIs it running?"))
+    assert (
+        lacking(RedisConnectionError("refused")) == "Redis does not answer (refused). Start it, or correct REDIS_URL."
+    )
+    assert lacking(BrokerError("refused")) == "Redis does not answer (refused). Start it, or correct REDIS_URL."
+    assert lacking(ImproperlyConfigured("Set SECRET_KEY.")) == "Set SECRET_KEY."
+    assert lacking(ProgrammingError("a mistake")) == lacking(KeyError("x")) == ""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
@@ -29,7 +30,7 @@ def client() -> Client:
 
 
 def test_a_page_says_that_it_waits_for_the_database(client: Client, rita: User, unreachable: None) -> None:
-    client.cookies["sessionid"] = "somebody's"
+    client.cookies[settings.SESSION_COOKIE_NAME] = "somebody's"
     answer = client.get("/campaigns/")
     assert answer.status_code == 503
     assert "waiting for its database" in answer.content.decode()
@@ -47,7 +48,7 @@ def test_the_log_gets_a_line_and_not_a_traceback(
 ) -> None:
     caplog.handler.addFilter(shortener := ShortOutages())
     caplog.handler.setFormatter(logging.Formatter("%(message)s"))
-    client.cookies["sessionid"] = "somebody's"
+    client.cookies[settings.SESSION_COOKIE_NAME] = "somebody's"
     client.get("/campaigns/")
     caplog.handler.removeFilter(shortener)
     lines = [line for line in caplog.text.splitlines() if "/campaigns/" in line]

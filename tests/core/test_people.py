@@ -12,13 +12,15 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.totp.internal import auth
 from allauth.usersessions.models import UserSession
 from django.core import mail
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from core import people
-from core.errors import NotYours
+from core.errors import NotYours, Refused
+from core.labs import lab_rename
 from core.models import AuditEntry, Lab, MemberInvitation, User
 from tests import factories
 from tests.looking import DESK, looks_right
@@ -100,6 +102,39 @@ def test_an_admin_renames_the_lab_to_a_name_that_no_other_has(lab: Lab, agnes: U
     assert client.post(page, {"name": "RITA'S LAB"}).status_code == 303  # its own name, written otherwise
     lab.refresh_from_db()
     assert lab.name == "RITA'S LAB"
+
+
+# --- one person is one
+
+
+def test_a_name_is_one_name_however_it_is_written(lab: Lab, agnes: User) -> None:
+    rene = factories.user("René")
+    rene.set_password(PASSWORD)
+    rene.save()
+    for written in ("René", "rene\u0301", "  RENÉ ", "\ufeffRené", "ＲＥＮÉ"):
+        entered = Client().post(reverse("login"), {"username": written, "password": PASSWORD})
+        assert entered.status_code == 302, written
+
+    invitation = invite(lab, agnes)
+    for taken in ("RENE\u0301", "Agnes"):
+        refused = Client().post(path_of(invitation), JOINING | {"username": taken})
+        assert refused.status_code == 400 and "already exists" in refused.text
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.create(username="rENé")
+    assert User.objects.filter(username_key="rené").get() == rene
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Lab.objects.create(name="RITA\u200b'S  lab")
+    with pytest.raises(Refused, match="already a lab"):
+        lab_rename(lab=factories.lab("Elsewhere"), name="ＲITA'S LAB")
+
+
+def test_an_address_is_invited_once_at_a_time(lab: Lab, agnes: User) -> None:
+    page = reverse("core:people", args=[lab.pk])
+    assert of(agnes).post(page, {"email": "nora@example.org", "role": "viewer"}).status_code == 303
+    again = of(agnes).post(page, {"email": "Nora@Example.org", "role": "viewer"})
+    assert again.status_code == 409 and "This address is already invited." in again.text
+    of(agnes).post(reverse("core:revoke", args=[lab.pk, MemberInvitation.objects.get().pk]))
+    assert of(agnes).post(page, {"email": "Nora@Example.org", "role": "viewer"}).status_code == 303
 
 
 # --- invitations

@@ -42,7 +42,8 @@ def worker(campaign: Campaign, rita: User) -> Worker:
     now = timezone.now()
     publication = Publication.objects.create(campaign=campaign, state="open", title="Mine", description="Mine")
     platform = publication.platform
-    Worker.objects.filter(pk=alice.pk).update(label=NAME, external_id=WORKER_ID, platform=platform)
+    alice.label, alice.external_id, alice.platform = NAME, WORKER_ID, platform
+    alice.save()
     Assignment.objects.filter(pk=assignment.pk).update(
         platform_assignment_id=ASSIGNMENT_ID, came_from="a2f0digest", receipt="RECEIPT-9"
     )

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.looking import looks_right
-from tests.marketplace.server import Marketplace, Worker
+from tests.marketplace.server import Marketplace, Worker, cookie_of
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
@@ -39,11 +39,11 @@ class Person:
 
     def post(self, path: str, **fields: str) -> httpx.Response:
         """A form, sent."""
-        return self.http.post(path, data=fields, headers={"X-CSRFToken": self.http.cookies["marketplace_csrf"]})
+        return self.http.post(path, data=fields, headers={"X-CSRFToken": cookie_of(self.http, "csrf")[1]})
 
     def session(self) -> dict[str, str]:
         """The session's cookie."""
-        return {"name": "marketplace_session", "value": self.http.cookies["marketplace_session"]}
+        return dict(zip(("name", "value"), cookie_of(self.http, "session"), strict=True))
 
 
 class Wanda(Worker):

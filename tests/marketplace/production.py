@@ -15,7 +15,7 @@ import httpx
 from botocore.awsrequest import AWSResponse  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
 
-from tests.marketplace.server import Marketplace
+from tests.marketplace.server import Marketplace, cookie_of
 
 HOST = "market.example.org"
 PASSWORD = "correct horse battery"
@@ -64,7 +64,7 @@ class Person:
 
     def post(self, path: str, **fields: str) -> httpx.Response:
         """A form, sent as a browser sends it over https."""
-        token = self.http.cookies.get("marketplace_csrf") or ""
+        token = cookie_of(self.http, "csrf")[1]
         headers = {"Referer": f"https://{HOST}{path}", "Origin": f"https://{HOST}", "X-CSRFToken": token}
         return self.http.post(path, data=fields, headers=headers)
 

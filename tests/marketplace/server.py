@@ -60,6 +60,12 @@ def database_migrate(address: str, *target: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def cookie_of(http: httpx.Client, kind: str) -> tuple[str, str]:
+    """Name and value of a visitor's cookie of one kind, whose name ends with a mark of the site; empty without one."""
+    prefix = f"marketplace_{kind}_"
+    return next(((name, value) for name, value in http.cookies.items() if name.startswith(prefix)), ("", ""))
+
+
 class Marketplace:
     """A running marketplace, and quick ways to what it does for tests only: see tests.marketplace.testing."""
 

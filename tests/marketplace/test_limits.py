@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 
 from tests.marketplace.people import PASSWORD
-from tests.marketplace.server import Marketplace, Requester
+from tests.marketplace.server import Marketplace, Requester, cookie_of
 
 ADDRESS = "X-Real-IP"
 
@@ -30,7 +30,7 @@ def tried(marketplace: Marketplace, path: str, address: str, **fields: str) -> i
     """The answer's status of a form sent by a new visitor at that address, to whichever process takes it."""
     with httpx.Client(base_url=marketplace.url, headers={ADDRESS: address}, trust_env=False, verify=False) as client:
         client.get("/login")
-        return client.post(path, data=fields, headers={"X-CSRFToken": client.cookies["marketplace_csrf"]}).status_code
+        return client.post(path, data=fields, headers={"X-CSRFToken": cookie_of(client, "csrf")[1]}).status_code
 
 
 def login(marketplace: Marketplace, address: str, email: str, password: str = "wrong") -> int:
@@ -61,7 +61,7 @@ def test_the_owner_of_an_account_gets_in_from_their_own_browser_while_somebody_t
 
         def enter() -> int:
             browser.get("/login")
-            token = browser.cookies["marketplace_csrf"]
+            token = cookie_of(browser, "csrf")[1]
             return browser.post("/login", data=form, headers={"X-CSRFToken": token}).status_code
 
         def tries() -> tuple[int, int, int, int]:

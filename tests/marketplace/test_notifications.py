@@ -468,6 +468,30 @@ def test_an_address_is_looked_at_before_it_is_stored(url: str, problem: str) -> 
     assert bool(found) == bool(problem)
 
 
+@pytest.mark.parametrize(
+    "host",
+    "2130706433 0x7f000001 0x7f.1 0177.0.0.1 127.1 0 127.0.0.1. 1２7.0.0.1 ①②⑦.⓪.⓪.① 127。0。0。1 localhost. [::1] "
+    "[::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [0:0:0:0:0:ffff:a9fe:a9fe] [::1%25lo] 2852039166 "
+    "me@127.0.0.1 8.8.8.8@127.0.0.1 8.8.8.8:443@[::1] 127.0.0.1#@8.8.8.8 127.0.0.1\\@8.8.8.8".split(),
+)
+def test_no_way_of_writing_an_address_reaches_a_machine_that_is_not_public(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    look_up, called = socket.getaddrinfo, []
+
+    def here_or_nowhere(name: str, port: int, **asked: Any) -> Any:
+        flags = 0 if name.startswith("localhost") else socket.AI_NUMERICHOST  # nobody else is asked
+        return look_up(name, port, flags=flags, **asked)
+
+    monkeypatch.setattr(socket, "getaddrinfo", here_or_nowhere)
+    monkeypatch.setattr(socket, "create_connection", lambda to, **_: called.append(to))
+
+    with pytest.raises(NotDelivered):
+        post(f"https://{host}/", b"{}", {}, reach=Reach(), seconds=5)
+
+    assert called == []
+
+
 def test_a_host_is_looked_up_once_and_all_its_addresses_must_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     answers = [["127.0.0.1", "10.0.0.1"], ["127.0.0.1"], ["10.0.0.1"]]

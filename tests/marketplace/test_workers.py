@@ -23,7 +23,7 @@ from tests.marketplace.people import (
     requesters_site,
     visitor,
 )
-from tests.marketplace.server import Marketplace, Requester
+from tests.marketplace.server import Marketplace, Requester, cookie_of
 
 __all__ = ["market", "people", "requesters_site", "visitor"]
 
@@ -89,7 +89,7 @@ def test_registration_needs_an_invitation_that_fits(people: Marketplace) -> None
         with httpx.Client(base_url=people.url, trust_env=False, verify=False) as client:
             client.get("/login")
             form = {"email": email, "password": PASSWORD, "country": "US"}
-            form |= {"invitation": path.partition("=")[2], "csrfmiddlewaretoken": client.cookies["marketplace_csrf"]}
+            form |= {"invitation": path.partition("=")[2], "csrfmiddlewaretoken": cookie_of(client, "csrf")[1]}
             return client.post("/register", data=form)
 
     assert "by invitation" in people.http.get("/register").text
@@ -114,7 +114,7 @@ def test_open_registration_needs_none(tmp_path: Path, visitor: Visitor) -> None:
         assert "Register" in running.http.get("/").text
         running.http.get("/register")
         form = {"email": "open@example.org", "password": PASSWORD, "country": "US"}
-        form["csrfmiddlewaretoken"] = running.http.cookies["marketplace_csrf"]
+        form["csrfmiddlewaretoken"] = cookie_of(running.http, "csrf")[1]
         assert running.http.post("/register", data=form).status_code == 303
         assert running.http.get("/tasks").status_code == 200
         tries = running.in_one_span(
@@ -122,7 +122,7 @@ def test_open_registration_needs_none(tmp_path: Path, visitor: Visitor) -> None:
                 running.http.post(
                     "/login",
                     data={"username": "open@example.org", "password": "wrong"},
-                    headers={"X-CSRFToken": running.http.cookies["marketplace_csrf"]},
+                    headers={"X-CSRFToken": cookie_of(running.http, "csrf")[1]},
                 ).status_code
                 for _ in range(12)
             ]

@@ -170,3 +170,22 @@ def test_at_mechanical_turk_a_base_and_a_bonus_stay_the_usual_and_no_keyword_is_
     assert other.pay == "base-and-bonus"
     keywords = hit_type_request(other, "X")["Keywords"]
     assert "bonus" not in keywords and "takes" not in keywords
+
+
+def test_a_passage_that_nobody_can_read_in_the_time_of_a_hit_keeps_a_campaign_from_starting(
+    collection: Collection,
+) -> None:
+    draft = factories.campaign(collection, start=False, minutes_per_hit=5)
+    assert task_selectors.lacking_time(draft) == []
+    pooled = Passage.objects.filter(candidacies__pool__campaign=draft).first()
+    assert pooled is not None
+    Passage.objects.filter(pk=pooled.pk).update(text="word " * 3_000)
+    assert task_selectors.lacking_time(draft) == []  # 600 words a minute
+
+    Passage.objects.filter(pk=pooled.pk).update(text="word " * 3_600)
+
+    (said,) = task_selectors.lacking_time(draft)
+    assert said.startswith(f"A passage of “{pooled.pid}” cannot be read in the 5 min that a HIT allows")
+    assert "even skimming it takes 6 min. Allow more time, or shorten the passage." in said
+    assert said in task_selectors.launch_obstacles(draft)
+    assert task_selectors.lacking_time(draft, timedelta(minutes=7)) == []

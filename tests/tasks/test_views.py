@@ -300,6 +300,22 @@ def test_a_campaign_is_paused_resumed_and_closed(page: Client, campaign: Campaig
     assert campaign.state == "closed"
 
 
+def test_one_person_is_on_the_panel_once_however_they_are_written(page: Client, draft: Campaign) -> None:
+    address = reverse("tasks:panel", args=[draft.pk])
+    pasted = "\ufeffAnn Müller\r\nann  mu\u0308ller \nANN MÜLLER\nA\u200bnn\xa0Müller\n"
+    pasted += '"Smith, Bob"\nSmith, Bob\n\u200b\n'
+
+    first = page.post(address, {"names": pasted}, follow=True)
+
+    on_panel = [row.worker.label for row in task_selectors.invitations_of(draft).order_by("pk")]
+    assert on_panel == ["Ann Müller", "Smith, Bob"]
+    assert "2 people now have a link." in first.text
+    assert "Already on the panel: Ann Müller and Smith, Bob." in first.text  # named twice
+    again = page.post(address, {"names": "ＡＮＮ müller\nCarl"}, follow=True)
+    assert "Already on the panel: Ann Müller." in again.text
+    assert Worker.objects.filter(lab=draft.lab).count() == 3
+
+
 def test_a_large_panel_is_paged_and_its_links_come_in_one_file(page: Client, draft: Campaign) -> None:
     task_services.panel_invite(campaign=draft, labels=[f"member {number:03}" for number in range(120)])
     address = reverse("tasks:panel", args=[draft.pk])

@@ -82,7 +82,8 @@ class Upgraded:
         """The browser of somebody who has logged in with the password of old."""
         client = httpx.Client(base_url=self.site.url, timeout=60, trust_env=False, verify=False, follow_redirects=True)
         client.get("/login/")
-        login = {"username": name, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+        token = next(value for cookie, value in client.cookies.items() if cookie.startswith("csrf"))
+        login = {"username": name, "password": PASSWORD, "csrfmiddlewaretoken": token}
         answer = client.post("/login/", data=login, headers={"Referer": f"{self.site.url}/login/"})
         assert "Log out" in answer.text
         return client

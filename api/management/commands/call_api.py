@@ -18,6 +18,7 @@ from rest_framework.test import APIRequestFactory, force_authenticate
 
 from api.models import Scope, Token
 from api.problems import NotAskedFor
+from core.comparing import compared
 from core.management.files import write_output
 from core.models import User
 from pools import background, fetching
@@ -49,7 +50,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Call, and print."""
-        user = User.objects.filter(username=options["user"], is_active=True).first()
+        user = User.objects.filter(username_key=compared(options["user"]), is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user called {options['user']}.")
         if options["dry_run"] and options["file"]:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from api.models import Scope
 from api.tokens import token_create
+from core.comparing import compared
 from core.management.files import refusals_as_errors
 from core.models import User
 
@@ -28,7 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Make it."""
-        user = User.objects.filter(username=options["user"], is_active=True).first()
+        user = User.objects.filter(username_key=compared(options["user"]), is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user called {options['user']}.")
         chosen = {name: options[name] for name in ("name", "scopes", "days")}

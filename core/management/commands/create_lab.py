@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from django.core.validators import validate_email
 from django.utils import timezone
 
+from core.comparing import compared
 from core.labs import lab_create
 from core.management.command import SiteCommand
 from core.models import User
@@ -28,7 +29,7 @@ class Command(SiteCommand):
         parser.add_argument("--invite", metavar="EMAIL", help="invite this address as the first admin")
 
     def work(self, **options: Any) -> Mapping[str, Any]:
-        user = User.objects.filter(username=options["user"], is_active=True).first()
+        user = User.objects.filter(username_key=compared(options["user"]), is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user called {options['user']}.")
         if options["invite"] is not None:

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from core.comparing import compared
 from core.management.command import SiteCommand
 from core.models import User
 from judgments.closing import Plan, account_close, closing_plan
@@ -24,7 +25,7 @@ class Command(SiteCommand):
         parser.add_argument("--why", default="", help="kept in the audit")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        user = User.objects.filter(username=options["name"]).first()
+        user = User.objects.filter(username_key=compared(options["name"])).first()
         if user is None:
             raise CommandError(f"Nobody logs in with the name “{options['name']}”.")
         plan = closing_plan(user)

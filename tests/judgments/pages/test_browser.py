@@ -276,6 +276,118 @@ def test_one_key_is_enough_for_who_turned_that_on_and_undo_is_a_key_away(
     assert chosen(work) == [(1, "right"), (1, "left")]
 
 
+WHEN_PRESSED = """
+for (const kind of ["pointerdown", "keydown"]) {
+  addEventListener(kind, (event) => {
+    const [drawn] = performance.getEntriesByName("first-contentful-paint");
+    const since = drawn ? event.timeStamp - drawn.startTime : -1;
+    console.info(`pressed ${location.pathname} ${since}`);
+  }, true);
+}
+"""
+
+
+@pytest.mark.parametrize("press_with", ["mouse", "key"])
+def test_a_press_just_after_a_pair_came_by_itself_is_none_on_that_pair(
+    visitor: Callable[..., Page], work: Assignment, press_with: str
+) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    page.get_by_role("button", name="Go on after each choice").click()
+    box = page.get_by_role("button", name="A is better").bounding_box()
+    assert box is not None
+    saves: list[str] = []
+    told: list[str] = []
+    page.on("request", lambda request: saves.append(request.url) if request.url.endswith("/2/save/") else None)
+    page.on("console", lambda said: told.append(said.text))
+    page.add_init_script(WHEN_PRESSED)
+
+    def press() -> None:
+        if press_with == "key":
+            page.keyboard.press("a")
+        else:
+            page.mouse.click(box["x"] + 20, box["y"] + 20)
+
+    counted = []
+    for gap in (20, 60, 100, 150, 200, 250, 300, 400, 500, 800):
+        saves.clear()
+        told.clear()
+        page.goto(item_path(work))
+        press()
+        page.wait_for_timeout(gap)
+        press()
+        page.wait_for_url(re.compile("/[23]/$"))
+        since = [float(said.split()[2]) for said in told if re.search("^pressed .*/2/ ", said)]
+        if any(350 < ms < 450 for ms in since):
+            page.wait_for_load_state("networkidle")
+            continue  # about the limit itself
+        counted.append(any(ms >= 450 for ms in since))
+        if counted[-1]:
+            page.wait_for_url("**/3/")
+        assert bool(saves) == counted[-1], (gap, since)
+    assert counted.count(False) >= 5 and counted[-1], counted
+
+    page.goto(item_path(work))
+    page.keyboard.down("a")
+    saves.clear()
+    page.wait_for_url("**/2/")
+    for _repeated in range(20):
+        page.keyboard.down("a")
+        page.wait_for_timeout(30)
+    assert saves == []
+
+
+def test_a_finger_that_went_down_on_the_last_page_chooses_nothing(
+    visitor: Callable[..., Page], work: Assignment
+) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    page.evaluate("sessionStorage.setItem('bestknown.went-on', '1')")
+    page.add_init_script("""
+      addEventListener("DOMContentLoaded", () => {
+        const click = new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 });
+        window.taken = document.querySelector("[name=preferred]").dispatchEvent(click);
+      });
+    """)
+    page.goto(item_path(work, 2))
+    assert page.evaluate("window.taken") is False
+    assert marked(page) is None
+
+
+@pytest.mark.parametrize(
+    "translate",
+    [
+        "document.documentElement.classList.add('translated-ltr')",
+        "document.documentElement.lang = 'uk'",
+        "document.querySelector('.eyebrow').innerHTML = '<font><font>Який уривок?</font></font>'",
+    ],
+)
+def test_the_page_says_that_it_was_translated(visitor: Callable[..., Page], work: Assignment, translate: str) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    page.get_by_role("button", name="B is better").click()
+    says(page, "Saved")
+    page.evaluate(translate)
+    page.get_by_role("button", name="A is better").click()
+    says(page, "Saved")
+    assert list(Judgment.objects.order_by("id").values_list("is_translated", flat=True)) == [False, True]
+
+
+def test_keys_are_found_on_other_keyboards(visitor: Callable[..., Page], work: Assignment) -> None:
+    page = visitor()
+    page.goto(item_path(work))
+    for key, place, shift, side in (
+        *(("q", "KeyA", False, None), ("!", "Digit1", True, None), ("&", "Digit7", False, None)),
+        *(("ф", "KeyA", False, "left"), ("и", "KeyB", False, "right"), ("ش", "KeyA", False, "left")),
+        *(("é", "Digit2", False, "right"), ("١", "Digit1", False, "left"), ("b", "KeyN", False, "right")),
+    ):
+        options = {"key": key, "code": place, "shiftKey": shift, "bubbles": True}
+        page.evaluate("options => document.body.dispatchEvent(new KeyboardEvent('keydown', options))", options)
+        assert marked(page) == side, key
+    says(page, "Saved")
+    assert chosen(work)[-1] == (1, "right")
+
+
 def test_reload_the_back_button_and_two_tabs_show_what_is_stored(
     visitor: Callable[..., Page], work: Assignment
 ) -> None:
@@ -349,6 +461,7 @@ def test_what_is_not_saved_says_so_until_it_is_and_nothing_goes_on_before(
     assert chosen(work) == []
     page.unroute("**/save/")
     page.wait_for_url("**/2/")
+    page.wait_for_timeout(500)  # what came by itself takes no choice at first
     assert chosen(work) == [(1, "left")]
 
     def lose_the_reply(route: Route) -> None:

@@ -5,6 +5,7 @@ from time import time
 from unittest.mock import patch
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
@@ -60,7 +61,7 @@ def test_a_personal_address_ends_after_a_year(campaign: Campaign, alice: Worker)
         assert answer.status_code == 410
         assert "Ask the person who sent it for a new one" in answer.content.decode()
     client = Client()
-    client.cookies[f"home-{campaign.lab_id}"] = old
+    client.cookies[f"home-{campaign.lab_id}-{settings.COOKIE_MARK}"] = old
     assert client.get(f"/c/{campaign.link}/").status_code == 200  # a stranger again, not an error
 
 

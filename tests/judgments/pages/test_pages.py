@@ -14,18 +14,24 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.conf import settings
+from django.contrib.messages import constants as message_levels
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.db import connection
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from selectolax.lexbor import LexborHTMLParser
 
-from core.models import Lab
+from core.messages import Messages
+from core.models import Lab, User
 from core.money import dollars
+from judgments import exports, summarizing
+from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.models import Judgment
+from judgments.models import AssignmentSummary, Judgment
 from judgments.pages import worker as worker_pages
 from platforms.models import Publication
 from pools.models import Campaign, Collection, Passage, Query
@@ -245,7 +251,7 @@ def test_the_cookie_of_a_place_brings_a_worker_back_and_makes_no_second_one(camp
     browser = Client(enforce_csrf_checks=True)
     action, hidden = form_of(address("join", campaign.link))
     first = browser.post(action, hidden)
-    cookie = first.cookies[f"home-{campaign.lab_id}"]
+    cookie = first.cookies[f"home-{campaign.lab_id}-{settings.COOKIE_MARK}"]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
     assert cookie["path"] == "/c/"
@@ -263,8 +269,43 @@ def test_a_forged_cookie_or_one_of_another_campaign_is_passed_over(campaign: Cam
     elsewhere = links.home_token(factories.worker(thirteen, "nameofworker"), thirteen)
     for value in ("forged", elsewhere):
         browser = Client()
-        browser.cookies[f"home-{campaign.pk}"] = value
+        browser.cookies[f"home-{campaign.lab_id}-{settings.COOKIE_MARK}"] = value
         assert browser.get(address("preview", campaign.link)).status_code == 200
+
+
+def test_somebody_else_begins_at_the_same_computer_and_the_first_persons_work_stays(campaign: Campaign) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.post(*form_of(address("join", campaign.link)))
+    home = browser.get(address("preview", campaign.link))["Location"]
+    (form,) = page(browser.get(home)).css("form[action$='/another/']")
+    assert "Begin as somebody else" in form.text()
+    assert browser.get(str(form.attributes["action"])).status_code == 405
+
+    gone = browser.post(str(form.attributes["action"]))
+
+    assert (gone.status_code, gone["Location"]) == (303, address("preview", campaign.link))
+    assert browser.get(gone["Location"]).status_code == 200  # a stranger
+    browser.post(*form_of(address("join", campaign.link)))
+    assert stored() == {"Worker": 2, "Consent": 2, "Assignment": 2, "Judgment": 0}
+    assert "You have a task in progress" in words(browser.get(home))  # the first person's bookmark
+    member = factories.worker(campaign, "Nora")
+    assert "Begin as somebody else" not in words(ask(f"/w/{links.home_token(member, campaign)}/"))
+
+
+def test_no_cookie_is_called_as_another_sites_is(campaign: Campaign, rita: User) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.post(*form_of(address("join", campaign.link)))
+    browser.get("/login/")
+    browser.post("/language/", {"language": "de"})
+    browser.force_login(rita)
+    request = RequestFactory().get("/")
+    SessionMiddleware(lambda _request: HttpResponse()).process_request(request)
+    said, answer = Messages(request), HttpResponse()
+    said.add(message_levels.INFO, "Saved.")
+    said.update(answer)
+    names = {*browser.cookies, *answer.cookies}
+    assert len(names) == 5  # the worker's, the language, the log-in, the forms', messages
+    assert {name for name in names if not name.endswith(settings.COOKIE_MARK)} == set()
 
 
 def test_an_address_that_starts_too_fast_is_asked_to_wait(campaign: Campaign, limits: None) -> None:
@@ -454,6 +495,36 @@ def test_a_time_that_is_forged_or_of_another_item_is_refused(work: Assignment, t
         assert send(address("item", token, 1), sent).status_code == 400
         assert save(address("save", token, 1), sent).status_code == 400
     assert not Judgment.objects.exists()
+
+
+def test_a_page_that_a_browser_translated_is_noted_with_its_judgment(
+    work: Assignment, token: str, tmp_path: Path
+) -> None:
+    for position, translated in ((1, True), (2, False), (3, "yes")):
+        choice = {"preferred": "left", "shown": shown_on(token, position), "translated": translated}
+        assert save(address("save", token, position), choice).status_code == 200
+    told = dict(Judgment.objects.values_list("item__position", "is_translated"))
+    assert told == {1: True, 2: False, 3: False}
+
+    summarizing.campaign_summarize(campaign=work.campaign)
+
+    assert AssignmentSummary.objects.get(assignment=work).translated == 1
+    listed = judgment_selectors.assignment_rows(
+        work.campaign, judgment_selectors.with_fast_below(work.campaign, Assignment.objects.all())
+    )
+    assert "translated page" in listed[0].flags
+    flagged = judgment_selectors.flagged("translated", "summary__")
+    assert list(Assignment.objects.filter(flagged)) == [work]
+    exported = exports.write_files(exports.Source(work.campaign), tmp_path / "exported")
+    (file,) = [path for path in exported if path.name == "judgments.jsonl"]
+    assert [json.loads(line)["translated"] for line in file.read_text().splitlines()] == [True, False, False]
+
+
+def test_the_texts_to_judge_are_not_to_be_translated(token: str) -> None:
+    item, instructions = page(ask(address("item", token, 1))), ask(address("instructions", token))
+    texts = [*item.css("h1"), *item.css(".passage .text p")]
+    assert [text.attributes["translate"] for text in texts] == ["no"] * 3
+    assert "Please do not let your browser translate them." in words(instructions)
 
 
 def test_a_save_that_cannot_be_read_is_refused_with_a_sentence(token: str) -> None:

@@ -1,0 +1,122 @@
+"""Every operation of the API is asked by everybody who may not use it, about things that are there."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from api import tokens
+from api.urls import routes
+from core.models import Membership, User
+from core.roles import ROLES, Right
+from leaderboards.models import Board
+from pools.models import Campaign
+from tasks.models import Worker
+from tests import factories
+from tests.api.conftest import Program
+from tests.api.test_fuzz import things, things_of_boards
+from tests.worlds import rows_and_files
+
+pytestmark = pytest.mark.django_db
+VERBS = ("get", "post", "put", "patch", "delete")
+# Anybody with a token: about themselves, or about what is on the internet.
+OWN = ("account/", "token/", "datasets/", "boards/")
+
+
+class Operation(NamedTuple):
+    """A verb at an address, and the right that it needs."""
+
+    verb: str
+    address: str
+    right: Right
+    names_a_thing: bool
+
+    def ask(self, program: Program) -> Any:
+        """What is answered; where files are wanted, they are."""
+        if self.verb in ("get", "delete"):
+            return getattr(program, self.verb)(self.address)
+        answer = getattr(program, self.verb)(self.address, {})
+        return program.upload(self.address, self.verb) if answer.status_code == 415 else answer
+
+
+def operations(there: dict[str, Any]) -> Iterator[Operation]:
+    """Every operation, of the router; `there` are keys as the fuzzed requests have them."""
+    for route in routes:
+        pattern = str(route.pattern)
+        parts = pattern.split("/")
+        keys = {**there, "pk": there.get("practice" if "practice" in parts else parts[0])}
+        for before, part in pairwise(parts):
+            for name in re.findall(r":(\w+)>", part):
+                keys[name] = there.get(f"{before} {name}", keys.get(name))
+        if "upkeep" in parts:
+            keys["slug"] = there["upkeep slug"]
+        address = re.sub(r"<\w+:(\w+)>", lambda name: str(keys.get(name[1]) or 1), pattern)  # noqa: B023
+        for verb in VERBS:
+            if method := getattr(route.callback.view_class, verb, None):
+                yield Operation(verb, address, method.right, address != pattern)
+
+
+@pytest.fixture
+def asked(campaign: Campaign, alice: Worker, rita: User) -> list[Operation]:
+    """All operations, about things of Rita's lab, nothing of which is public."""
+    olga = factories.member(campaign.lab, "organizer", "olga")
+    there = things(campaign, alice, rita) | things_of_boards(campaign, rita, olga)
+    Board.objects.update(is_public=False)
+    found = list(operations(there))
+    assert len(found) > 250
+    return found
+
+
+def present() -> dict[str, frozenset[bytes]]:
+    """Every row, but those of tokens, which note that they were used, and of the audit, which notes downloads."""
+    passing = ("api_token", "core_auditentry")
+    return {table: rows for table, rows in rows_and_files().rows.items() if table not in passing}
+
+
+def test_without_a_token_or_with_an_expired_one_nothing_is_answered(asked: list[Operation], rita: User) -> None:
+    at, old = timezone.now(), Program(rita)
+    tokens.Token.objects.filter(pk=old.token.pk).update(expires_at=at - timedelta(seconds=1))
+    nobody, before = Client(), present()
+    for operation in asked:
+        bare = nobody.generic(operation.verb.upper(), f"/api/v1/{operation.address}")
+        assert (bare.status_code, operation.ask(old).status_code) == (401, 401), operation
+    assert present() == before
+
+
+def test_nothing_of_a_lab_is_there_for_an_admin_of_another(asked: list[Operation], campaign: Campaign) -> None:
+    stranger = Program(factories.member(factories.lab("Elsewhere"), "admin", "zoe"))
+    names = [campaign.name, campaign.collection.name, campaign.lab.name, "Small board"]
+    before = present()
+    for operation in asked:
+        if operation.address.startswith(("account/", "token/")):
+            continue
+        answer = operation.ask(stranger)
+        if operation.names_a_thing and not operation.address.startswith("datasets/"):
+            hidden = 403 if operation.right == Right.SITE else 404
+            assert answer.status_code in (404, hidden), (operation, answer.content)
+        elif operation.verb == "get":
+            text = b"".join(answer).decode() if answer.streaming else answer.content.decode()
+            assert not [name for name in names if f'"{name}"' in text], (operation, text)
+    assert present() == before
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_may_do_what_the_operation_says(asked: list[Operation], campaign: Campaign, role: str) -> None:
+    program = Program(factories.member(campaign.lab, Membership.Role(role), f"new {role}"))
+    before = present()
+    refused = 0
+    for operation in asked:
+        if operation.right in ROLES[role] or operation.address.startswith(OWN):
+            continue
+        answer = operation.ask(program)
+        # What names nothing says for which lab it is in its content. A run is a team's, and there for nobody else.
+        other = 404 if operation.address.startswith("board-submissions/") else 403 if operation.names_a_thing else 400
+        assert answer.status_code in (403, other), (operation, answer.content)
+        refused += answer.status_code == 403
+    assert refused
+    assert present() == before
