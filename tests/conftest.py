@@ -91,7 +91,6 @@ def browsers() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def launched() -> Iterator[Browser]:
-    """The browser of this process."""
     expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(**launch_options())

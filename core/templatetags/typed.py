@@ -1,6 +1,7 @@
 """Django's own tag for the CSRF token, in every template of the site: it says as well whom the form is shown to."""
 
 from django import template
+from django.conf import settings
 from django.template.base import Parser, Token
 from django.template.context import Context
 from django.template.defaulttags import CsrfTokenNode
@@ -23,3 +24,9 @@ class _TokenNode(CsrfTokenNode):
 def csrf_token(parser: Parser, token: Token) -> _TokenNode:
     """The hidden fields of a form that is sent."""
     return _TokenNode()
+
+
+@register.simple_tag
+def csrf_cookie() -> str:
+    """The name of the cookie with the token, for scripts."""
+    return str(settings.CSRF_COOKIE_NAME)

@@ -127,7 +127,8 @@
   document.addEventListener("submit", ({ target: form }) => {
     if (form.getAttribute("method") !== "post") return;
     const token = form.querySelector("[name=csrfmiddlewaretoken]");
-    if (token && cookie("csrftoken")) token.value = cookie("csrftoken");
+    const current = cookie(template.dataset.token);
+    if (token && current) token.value = current;
     if (pathOf(form) === "/logout/") names().forEach((name) => write(name, null));
     const entry = isKept(form) && keep(form);
     if (!entry) return;

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from core.models import Lab, User
 from core.typed import sign
@@ -16,7 +17,7 @@ from pools.models import Campaign
 from tasks import links
 from tasks.models import ConsentText, Worker
 from tasks.services import consent_write
-from tests import browser, factories
+from tests import factories
 from tests.core.test_editing import form_of
 from tests.looking import DESK, looks_right
 
@@ -88,7 +89,7 @@ def test_nobody_else_sends_what_somebody_wrote(campaign: Campaign, page: str, ri
 def test_a_refused_token_costs_a_press_and_no_text(campaign: Campaign, page: str, rita: User) -> None:
     client = of(rita, enforce_csrf_checks=True)
     sent = typed(client, page)
-    client.cookies["csrftoken"] = "x" * 32
+    client.cookies[settings.CSRF_COOKIE_NAME] = "x" * 32
 
     kept = client.post(page, sent)
 
@@ -149,13 +150,10 @@ def test_a_refusal_that_leads_back_has_taken_nothing(campaign: Campaign, rita: U
 
 
 @pytest.fixture
-def visitor(live_server: Any, settings: Any) -> Iterator[Page]:
+def visitor(live_server: Any, settings: Any, chromium: Browser) -> Iterator[Page]:
     settings.SITE_URL = live_server.url
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(**browser.launch_options())
-        context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
-        yield context.new_page()
-        chromium.close()
+    context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
+    yield context.new_page()
 
 
 def log_in(page: Page, name: str) -> None:
@@ -196,7 +194,7 @@ def test_in_a_browser_what_was_typed_outlives_a_failure_a_reload_and_a_log_in_th
     expect(back).to_be_visible()
 
     # The log-in ends: one press after another log-in, in another tab.
-    visitor.context.clear_cookies(name="sessionid")
+    visitor.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     save.click()
     expect(visitor.get_by_role("alert")).to_be_focused()
     looks_right(visitor)

@@ -96,7 +96,6 @@ class Published(World):
         raise NotImplementedError
 
     def cents_there(self) -> int:
-        """All that was paid there."""
         raise NotImplementedError
 
     def _pass(self, **time: float) -> None:
@@ -107,7 +106,6 @@ class Published(World):
         return Publication.objects.select_related("campaign__lab").get(pk=self.key)
 
     def trouble_of_call(self) -> Trouble | None:
-        """What befalls this call."""
         if not self.coming:
             return None
         first = self.coming[0]
@@ -283,7 +281,6 @@ class Published(World):
         """Whoever is offered a compensation takes it, where it must be taken."""
 
     def _check_offers(self) -> None:
-        """What is offered is what is paid."""
         offers = self._owed()
         for payment in offers:
             with suppress(Refused):

@@ -39,7 +39,6 @@ def status(prolific: Double) -> str:
 
 
 def back(published: Publication, ending: Ending) -> str:
-    """The code of an ending."""
     way_back = adapter_of(published).exit_of(published, ending)
     assert way_back is not None
     return way_back.code
