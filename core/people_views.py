@@ -122,22 +122,27 @@ def labs(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def people(request: Request, pk: int) -> HttpResponseBase:
     """A lab's people, and who is invited. POST invites somebody."""
-    lab, form = lab_of(request, pk), InviteForm()
+    lab, form, status = lab_of(request, pk), InviteForm(), 200
     if request.method == "POST":
-        form = InviteForm(request.POST)
+        form, status = InviteForm(request.POST), 400
         if form.is_valid():
             try:
                 invitation = lab_people.invitation_add(lab=lab, by=request.user, at=timezone.now(), **form.cleaned_data)
             except Refused as refused:
-                refuse_in(form, refused)
+                status = refuse_in(form, refused)
             else:
                 invitation_send(request, invitation)
                 return see_other("core:people", pk, fragment="invitations")
-    return _show_people(request, lab, form)
+    return _show_people(request, lab, form, status)
 
 
 def _show_people(
-    request: Request, lab: Lab, form: InviteForm, membership: Membership | None = None, changed: RoleForm | None = None
+    request: Request,
+    lab: Lab,
+    form: InviteForm,
+    status: int,
+    membership: Membership | None = None,
+    changed: RoleForm | None = None,
 ) -> HttpResponseBase:
     """A lab's people; `changed` is what somebody chose for one of them in vain."""
     at = timezone.now()
@@ -163,7 +168,7 @@ def _show_people(
         "form": form,
         "has_mail": settings.HAS_MAIL,
     }
-    return render_lists(request, "core/people.html", context, status=400 if changed or form.is_bound else 200)
+    return render_lists(request, "core/people.html", context, status=status)
 
 
 def invitation_send(request: Request, invitation: MemberInvitation) -> None:
@@ -201,7 +206,7 @@ def role(request: Request, pk: int, membership_pk: int) -> HttpResponseBase:
     if form.errors:
         raise Refused(_("Choose one of the four roles."))
     if form.conflicts:
-        return _show_people(request, membership.lab, InviteForm(), membership, form)
+        return _show_people(request, membership.lab, InviteForm(), 400, membership, form)
     changed = lab_people.role_set(membership=membership, role=form.cleaned_data["role"])
     said = _("The role of %(name)s is now %(role)s.")
     messages.success(request, said % {"name": changed.user, "role": changed.get_role_display()})

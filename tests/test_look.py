@@ -27,10 +27,6 @@ MOST_BYTES = 100_000  # of a page with its styles and scripts, packed as a proxy
 LEAST_PAGES = 35
 SAMPLES = 2  # pages of one kind whose links are followed; more of them look the same
 LEAST_KINDS = {"viewer": 40, "organizer": 45, "researcher": 60, "admin": 70}
-_SAVING = """() => [...document.querySelectorAll("main button, main input[type=submit]")]
-    .filter(one => one.type === "submit" && one.form?.method === "post").map(one => one.outerHTML.slice(0, 200))"""
-_FORGE = """([paths, token]) => Promise.all(paths.map(path => fetch(path, {
-    method: "POST", headers: {"X-CSRFToken": token}, redirect: "manual"}).then(answer => [path, answer.status])))"""
 LINKED = re.compile(rb'(?:href|src)="/static/([^"?]+)"')
 
 
@@ -89,33 +85,35 @@ def test_every_page_of_the_researcher_is_well(
     assert found == []
 
 
-@pytest.mark.timeout(900)
-def test_a_viewer_opens_every_page_and_can_change_nothing(
-    researcher: User, chromium: Browser, live_server: Any, settings: Any
-) -> None:
-    settings.ALLOWED_HOSTS = ["*"]
-    vera = factories.member(Lab.objects.get(members=researcher), "viewer", "vera")
+def saving(page: LexborHTMLParser) -> list[str]:
+    """The buttons of a page that send a form which changes something."""
+    forms = {form.attributes.get("id"): form for form in page.css("form")}
+    sending = []
+    for button in page.css("main button, main input[type=submit]"):
+        form = forms[button.attributes["form"]] if "form" in button.attributes else button.parent
+        while form is not None and form.tag != "form":
+            form = form.parent
+        if form is not None and (button.attributes.get("type") or "submit") == "submit":
+            sending += [str(button.html)[:200]] * ((form.attributes.get("method") or "get").lower() == "post")
+    return sending
+
+
+def test_a_viewer_opens_every_page_and_can_change_nothing(researcher: User) -> None:
     client = Client()
-    client.force_login(vera)
-    page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, vera)
-    complaints = browser.listen(page)
-    opened, saving, forged = 0, [], set()
-    for address in walk.addresses(vera):
+    client.force_login(factories.member(Lab.objects.get(members=researcher), "viewer", "vera"))
+    opened, buttons, forged = 0, [], set()
+    for address in walk.addresses(User.objects.get(username="vera")):
         match = resolve(address.partition("?")[0])
         answer = client.get(address)
         if right_needed(match, "GET") == Right.SEE and answer.status_code == 200 and is_page(answer):
-            page.goto(address)
-            saving += [f"{address}: {button}" for button in page.evaluate(_SAVING)]
+            buttons += [f"{address}: {button}" for button in saving(LexborHTMLParser(answer.content))]
             opened += 1
         if right_needed(match, "POST") not in (Right.PUBLIC, Right.SIGNED_IN, Right.SEE):
             forged.add(address.partition("?")[0])
     assert opened >= LEAST_PAGES // 2 and len(forged) > 30
     before = kept()
-    token = page.locator("[name=csrfmiddlewaretoken]").first.input_value()
-    answers = page.evaluate(_FORGE, [sorted(forged), token])
-    assert {status for _address, status in answers} <= {403, 405}
-    assert 403 in {status for _address, status in answers}
-    assert "\n".join(saving + complaints) == ""
+    assert {client.post(path).status_code for path in sorted(forged)} == {403, 405}
+    assert "\n".join(buttons) == ""
     assert kept() == before
 
 

@@ -18,7 +18,7 @@ from results.figures.placing import Box
 from tests.results.sample_results import Json, sample
 
 REPOSITORY = Path(__file__).parents[2]
-SIZES = [4, 16, 60]
+SIZES = [4, 60]
 NASTY = [
     "<b>bold</b>",
     "$x_1$ & \\frac",
