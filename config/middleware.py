@@ -135,7 +135,8 @@ class RolesAreKept:
         if right_of(request) == Right.PUBLIC:
             return None
         if request.user.is_authenticated:
-            if typed.writer_of(request) not in (None, request.user.pk):
+            reads_itself = getattr(view, "csrf_exempt", False)  # it says what is wrong with what was sent
+            if not reads_itself and typed.writer_of(request) not in (None, request.user.pk):
                 return typed.keep(request)
             try:
                 check_address(request, names_nothing=not named)

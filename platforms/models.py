@@ -243,6 +243,7 @@ class PublishedHit(models.Model):
     expires_at = models.DateTimeField(null=True)
     turn = models.PositiveIntegerField(default=0)
     next_poll_at = models.DateTimeField(null=True, help_text=_("Empty if nothing more can arrive."))
+    asked_at = models.DateTimeField(null=True, help_text=_("When the platform last said what was submitted on it."))
 
     # What the comparison of the ledgers last saw (platforms.ledger_comparison).
     compare_due = models.BooleanField(default=False, help_text=_("The comparison that is going on is yet to ask."))

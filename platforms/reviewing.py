@@ -479,15 +479,16 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     """Write down what is owed for work that was finished or left here and can no longer be submitted at the platform.
 
     A person offers it (`compensation_offer`): the platform does not say whether the worker had really accepted the HIT.
-    Nothing is found while the platform is yet to be asked about HITs: what is missing may be there. How many were found
-    now.
+    Nothing is found on HITs of which the platform has not said for a while what was submitted: what is missing may be
+    there. How many were found now.
     """
     _raise_lapsed(publication, at)
-    if publication.published_hits.filter(next_poll_at__lt=at - GRACE).exclude(platform_hit_id="").exists():
-        return 0
+    expected = publication.published_hits.filter(hit=OuterRef("hit"), next_poll_at__isnull=False)
+    said_at = Coalesce("asked_at", "posted_at")
+    unheard = expected.exclude(platform_hit_id="").alias(said_at=said_at).filter(said_at__lt=at - GRACE)
     latest = at - publication.longest_time - GRACE
     planned = 0
-    for assignment in uncompensated(publication).filter(finished_at__lte=latest):
+    for assignment in uncompensated(publication).filter(finished_at__lte=latest).exclude(Exists(unheard)):
         _payment_row, new = _compensation(publication, assignment, at)
         planned += new
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")

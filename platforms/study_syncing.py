@@ -127,4 +127,4 @@ def _close_those_over(publication: Publication, at: datetime) -> None:
     over = Q(expires_at__lte=end_of_polls(publication, at)) | Q(done__gte=F("max_assignments"))
     waiting = Exists(on_it.filter(status=Submission.Status.SUBMITTED))
     ours.annotate(done=done + shares_paid()).filter(over).exclude(waiting).update(next_poll_at=None)
-    ours.filter(next_poll_at__lte=at).update(next_poll_at=at + POLL_EVERY)
+    ours.filter(next_poll_at__lte=at).update(next_poll_at=at + POLL_EVERY, asked_at=at)

@@ -217,6 +217,7 @@ def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime
             failed = failed or error
     if failed is not None:
         raise failed
+    PublishedHit.objects.filter(pk=published_hit.pk).update(asked_at=at)
     if not undecided:
         _close_if_over(published_hit, at)
     return new

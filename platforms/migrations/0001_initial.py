@@ -181,6 +181,7 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(null=True)),
                 ('turn', models.PositiveIntegerField(default=0)),
                 ('next_poll_at', models.DateTimeField(help_text='Empty if nothing more can arrive.', null=True)),
+                ('asked_at', models.DateTimeField(help_text='When the platform last said what was submitted on it.', null=True)),
                 ('compare_due', models.BooleanField(default=False, help_text='The comparison that is going on is yet to ask.')),
                 ('compared_at', models.DateTimeField(null=True)),
                 ('listed_reward', models.DecimalField(decimal_places=2, help_text='What the platform lists; empty if it was not said.', max_digits=8, null=True)),

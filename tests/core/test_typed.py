@@ -151,7 +151,7 @@ def test_a_refusal_that_leads_back_has_taken_nothing(campaign: Campaign, rita: U
 
 @pytest.fixture
 def visitor(live_server: Any, settings: Any, chromium: Browser) -> Iterator[Page]:
-    settings.SITE_URL = live_server.url
+    settings.SITE_URL, settings.RATELIMIT_ENABLE = live_server.url, False
     context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
     yield context.new_page()
 

@@ -704,6 +704,25 @@ def test_matched_work_waits_for_nobody(page: Client, published: Publication, wan
 # --- compensations
 
 
+def test_nothing_is_compensated_that_the_platform_could_not_be_asked_about(
+    published: Publication, wanda: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assignment = arrive(published, wanda)
+    factories.judge(assignment)
+    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    later = timezone.now() + timedelta(hours=3)
+
+    def fail(**_facts: object) -> int:
+        raise ValueError("cut off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("platforms.syncing.published_hit_poll", fail)
+        publication_sync(publication=published, at=later, everything=True)
+    assert compensations_find(publication=published, at=later) == 0
+    publication_sync(publication=published, at=later, everything=True)
+    assert compensations_find(publication=published, at=later) == 1
+
+
 def test_a_compensation_is_offered_once(page: Client, published: Publication, wanda: Worker) -> None:
     campaign = published.campaign
     assignment = arrive(published, wanda)
