@@ -35,13 +35,30 @@ _SPOILT = """() => [...document.querySelectorAll("main button, main a.button, ma
         .filter(one => !one.classList.contains("wide") && one.scrollWidth > one.clientWidth + 1
             && getComputedStyle(one).overflowX !== "visible")
         .map(one => "cut: " + one.outerHTML.slice(0, 200)))"""
-_VIOLATIONS = """() => axe.run({resultTypes: ["violations"]}).then(found =>
-    found.violations.flatMap(one => one.nodes.map(node => `${one.id}: ${node.html}`)))"""
+_VIOLATIONS = """looksAtColours => axe.run({
+    resultTypes: ["violations"], rules: {"color-contrast": {enabled: looksAtColours}},
+}).then(found => found.violations.flatMap(one => one.nodes.map(node => `${one.id}: ${node.html}`)))"""
+# How the words of a page look: colour, whether they are large, and what is behind them. Axe takes longest for these.
+_COLOURS = """() => [...new Set([...document.querySelectorAll("body, body *")].filter(one => one.checkVisibility()
+        && (one.matches("input, select, textarea")
+            || [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim())))
+    .map(one => {
+        const look = [], style = getComputedStyle(one);
+        for (let behind = one; behind; behind = behind.parentElement) {
+            const {backgroundColor, backgroundImage, opacity} = getComputedStyle(behind);
+            if (opacity !== "1") look.push(opacity);
+            if (backgroundImage !== "none") look.push(backgroundImage);
+            if (!/^rgba\\(.*, 0\\)$/.test(backgroundColor)) { look.push(backgroundColor); break; }
+        }
+        const size = parseFloat(style.fontSize), isLarge = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+        return [style.color, isLarge, ...look].join(" ");
+    }))]"""
 # A page without its words, numbers and addresses, and where it is looked at: two with the same are one to axe.
 _SKELETON = r"""() => [innerWidth, matchMedia("(prefers-color-scheme: dark)").matches,
     document.documentElement.outerHTML.replace(/>\s+</g, "><").replace(/>[^<]+</g, ">-<")
         .replace(/ (value|href|src|action|content)="[^"]+"/g, " $1").replace(/\d+/g, "0")].join()"""
 _without_violations: set[int] = set()  # skeletons of pages, in this process
+_readable: set[str] = set()  # how words looked that axe could read, in this process
 
 
 def axe_looks_at(page: Page) -> tuple[dict[str, int], str]:
@@ -53,15 +70,20 @@ def axe_looks_at(page: Page) -> tuple[dict[str, int], str]:
 
 
 def violations(document: Page | Frame) -> list[str]:
-    """What axe finds wrong with a page; nothing if it has seen the same page, with other words in it."""
+    """What axe finds wrong with a page; nothing if it has seen the same page, with other words in it.
+
+    It looks at colours where some words look as on no page before.
+    """
     skeleton = hash(document.evaluate(_SKELETON))
     if skeleton in _without_violations:
         return []
     if document.evaluate("typeof axe === 'undefined'"):
         document.evaluate(AXE_SCRIPT)
-    violated = list(document.evaluate(_VIOLATIONS))
+    colours = set(document.evaluate(_COLOURS))
+    violated = list(document.evaluate(_VIOLATIONS, not colours <= _readable))
     if not violated:
         _without_violations.add(skeleton)
+        _readable.update(colours)
     return violated
 
 
