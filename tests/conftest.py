@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from core.models import Lab, User
+from evaluation.boards.evaluating import evaluate
 from local.supervisor import Site
 from pools.models import Campaign, Collection
 from tasks.models import Worker
@@ -48,6 +49,7 @@ EMPTY_TABLES = """
         LOOP EXECUTE format('DELETE FROM %s', used); END LOOP;
     END $$
 """
+EVALUATED_IN_A_PROCESS = ("test_evaluating", "test_killed")
 TEMPLATE = "site_template"  # the database that each process's is a copy of
 
 
@@ -150,6 +152,13 @@ _sizes: dict[str, int] = {}
 def figures_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A figure is drawn once in a process, of whatever data are the first. The few tests that read one draw theirs."""
     draw_once(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def evaluated_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Submissions are evaluated in this process, but where tests are about the process of its own that they get."""
+    if request.path.stem not in EVALUATED_IN_A_PROCESS:
+        monkeypatch.setattr("leaderboards.evaluating.answer_of", lambda asked, _limits: evaluate(asked))
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,9 @@
 """The command line, run as users and programs run it."""
 
 import bz2
+import contextlib
 import gzip
+import io
 import json
 import shlex
 import subprocess
@@ -26,8 +28,15 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "evaluation", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False)
+    """A command, in this process. Those that start one of their own are below."""
+    printed, complained = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complained):
+        try:
+            code = main(arguments)
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+    out, err = (stream.buffer.getvalue().decode() for stream in (printed, complained))  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(list(arguments), code, out, err)
 
 
 def good(*arguments: str) -> Any:

@@ -110,6 +110,7 @@ def wanda(crowded: Marketplace) -> Iterator[Wanda]:
     clone(crowded, "marketplace_qualificationtype", {"type_id": "'3QUAL' || g", "name": "'Skill ' || g"})
     skills = "(SELECT id FROM marketplace_qualificationtype WHERE type_id ^@ '3QUAL') o"
     clone(crowded, "marketplace_qualification", {"qualification_type_id": "o.id"}, per=skills)
+    crowded.sql("ANALYZE")  # PostgreSQL does so by itself soon after
     yield wanda
     wanda.person.http.close()
 

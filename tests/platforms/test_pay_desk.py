@@ -372,7 +372,7 @@ class Books:
         self.paid |= {key: self.due[key] for key in by_hand}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_whatever_happens_owed_is_paid_and_to_be_paid_on_every_page(
     page: Client, campaign: Campaign, seed: int
 ) -> None:
