@@ -472,17 +472,17 @@ class Adapter(ABC):
         """What may have changed of a study since its submissions were `counted`, or `everything` there is. Only asked
         of a platform that `opens_together`.
         """
-        raise NotTold(_("This platform tells of assignments by their HIT."))
+        raise NotTold(_("This platform lists assignments only by their HIT."))
 
     def places_taken(self, counts: Mapping[str, int]) -> tuple[int, int]:
         """Of a study whose submissions were counted by state: how many places are taken, and how many of these by
         people at work. Only asked of a platform that `opens_together`.
         """
-        raise NotTold(_("This platform tells of assignments by their HIT."))
+        raise NotTold(_("This platform lists assignments only by their HIT."))
 
     def look(self, client: Any, publication: Publication, assignment_id: str) -> Seen:
         """One assignment as the platform has it now. Raises NotTold where it tells of none by itself."""
-        raise NotTold(_("This platform tells of assignments by their HIT."))
+        raise NotTold(_("This platform lists assignments only by their HIT."))
 
     def check_visit(self, publication: Publication, parameters: Mapping[str, str], *, goes_on: bool) -> None:
         """Check what the address of a visit proves by itself, where the platform signs it. `goes_on`: the visit began
