@@ -8,7 +8,7 @@ import pytest
 from tests.marketplace.people import OPERATOR, PASSWORD, Person, Wanda
 from tests.marketplace.server import Marketplace
 
-MANY = 5_000
+MANY = 1_000
 MOST_BYTES = 200_000
 
 

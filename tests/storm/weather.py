@@ -39,7 +39,7 @@ from tests import factories
 from tests.conftest import REPOSITORY, database_url, running_site
 from tests.marketplace.server import Marketplace, Requester
 
-# From here on a campaign is large, and its storm long. A small one meets more in less time.
+# From here on a campaign is large, and its storm long. A small one meets more in less time. Chances add up to 1 at most.
 LARGE = 500
 CHANCES = {
     "before_commit": 0.08,
@@ -51,7 +51,11 @@ CHANCES = {
     "notification_lost": 0.1,
     "notification_doubled": 0.1,
 }
-DENSE = CHANCES | {"before_commit": 0.14, "after_commit": 0.14, "reply_dropped": 0.14, "slow": 0.06}
+DENSE = CHANCES | {
+    **dict.fromkeys(("before_commit", "after_commit", "reply_dropped"), 0.14),
+    **dict.fromkeys(("notification_lost", "notification_doubled"), 0.16),
+    **dict.fromkeys(("throttled", "slow"), 0.04),
+}
 CARELESS, LEAVING, RETURNING = 0.13, 0.13, 0.1
 ROUND = (platform_jobs.publish, platform_jobs.sync, judgment_jobs.check, platform_jobs.settle, platform_jobs.requeue)
 CALLS_BETWEEN_KILLS = 90  # in a large campaign
