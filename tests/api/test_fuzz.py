@@ -36,7 +36,7 @@ from tests import factories
 from tests.api.conftest import Program
 from tests.leaderboards import taking_part, upkept
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "3"))  # requests of each operation; `make fuzz` makes a hundred
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))  # requests of each operation; `make fuzz` makes a hundred
 ONLY = os.environ.get("FUZZ_ONLY", "").split()  # ids of operations; all of them if it is empty
 CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
 
