@@ -176,7 +176,7 @@ def test_pools_and_qrels_of_whole_runs_are_those_of_the_commands(
 ) -> None:
     paths = {"queries": data / "queries.tsv", "qrels": data / "sparse-qrels.txt"}
     collection = pool_services.collection_import(lab=lab, name="whole", **paths).collection
-    runs = sorted((data / "runs").glob("*.gz"))
+    runs = sorted((data / "runs").glob("*.gz"))[::3]
     for path in runs:
         with path.open("rb") as file:
             pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
@@ -185,7 +185,7 @@ def test_pools_and_qrels_of_whole_runs_are_those_of_the_commands(
     factories.analyze()
     arguments = ["pool", "--qrels", str(data / "sparse-qrels.txt"), "--passages", str(data / "passages.tsv.gz")]
     found = json.loads(printed(capsys, *arguments, "--pairs", str(tmp_path / "pairs.tsv"), *map(str, runs)))
-    pairs, best_with_twin, queries = {"made-up": (1550, 20, 53), "trec-dl-2021": (1932, 15, 57)}[data.name]
+    pairs, best_with_twin, queries = {"made-up": (403, 20, 53), "trec-dl-2021": (548, 18, 61)}[data.name]
     assert found["pairs"] == pairs
     assert_same_pools(campaign, found, (tmp_path / "pairs.tsv").read_text())
     judge_all(campaign, read_preferences(data / "oracle-preferences.txt.gz"))
