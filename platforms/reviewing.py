@@ -151,12 +151,15 @@ def _decided_there(publication: Publication, failed: Collection[int], at: dateti
 
 
 def _compensation_of(submission: Submission) -> Payment | None:
-    """What was written down to compensate the work that was submitted: that of ours which it is, or else what its
-    worker began under its id.
+    """What was written down to compensate its worker for that HIT; where none of our work is known to be it, for what
+    they began under its id.
     """
     payments = Payment.objects.select_for_update(of=("self",), no_key=True).filter(purpose=Purpose.COMPENSATION)
     if submission.assignment_id is not None:
-        return payments.filter(assignment=submission.assignment_id).first()
+        own = Assignment.objects.filter(pk=submission.assignment_id).values("hit", "worker")
+        return payments.filter(
+            Exists(own.filter(hit=OuterRef("assignment__hit"), worker=OuterRef("assignment__worker")))
+        ).first()
     return payments.filter(
         publication=submission.publication_id,
         assignment__platform_assignment_id=submission.platform_assignment_id,
@@ -489,7 +492,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     latest = at - publication.longest_time - GRACE
     planned = 0
     for assignment in uncompensated(publication).filter(finished_at__lte=latest).exclude(Exists(unheard)):
-        _payment_row, new = _compensation(publication, assignment, at)
+        _payment_row, new = _compensation(publication, assignment, at, assignment.booked)
         planned += new
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
         text = phrase(publication, text)
@@ -511,26 +514,37 @@ def _not_submitted(publication: Publication) -> Q:
     return returned if adapter_of(publication).opens_together else returned | Q(decision=Decision.REJECT)
 
 
-def uncompensated(publication: Publication) -> QuerySet[Assignment]:
-    """Work that ended here, for which something is owed and nothing is written down, one for each HIT and worker."""
-    payments = Payment.objects.filter(assignment=OuterRef("pk"))
-    written = payments.filter(~Q(state=Payment.State.REFUSED) | Q(purpose=Purpose.COMPENSATION))
+def uncompensated(publication: Publication) -> QuerySet[Any]:
+    """Work that ended here, for which more is owed than is `booked` for that HIT and worker, and no compensation is
+    written down: of each HIT and worker, that for which most is.
+    """
     lost = Assignment.objects.filter(campaign=publication.campaign_id, owed__gt=0, submission=None)
-    lost = lost.exclude(platform_assignment_id="").exclude(state=Assignment.State.ACTIVE).exclude(Exists(written))
+    lost = lost.exclude(platform_assignment_id="").exclude(state=Assignment.State.ACTIVE)
     # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
     waiting = publication.submissions.filter(
         assignment=None, published_hit__hit=OuterRef("hit"), platform_worker_id=OuterRef("worker__external_id")
     ).exclude(_not_submitted(publication))
-    # Of all work on a HIT in one worker's name, one is confirmed or compensated: the rest may be made up.
+    # Of all work on a HIT in one worker's name, one is paid, or rejected: the rest may be made up. What they submitted
+    # without an answer is not that work.
     same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
-    settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
-    lost = lost.exclude(Exists(waiting)).exclude(Exists(settled))
-    return lost.order_by("hit", "worker", "id").distinct("hit", "worker")
+    undecided, rejected = Q(submission__decision=Decision.NONE), Q(submission__decision=Decision.REJECT, owed__gt=0)
+    settled = Assignment.objects.filter(undecided | rejected | Q(payments__purpose=Purpose.COMPENSATION), **same)
+    booked = Payment.objects.filter(
+        assignment__hit=OuterRef("hit"),
+        assignment__worker=OuterRef("worker"),
+        purpose__in=[Purpose.REWARD, Purpose.BONUS],
+    ).exclude(state=Payment.State.REFUSED, assignment__submission=None)
+    sum_booked = booked.order_by().values("assignment__hit").annotate(sum=Sum("amount")).values("sum")
+    lost = lost.annotate(booked=Coalesce(Subquery(sum_booked), Decimal("0.00")))
+    lost = lost.filter(owed__gt=F("booked")).exclude(Exists(waiting)).exclude(Exists(settled))
+    return lost.order_by("hit", "worker", "-owed", "id").distinct("hit", "worker")
 
 
-def _compensation(publication: Publication, assignment: Assignment, at: datetime) -> tuple[Payment, bool]:
-    """What is owed for work that is not approved at the platform, and whether that is new."""
-    adapter, amount = adapter_of(publication), assignment.owed
+def _compensation(
+    publication: Publication, assignment: Assignment, at: datetime, booked: Decimal = Decimal(0)
+) -> tuple[Payment, bool]:
+    """What is owed for work that is not approved at the platform, beyond what is `booked`; and whether that is new."""
+    adapter, amount = adapter_of(publication), assignment.owed - booked
     if assignment.state == Assignment.State.LEFT:
         amount = adapter.pay_for_leaving(publication, amount)
     return Payment.objects.get_or_create(

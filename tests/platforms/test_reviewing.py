@@ -10,6 +10,7 @@ from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
 from platforms.models import Operation, Payment, Publication, Submission
+from platforms.pay_desk import sums_of
 from platforms.publishing import publication_unsaved
 from platforms.reviewing import (
     bonus_grant,
@@ -174,6 +175,72 @@ def test_work_whose_unmatched_submission_was_not_rejected_is_not_compensated_bes
     submitted(publication, done(publication), decision=decision, platform_assignment_id="3ANOTHER")
     found = compensations_find(publication=publication, at=timezone.now())
     assert found == Payment.objects.count() == (1 if decision == "reject" else 0)
+
+
+def again(publication: Publication, work: Assignment, answers: int) -> Assignment:
+    """The same HIT in the same name once more, left after so many answers."""
+    second = Assignment.objects.create(
+        campaign=work.campaign,
+        hit=work.hit,
+        worker=work.worker,
+        platform_assignment_id=f"3B{work.pk}",
+        taken_at=timezone.now(),
+        leased_until=timezone.now(),
+    )
+    factories.judge(second, only=range(1, answers + 1))
+    second = judgment_services.assignment_leave(assignment=second, at=timezone.now())
+    Assignment.objects.filter(pk=second.pk).update(finished_at=timezone.now() - timedelta(days=3))
+    return second
+
+
+@pytest.mark.parametrize(
+    ("pay", "answers", "listed"),
+    [
+        ("base-and-bonus", 0, "1.90"),
+        ("base-and-bonus", 2, "1.20"),
+        ("full-on-exit", 0, None),
+        ("full-on-exit", 2, None),
+    ],
+)
+def test_who_did_a_hit_and_submitted_less_of_it_when_they_took_it_again_is_owed_the_rest(
+    campaign: Campaign, rita: User, pay: str, answers: int, listed: str | None
+) -> None:
+    publication, at = opened(campaign, pay=pay), timezone.now()
+    first = done(publication)
+    second = again(publication, first, answers)
+    one = submitted(publication, second, assignment=second)
+    assert compensations_find(publication=publication, at=at) == 0, "a person or the jobs have yet to decide"
+    submission_approve(submission=one, by=rita, why="They had done it before.", at=at)
+    assert compensations_find(publication=publication, at=at) == (1 if listed else 0)
+    assert compensations_find(publication=publication, at=at) == 0
+    rest = first.payments.filter(purpose="compensation")
+    assert list(rest.values_list("amount", flat=True)) == ([Decimal(listed)] if listed else [])
+    assert sum(row.amount for row in Payment.objects.all()) == Decimal("2.00") == sums_of(campaign).owed
+
+
+@pytest.mark.parametrize(("answers", "found"), [(0, 1), (2, 0)])
+def test_who_submitted_nothing_and_was_rejected_is_owed_what_they_did_before(
+    campaign: Campaign, rita: User, answers: int, found: int
+) -> None:
+    publication = opened(campaign)
+    second = again(publication, done(publication), answers)
+    one = submitted(publication, second, assignment=second)
+    submission_reject(submission=one, by=rita, why="careless", at=timezone.now())
+    assert compensations_find(publication=publication, at=timezone.now()) == found
+
+
+@pytest.mark.parametrize("state", ["paid", "owed"])
+def test_who_was_compensated_and_does_the_same_hit_again_is_paid_once(campaign: Campaign, state: str) -> None:
+    publication, at = opened(campaign), timezone.now()
+    first = done(publication)
+    assert compensations_find(publication=publication, at=at) == 1
+    Payment.objects.update(state=state)
+    second = again(publication, first, first.items.count())
+    submitted(publication, second, assignment=second)
+    judgment_services.confirmed_check_all(at=at)
+    publication_settle(publication=publication, at=at)
+    assert sum(row.amount for row in publication.payments.all()) == Decimal("2.00")
+    assert publication.alarms.filter(kind="twice", settled_at=None).exists() == (state == "paid")
 
 
 @pytest.mark.parametrize(("overlap", "fee"), [(9, "0.40"), (10, "0.80")])
