@@ -529,15 +529,20 @@ def uncompensated(publication: Publication) -> QuerySet[Any]:
     same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
     undecided, rejected = Q(submission__decision=Decision.NONE), Q(submission__decision=Decision.REJECT, owed__gt=0)
     settled = Assignment.objects.filter(undecided | rejected | Q(payments__purpose=Purpose.COMPENSATION), **same)
-    booked = Payment.objects.filter(
+    lost = lost.annotate(booked=_booked())
+    lost = lost.filter(owed__gt=F("booked")).exclude(Exists(waiting)).exclude(Exists(settled))
+    return lost.order_by("hit", "worker", "-owed", "id").distinct("hit", "worker")
+
+
+def _booked() -> Coalesce:
+    """What is paid, or will be, of what a worker submitted of a HIT, beside any of their work on it."""
+    payments = Payment.objects.filter(
         assignment__hit=OuterRef("hit"),
         assignment__worker=OuterRef("worker"),
         purpose__in=[Purpose.REWARD, Purpose.BONUS],
     ).exclude(state=Payment.State.REFUSED, assignment__submission=None)
-    sum_booked = booked.order_by().values("assignment__hit").annotate(sum=Sum("amount")).values("sum")
-    lost = lost.annotate(booked=Coalesce(Subquery(sum_booked), Decimal("0.00")))
-    lost = lost.filter(owed__gt=F("booked")).exclude(Exists(waiting)).exclude(Exists(settled))
-    return lost.order_by("hit", "worker", "-owed", "id").distinct("hit", "worker")
+    summed = payments.order_by().values("assignment__hit").annotate(sum=Sum("amount")).values("sum")
+    return Coalesce(Subquery(summed), Decimal("0.00"))
 
 
 def _compensation(

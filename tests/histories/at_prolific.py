@@ -200,13 +200,15 @@ class AtProlific(Published):
     def look_at_doubts_now(self, _pick: int) -> None:
         self.look_at_doubts()
 
-    def look_at_doubts(self) -> None:
+    def look_at_doubts(self) -> bool:
         """They look at Prolific's history, and say truly what is there."""
-        for operation in Operation.objects.filter(pk__in=may_be_decided(self.publication)):
+        doubts = list(Operation.objects.filter(pk__in=may_be_decided(self.publication)))
+        for operation in doubts:
             batch = operation.result.get("batch", {}).get("id")
             was_done = bool(self.double.number("SELECT COUNT(*) FROM payment WHERE batch = ?", batch))
             with suppress(Refused):
                 operation_decide(operation=operation, was_done=was_done, why=WHY, by=self.people[0], at=self.now)
+        return bool(doubts)
 
     # --- what must hold
 

@@ -253,24 +253,21 @@ class Published(World):
 
     # --- what must hold at the end
 
-    def look_at_doubts(self) -> None:
-        """A person says what became of calls that are not made again, where there are such."""
+    def look_at_doubts(self) -> bool:
+        """A person says what became of calls that are not made again. Whether there were such."""
+        return False
 
     def end(self) -> None:
         """Time passes, the researchers do what they are asked to, and then everything is paid, or waits for them."""
         self.coming.clear()
-        for days in (2, 22, 0):
+        for days in (2, 22):
             self._pass(days=days)
             self._round()
             self.look_at_doubts()
         self._round()
         self.check()
         self._check_offers()
-        for submission in Submission.objects.exclude(decision="approve"):
-            if may_book(submission):
-                self.by_person.add(submission.platform_assignment_id)
-                submission_approve(submission=submission, by=self.people[0], why=WHY, at=self.now)
-        self._round()
+        self._book()
         self.check()
         self._check_over()
         self._check_answers()
@@ -281,15 +278,16 @@ class Published(World):
         """Whoever is offered a compensation takes it, where it must be taken."""
 
     def _check_offers(self) -> None:
-        offers = self._owed()
+        if not (offers := self._owed()):
+            return
         for payment in offers:
             with suppress(Refused):
                 compensation_offer(payment=payment, at=self.now)
         self._round()
         self.take_offers()
         self._round()
-        self.look_at_doubts()
-        self._round()
+        if self.look_at_doubts():
+            self._round()
         for payment in Payment.objects.filter(pk__in=[row.pk for row in offers]).select_related("assignment"):
             assert payment.assignment is not None
             key = payment.assignment.platform_assignment_id
@@ -297,14 +295,23 @@ class Published(World):
             if int(payment.amount * 100) not in paid or payment.state != Payment.State.PAID:
                 raise Wrong(f"offered {payment.amount}, {payment.state}, and {self.status_of(key)} there: {paid}")
 
+    def _book(self) -> None:
+        """A person books what the platform paid for and nobody approved here."""
+        books = [row for row in Submission.objects.exclude(decision="approve") if may_book(row)]
+        for submission in books:
+            self.by_person.add(submission.platform_assignment_id)
+            submission_approve(submission=submission, by=self.people[0], why=WHY, at=self.now)
+        if books:
+            self._round()
+
     def _check_answers(self) -> None:
         """Every answer counts that was saved."""
-        for assignment in Assignment.objects.filter(campaign=self.campaign).exclude(platform_assignment_id=""):
-            key = assignment.platform_assignment_id
-            if assignment.judged != self.answers[key]:
-                raise Wrong(f"{self.answers[key]} answers were saved, and {assignment.judged} count")
-            if assignment.owed != self.share_of(key):
-                raise Wrong(f"{assignment.owed} is owed for {assignment.judged} answers")
+        ours = Assignment.objects.filter(campaign=self.campaign).exclude(platform_assignment_id="")
+        for key, judged, owed in ours.values_list("platform_assignment_id", "judged", "owed"):
+            if judged != self.answers[key]:
+                raise Wrong(f"{self.answers[key]} answers were saved, and {judged} count")
+            if owed != self.share_of(key):
+                raise Wrong(f"{owed} is owed for {judged} answers")
 
     def share_of(self, key: str) -> Decimal:
         return (self.campaign.reward * self.answers[key] / self.items).quantize(Decimal("0.01"))
