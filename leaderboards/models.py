@@ -2,6 +2,7 @@
 
 import secrets
 from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -10,7 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-from core.comparing import ComparedField
+from core.comparing import ComparedField, ComparedManager, ComparedModel
 from core.models import Lab
 from evaluation.boards import sealing
 from evaluation.boards.checking import latest_embargo
@@ -246,7 +247,7 @@ class SeasonFile(models.Model):
         return f"{self.get_part_display()} of {self.season_id}"
 
 
-class Team(models.Model):
+class Team(ComparedModel):
     """A group of an organization that takes part in a lab's boards. Two groups of one organization are two teams."""
 
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="teams")
@@ -261,6 +262,7 @@ class Team(models.Model):
     confirmed_at = models.DateTimeField(null=True, blank=True)
     confirmed_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     merged_into = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="merged")
+    objects: ClassVar[ComparedManager["Team"]] = ComparedManager()
 
     class Meta:
         constraints = [

@@ -1,6 +1,7 @@
 """Test pairs, packed HITs, and the workers who take them."""
 
 from decimal import Decimal
+from typing import ClassVar
 
 from django.conf import settings
 from django.core.validators import RegexValidator
@@ -9,7 +10,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.comparing import ComparedField
+from core.comparing import ComparedField, ComparedManager, ComparedModel
 from core.models import Lab
 from pools.models import Campaign, Pair, Passage, Query
 
@@ -90,7 +91,7 @@ class Platform(models.TextChoices):
     IMPORT = "import", _("an import")
 
 
-class Worker(models.Model):
+class Worker(ComparedModel):
     """Somebody who judges for a lab, known by a signed personal link. Barred by a failed test pair, or a person."""
 
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="workers")
@@ -109,6 +110,7 @@ class Worker(models.Model):
     erased_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text=_("Since then nothing here says who it is.")
     )
+    objects: ClassVar[ComparedManager["Worker"]] = ComparedManager()
 
     class Meta:
         constraints = [
