@@ -36,7 +36,7 @@ def _is_unseen(letter: str) -> bool:
 
 class ComparedField(models.TextField):  # type: ignore[type-arg]  # generic in its stubs only
     """Another field of the row as it is compared, for a unique constraint and for finding somebody. It follows that
-    field whenever a row is saved or updated: its model is a `ComparedModel` with a `ComparedManager`.
+    field whenever a row is saved or updated: its model is a `ComparedModel`.
     """
 
     def __init__(self, *, of: str, **named: Any) -> None:
@@ -82,6 +82,8 @@ class ComparedManager(models.Manager[Row]):
 
 class ComparedModel(models.Model):
     """A row whose names are compared."""
+
+    objects = ComparedManager()
 
     class Meta:
         abstract = True

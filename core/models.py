@@ -11,7 +11,7 @@ from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.comparing import ComparedField, ComparedManager, ComparedModel, ComparedQuerySet, compared
+from core.comparing import ComparedField, ComparedModel, ComparedQuerySet, compared
 
 
 class Users(UserManager["User"]):
@@ -60,7 +60,6 @@ class Lab(ComparedModel):
         validators=[MinValueValidator(Decimal("0.01"))],
         help_text=gettext_lazy("Dollars an hour below which none of its campaigns can start. Empty: there is none."),
     )
-    objects: ClassVar[ComparedManager["Lab"]] = ComparedManager()
 
     def __str__(self) -> str:
         return self.name

@@ -2,7 +2,6 @@
 
 import secrets
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -11,7 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-from core.comparing import ComparedField, ComparedManager, ComparedModel
+from core.comparing import ComparedField, ComparedModel
 from core.models import Lab
 from evaluation.boards import sealing
 from evaluation.boards.checking import latest_embargo
@@ -262,7 +261,6 @@ class Team(ComparedModel):
     confirmed_at = models.DateTimeField(null=True, blank=True)
     confirmed_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     merged_into = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="merged")
-    objects: ClassVar[ComparedManager["Team"]] = ComparedManager()
 
     class Meta:
         constraints = [

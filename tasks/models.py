@@ -1,7 +1,6 @@
 """Test pairs, packed HITs, and the workers who take them."""
 
 from decimal import Decimal
-from typing import ClassVar
 
 from django.conf import settings
 from django.core.validators import RegexValidator
@@ -10,7 +9,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.comparing import ComparedField, ComparedManager, ComparedModel
+from core.comparing import ComparedField, ComparedModel
 from core.models import Lab
 from pools.models import Campaign, Pair, Passage, Query
 
@@ -110,7 +109,6 @@ class Worker(ComparedModel):
     erased_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text=_("Since then nothing here says who it is.")
     )
-    objects: ClassVar[ComparedManager["Worker"]] = ComparedManager()
 
     class Meta:
         constraints = [

@@ -85,6 +85,7 @@ class AtProlific(Published):
 
     WEIGHTS = Published.WEIGHTS | {
         "somebody_opens_it_again": 2,
+        "somebody_refuses_to_return": 1,
         "weeks_pass": 0.1,
         "a_researcher_asks_for_a_return": 1,
         "look_at_doubts_now": 1,
@@ -154,6 +155,11 @@ class AtProlific(Published):
         asked = [row for row in rows if row["return_requested"]]
         if (row := self._one(asked if asked and pick % 3 else rows, pick)) is not None:
             submissions.submission_return(self.double, row)
+
+    def somebody_refuses_to_return(self, pick: int) -> None:
+        asked = [row for row in self._rows("refuse to return") if row["return_requested"]]
+        if (row := self._one(asked, pick)) is not None:
+            submissions.submission_refuse_return(self.double, row)
 
     def somebody_opens_it_again(self, pick: int) -> None:
         """In another browser: the same submission, and the same assignment here."""

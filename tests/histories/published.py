@@ -278,8 +278,10 @@ class Published(World):
         """Whoever is offered a compensation takes it, where it must be taken."""
 
     def _check_offers(self) -> None:
-        if not (offers := self._owed()):
+        waiting = Payment.objects.filter(purpose=PURPOSES.COMPENSATION)
+        if not waiting.filter(state__in=[Payment.State.OWED, Payment.State.SENT]).exists():
             return
+        offers = self._owed()
         for payment in offers:
             with suppress(Refused):
                 compensation_offer(payment=payment, at=self.now)
