@@ -686,12 +686,20 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
 
 @transaction.atomic
 def _compensations_approve(publication: Publication, at: datetime) -> None:
-    """Approve taken compensations; the payment is paid when the platform says so."""
+    """Approve taken compensations; the payment is paid when the platform says so. One that somebody rejected at the
+    platform itself is not paid: that is a person's decision.
+    """
     taken = publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True).filter(
-        published_hit__hit=None, decision=Decision.NONE
+        Q(decision=Decision.NONE) | Q(decision=Decision.APPROVE, status=Status.REJECTED), published_hit__hit=None
     )
-    for submission in taken:
+    for submission in taken.select_related("publication__campaign"):
         offered = submission.published_hit.operations.filter(kind=Kind.COMPENSATE).select_related("payment").first()
+        if submission.status == Status.REJECTED:
+            _reject_as_there(submission, at)
+            if offered is not None and offered.payment is not None and offered.payment.state != Payment.State.PAID:
+                offered.payment.state, offered.payment.evidence = Payment.State.REFUSED, {"declined": submission.reason}
+                offered.payment.save(update_fields=["state", "evidence"])
+            continue
         if offered is not None and offered.payment is not None and offered.payment.state == Payment.State.REFUSED:
             text = _("Compensation %(id)s was taken after it had been withdrawn. Approve or reject it.")
             alarm_raise(

@@ -103,6 +103,8 @@ class AtMarketplace(Published):
             return
         if move[1] == "Approved":
             self.by_person.update({key, *self._same_work(key)})
+        elif move[1] == "Rejected":
+            self.declined.update(self._same_work(key))
         self.market.decide(key, move[1])
 
     def _same_work(self, key: str) -> list[str]:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
+from platforms.adapter import Work
 from platforms.models import Operation, Payment, Publication, Submission
 from platforms.pay_desk import sums_of
 from platforms.publishing import publication_unsaved
@@ -23,6 +24,7 @@ from platforms.reviewing import (
     workers_exclude,
 )
 from platforms.status import for_a_person
+from platforms.submitted import submission_store
 from pools.models import Campaign, Collection
 from tasks import services as task_services
 from tasks.models import Assignment
@@ -241,6 +243,27 @@ def test_who_was_compensated_and_does_the_same_hit_again_is_paid_once(campaign: 
     publication_settle(publication=publication, at=at)
     assert sum(row.amount for row in publication.payments.all()) == Decimal("2.00")
     assert publication.alarms.filter(kind="twice", settled_at=None).exists() == (state == "paid")
+
+
+@pytest.mark.parametrize("approved_before", [False, True])
+def test_a_compensation_that_was_taken_and_rejected_at_the_platform_waits_for_nobody(
+    campaign: Campaign, approved_before: bool
+) -> None:
+    publication, at = opened(campaign), timezone.now()
+    work = done(publication)
+    compensations_find(publication=publication, at=at)
+    offer = compensation_offer(payment=Payment.objects.get(), at=at)
+    Payment.objects.update(state="sent")
+    facts = {"published_hit": offer.published_hit, "platform_assignment_id": "3TAKEN"}
+    one = submitted(publication, work, **facts)
+    if approved_before:
+        publication_settle(publication=publication, at=at)
+    for status, decision, state in (("Rejected", "reject", "refused"), ("Approved", "approve", "paid")):
+        said = Work("3TAKEN", one.platform_worker_id, status, one.submitted_at, None, "", "")
+        submission_store(published_hit=one.published_hit, work=said, at=at)
+        publication_settle(publication=publication, at=at)
+        one.refresh_from_db()
+        assert (one.decision, Payment.objects.get().state) == (decision, state)
 
 
 @pytest.mark.parametrize(("overlap", "fee"), [(9, "0.40"), (10, "0.80")])
