@@ -11,16 +11,13 @@ from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.comparing import ComparedField, ComparedModel, ComparedQuerySet, compared
+from core.comparing import ComparedField, ComparedManager, ComparedModel, compared
 
 
-class Users(UserManager["User"]):
+class Users(UserManager["User"], ComparedManager["User"]):
     """Users, whose names are compared: a name is taken however it is written."""
 
     use_in_migrations = False
-
-    def get_queryset(self) -> ComparedQuerySet["User"]:
-        return ComparedQuerySet(self.model, using=self._db)
 
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.get(username_key=compared(username or ""))

@@ -17,7 +17,7 @@ from core.models import User
 from core.money import CENT
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, StudySync, Submission
-from platforms.payments import COMPENSATION_TIME
+from platforms.payments import COMPENSATION_TIME, payment_settle
 from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan
 from platforms.registry import adapter_of, phrase
 from platforms.study_opening import study_pause, study_reopen
@@ -307,8 +307,11 @@ def submission_approve(*, submission: Submission, by: User, why: str, at: dateti
     """
     submission = _undecided(submission, Decision.APPROVE)
     if submission.decision != Decision.APPROVE:
-        bonus = _compensated_before(submission, at) is None
-        _approve(submission, by=by, reason=_reason(why), at=at, bonus=bonus)
+        if (payment := _offered(submission)) is not None:
+            _approve_taken(submission, payment, by=by, reason=_reason(why), at=at)
+        else:
+            bonus = _compensated_before(submission, at) is None
+            _approve(submission, by=by, reason=_reason(why), at=at, bonus=bonus)
         _settle_alarms(submission, at)
     return submission
 
@@ -333,7 +336,10 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
         if submission.status != Status.SUBMITTED:
             said = _("At the platform, this work is “%(status)s”.")
             raise NotNow(phrase(submission.publication, said) % {"status": submission.get_status_display()})
-        _compensated_before(submission, at)
+        if (payment := _offered(submission)) is not None:
+            _decline(payment, {"declined": reason, "by": by.get_username()})
+        else:
+            _compensated_before(submission, at)
         submission.decision, submission.decided_by = Decision.REJECT, by
         submission.decided_at, submission.reason, submission.rejection_category = at, reason, category
         submission.save(update_fields=["decision", "decided_by", "decided_at", "reason", "rejection_category"])
@@ -491,7 +497,11 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     unheard = expected.exclude(platform_hit_id="").alias(said_at=said_at).filter(said_at__lt=at - GRACE)
     latest = at - publication.longest_time - GRACE
     planned = 0
-    for assignment in uncompensated(publication).filter(finished_at__lte=latest).exclude(Exists(unheard)):
+    lost = uncompensated(publication).filter(finished_at__lte=latest)
+    # An offer that was withdrawn can be taken until it is over, and then a person decides on it.
+    withdrawn = PublishedHit.objects.filter(operations__payment__assignment=OuterRef("pk"), hit=None)
+    withdrawn = withdrawn.filter(Q(expires_at__gt=at - COMPENSATION_TIME - GRACE) | Q(submissions__isnull=False))
+    for assignment in lost.exclude(Exists(unheard)).exclude(Exists(withdrawn)):
         _payment_row, new = _compensation(publication, assignment, at, assignment.booked)
         planned += new
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
@@ -528,9 +538,13 @@ def uncompensated(publication: Publication) -> QuerySet[Any]:
     # without an answer is not that work.
     same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
     undecided, rejected = Q(submission__decision=Decision.NONE), Q(submission__decision=Decision.REJECT, owed__gt=0)
-    settled = Assignment.objects.filter(undecided | rejected | Q(payments__purpose=Purpose.COMPENSATION), **same)
+    settled = Assignment.objects.filter(undecided | rejected, **same)
+    # A compensation that was withdrawn because something was submitted is owed if that was less, or was returned.
+    written = Payment.objects.filter(
+        assignment__hit=OuterRef("hit"), assignment__worker=OuterRef("worker"), purpose=Purpose.COMPENSATION
+    ).exclude(state=Payment.State.REFUSED, evidence__has_key="withdrawn")
     lost = lost.annotate(booked=_booked())
-    lost = lost.filter(owed__gt=F("booked")).exclude(Exists(waiting)).exclude(Exists(settled))
+    lost = lost.filter(owed__gt=F("booked")).exclude(Exists(waiting)).exclude(Exists(settled)).exclude(Exists(written))
     return lost.order_by("hit", "worker", "-owed", "id").distinct("hit", "worker")
 
 
@@ -552,11 +566,15 @@ def _compensation(
     adapter, amount = adapter_of(publication), assignment.owed - booked
     if assignment.state == Assignment.State.LEFT:
         amount = adapter.pay_for_leaving(publication, amount)
-    return Payment.objects.get_or_create(
-        assignment=assignment,
-        purpose=Purpose.COMPENSATION,
-        defaults={"publication": publication, "amount": amount, "fee": adapter.reward_fee(amount, 1), "owed_at": at},
+    owed = {"amount": amount, "fee": adapter.reward_fee(amount, 1), "owed_at": at}
+    payment, new = Payment.objects.get_or_create(
+        assignment=assignment, purpose=Purpose.COMPENSATION, defaults={"publication": publication, **owed}
     )
+    if "withdrawn" in payment.evidence:
+        payment.state, payment.evidence, new = Payment.State.OWED, {}, True
+        payment.amount, payment.fee, payment.owed_at = amount, owed["fee"], at
+        payment.save(update_fields=["state", "evidence", *owed])
+    return payment, new
 
 
 @transaction.atomic
@@ -639,8 +657,7 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
         return payment
     if payment.state != Payment.State.OWED or payment.operations.filter(ended_at=None).exists():
         raise NotNow(_("This compensation has already been offered, and may have been taken."))
-    payment.state, payment.evidence = Payment.State.REFUSED, {"declined": reason, "by": by.get_username()}
-    payment.save(update_fields=["state", "evidence"])
+    _decline(payment, {"declined": reason, "by": by.get_username()})
     alarm_settle(publication=payment.publication, kind=Alarm.Kind.COMPENSATION, assignment=payment.assignment, at=at)
     return payment
 
@@ -692,15 +709,13 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
     taken = publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True).filter(
         Q(decision=Decision.NONE) | Q(decision=Decision.APPROVE, status=Status.REJECTED), published_hit__hit=None
     )
-    for submission in taken.select_related("publication__campaign"):
-        offered = submission.published_hit.operations.filter(kind=Kind.COMPENSATE).select_related("payment").first()
+    for submission in taken.select_related("publication__campaign", "published_hit"):
+        payment = _offered(submission)
         if submission.status == Status.REJECTED:
             _reject_as_there(submission, at)
-            if offered is not None and offered.payment is not None and offered.payment.state != Payment.State.PAID:
-                offered.payment.state, offered.payment.evidence = Payment.State.REFUSED, {"declined": submission.reason}
-                offered.payment.save(update_fields=["state", "evidence"])
-            continue
-        if offered is not None and offered.payment is not None and offered.payment.state == Payment.State.REFUSED:
+            if payment is not None and payment.state != Payment.State.PAID:
+                _decline(payment, {"declined": submission.reason})
+        elif payment is not None and payment.state == Payment.State.REFUSED:
             text = _("Compensation %(id)s was taken after it had been withdrawn. Approve or reject it.")
             alarm_raise(
                 publication=publication,
@@ -709,14 +724,33 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
                 text=text % {"id": submission.platform_assignment_id},
                 at=at,
             )
-            continue
-        submission.decision, submission.decided_at = Decision.APPROVE, at
-        submission.save(update_fields=["decision", "decided_at"])
-        if submission.status == Status.SUBMITTED and offered is not None:
-            assert offered.payment is not None
-            operation_plan(
-                publication=publication, kind=Kind.APPROVE, submission=submission, payment=offered.payment, at=at
-            )
+        elif payment is not None:
+            _approve_taken(submission, payment, by=None, reason="", at=at)
+
+
+def _offered(submission: Submission) -> Payment | None:
+    """The compensation that somebody took by a submission."""
+    if submission.published_hit.hit_id is not None:
+        return None
+    offers = Operation.objects.filter(published_hit=submission.published_hit_id, kind=Kind.COMPENSATE)
+    return Payment.objects.filter(operations__in=offers).first()
+
+
+def _approve_taken(submission: Submission, payment: Payment, *, by: User | None, reason: str, at: datetime) -> None:
+    """Approve a compensation that was taken, which pays that, and nothing else."""
+    submission.decision, submission.decided_by = Decision.APPROVE, by
+    submission.decided_at, submission.reason = at, reason
+    submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
+    if submission.status == Status.APPROVED:
+        evidence = {"found": "Approved", "AssignmentId": submission.platform_assignment_id}
+        payment_settle(payment_id=payment.pk, evidence=evidence, at=at)
+    else:
+        _plan_to_pay(Kind.APPROVE, submission, payment, at)
+
+
+def _decline(payment: Payment, evidence: dict[str, str]) -> None:
+    payment.state, payment.evidence = Payment.State.REFUSED, evidence
+    payment.save(update_fields=["state", "evidence"])
 
 
 # --- asking for more work

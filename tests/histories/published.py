@@ -169,15 +169,20 @@ class Published(World):
 
     # --- researchers
 
-    def _is_alarmed(self, key: str) -> bool:
-        """Whether a person was told that this work had been compensated."""
-        told = Alarm.objects.filter(kind=Alarm.Kind.TWICE, settled_at=None)
+    def _same_work(self, key: str) -> list[str]:
+        """The work that is paid by a compensation which was taken."""
+        return []
+
+    def _is_alarmed(self, key: str, kind: str = Alarm.Kind.TWICE) -> bool:
+        """Whether a person was told that this work had been compensated, or something else of it."""
+        told = Alarm.objects.filter(kind=kind, settled_at=None)
         return told.filter(submission__platform_assignment_id=key).exists()
 
     def a_researcher_decides(self, pick: int) -> None:
         """One of two approves, rejects, or books what Prolific paid."""
         wait = Q(decision="") | Q(decision="reject", status=Submission.Status.APPROVED)
-        submission = self._one(list(Submission.objects.filter(wait).order_by("pk")), pick)
+        waiting = Submission.objects.filter(wait).select_related("published_hit").order_by("pk")
+        submission = self._one(list(waiting), pick)
         if submission is None:
             return
         about = {"submission": submission, "by": self.people[pick % 2], "why": WHY, "at": self.now}
@@ -185,8 +190,11 @@ class Published(World):
         with suppress(Refused):
             if pick % 5 == 0 and submission.status == Submission.Status.SUBMITTED:
                 submission_reject(**about, category="OTHER")
+                self.declined.update(self._same_work(key))
                 return
-            if self._is_alarmed(key):
+            if submission.published_hit.hit_id is None:
+                self.by_person.update(self._same_work(key) if self._is_alarmed(key, Alarm.Kind.UNMATCHED) else [])
+            elif self._is_alarmed(key):
                 self.by_person.add(key)
             elif submission.assignment_id is not None and pick % 3 and not may_book(submission):
                 return  # the jobs do

@@ -10,7 +10,7 @@ from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
 from platforms.adapter import Work
-from platforms.models import Operation, Payment, Publication, Submission
+from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
 from platforms.pay_desk import sums_of
 from platforms.publishing import publication_unsaved
 from platforms.reviewing import (
@@ -24,7 +24,7 @@ from platforms.reviewing import (
     workers_exclude,
 )
 from platforms.status import for_a_person
-from platforms.submitted import submission_store
+from platforms.submitted import submission_store, submissions_return
 from pools.models import Campaign, Collection
 from tasks import services as task_services
 from tasks.models import Assignment
@@ -243,6 +243,60 @@ def test_who_was_compensated_and_does_the_same_hit_again_is_paid_once(campaign: 
     publication_settle(publication=publication, at=at)
     assert sum(row.amount for row in publication.payments.all()) == Decimal("2.00")
     assert publication.alarms.filter(kind="twice", settled_at=None).exists() == (state == "paid")
+
+
+@pytest.mark.parametrize(("listed", "fate"), [("1.20", "approve"), ("2.00", "return")])
+def test_a_compensation_that_was_withdrawn_is_owed_again_where_less_was_submitted_or_that_was_returned(
+    campaign: Campaign, rita: User, listed: str, fate: str
+) -> None:
+    publication, at = opened(campaign, pay="base-and-bonus"), timezone.now()
+    first = done(publication)
+    compensations_find(publication=publication, at=at)
+    payment = Payment.objects.get()
+    offer = compensation_offer(payment=payment, at=at)
+    offers = PublishedHit.objects.filter(hit=None)
+    offers.update(platform_hit_id="3OFFER", expires_at=at)
+    Payment.objects.update(state="sent")
+    second = first if fate == "return" else again(publication, first, 2)
+    one = submitted(publication, second, assignment=second)
+    submission_approve(submission=one, by=rita, why="It is good.", at=at)
+    payment.refresh_from_db()
+    assert payment.state == "refused" and "withdrawn" in payment.evidence
+    if fate == "return":
+        submissions_return(publication=publication, assignment_ids=[one.platform_assignment_id], at=at)
+    assert compensations_find(publication=publication, at=at) == 0, "the offer can still be taken"
+    offers.update(expires_at=at - timedelta(hours=3))
+    assert compensations_find(publication=publication, at=at) == 1
+    assert compensations_find(publication=publication, at=at) == 0
+    payment.refresh_from_db()
+    assert (payment.state, payment.amount) == ("owed", Decimal(listed))
+    assert compensation_offer(payment=payment, at=at).turn == offer.turn + 1
+
+
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_a_person_who_decides_on_a_compensation_that_was_taken_pays_that_and_nothing_else(
+    campaign: Campaign, rita: User, withdrawn: bool
+) -> None:
+    publication, at = opened(campaign, pay="base-and-bonus"), timezone.now()
+    works = [done(publication, "Alice"), done(publication, "Bob")]
+    compensations_find(publication=publication, at=at)
+    for payment in Payment.objects.all():
+        compensation_offer(payment=payment, at=at)
+    Payment.objects.update(state="refused" if withdrawn else "sent")
+    offers = Operation.objects.filter(kind="compensate")
+    taken = [
+        submitted(publication, work, published_hit=offers.get(payment__assignment=work).published_hit,
+                  platform_assignment_id=f"3TAKEN{work.pk}")
+        for work in works
+    ]  # fmt: skip
+    submission_approve(submission=taken[0], by=rita, why="They did it.", at=at)
+    submission_reject(submission=taken[1], by=rita, why="They did not.", at=at)
+    assert set(Payment.objects.values_list("purpose", flat=True)) == {"compensation"}
+    call = Operation.objects.get(kind="approve")
+    assert call.payment is not None
+    assert (call.submission, call.payment.assignment) == (taken[0], works[0]) and call.payment.state != "refused"
+    other = Payment.objects.get(assignment=works[1])
+    assert (other.state, other.evidence["declined"]) == ("refused", "They did not.")
 
 
 @pytest.mark.parametrize("approved_before", [False, True])
