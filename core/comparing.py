@@ -2,10 +2,12 @@
 
 import csv
 import unicodedata
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from django.db import models
 
+Row = TypeVar("Row", bound=models.Model)
 # Marks that nobody sees, beside those of the categories Cf (which a byte order mark is of) and Cc.
 _UNSEEN = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0", *map(chr, range(0xFE00, 0xFE10))}
 
@@ -34,7 +36,7 @@ def _is_unseen(letter: str) -> bool:
 
 class ComparedField(models.TextField):  # type: ignore[type-arg]  # generic in its stubs only
     """Another field of the row as it is compared, for a unique constraint and for finding somebody. It follows that
-    field when the row is saved; with `update_fields`, both are named.
+    field whenever a row is saved or updated: its model is a `ComparedModel`.
     """
 
     def __init__(self, *, of: str, **named: Any) -> None:
@@ -52,3 +54,42 @@ class ComparedField(models.TextField):  # type: ignore[type-arg]  # generic in i
         value = compared(getattr(model_instance, self.of) or "")
         setattr(model_instance, self.attname, value)
         return value
+
+
+def _keys_of(model: type[models.Model], names: Iterable[str]) -> dict[str, str]:
+    """The fields that follow some fields of a model, with which they follow."""
+    fields = (field for field in model._meta.concrete_fields if isinstance(field, ComparedField))
+    return {field.name: field.of for field in fields if field.of in names}
+
+
+class ComparedQuerySet(models.QuerySet[Row]):
+    """Rows whose names are compared: who is given another name is compared by that."""
+
+    def update(self, **values: Any) -> int:
+        """With the keys of the names that are given, which are texts."""
+        keys = _keys_of(self.model, values)
+        if expressions := [of for of in keys.values() if not isinstance(values[of], str)]:
+            raise TypeError(f"{', '.join(expressions)}: a name that is compared is given as a text")
+        return super().update(**values | {key: compared(values[of]) for key, of in keys.items()})
+
+
+class ComparedManager(models.Manager[Row]):
+    """Gives a `ComparedQuerySet`."""
+
+    def get_queryset(self) -> ComparedQuerySet[Row]:
+        return ComparedQuerySet(self.model, using=self._db)
+
+
+class ComparedModel(models.Model):
+    """A row whose names are compared."""
+
+    objects = ComparedManager()
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **named: Any) -> None:
+        """Save the keys with their names."""
+        if update_fields is not None:
+            update_fields = {*update_fields, *_keys_of(type(self), set(update_fields))}
+        super().save(*args, update_fields=update_fields, **named)

@@ -1,19 +1,29 @@
 """Users, labs, who may do what in a lab, and the audit."""
 
 from decimal import Decimal
+from typing import ClassVar
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.comparing import ComparedField, compared
+from core.comparing import ComparedField, ComparedManager, ComparedModel, compared
 
 
-class User(AbstractUser):
+class Users(UserManager["User"], ComparedManager["User"]):
+    """Users, whose names are compared: a name is taken however it is written."""
+
+    use_in_migrations = False
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(username_key=compared(username or ""))
+
+
+class User(AbstractUser, ComparedModel):
     """Somebody who logs in: a member of labs, or (is_staff) an admin of the site. Workers are not users."""
 
     # As SessionsEnd renews log-ins: some minutes behind.
@@ -21,6 +31,7 @@ class User(AbstractUser):
     # Since when nothing says any more who it was (judgments/closing.py).
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     username_key = ComparedField(of="username", unique=True)
+    objects: ClassVar[Users] = Users()
 
     def clean(self) -> None:
         """Refuse a name that somebody else has, written in another way."""
@@ -30,7 +41,7 @@ class User(AbstractUser):
             raise ValidationError({"username": self.unique_error_message(User, ("username",))})
 
 
-class Lab(models.Model):
+class Lab(ComparedModel):
     """The group that owns collections, runs and campaigns. What each member may do in it is their role's."""
 
     name = models.CharField(max_length=100, unique=True)

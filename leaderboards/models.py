@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-from core.comparing import ComparedField
+from core.comparing import ComparedField, ComparedModel
 from core.models import Lab
 from evaluation.boards import sealing
 from evaluation.boards.checking import latest_embargo
@@ -246,7 +246,7 @@ class SeasonFile(models.Model):
         return f"{self.get_part_display()} of {self.season_id}"
 
 
-class Team(models.Model):
+class Team(ComparedModel):
     """A group of an organization that takes part in a lab's boards. Two groups of one organization are two teams."""
 
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="teams")

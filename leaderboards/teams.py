@@ -110,7 +110,13 @@ def team_exempt(*, team: Team, board: Board, runs: int, reason: str, by: User, a
 
 
 def invitation_add(*, board: Board, team: Team | None, email: str, by: User | None, at: datetime) -> TeamInvitation:
-    """Let somebody take part: in a team, or with one that they found. Sends nothing."""
+    """Let somebody take part: in a team, or with one that they found. Sends nothing.
+
+    Raises Refused where somebody has invited that address, and the invitation is open; not to who asks for one.
+    """
+    open_ones = open_invitations(at).filter(board=board, team=team).exclude(invited_by=None)
+    if by is not None and email and compared(email) in map(compared, open_ones.values_list("email", flat=True)):
+        raise Refused(_("This address is already invited. Revoke that invitation to make another."), field="email")
     until = at + timedelta(days=INVITATION_DAYS)
     return TeamInvitation.objects.create(
         board=board, team=team, email=email, invited_by=by, made_at=at, expires_at=until

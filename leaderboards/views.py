@@ -294,11 +294,14 @@ def team(request: Request, board_slug: str, team_id: str) -> HttpResponseBase:
     if request.method == "POST":
         form, status = AddressForm(request.POST), 400
         if form.is_valid():
-            invitation = teams.invitation_add(
-                board=board, team=found, email=form.cleaned_data["email"], by=request.user, at=at
-            )
-            invitation_send(request, invitation)
-            return see_other("leaderboards:team", board.slug, team_id)
+            email = form.cleaned_data["email"]
+            try:
+                invitation = teams.invitation_add(board=board, team=found, email=email, by=request.user, at=at)
+            except Refused as refused:
+                status = refuse_in(form, refused)
+            else:
+                invitation_send(request, invitation)
+                return see_other("leaderboards:team", board.slug, team_id)
     context = {
         "board": board,
         "team": found,

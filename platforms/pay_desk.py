@@ -1,7 +1,8 @@
 """Who is owed what, whatever they came by, and what a lab has paid itself, because no platform does.
 
 A platform pays by its ledger. Everybody who came by a link or from a panel is paid by the lab, which marks it here.
-Owed = paid + to be paid: for each assignment, and for a campaign.
+Owed = paid + to be paid: for each assignment, and for a campaign. What a worker was still owed when they were erased
+was written off, and is owed no more.
 """
 
 from collections import defaultdict
@@ -39,6 +40,7 @@ ZERO = Decimal("0.00")
 LONGEST_NOTE = 200  # characters
 BY_HAND = Q(platform_assignment_id="")  # no platform pays it
 OWED_BY_HAND = BY_HAND & Q(finished_at__isnull=False, owed__gt=0)
+_WRITTEN_OFF = BY_HAND & Q(worker__erased_at__isnull=False)  # but for what was paid before
 _MONEY = DecimalField(max_digits=12, decimal_places=2)
 _PAYMENTS = Payment.objects.filter(assignment=OuterRef("pk"))
 _REJECTED = Q(submission__status=Submission.Status.REJECTED) | Q(submission__decision=Submission.Decision.REJECT)
@@ -78,7 +80,7 @@ class Desk(NamedTuple):
 
 
 def with_pay(assignments: QuerySet[Assignment]) -> QuerySet[Any]:
-    """Ended work, each with what is `due` for it, what is `paid` of that, and what is `to_pay`.
+    """Ended work, each with what is `due` for it, what is `paid` of that, what is `to_pay`, and what is `written_off`.
 
     At a platform, that is what was booked; before anything is, what the answers have earned, unless the work was
     rejected, or other work of that worker on that HIT was submitted or compensated.
@@ -87,6 +89,7 @@ def with_pay(assignments: QuerySet[Assignment]) -> QuerySet[Any]:
     ended = assignments.filter(finished_at__isnull=False)
     priced = ended.annotate(
         due=Case(
+            When(_WRITTEN_OFF, then=paid_by_hand()),
             When(BY_HAND, then=F("owed")),
             When(Exists(_PAYMENTS), then=_of(_PAYMENTS.exclude(state=Payment.State.REFUSED), Sum("amount"))),
             When(_REJECTED | Q(pk__in=_replaced(assignments)), then=Value(ZERO)),
@@ -99,7 +102,8 @@ def with_pay(assignments: QuerySet[Assignment]) -> QuerySet[Any]:
             output_field=_MONEY,
         ),
     )
-    whole: QuerySet[Any] = priced.annotate(to_pay=F("due") - F("paid"))
+    written_off = Case(When(BY_HAND, then=F("owed") - F("due")), default=Value(ZERO), output_field=_MONEY)
+    whole: QuerySet[Any] = priced.annotate(to_pay=F("due") - F("paid"), written_off=written_off)
     return whole
 
 
@@ -127,9 +131,9 @@ def _replaced(assignments: QuerySet[Assignment]) -> QuerySet[Any, Any]:
 
 
 def assignments_owed(campaign: Campaign) -> QuerySet[Any]:
-    """Everybody's work in a campaign for which something is due or was paid, the oldest first."""
+    """Everybody's work in a campaign for which something is due, was paid or was written off, the oldest first."""
     rows = with_pay(Assignment.objects.filter(campaign=campaign))
-    return rows.exclude(due=0, paid=0).order_by("finished_at", "pk")
+    return rows.exclude(due=0, paid=0, written_off=0).order_by("finished_at", "pk")
 
 
 def sums_of_work(assignments: QuerySet[Assignment]) -> Sums:
@@ -164,8 +168,15 @@ def sums_by_payer(campaigns: Collection[int]) -> defaultdict[int, tuple[Sums, Su
     is_paid = Q(state=Payment.State.PAID)
     # campaign, who pays, what is owed, what is paid of that, and fees; in one statement
     rows = (
-        ended.filter(BY_HAND).values_list("campaign", Value(0)).annotate(a=Sum("owed"), b=nothing, c=nothing),
-        marked.values_list("campaign", Value(0)).annotate(a=nothing, b=Sum("amount"), c=nothing),
+        ended.filter(BY_HAND)
+        .exclude(_WRITTEN_OFF)
+        .values_list("campaign", Value(0))
+        .annotate(a=Sum("owed"), b=nothing, c=nothing),
+        marked.values_list("campaign", Value(0)).annotate(
+            a=Sum("amount", filter=Q(assignment__worker__erased_at__isnull=False), default=ZERO),
+            b=Sum("amount"),
+            c=nothing,
+        ),
         booked.values_list("publication__campaign", Value(1)).annotate(
             a=Sum("amount"), b=Sum("amount", filter=is_paid, default=ZERO), c=Sum("fee")
         ),

@@ -17,7 +17,7 @@ from core.models import User
 from core.money import CENT
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, StudySync, Submission
-from platforms.payments import COMPENSATION_TIME
+from platforms.payments import COMPENSATION_TIME, payment_settle
 from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan
 from platforms.registry import adapter_of, phrase
 from platforms.study_opening import study_pause, study_reopen
@@ -151,12 +151,15 @@ def _decided_there(publication: Publication, failed: Collection[int], at: dateti
 
 
 def _compensation_of(submission: Submission) -> Payment | None:
-    """What was written down to compensate the work that was submitted: that of ours which it is, or else what its
-    worker began under its id.
+    """What was written down to compensate its worker for that HIT; where none of our work is known to be it, for what
+    they began under its id.
     """
     payments = Payment.objects.select_for_update(of=("self",), no_key=True).filter(purpose=Purpose.COMPENSATION)
     if submission.assignment_id is not None:
-        return payments.filter(assignment=submission.assignment_id).first()
+        own = Assignment.objects.filter(pk=submission.assignment_id).values("hit", "worker")
+        return payments.filter(
+            Exists(own.filter(hit=OuterRef("assignment__hit"), worker=OuterRef("assignment__worker")))
+        ).first()
     return payments.filter(
         publication=submission.publication_id,
         assignment__platform_assignment_id=submission.platform_assignment_id,
@@ -304,8 +307,11 @@ def submission_approve(*, submission: Submission, by: User, why: str, at: dateti
     """
     submission = _undecided(submission, Decision.APPROVE)
     if submission.decision != Decision.APPROVE:
-        bonus = _compensated_before(submission, at) is None
-        _approve(submission, by=by, reason=_reason(why), at=at, bonus=bonus)
+        if (payment := _offered(submission)) is not None:
+            _approve_taken(submission, payment, by=by, reason=_reason(why), at=at)
+        else:
+            bonus = _compensated_before(submission, at) is None
+            _approve(submission, by=by, reason=_reason(why), at=at, bonus=bonus)
         _settle_alarms(submission, at)
     return submission
 
@@ -330,7 +336,10 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
         if submission.status != Status.SUBMITTED:
             said = _("At the platform, this work is “%(status)s”.")
             raise NotNow(phrase(submission.publication, said) % {"status": submission.get_status_display()})
-        _compensated_before(submission, at)
+        if (payment := _offered(submission)) is not None:
+            _decline(payment, {"declined": reason, "by": by.get_username()})
+        else:
+            _compensated_before(submission, at)
         submission.decision, submission.decided_by = Decision.REJECT, by
         submission.decided_at, submission.reason, submission.rejection_category = at, reason, category
         submission.save(update_fields=["decision", "decided_by", "decided_at", "reason", "rejection_category"])
@@ -488,8 +497,12 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
     unheard = expected.exclude(platform_hit_id="").alias(said_at=said_at).filter(said_at__lt=at - GRACE)
     latest = at - publication.longest_time - GRACE
     planned = 0
-    for assignment in uncompensated(publication).filter(finished_at__lte=latest).exclude(Exists(unheard)):
-        _payment_row, new = _compensation(publication, assignment, at)
+    lost = uncompensated(publication).filter(finished_at__lte=latest)
+    # An offer that was withdrawn can be taken until it is over, and then a person decides on it.
+    withdrawn = PublishedHit.objects.filter(operations__payment__assignment=OuterRef("pk"), hit=None)
+    withdrawn = withdrawn.filter(Q(expires_at__gt=at - COMPENSATION_TIME - GRACE) | Q(submissions__isnull=False))
+    for assignment in lost.exclude(Exists(unheard)).exclude(Exists(withdrawn)):
+        _payment_row, new = _compensation(publication, assignment, at, assignment.booked)
         planned += new
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
         text = phrase(publication, text)
@@ -511,33 +524,57 @@ def _not_submitted(publication: Publication) -> Q:
     return returned if adapter_of(publication).opens_together else returned | Q(decision=Decision.REJECT)
 
 
-def uncompensated(publication: Publication) -> QuerySet[Assignment]:
-    """Work that ended here, for which something is owed and nothing is written down, one for each HIT and worker."""
-    payments = Payment.objects.filter(assignment=OuterRef("pk"))
-    written = payments.filter(~Q(state=Payment.State.REFUSED) | Q(purpose=Purpose.COMPENSATION))
+def uncompensated(publication: Publication) -> QuerySet[Any]:
+    """Work that ended here, for which more is owed than is `booked` for that HIT and worker, and no compensation is
+    written down: of each HIT and worker, that for which most is.
+    """
     lost = Assignment.objects.filter(campaign=publication.campaign_id, owed__gt=0, submission=None)
-    lost = lost.exclude(platform_assignment_id="").exclude(state=Assignment.State.ACTIVE).exclude(Exists(written))
+    lost = lost.exclude(platform_assignment_id="").exclude(state=Assignment.State.ACTIVE)
     # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
     waiting = publication.submissions.filter(
         assignment=None, published_hit__hit=OuterRef("hit"), platform_worker_id=OuterRef("worker__external_id")
     ).exclude(_not_submitted(publication))
-    # Of all work on a HIT in one worker's name, one is confirmed or compensated: the rest may be made up.
+    # Of all work on a HIT in one worker's name, one is paid, or rejected: the rest may be made up. What they submitted
+    # without an answer is not that work.
     same = {"hit": OuterRef("hit"), "worker": OuterRef("worker")}
-    settled = Assignment.objects.filter(Q(submission__isnull=False) | Q(payments__purpose=Purpose.COMPENSATION), **same)
-    lost = lost.exclude(Exists(waiting)).exclude(Exists(settled))
-    return lost.order_by("hit", "worker", "id").distinct("hit", "worker")
+    undecided, rejected = Q(submission__decision=Decision.NONE), Q(submission__decision=Decision.REJECT, owed__gt=0)
+    settled = Assignment.objects.filter(undecided | rejected, **same)
+    # A compensation that was withdrawn because something was submitted is owed if that was less, or was returned.
+    written = Payment.objects.filter(
+        assignment__hit=OuterRef("hit"), assignment__worker=OuterRef("worker"), purpose=Purpose.COMPENSATION
+    ).exclude(state=Payment.State.REFUSED, evidence__has_key="withdrawn")
+    lost = lost.annotate(booked=_booked())
+    lost = lost.filter(owed__gt=F("booked")).exclude(Exists(waiting)).exclude(Exists(settled)).exclude(Exists(written))
+    return lost.order_by("hit", "worker", "-owed", "id").distinct("hit", "worker")
 
 
-def _compensation(publication: Publication, assignment: Assignment, at: datetime) -> tuple[Payment, bool]:
-    """What is owed for work that is not approved at the platform, and whether that is new."""
-    adapter, amount = adapter_of(publication), assignment.owed
+def _booked() -> Coalesce:
+    """What is paid, or will be, of what a worker submitted of a HIT, beside any of their work on it."""
+    payments = Payment.objects.filter(
+        assignment__hit=OuterRef("hit"),
+        assignment__worker=OuterRef("worker"),
+        purpose__in=[Purpose.REWARD, Purpose.BONUS],
+    ).exclude(state=Payment.State.REFUSED, assignment__submission=None)
+    summed = payments.order_by().values("assignment__hit").annotate(sum=Sum("amount")).values("sum")
+    return Coalesce(Subquery(summed), Decimal("0.00"))
+
+
+def _compensation(
+    publication: Publication, assignment: Assignment, at: datetime, booked: Decimal = Decimal(0)
+) -> tuple[Payment, bool]:
+    """What is owed for work that is not approved at the platform, beyond what is `booked`; and whether that is new."""
+    adapter, amount = adapter_of(publication), assignment.owed - booked
     if assignment.state == Assignment.State.LEFT:
         amount = adapter.pay_for_leaving(publication, amount)
-    return Payment.objects.get_or_create(
-        assignment=assignment,
-        purpose=Purpose.COMPENSATION,
-        defaults={"publication": publication, "amount": amount, "fee": adapter.reward_fee(amount, 1), "owed_at": at},
+    owed = {"amount": amount, "fee": adapter.reward_fee(amount, 1), "owed_at": at}
+    payment, new = Payment.objects.get_or_create(
+        assignment=assignment, purpose=Purpose.COMPENSATION, defaults={"publication": publication, **owed}
     )
+    if "withdrawn" in payment.evidence:
+        payment.state, payment.evidence, new = Payment.State.OWED, {}, True
+        payment.amount, payment.fee, payment.owed_at = amount, owed["fee"], at
+        payment.save(update_fields=["state", "evidence", *owed])
+    return payment, new
 
 
 @transaction.atomic
@@ -620,8 +657,7 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
         return payment
     if payment.state != Payment.State.OWED or payment.operations.filter(ended_at=None).exists():
         raise NotNow(_("This compensation has already been offered, and may have been taken."))
-    payment.state, payment.evidence = Payment.State.REFUSED, {"declined": reason, "by": by.get_username()}
-    payment.save(update_fields=["state", "evidence"])
+    _decline(payment, {"declined": reason, "by": by.get_username()})
     alarm_settle(publication=payment.publication, kind=Alarm.Kind.COMPENSATION, assignment=payment.assignment, at=at)
     return payment
 
@@ -667,13 +703,19 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
 
 @transaction.atomic
 def _compensations_approve(publication: Publication, at: datetime) -> None:
-    """Approve taken compensations; the payment is paid when the platform says so."""
+    """Approve taken compensations; the payment is paid when the platform says so. One that somebody rejected at the
+    platform itself is not paid: that is a person's decision.
+    """
     taken = publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True).filter(
-        published_hit__hit=None, decision=Decision.NONE
+        Q(decision=Decision.NONE) | Q(decision=Decision.APPROVE, status=Status.REJECTED), published_hit__hit=None
     )
-    for submission in taken:
-        offered = submission.published_hit.operations.filter(kind=Kind.COMPENSATE).select_related("payment").first()
-        if offered is not None and offered.payment is not None and offered.payment.state == Payment.State.REFUSED:
+    for submission in taken.select_related("publication__campaign", "published_hit"):
+        payment = _offered(submission)
+        if submission.status == Status.REJECTED:
+            _reject_as_there(submission, at)
+            if payment is not None and payment.state != Payment.State.PAID:
+                _decline(payment, {"declined": submission.reason})
+        elif payment is not None and payment.state == Payment.State.REFUSED:
             text = _("Compensation %(id)s was taken after it had been withdrawn. Approve or reject it.")
             alarm_raise(
                 publication=publication,
@@ -682,14 +724,33 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
                 text=text % {"id": submission.platform_assignment_id},
                 at=at,
             )
-            continue
-        submission.decision, submission.decided_at = Decision.APPROVE, at
-        submission.save(update_fields=["decision", "decided_at"])
-        if submission.status == Status.SUBMITTED and offered is not None:
-            assert offered.payment is not None
-            operation_plan(
-                publication=publication, kind=Kind.APPROVE, submission=submission, payment=offered.payment, at=at
-            )
+        elif payment is not None:
+            _approve_taken(submission, payment, by=None, reason="", at=at)
+
+
+def _offered(submission: Submission) -> Payment | None:
+    """The compensation that somebody took by a submission."""
+    if submission.published_hit.hit_id is not None:
+        return None
+    offers = Operation.objects.filter(published_hit=submission.published_hit_id, kind=Kind.COMPENSATE)
+    return Payment.objects.filter(operations__in=offers).first()
+
+
+def _approve_taken(submission: Submission, payment: Payment, *, by: User | None, reason: str, at: datetime) -> None:
+    """Approve a compensation that was taken, which pays that, and nothing else."""
+    submission.decision, submission.decided_by = Decision.APPROVE, by
+    submission.decided_at, submission.reason = at, reason
+    submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
+    if submission.status == Status.APPROVED:
+        evidence = {"found": "Approved", "AssignmentId": submission.platform_assignment_id}
+        payment_settle(payment_id=payment.pk, evidence=evidence, at=at)
+    else:
+        _plan_to_pay(Kind.APPROVE, submission, payment, at)
+
+
+def _decline(payment: Payment, evidence: dict[str, str]) -> None:
+    payment.state, payment.evidence = Payment.State.REFUSED, evidence
+    payment.save(update_fields=["state", "evidence"])
 
 
 # --- asking for more work

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.comparing import ComparedField
+from core.comparing import ComparedField, ComparedModel
 from core.models import Lab
 from pools.models import Campaign, Pair, Passage, Query
 
@@ -90,7 +90,7 @@ class Platform(models.TextChoices):
     IMPORT = "import", _("an import")
 
 
-class Worker(models.Model):
+class Worker(ComparedModel):
     """Somebody who judges for a lab, known by a signed personal link. Barred by a failed test pair, or a person."""
 
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="workers")

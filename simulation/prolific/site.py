@@ -133,6 +133,8 @@ def _at_work(store: Store, person: Row, row: Row, method: str, action: list[str]
         submissions.submission_complete(store, row, form.get("code", "").strip() or None)
     elif method == "POST" and action == ["return"]:
         submissions.submission_return(store, row)
+    elif method == "POST" and action == ["keep"]:
+        submissions.submission_refuse_return(store, row)
     if method == "POST":
         return Page(location=f"/submissions/{row['id']}")
     here = f"/submissions/{row['id']}"
@@ -150,6 +152,8 @@ def _at_work(store: Store, person: Row, row: Row, method: str, action: list[str]
         )
     if may(row["status"], "return"):
         forms += f"<form method=post action={here}/return><button>Return study</button></form>"
+    if row["return_requested"] and may(row["status"], "refuse to return"):
+        forms += f"<form method=post action={here}/keep><button>Do not return it</button></form>"
     reason = f"<p>{escape(row['rejection'])}</p>" if row["rejection"] else ""
     return Page(_name(store, row), f"<p>Your submission is <strong>{row['status']}</strong>.</p>{reason}{asked}{forms}")
 

@@ -226,6 +226,15 @@ def submission_ask_return(store: Store, submission: Row, reasons: list[str]) -> 
     return submission_get(store, submission["id"])
 
 
+def submission_refuse_return(store: Store, submission: Row) -> Row:
+    """Keep what one was asked to return: nobody is asked any more, and it waits as before."""
+    step(submission["status"], "refuse to return")
+    if not submission["return_requested"]:
+        raise bad(f"Nobody asked for a return of the submission {submission['id']}.")
+    store.do("UPDATE submission SET return_requested = NULL WHERE id = ?", submission["id"])
+    return submission_get(store, submission["id"])
+
+
 def submissions_tick(store: Store) -> None:
     """End the time of those whose time is over, and approve what nobody has reviewed."""
     now = store.now()

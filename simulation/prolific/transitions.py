@@ -43,6 +43,7 @@ _BY_STATE = {
     "reject": (Who.PROGRAM, ("AWAITING REVIEW",), ("REJECTED",)),
     # whether they return it is the participant's to say
     "ask for a return": (Who.PROGRAM, ("ACTIVE", "AWAITING REVIEW"), ()),
+    "refuse to return": (Who.PARTICIPANT, ("ACTIVE", "AWAITING REVIEW"), ()),
     "end": (Who.PROGRAM, ("ACTIVE", "AWAITING REVIEW"), ("AWAITING REVIEW",)),
     "pay a share": (Who.PROGRAM, ("ACTIVE", "AWAITING REVIEW"), ("PARTIALLY APPROVED",)),
     "approve by hand": (Who.HAND, ("AWAITING REVIEW", *GIVEN_UP, "REJECTED"), ("APPROVED",)),

@@ -11,14 +11,18 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.totp.internal import auth
 from allauth.usersessions.models import UserSession
+from django.apps import apps
 from django.core import mail
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Upper
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from core import people
+from core.comparing import ComparedField, ComparedModel, ComparedQuerySet
 from core.errors import NotYours, Refused
 from core.labs import lab_rename
 from core.models import AuditEntry, Lab, MemberInvitation, User
@@ -126,6 +130,34 @@ def test_a_name_is_one_name_however_it_is_written(lab: Lab, agnes: User) -> None
         Lab.objects.create(name="RITA\u200b'S  lab")
     with pytest.raises(Refused, match="already a lab"):
         lab_rename(lab=factories.lab("Elsewhere"), name="ＲITA'S LAB")
+
+
+def test_a_name_that_is_changed_is_compared_as_it_is_now(lab: Lab, agnes: User) -> None:
+    User.objects.filter(pk=agnes.pk).update(username="Ágnes")
+    assert User.objects.get(username_key="ágnes") == agnes
+    agnes.username = "ANYÁM"
+    agnes.save(update_fields=["username"])
+    assert User.objects.get(username_key="anyám") == agnes
+    lab.workers.create(label="Nora", platform="panel")
+    lab.workers.update(label="NÓRA")
+    assert lab.workers.get().label_key == "nóra"
+    with pytest.raises(TypeError, match="label: a name"):
+        lab.workers.update(label=Upper("label"))
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Lab.objects.filter(pk=factories.lab("Elsewhere").pk).update(name="RITA'S lab")
+
+
+def test_every_row_with_a_compared_name_is_updated_with_it() -> None:
+    rows = {model for model in apps.get_models() for field in model._meta.fields if isinstance(field, ComparedField)}
+    assert len(rows) == 4
+    assert [row for row in rows if not issubclass(row, ComparedModel)] == []
+    assert [row for row in rows if not isinstance(row._default_manager.get_queryset(), ComparedQuerySet)] == []
+
+
+def test_a_superuser_of_a_name_that_is_taken_in_another_spelling_is_refused_in_a_sentence(agnes: User) -> None:
+    with pytest.raises(CommandError, match="already taken"):
+        call_command("createsuperuser", "--no-input", "--username", "AGNES", "--email", "a@example.org", verbosity=0)
+    assert User.objects.filter(username_key="agnes").get() == agnes
 
 
 def test_an_address_is_invited_once_at_a_time(lab: Lab, agnes: User) -> None:

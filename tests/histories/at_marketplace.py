@@ -8,6 +8,7 @@ from botocore.exceptions import ReadTimeoutError
 from core.models import User
 from platforms.arriving import assignment_arrive
 from platforms.models import Alarm, Payment, Publication, PublishedHit
+from platforms.mturk.operations import mark_of
 from tasks import services as task_services
 from tasks.models import Assignment
 from tests.histories.frame import Wrong
@@ -58,10 +59,11 @@ class AtMarketplace(Published):
         if hit_id is None:
             return
         key = self.market.accept(hit_id, worker)
-        hit = PublishedHit.objects.select_related("hit").get(platform_hit_id=hit_id).hit
-        if hit is None:
+        which = self.market.hits[hit_id]["RequesterAnnotation"].removeprefix(mark_of(self.publication))
+        if which.startswith("compensation"):
             self.market.submit(key, "taken")
             return
+        hit = self.campaign.hits.get(number=which.partition("/")[0])  # its address has it, before its id is stored
         with suppress(task_services.NoWork):
             begun = assignment_arrive(
                 publication=self.publication, hit=hit, assignment_id=key, worker_id=worker, at=self.now
@@ -101,6 +103,8 @@ class AtMarketplace(Published):
             return
         if move[1] == "Approved":
             self.by_person.update({key, *self._same_work(key)})
+        elif move[1] == "Rejected":
+            self.declined.update(self._same_work(key))
         self.market.decide(key, move[1])
 
     def _same_work(self, key: str) -> list[str]:
@@ -144,8 +148,9 @@ class AtMarketplace(Published):
     def works(self) -> list[list[str]]:
         """Of what one worker began of one HIT, again and again, one is paid."""
         works: dict[tuple[int, int], list[str]] = {}
+        same = {pk: (hit, worker) for pk, hit, worker in Assignment.objects.values_list("pk", "hit", "worker")}
         for key, pk in self.begun.items():
-            works.setdefault(Assignment.objects.values_list("hit", "worker").get(pk=pk), []).append(key)
+            works.setdefault(same[pk], []).append(key)
         return list(works.values())
 
     def _all_of(self, keys: list[str]) -> list[str]:

@@ -85,6 +85,7 @@ class AtProlific(Published):
 
     WEIGHTS = Published.WEIGHTS | {
         "somebody_opens_it_again": 2,
+        "somebody_refuses_to_return": 1,
         "weeks_pass": 0.1,
         "a_researcher_asks_for_a_return": 1,
         "look_at_doubts_now": 1,
@@ -155,6 +156,11 @@ class AtProlific(Published):
         if (row := self._one(asked if asked and pick % 3 else rows, pick)) is not None:
             submissions.submission_return(self.double, row)
 
+    def somebody_refuses_to_return(self, pick: int) -> None:
+        asked = [row for row in self._rows("refuse to return") if row["return_requested"]]
+        if (row := self._one(asked, pick)) is not None:
+            submissions.submission_refuse_return(self.double, row)
+
     def somebody_opens_it_again(self, pick: int) -> None:
         """In another browser: the same submission, and the same assignment here."""
         row = self._one([row for row in self._rows("open") if row["id"] in self.begun], pick)
@@ -200,13 +206,15 @@ class AtProlific(Published):
     def look_at_doubts_now(self, _pick: int) -> None:
         self.look_at_doubts()
 
-    def look_at_doubts(self) -> None:
+    def look_at_doubts(self) -> bool:
         """They look at Prolific's history, and say truly what is there."""
-        for operation in Operation.objects.filter(pk__in=may_be_decided(self.publication)):
+        doubts = list(Operation.objects.filter(pk__in=may_be_decided(self.publication)))
+        for operation in doubts:
             batch = operation.result.get("batch", {}).get("id")
             was_done = bool(self.double.number("SELECT COUNT(*) FROM payment WHERE batch = ?", batch))
             with suppress(Refused):
                 operation_decide(operation=operation, was_done=was_done, why=WHY, by=self.people[0], at=self.now)
+        return bool(doubts)
 
     # --- what must hold
 

@@ -15,7 +15,7 @@ from django.db import transaction
 
 STEPS = int(os.environ.get("HISTORY_STEPS", "600"))  # of each platform
 SEED = int(os.environ.get("HISTORY_SEED", "1"))
-LENGTH = int(os.environ.get("HISTORY_LENGTH", "200"))  # steps of one history
+LENGTH = int(os.environ.get("HISTORY_LENGTH", "500"))  # steps of one history
 TRIES = int(os.environ.get("HISTORY_TRIES", "60"))  # to make a history shorter
 Plan = Sequence[tuple[str, int]]
 

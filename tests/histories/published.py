@@ -169,15 +169,20 @@ class Published(World):
 
     # --- researchers
 
-    def _is_alarmed(self, key: str) -> bool:
-        """Whether a person was told that this work had been compensated."""
-        told = Alarm.objects.filter(kind=Alarm.Kind.TWICE, settled_at=None)
+    def _same_work(self, key: str) -> list[str]:
+        """The work that is paid by a compensation which was taken."""
+        return []
+
+    def _is_alarmed(self, key: str, kind: str = Alarm.Kind.TWICE) -> bool:
+        """Whether a person was told that this work had been compensated, or something else of it."""
+        told = Alarm.objects.filter(kind=kind, settled_at=None)
         return told.filter(submission__platform_assignment_id=key).exists()
 
     def a_researcher_decides(self, pick: int) -> None:
         """One of two approves, rejects, or books what Prolific paid."""
         wait = Q(decision="") | Q(decision="reject", status=Submission.Status.APPROVED)
-        submission = self._one(list(Submission.objects.filter(wait).order_by("pk")), pick)
+        waiting = Submission.objects.filter(wait).select_related("published_hit").order_by("pk")
+        submission = self._one(list(waiting), pick)
         if submission is None:
             return
         about = {"submission": submission, "by": self.people[pick % 2], "why": WHY, "at": self.now}
@@ -185,8 +190,11 @@ class Published(World):
         with suppress(Refused):
             if pick % 5 == 0 and submission.status == Submission.Status.SUBMITTED:
                 submission_reject(**about, category="OTHER")
+                self.declined.update(self._same_work(key))
                 return
-            if self._is_alarmed(key):
+            if submission.published_hit.hit_id is None:
+                self.by_person.update(self._same_work(key) if self._is_alarmed(key, Alarm.Kind.UNMATCHED) else [])
+            elif self._is_alarmed(key):
                 self.by_person.add(key)
             elif submission.assignment_id is not None and pick % 3 and not may_book(submission):
                 return  # the jobs do
@@ -253,24 +261,21 @@ class Published(World):
 
     # --- what must hold at the end
 
-    def look_at_doubts(self) -> None:
-        """A person says what became of calls that are not made again, where there are such."""
+    def look_at_doubts(self) -> bool:
+        """A person says what became of calls that are not made again. Whether there were such."""
+        return False
 
     def end(self) -> None:
         """Time passes, the researchers do what they are asked to, and then everything is paid, or waits for them."""
         self.coming.clear()
-        for days in (2, 22, 0):
+        for days in (2, 22):
             self._pass(days=days)
             self._round()
             self.look_at_doubts()
         self._round()
         self.check()
         self._check_offers()
-        for submission in Submission.objects.exclude(decision="approve"):
-            if may_book(submission):
-                self.by_person.add(submission.platform_assignment_id)
-                submission_approve(submission=submission, by=self.people[0], why=WHY, at=self.now)
-        self._round()
+        self._book()
         self.check()
         self._check_over()
         self._check_answers()
@@ -281,6 +286,9 @@ class Published(World):
         """Whoever is offered a compensation takes it, where it must be taken."""
 
     def _check_offers(self) -> None:
+        waiting = Payment.objects.filter(purpose=PURPOSES.COMPENSATION)
+        if not waiting.filter(state__in=[Payment.State.OWED, Payment.State.SENT]).exists():
+            return
         offers = self._owed()
         for payment in offers:
             with suppress(Refused):
@@ -288,8 +296,8 @@ class Published(World):
         self._round()
         self.take_offers()
         self._round()
-        self.look_at_doubts()
-        self._round()
+        if self.look_at_doubts():
+            self._round()
         for payment in Payment.objects.filter(pk__in=[row.pk for row in offers]).select_related("assignment"):
             assert payment.assignment is not None
             key = payment.assignment.platform_assignment_id
@@ -297,14 +305,23 @@ class Published(World):
             if int(payment.amount * 100) not in paid or payment.state != Payment.State.PAID:
                 raise Wrong(f"offered {payment.amount}, {payment.state}, and {self.status_of(key)} there: {paid}")
 
+    def _book(self) -> None:
+        """A person books what the platform paid for and nobody approved here."""
+        books = [row for row in Submission.objects.exclude(decision="approve") if may_book(row)]
+        for submission in books:
+            self.by_person.add(submission.platform_assignment_id)
+            submission_approve(submission=submission, by=self.people[0], why=WHY, at=self.now)
+        if books:
+            self._round()
+
     def _check_answers(self) -> None:
         """Every answer counts that was saved."""
-        for assignment in Assignment.objects.filter(campaign=self.campaign).exclude(platform_assignment_id=""):
-            key = assignment.platform_assignment_id
-            if assignment.judged != self.answers[key]:
-                raise Wrong(f"{self.answers[key]} answers were saved, and {assignment.judged} count")
-            if assignment.owed != self.share_of(key):
-                raise Wrong(f"{assignment.owed} is owed for {assignment.judged} answers")
+        ours = Assignment.objects.filter(campaign=self.campaign).exclude(platform_assignment_id="")
+        for key, judged, owed in ours.values_list("platform_assignment_id", "judged", "owed"):
+            if judged != self.answers[key]:
+                raise Wrong(f"{self.answers[key]} answers were saved, and {judged} count")
+            if owed != self.share_of(key):
+                raise Wrong(f"{owed} is owed for {judged} answers")
 
     def share_of(self, key: str) -> Decimal:
         return (self.campaign.reward * self.answers[key] / self.items).quantize(Decimal("0.01"))

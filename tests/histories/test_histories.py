@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.db.models import DecimalField, Value
 from django.utils import timezone
 
 from core.models import Lab, User
@@ -26,12 +29,12 @@ from tests.histories.frame import STEPS, Plan, World, histories, play
 from tests.histories.market import Market, Through
 
 pytestmark = pytest.mark.timeout(max(300, STEPS))
-QUERIES = [f"q{number}" for number in range(8)]
+QUERIES = [f"q{number}" for number in range(20)]
 
 
 @pytest.fixture
 def campaign(lab: Lab, tmp_path: Path) -> Campaign:
-    """Four HITs of two pairs and a test pair, each to be judged by two people."""
+    """Ten HITs of two pairs and a test pair, each to be judged by two people."""
     qrels = {query: [f"{query}a"] for query in QUERIES}
     tops = {"red": {query: [f"{query}b"] for query in QUERIES}}
     collection = factories.collection(tmp_path, in_lab=lab, name="histories", qrels=qrels, tops=tops)
@@ -95,12 +98,15 @@ def test_at_prolific_each_is_paid_once_whatever_happens_in_whatever_order(at_pro
     histories(AtProlific, at_prolific, steps=STEPS // 2)
 
 
-def test_by_link_and_panel_each_is_owed_their_share_and_paid_it_once(
-    campaign: Campaign, rita: User, steady: None
-) -> None:
+@pytest.fixture
+def by_link(campaign: Campaign, rita: User, steady: None) -> Callable[[], World]:
     people, now = (rita, factories.user("robert")), timezone.now()
     factories.analyze()
-    histories(ByLink, lambda: ByLink(campaign, people, 3, now))
+    return lambda: ByLink(campaign, people, 3, now)
+
+
+def test_by_link_and_panel_each_is_owed_their_share_and_paid_it_once(by_link: Callable[[], World]) -> None:
+    histories(ByLink, by_link)
 
 
 @pytest.fixture
@@ -174,11 +180,70 @@ GUARDS: dict[str, tuple[str, Any, Plan]] = {
 }
 
 
+def _find(guards: dict[str, tuple[str, Any, Plan]], make: Callable[[], World], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each history is well with its guard, and goes wrong without it."""
+    for name, (guard, without, plan) in guards.items():
+        assert not play(make, plan), name
+        with monkeypatch.context() as patch:
+            patch.setattr(guard, without)
+            assert play(make, plan), name
+
+
 def test_without_a_guard_a_short_history_at_prolific_goes_wrong(
     at_prolific: Callable[[], World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, (guard, without, plan) in GUARDS.items():
-        assert not play(at_prolific, plan), name
-        with monkeypatch.context() as patch:
-            patch.setattr(guard, without)
-            assert play(at_prolific, plan), name
+    _find(GUARDS, at_prolific, monkeypatch)
+
+
+# the compensation is the eleventh HIT that the same worker may take
+TAKEN = [*COMPENSATED, ("somebody_comes", 100), *JOBS]
+TWICE = [*TAKEN, *BEGUN, ("somebody_finishes", 0), ("somebody_comes_back", 2), *JOBS]
+EMPTY = [
+    ("somebody_comes", 1),
+    ("somebody_leaves", 0),
+    ("somebody_comes_back", 2),
+    ("sync", 0),
+    ("a_researcher_decides", 3),
+    *JOBS,
+]
+LOST = [*BEGUN, ("somebody_finishes", 0), ("hours_pass", 4), *JOBS]
+PAID = [*BACK, ("sync", 0), ("check_work", 0), ("settle", 0)]
+MARKET_GUARDS: dict[str, tuple[str, Any, Plan]] = {
+    "work that was compensated is held": ("platforms.reviewing._was_paid", lambda _payment: False, TWICE),
+    "what is booked is not compensated": ("platforms.reviewing._booked", lambda: Value(Decimal(0)), [*LOST, *EMPTY]),
+    "what was abandoned ends": ("judgments.selectors.abandoned", lambda _at: Assignment.objects.none(), BEGUN),
+    "whoever goes is owed": ("platforms.reviewing.uncompensated", lambda _one: Assignment.objects.none(), BEGUN),
+    "a call that is repeated has its token": (
+        "platforms.mturk.operations.token_of",
+        lambda _operation: {"UniqueRequestToken": str(uuid4())},
+        [*PAID, ("trouble_comes", 16), ("call", 0), ("minutes_pass", 9), ("call", 0)],
+    ),
+}
+
+
+def test_without_a_guard_a_short_history_at_the_marketplace_goes_wrong(
+    at_marketplace: Callable[[], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _find(MARKET_GUARDS, at_marketplace, monkeypatch)
+
+
+DONE_BY_LINK = [*BEGUN, ("somebody_finishes", 0)]
+LINK_GUARDS: dict[str, tuple[str, Any, Plan]] = {
+    "what was abandoned ends": ("judgments.selectors.abandoned", lambda _at: Assignment.objects.none(), BEGUN),
+    "whoever leaves has a share": (
+        "tasks.services.owed",
+        lambda reward, judged, items: reward if judged == items else Decimal(0),
+        [*BEGUN[:-1], ("somebody_leaves", 0)],
+    ),
+    "what is paid is not marked again": (
+        "platforms.pay_desk.paid_by_hand",
+        lambda: Value(Decimal(0), output_field=DecimalField()),
+        [*DONE_BY_LINK, ("a_researcher_pays_some", 0), ("a_researcher_pays_some", 0)],
+    ),
+}
+
+
+def test_without_a_guard_a_short_history_by_link_goes_wrong(
+    by_link: Callable[[], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _find(LINK_GUARDS, by_link, monkeypatch)

@@ -684,11 +684,20 @@ def test_what_waits_longer_than_promised_comes_first_for_organizers_and_is_a_num
     assert "Waiting longer than promised" not in Client().get(place).text
 
 
+def test_an_address_is_invited_to_a_team_once_at_a_time(board: Board, team: Team, paul: User) -> None:
+    page = address("team", board.slug, team.public_id)
+    teams_services.invitation_add(board=board, team=team, email="nora@example.org", by=None, at=timezone.now())
+    assert browser(paul).post(page, {"email": "nora@example.org"}).status_code == 303, "nobody had invited them"
+    again = browser(paul).post(page, {"email": "Nora@Example.org"})
+    assert again.status_code == 409 and "This address is already invited." in again.text
+    assert TeamInvitation.objects.count() == 2
+
+
 def test_invitations_that_nobody_accepted_are_forgotten_a_month_after_they_expired(
     board: Board, team: Team, paul: User, olga: User
 ) -> None:
-    made = [teams_services.invitation_add(board=board, team=team, email="a@example.org", by=paul, at=at)
-            for at in (NOW, NOW + DAY, NOW)]  # fmt: skip
+    made = [teams_services.invitation_add(board=board, team=team, email=f"{name}@example.org", by=paul, at=at)
+            for name, at in (("a", NOW), ("b", NOW + DAY), ("c", NOW))]  # fmt: skip
     teams_services.invitation_accept(invitation=made[2], user=olga, at=NOW)
     until = made[0].expires_at + 30 * DAY
     assert teams_services.invitations_forget(at=until) == 0

@@ -228,6 +228,25 @@ def test_payments_stay_when_a_worker_is_erased_and_are_in_what_is_stored_of_them
     assert page.get(address(campaign), {"show": "all"}).status_code == 200
 
 
+def test_what_is_written_off_with_its_worker_is_not_to_be_paid_any_more(
+    page: Client, campaign: Campaign, work: list[Assignment]
+) -> None:
+    mark(page, campaign, "pay", work[0])
+    worker_erase(worker=Worker.objects.get(pk=work[0].worker_id), at=timezone.now(), write_off=True)
+    assert_sums(page, campaign, owed=work[0].owed + work[2].owed, paid=work[0].owed)
+    assert receipts(page, campaign) == {work[2].receipt}
+    everybody = page.get(address(campaign), {"show": "all"})
+    assert "$2.00 written off" in everybody.text
+    assert {row.pk: row.written_off for row in everybody.context["listing"].page} == {
+        work[0].pk: 0,
+        work[1].pk: Decimal("2.00"),
+        work[2].pk: 0,
+    }
+    expected = everybody.context["desk"].by_hand.to_pay
+    mark(page, campaign, "pay-all", expected=str(expected))
+    assert sum(HandPayment.objects.values_list("amount", flat=True)) == work[0].owed + work[2].owed
+
+
 def test_a_campaign_whose_workers_were_paid_is_not_erased_whole(
     page: Client, campaign: Campaign, work: list[Assignment]
 ) -> None:

@@ -9,7 +9,9 @@ from django.utils import timezone
 from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
-from platforms.models import Operation, Payment, Publication, Submission
+from platforms.adapter import Work
+from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
+from platforms.pay_desk import sums_of
 from platforms.publishing import publication_unsaved
 from platforms.reviewing import (
     bonus_grant,
@@ -22,6 +24,7 @@ from platforms.reviewing import (
     workers_exclude,
 )
 from platforms.status import for_a_person
+from platforms.submitted import submission_store, submissions_return
 from pools.models import Campaign, Collection
 from tasks import services as task_services
 from tasks.models import Assignment
@@ -174,6 +177,147 @@ def test_work_whose_unmatched_submission_was_not_rejected_is_not_compensated_bes
     submitted(publication, done(publication), decision=decision, platform_assignment_id="3ANOTHER")
     found = compensations_find(publication=publication, at=timezone.now())
     assert found == Payment.objects.count() == (1 if decision == "reject" else 0)
+
+
+def again(publication: Publication, work: Assignment, answers: int) -> Assignment:
+    """The same HIT in the same name once more, left after so many answers."""
+    second = Assignment.objects.create(
+        campaign=work.campaign,
+        hit=work.hit,
+        worker=work.worker,
+        platform_assignment_id=f"3B{work.pk}",
+        taken_at=timezone.now(),
+        leased_until=timezone.now(),
+    )
+    factories.judge(second, only=range(1, answers + 1))
+    second = judgment_services.assignment_leave(assignment=second, at=timezone.now())
+    Assignment.objects.filter(pk=second.pk).update(finished_at=timezone.now() - timedelta(days=3))
+    return second
+
+
+@pytest.mark.parametrize(
+    ("pay", "answers", "listed"),
+    [
+        ("base-and-bonus", 0, "1.90"),
+        ("base-and-bonus", 2, "1.20"),
+        ("full-on-exit", 0, None),
+        ("full-on-exit", 2, None),
+    ],
+)
+def test_who_did_a_hit_and_submitted_less_of_it_when_they_took_it_again_is_owed_the_rest(
+    campaign: Campaign, rita: User, pay: str, answers: int, listed: str | None
+) -> None:
+    publication, at = opened(campaign, pay=pay), timezone.now()
+    first = done(publication)
+    second = again(publication, first, answers)
+    one = submitted(publication, second, assignment=second)
+    assert compensations_find(publication=publication, at=at) == 0, "a person or the jobs have yet to decide"
+    submission_approve(submission=one, by=rita, why="They had done it before.", at=at)
+    assert compensations_find(publication=publication, at=at) == (1 if listed else 0)
+    assert compensations_find(publication=publication, at=at) == 0
+    rest = first.payments.filter(purpose="compensation")
+    assert list(rest.values_list("amount", flat=True)) == ([Decimal(listed)] if listed else [])
+    assert sum(row.amount for row in Payment.objects.all()) == Decimal("2.00") == sums_of(campaign).owed
+
+
+@pytest.mark.parametrize(("answers", "found"), [(0, 1), (2, 0)])
+def test_who_submitted_nothing_and_was_rejected_is_owed_what_they_did_before(
+    campaign: Campaign, rita: User, answers: int, found: int
+) -> None:
+    publication = opened(campaign)
+    second = again(publication, done(publication), answers)
+    one = submitted(publication, second, assignment=second)
+    submission_reject(submission=one, by=rita, why="careless", at=timezone.now())
+    assert compensations_find(publication=publication, at=timezone.now()) == found
+
+
+@pytest.mark.parametrize("state", ["paid", "owed"])
+def test_who_was_compensated_and_does_the_same_hit_again_is_paid_once(campaign: Campaign, state: str) -> None:
+    publication, at = opened(campaign), timezone.now()
+    first = done(publication)
+    assert compensations_find(publication=publication, at=at) == 1
+    Payment.objects.update(state=state)
+    second = again(publication, first, first.items.count())
+    submitted(publication, second, assignment=second)
+    judgment_services.confirmed_check_all(at=at)
+    publication_settle(publication=publication, at=at)
+    assert sum(row.amount for row in publication.payments.all()) == Decimal("2.00")
+    assert publication.alarms.filter(kind="twice", settled_at=None).exists() == (state == "paid")
+
+
+@pytest.mark.parametrize(("listed", "fate"), [("1.20", "approve"), ("2.00", "return")])
+def test_a_compensation_that_was_withdrawn_is_owed_again_where_less_was_submitted_or_that_was_returned(
+    campaign: Campaign, rita: User, listed: str, fate: str
+) -> None:
+    publication, at = opened(campaign, pay="base-and-bonus"), timezone.now()
+    first = done(publication)
+    compensations_find(publication=publication, at=at)
+    payment = Payment.objects.get()
+    offer = compensation_offer(payment=payment, at=at)
+    offers = PublishedHit.objects.filter(hit=None)
+    offers.update(platform_hit_id="3OFFER", expires_at=at)
+    Payment.objects.update(state="sent")
+    second = first if fate == "return" else again(publication, first, 2)
+    one = submitted(publication, second, assignment=second)
+    submission_approve(submission=one, by=rita, why="It is good.", at=at)
+    payment.refresh_from_db()
+    assert payment.state == "refused" and "withdrawn" in payment.evidence
+    if fate == "return":
+        submissions_return(publication=publication, assignment_ids=[one.platform_assignment_id], at=at)
+    assert compensations_find(publication=publication, at=at) == 0, "the offer can still be taken"
+    offers.update(expires_at=at - timedelta(hours=3))
+    assert compensations_find(publication=publication, at=at) == 1
+    assert compensations_find(publication=publication, at=at) == 0
+    payment.refresh_from_db()
+    assert (payment.state, payment.amount) == ("owed", Decimal(listed))
+    assert compensation_offer(payment=payment, at=at).turn == offer.turn + 1
+
+
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_a_person_who_decides_on_a_compensation_that_was_taken_pays_that_and_nothing_else(
+    campaign: Campaign, rita: User, withdrawn: bool
+) -> None:
+    publication, at = opened(campaign, pay="base-and-bonus"), timezone.now()
+    works = [done(publication, "Alice"), done(publication, "Bob")]
+    compensations_find(publication=publication, at=at)
+    for payment in Payment.objects.all():
+        compensation_offer(payment=payment, at=at)
+    Payment.objects.update(state="refused" if withdrawn else "sent")
+    offers = Operation.objects.filter(kind="compensate")
+    taken = [
+        submitted(publication, work, published_hit=offers.get(payment__assignment=work).published_hit,
+                  platform_assignment_id=f"3TAKEN{work.pk}")
+        for work in works
+    ]  # fmt: skip
+    submission_approve(submission=taken[0], by=rita, why="They did it.", at=at)
+    submission_reject(submission=taken[1], by=rita, why="They did not.", at=at)
+    assert set(Payment.objects.values_list("purpose", flat=True)) == {"compensation"}
+    call = Operation.objects.get(kind="approve")
+    assert call.payment is not None
+    assert (call.submission, call.payment.assignment) == (taken[0], works[0]) and call.payment.state != "refused"
+    other = Payment.objects.get(assignment=works[1])
+    assert (other.state, other.evidence["declined"]) == ("refused", "They did not.")
+
+
+@pytest.mark.parametrize("approved_before", [False, True])
+def test_a_compensation_that_was_taken_and_rejected_at_the_platform_waits_for_nobody(
+    campaign: Campaign, approved_before: bool
+) -> None:
+    publication, at = opened(campaign), timezone.now()
+    work = done(publication)
+    compensations_find(publication=publication, at=at)
+    offer = compensation_offer(payment=Payment.objects.get(), at=at)
+    Payment.objects.update(state="sent")
+    facts = {"published_hit": offer.published_hit, "platform_assignment_id": "3TAKEN"}
+    one = submitted(publication, work, **facts)
+    if approved_before:
+        publication_settle(publication=publication, at=at)
+    for status, decision, state in (("Rejected", "reject", "refused"), ("Approved", "approve", "paid")):
+        said = Work("3TAKEN", one.platform_worker_id, status, one.submitted_at, None, "", "")
+        submission_store(published_hit=one.published_hit, work=said, at=at)
+        publication_settle(publication=publication, at=at)
+        one.refresh_from_db()
+        assert (one.decision, Payment.objects.get().state) == (decision, state)
 
 
 @pytest.mark.parametrize(("overlap", "fee"), [(9, "0.40"), (10, "0.80")])

@@ -25,6 +25,9 @@ EVENTS = {
     "approve": lambda store, row: submissions.submission_approve(store, row),
     "reject": lambda store, row: submissions.submission_reject(store, row, "x" * 100, "OTHER"),
     "ask for a return": lambda store, row: submissions.submission_ask_return(store, row, ["Why"]),
+    "refuse to return": lambda store, row: submissions.submission_refuse_return(
+        store, submissions.submission_ask_return(store, row, ["Why"])
+    ),
     "end": lambda store, row: submissions.submission_end(store, row, "END", None),
     "pay a share": lambda store, row: submissions.submission_end(store, row, "PART", {"percentage_of_reward": 50}),
     "approve by hand": lambda store, row: commands.approve(store, submission=row["id"]),
@@ -94,6 +97,14 @@ def test_the_clock_and_codes_move_a_submission_as_the_table_says(store: Store) -
     submissions.submissions_tick(store)
     states = [submissions.submission_get(store, row["id"])["status"] for row in (active, waiting)]
     assert states == ["TIMED-OUT", "APPROVED"]
+
+
+def test_a_return_is_refused_once_it_was_asked_for_and_the_work_waits_as_before(store: Store) -> None:
+    row = somebody(store, "AWAITING REVIEW")
+    with pytest.raises(ApiError, match="Nobody asked"):
+        submissions.submission_refuse_return(store, row)
+    kept = submissions.submission_refuse_return(store, submissions.submission_ask_return(store, row, ["Why"]))
+    assert (kept["status"], kept["return_requested"]) == ("AWAITING REVIEW", None)
 
 
 def test_the_table_says_what_is_known_of_prolific() -> None:
