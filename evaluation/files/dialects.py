@@ -23,7 +23,8 @@ class Role(NamedTuple):
 class Kind(NamedTuple):
     """What rows are. `orders`: roles by column where a file has no names; an empty one is skipped. `have` begins the
     sentence that says how many columns there should be, `needs` names them where a file has names. `one_of`: roles of
-    which one has to be there. `is_text`: without names, a line is an id, a tab and a text, tabs and all.
+    which one has to be there. `is_text`: without names, columns are parted by tabs alone, and the last one is the rest
+    of the line, tabs and all. `with_address`: their order where the second is an address on the web.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Kind(NamedTuple):
     orders: tuple[tuple[str, ...], ...] = ()
     one_of: tuple[str, ...] = ()
     is_text: bool = False
+    with_address: tuple[str, ...] = ()
 
 
 class Dialect(NamedTuple):
@@ -119,6 +121,7 @@ _KINDS = (
         (("id", "text"),),
         one_of=("text", "title", "headings"),
         is_text=True,
+        with_address=("id", "", "title", "text"),  # MS MARCO's documents
     ),
     Kind(
         "preferences",

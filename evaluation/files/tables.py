@@ -33,7 +33,7 @@ from typing import Any, BinaryIO, Literal
 
 from evaluation.errors import BadInput
 from evaluation.files import parquetfiles
-from evaluation.files.dialects import KINDS, Columns, Dialect, Kind, columns_of, dialect_of, is_named
+from evaluation.files.dialects import KINDS, TABLE, Columns, Dialect, Kind, columns_of, dialect_of, is_named
 from evaluation.files.kinds import TYPES, Mistyped
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
@@ -54,9 +54,14 @@ JSON_BYTES = 200 << 20  # of a file of JSON that is no JSON lines: it has to be 
 NAMED = 10  # columns that a message names
 _JSON = re.compile(r"\s*(\{\s*(\"|\}|$)|\[\s*(\{|\[|\]|$))")
 _POINT_ZERO = re.compile(r"-?[0-9]+\.0", re.ASCII)
+_ADDRESS = re.compile(r"[^\s]+\thttps?://\S+\t")
 _WHOLE_CELL = re.compile(r'"((?:[^"]|"")*)"')
 _NESTED = ("query", "passage", "score")  # as ranx and pytrec_eval have it: {query: {passage: score}}
 csv.field_size_limit(LIMITS.line)
+
+
+class WrongNames(BadInput):
+    """A line that names columns, of which some are needed and missing."""
 
 
 class Table:
@@ -70,6 +75,7 @@ class Table:
         self.kind = kind
         self.dialect = dialect
         self.columns = tuple(columns)
+        self.file: TextFile | None = None  # none of Parquet
         self._records: Iterator[tuple[int, Record]] = iter(())
         self._plans: dict[tuple[str, ...], Columns] = {}
         self._order: tuple[str, ...] = ()
@@ -163,6 +169,29 @@ def read_table(source: Source, *kinds: str, name: str | None = None) -> Iterator
         yield from table
 
 
+def is_plain(source: Source, kind: str, *, name: str) -> bool:
+    """Whether a file is lines without names, which a reader may read in a faster way of its own; what cannot be looked
+    into before it is read, and what is damaged, is taken for that. Raises BadInput where its names are wrong.
+    """
+    if isinstance(source, str | os.PathLike):
+        try:
+            file = Path(source).open("rb")  # noqa: SIM115 (closed below)
+        except (OSError, ValueError):
+            return True
+        with file:
+            return is_plain(file, kind, name=name)
+    if not source.seekable():
+        return True
+    if parquetfiles.is_parquet(source):
+        return False
+    try:
+        return _table(source, (kind,), name, COLUMN_LIMITS, skip_blank=False).form == "lines"
+    except WrongNames:
+        raise
+    except BadInput:
+        return True
+
+
 def _table(source: BinaryIO, kinds: tuple[str, ...], name: str, limits: Limits, skip_blank: bool) -> Table:
     if source.seekable() and parquetfiles.is_parquet(source):
         return _parquet(source, kinds, name)
@@ -175,8 +204,11 @@ def _table(source: BinaryIO, kinds: tuple[str, ...], name: str, limits: Limits, 
         raise BadInput(name, 1, "the file has no lines.")
     every = _with_first((line, first), rows)
     if _JSON.match(first):
-        return _json(first, every, kinds, name)
-    return _named(first, every, kinds, name) or _lines(first, every, kinds, name, limits)
+        table = _json(first, every, kinds, name)
+    else:
+        table = _named(first, every, kinds, name) or _lines(first, every, kinds, name, limits)
+    table.file = file
+    return table
 
 
 def _with_first(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -191,12 +223,12 @@ def _told(names: Sequence[str]) -> str:
     return f"the columns {', '.join(quote_value(name) for name in names[:NAMED])}{more}"
 
 
-def _wrong(name: str, line: int | None, names: Sequence[str], kinds: Sequence[str]) -> BadInput:
+def _wrong(name: str, line: int | None, names: Sequence[str], kinds: Sequence[str]) -> WrongNames:
     """That the names of a file's columns are those of nothing, or of something else."""
     other = dialect_of(names, KINDS)
     seen = f", as {other.kind} have" if other else ""
     needs = " or ".join(KINDS[kind].needs for kind in kinds[:1])
-    return BadInput(name, line, f"has {_told(names)}{seen}, where {KINDS[kinds[0]].have} {needs}.")
+    return WrongNames(name, line, f"has {_told(names)}{seen}, where {KINDS[kinds[0]].have} {needs}.")
 
 
 # --- lines
@@ -206,10 +238,13 @@ def _lines(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], 
     kind = KINDS[kinds[0]]
     table = Table(name, "lines", kind)
     most = max(map(len, kind.orders), default=0)
+    has_address = kind.is_text and _ADDRESS.match(first) is not None and first.count("\t") >= len(kind.with_address) - 1
+    if has_address and kind.with_address:
+        table._order, most = kind.with_address, len(kind.with_address)
 
     def split(row: str) -> list[str]:
         if kind.is_text:
-            return list(row.partition("\t")[::2]) if "\t" in row else [row]
+            return row.split("\t", most - 1)
         parts = columns(row)
         if len(parts) > most and "\t" in row:  # names with spaces, and tabs between
             parts = [part.strip(" ") for part in row.strip("\t").split("\t")]
@@ -376,8 +411,9 @@ def _json_lines(rows: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[in
 
 
 def _whole_json(rows: Iterator[tuple[int, str]], name: str) -> Any:
-    size, parts = 0, []
-    for _line, row in rows:
+    size, parts, began = 0, list[str](), 1
+    for line, row in rows:
+        began = began if parts else line
         size += len(row)
         if size > JSON_BYTES:
             raise BadInput(name, None, f"more than {JSON_BYTES:,} bytes of JSON. Write JSON lines: an object a line.")
@@ -385,7 +421,7 @@ def _whole_json(rows: Iterator[tuple[int, str]], name: str) -> Any:
     try:
         value = json.loads("\n".join(parts))
     except (ValueError, RecursionError) as error:
-        raise BadInput(name, getattr(error, "lineno", None), f"not JSON ({error}).") from None
+        raise BadInput(name, began + getattr(error, "lineno", 1) - 1, f"not JSON ({error}).") from None
     if not value:
         raise BadInput(name, None, "holds no records.")
     return value
@@ -427,4 +463,4 @@ def _parquet(source: BinaryIO, kinds: tuple[str, ...], name: str) -> Table:
     return table
 
 
-__all__ = ["Form", "Record", "Table", "open_table", "read_table"]
+__all__ = ["TABLE", "Form", "Record", "Table", "WrongNames", "is_plain", "open_table", "read_table"]
