@@ -20,10 +20,11 @@ import pyarrow as pa
 
 from evaluation.errors import BadInput
 from evaluation.files.artifact import RunArtifact
+from evaluation.files.dialects import TABLE
 from evaluation.files.metadata import UnfinishedHeader, split_header
 from evaluation.files.rungroups import Ints, Ranked, rank_queries, starts_of
 from evaluation.files.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse, rows_of
-from evaluation.files.tables import TABLE, Table, is_plain, open_table
+from evaluation.files.tables import Table, is_plain, open_table
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
     NAMED_LINES,

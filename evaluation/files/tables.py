@@ -33,7 +33,7 @@ from typing import Any, BinaryIO, Literal
 
 from evaluation.errors import BadInput
 from evaluation.files import parquetfiles
-from evaluation.files.dialects import KINDS, TABLE, Columns, Dialect, Kind, columns_of, dialect_of, is_named
+from evaluation.files.dialects import KINDS, Columns, Dialect, Kind, columns_of, dialect_of, is_named
 from evaluation.files.kinds import TYPES, Mistyped
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
@@ -52,11 +52,11 @@ Record = Mapping[str, Any] | Sequence[str]
 
 JSON_BYTES = 200 << 20  # of a file of JSON that is no JSON lines: it has to be in memory at once
 NAMED = 10  # columns that a message names
-_JSON = re.compile(r"\s*(\{\s*(\"|\}|$)|\[\s*(\{|\[|\]|$))")
+JSON_START = re.compile(r"\s*(\{\s*(\"|\}|$)|\[\s*(\{|\[|\]|$))")
 _POINT_ZERO = re.compile(r"-?[0-9]+\.0", re.ASCII)
 _ADDRESS = re.compile(r"[^\s]+\thttps?://\S+\t")
 _WHOLE_CELL = re.compile(r'"((?:[^"]|"")*)"')
-_NESTED = ("query", "passage", "score")  # as ranx and pytrec_eval have it: {query: {passage: score}}
+NESTED = ("query", "passage", "score")  # as ranx and pytrec_eval have it: {query: {passage: score}}
 csv.field_size_limit(LIMITS.line)
 
 
@@ -203,7 +203,7 @@ def _table(source: BinaryIO, kinds: tuple[str, ...], name: str, limits: Limits, 
     if not line:
         raise BadInput(name, 1, "the file has no lines.")
     every = _with_first((line, first), rows)
-    if _JSON.match(first):
+    if JSON_START.match(first):
         table = _json(first, every, kinds, name)
     else:
         table = _named(first, every, kinds, name) or _lines(first, every, kinds, name, limits)
@@ -225,6 +225,8 @@ def _told(names: Sequence[str]) -> str:
 
 def _wrong(name: str, line: int | None, names: Sequence[str], kinds: Sequence[str]) -> WrongNames:
     """That the names of a file's columns are those of nothing, or of something else."""
+    if len(kinds) > 2:  # whatever it is, it is none of all these
+        return WrongNames(name, line, f"has {_told(names)}, which belong to nothing that is read.")
     other = dialect_of(names, KINDS)
     seen = f", as {other.kind} have" if other else ""
     needs = " or ".join(KINDS[kind].needs for kind in kinds[:1])
@@ -374,15 +376,15 @@ def _json(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], n
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, dict):
-        nested = _is_nested(value, kinds)
-        table = _of_records(name, "JSON lines", kinds, _NESTED if nested else tuple(value))
+        nested = is_nested(value, kinds)
+        table = _of_records(name, "JSON lines", kinds, NESTED if nested else tuple(value))
         table._records = _unnested(_json_lines(rows, name), table) if nested else _json_lines(rows, name)
         return table
     values = _whole_json(rows, name)
-    nested = isinstance(values, dict) and _is_nested(values, kinds)
+    nested = isinstance(values, dict) and is_nested(values, kinds)
     records = values if isinstance(values, list) else [values]
     names = next((tuple(map(str, record)) for record in records if isinstance(record, dict)), ())
-    table = _of_records(name, "JSON", kinds, _NESTED if nested else names)
+    table = _of_records(name, "JSON", kinds, NESTED if nested else names)
     numbered = _json_records(records, table)
     table._records = _unnested(numbered, table) if nested else numbered
     return table
@@ -394,7 +396,8 @@ def _of_records(name: str, form: Form, kinds: tuple[str, ...], names: Sequence[s
     return Table(name, form, KINDS[dialect.kind if dialect else kinds[0]], dialect, names)
 
 
-def _is_nested(value: Mapping[str, Any], kinds: tuple[str, ...]) -> bool:
+def is_nested(value: Mapping[str, Any], kinds: tuple[str, ...]) -> bool:
+    """Whether an object is a run or qrels: passages with scores by query."""
     is_known = dialect_of(value, kinds) is not None
     return not is_known and bool(value) and all(isinstance(hits, dict) for hits in value.values())
 
@@ -442,7 +445,7 @@ def _unnested(
             if not isinstance(hits, dict):
                 raise table.fault(at, f"query {quote_value(query)} without passages, as the others have.")
             for passage, score in hits.items():
-                yield at, dict(zip(_NESTED, (query, passage, score), strict=True))
+                yield at, dict(zip(NESTED, (query, passage, score), strict=True))
 
 
 # --- Parquet
@@ -461,6 +464,3 @@ def _parquet(source: BinaryIO, kinds: tuple[str, ...], name: str) -> Table:
     table = Table(name, "Parquet", kind, dialect, names)
     table._records = parquetfiles.rows(file, source, wanted, {column for column in ids if column}, name)
     return table
-
-
-__all__ = ["TABLE", "Form", "Record", "Table", "WrongNames", "is_plain", "open_table", "read_table"]

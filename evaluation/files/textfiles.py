@@ -75,15 +75,13 @@ class TextFile:
     A byte order mark at the start of any line, as files that were joined have it, is no part of the line.
     """
 
-    def __init__(
-        self, source: Source, *, name: str | None = None, limits: Limits = LIMITS, lines_before: int = 0
-    ) -> None:
+    def __init__(self, source: Source, *, name: str | None = None, limits: Limits = LIMITS) -> None:
         self.source = source
         self.name = name_of(source) if name is None else name
         self.limits = limits
         self.bom = False
         self.missing_last_newline = False
-        self.lines = lines_before  # of the file that the source was made from
+        self.lines = 0
 
     def blocks(self) -> Iterator[Block]:
         """Raises BadInput after the last good line where the file is damaged or breaks a limit, or is empty."""
