@@ -141,13 +141,14 @@ def _table(lines: Sequence[str], name: str) -> Recognized | None:
         if table.form != "named lines":
             return None
         rows: list[Record] = []
-        notes: tuple[str, ...] = ()
+        told: tuple[str, ...] = ()
         try:
             rows.extend(record for _at, record in islice(table.records(), ROWS))
         except BadInput as error:  # a file with errors is still what it is
             place = "" if error.line is None else f"line {error.line:,}: "
-            notes = (place + error.message.removesuffix("."),)
-        return _by_names(table.columns, rows, name)._replace(notes=notes)
+            told = (place + error.message.removesuffix("."),)
+        seen = _by_names(table.columns, rows, name)
+        return seen._replace(notes=seen.notes + told)
 
 
 def _json(lines: Sequence[str], name: str) -> Recognized:
@@ -214,7 +215,10 @@ def _by_names(names: Sequence[str], rows: Sequence[Any], name: str) -> Recognize
     if kind == "unknown":
         return Recognized(kind, columns=tuple(names), notes=("has no columns of a kind that is read",))
     dialect = dialect_of(names, (kind,))
-    return Recognized(kind, dialect.name if dialect else TABLE, tuple(names))
+    used = columns_of(KINDS[kind], names)
+    rest = [column for column in names if used and column not in used.names] if kind in ("queries", "passages") else []
+    notes = (f"left out: {', '.join(rest)}",) if rest else ()
+    return Recognized(kind, dialect.name if dialect else TABLE, tuple(names), notes)
 
 
 def _run_or_qrels(names: Sequence[str], kinds: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Kind:
