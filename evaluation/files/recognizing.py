@@ -15,7 +15,7 @@ from evaluation.files.archives import is_archive
 from evaluation.files.dialects import KINDS, TABLE, columns_of, dialect_of
 from evaluation.files.kinds import Mistyped, to_grade
 from evaluation.files.tables import JSON_START, NESTED, Record, is_nested, open_table
-from evaluation.files.textfiles import LIMITS, Damaged, TextFile, columns, quote_value, unpack
+from evaluation.files.textfiles import LIMITS, Damaged, TextFile, columns, other_format, quote_value, unpack
 
 Kind = Literal["queries", "passages", "qrels", "run", "preferences", "judgments", "archive", "unknown"]
 
@@ -67,6 +67,8 @@ def recognize(source: BinaryIO, name: str) -> Recognized:
         head, is_whole = _head(source)
         if not is_whole:  # up to its last whole line, or character
             head = head[: head.rfind(b"\n") + 1] or head.decode(errors="ignore").encode()
+        if what := other_format(head):
+            return Recognized("unknown", notes=(f"is {what}",))
         lines = _lines(head, name)
     except (BadInput, Damaged) as error:
         message = error.message if isinstance(error, BadInput) else str(error)
