@@ -457,12 +457,16 @@ def _json_records(values: list[Any], table: Table) -> Iterator[tuple[int, Mappin
 def _unnested(
     records: Iterator[tuple[int, Mapping[str, Any]]], table: Table
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    is_empty = True
     for at, record in records:
         for query, hits in record.items():
             if not isinstance(hits, dict):
                 raise table.fault(at, f"query {quote_value(query)} without passages, as the others have.")
             for passage, score in hits.items():
+                is_empty = False
                 yield at, dict(zip(NESTED, (query, passage, score), strict=True))
+    if is_empty:
+        raise BadInput(table.name, None, "holds no records.")
 
 
 # --- Parquet
