@@ -27,6 +27,8 @@ class Mistyped(ValueError):
 
 def to_id(value: object, what: str) -> str:
     """An id: text without spaces or control characters, or a whole number. A float is one if it is whole."""
+    if type(value) is str and len(value) <= ID_BYTES // 4 and value.isascii() and _ID.fullmatch(value):
+        return value  # nearly always
     if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):

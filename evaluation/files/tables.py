@@ -26,14 +26,14 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from evaluation.errors import BadInput
 from evaluation.files import parquetfiles
-from evaluation.files.dialects import KINDS, Columns, Dialect, Kind, columns_of, dialect_of, is_named
+from evaluation.files.dialects import KINDS, Dialect, Kind, columns_of, dialect_of, is_named
 from evaluation.files.kinds import TYPES, Mistyped
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
@@ -48,7 +48,8 @@ from evaluation.files.textfiles import (
 )
 
 Form = Literal["lines", "named lines", "JSON lines", "JSON", "Parquet"]
-Record = Mapping[str, Any] | Sequence[str]
+Record = Mapping[str, Any] | list[str]
+_Plan = list[tuple[int, Any, Callable[[Any, str], Any], str]]
 
 JSON_BYTES = 200 << 20  # of a file of JSON that is no JSON lines: it has to be in memory at once
 NAMED = 10  # columns that a message names
@@ -77,7 +78,7 @@ class Table:
         self.columns = tuple(columns)
         self.file: TextFile | None = None  # none of Parquet
         self._records: Iterator[tuple[int, Record]] = iter(())
-        self._plans: dict[tuple[str, ...], Columns] = {}
+        self._plans: dict[object, _Plan] = {}
         self._order: tuple[str, ...] = ()
 
     def records(self) -> Iterator[tuple[int, Record]]:
@@ -90,20 +91,13 @@ class Table:
 
     def row(self, at: int, record: Record) -> tuple[Any, ...]:
         """A record as a row of the kind: its roles in order, each of its type. Raises BadInput."""
-        if isinstance(record, Mapping):
-            names = self._plan(at, record).names
-            values = [(role, name, record[name]) for role, name in zip(self.kind.roles, names, strict=True) if name]
-        else:
-            order = self._order_of(at, record)
-            by_role = dict(zip(order, record, strict=True))
-            values = [(role, role.name, by_role[role.name]) for role in self.kind.roles if role.name in by_role]
-        found = dict.fromkeys(role.name for role in self.kind.roles)
-        for role, name, value in values:
+        found: list[Any] = [None] * len(self.kind.roles)
+        for place, at_or_name, read, what in self._plan(at, record):
             try:
-                found[role.name] = TYPES[role.type](value, name)
+                found[place] = read(record[at_or_name], what)
             except Mistyped as error:
                 raise self.fault(at, str(error)) from None
-        return tuple(found.values())
+        return tuple(found)
 
     def named(self, *names: str) -> str | None:
         """What the file calls the first of these columns that it has, in whatever case."""
@@ -116,17 +110,33 @@ class Table:
             return BadInput(self.name, None, f"record {at:,}: {message}")
         return BadInput(self.name, at, message)
 
-    def _plan(self, at: int, record: Mapping[str, Any]) -> Columns:
+    def _plan(self, at: int, record: Record) -> _Plan:
+        """For each role that rows such as this have: its place, where the record has it, how to read it, its name."""
+        if isinstance(record, list):
+            plan = self._plans.get(len(record))
+            if plan is None:
+                order = self._order_of(at, record)
+                columns = [order.index(role.name) if role.name in order else None for role in self.kind.roles]
+                plan = self._plans[len(record)] = self._planned(columns)
+            return plan
         names = tuple(record)
         plan = self._plans.get(names)
         if plan is None:
-            plan = columns_of(self.kind, names)
-            if plan is None:
-                lacks = self.fault(at, f"has {_told(names)}, where {self.kind.have} {self.kind.needs}.")
-                raise lacks
+            called = columns_of(self.kind, names)
+            if called is None:
+                raise self.fault(at, f"has {_told(names)}, where {self.kind.have} {self.kind.needs}.")
+            plan = self._planned(called.names)
             if len(self._plans) < 1_000:  # records of JSON may all differ
                 self._plans[names] = plan
         return plan
+
+    def _planned(self, columns: Sequence[Any]) -> _Plan:
+        roles = enumerate(zip(self.kind.roles, columns, strict=True))
+        return [
+            (place, column, TYPES[role.type], column if isinstance(column, str) else role.name)
+            for place, (role, column) in roles
+            if column is not None
+        ]
 
     def _order_of(self, at: int, record: Sequence[str]) -> tuple[str, ...]:
         """Which column is what; all rows are as the first."""
