@@ -14,6 +14,7 @@ from evaluation.cli.common import (
     ORDER_HELP,
     add_command,
     add_seed,
+    add_without_query,
     is_same_file,
     positive,
     print_json,
@@ -97,6 +98,7 @@ null without --year, and its numbers are {"mean", "low", "high"} (5% and 95% of 
         "--redone", metavar="SHARE", type=_share, default=0.0, help="of assignments that are done again; default: 0"
     )
     add_seed(command)
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -106,7 +108,7 @@ def _upkeep(options: argparse.Namespace) -> int:
     _check_target(options)
     qrels = read_judged(options.qrels, 1)
     preferences = list(read_preferences(options.preferences, name=options.preferences, ties=True))
-    runs = read_runs(options.files, 1)
+    runs = read_runs(options.files, 1, without_query=options.without_query)
     if runs is None:
         return BAD
     tops: dict[str, Tops] = {name: run.top(options.order) for name, run in runs.items()}
