@@ -12,6 +12,7 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_min_grade,
     add_without_query,
     alpha,
     is_same_file,
@@ -71,9 +72,7 @@ from "a" on only with --preferences. `unasked`: queries without a qrel or withou
     command.add_argument("file", metavar="RUN", help="the run file")
     command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
-    command.add_argument(
-        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
-    )
+    add_min_grade(command)
     command.add_argument(
         "--qrel",
         choices=CHAMPION_QRELS,

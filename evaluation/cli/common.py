@@ -297,9 +297,7 @@ def add_comparing_options(command: argparse.ArgumentParser, k: int | None) -> No
     command.add_argument("files", metavar="RUN", nargs="+", help="the run files")
     command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
-    command.add_argument(
-        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
-    )
+    add_min_grade(command)
     command.add_argument(
         "--alpha", metavar="A", type=alpha, default=0.05, help="the level of significance; default: 0.05"
     )
@@ -313,6 +311,12 @@ def add_comparing_options(command: argparse.ArgumentParser, k: int | None) -> No
             default=k,
             help=f"how far down a run is read, up to {K_MOST:,}; default: {k}",
         )
+
+
+def add_min_grade(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
+    )
 
 
 def needs_two_runs(options: argparse.Namespace) -> None:

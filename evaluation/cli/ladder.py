@@ -17,6 +17,7 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_min_grade,
     add_seed,
     add_without_query,
     cutoff,
@@ -76,7 +77,7 @@ same seed gives the same numbers.
     command.add_argument(
         "--order", choices=ORDERS, default="rank", help=ORDER_HELP.replace("Default: score", "Default: rank")
     )
-    command.add_argument("--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant")
+    add_min_grade(command)
     command.add_argument("--k", metavar="K", type=cutoff, default=10, help="of RR@k; default: 10")
     command.add_argument(
         "--looks", metavar="N", type=_looks, default=0, help="how often was compared with this reference before"

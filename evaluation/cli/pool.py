@@ -11,6 +11,7 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_min_grade,
     add_without_query,
     is_same_file,
     positive,
@@ -42,7 +43,7 @@ def _pool(options: argparse.Namespace) -> int:
     if runs is None:
         return BAD
     tops = [run.top(options.order, options.depth) for run in runs.values()]
-    pools: Mapping[str, Collection[str]] = pool_queries(tops, qrels, options.qrel)
+    pools: Mapping[str, Collection[str]] = pool_queries(tops, qrels, options.qrel, min_grade=options.min_grade)
     tell_left_out(runs, qrels)
     alike: dict[str, Any] = {}
     if options.passages:
@@ -96,8 +97,9 @@ left out, and counted on standard error. A query that no run has keeps a pool of
         "--qrel",
         choices=POLICIES,
         default="first",
-        help="which judged passages of grade 1 or more join the pool: the first in the file (default), all, or none",
+        help="which relevant passages of the qrels join the pool: the first in the file (default), all, or none",
     )
+    add_min_grade(command)
     command.add_argument(
         "--pairs",
         metavar="OUT.tsv",

@@ -1,14 +1,15 @@
 """Checking a run: one pass that finds every error, takes a census, and keeps what later work needs.
 
-Runs are TREC (`query Q0 passage rank score tag`), MS MARCO (`query passage rank`) or a table of PyTerrier's; which of
-them is told by the first lines. Ranks are whole numbers, from any base. Lines of a query may stand apart: they are then
-sorted on disk.
+Runs are TREC (`query Q0 passage rank score tag`), MS MARCO (`query passage rank`), or any other table of a query, a
+passage, and a score or rank (evaluation.files.tables); which of them is told by the first lines. Ranks are whole
+numbers, from any base. Lines of a query may stand apart: they are then sorted on disk.
 """
 
 from __future__ import annotations
 
 import heapq
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,12 +21,13 @@ import pyarrow.compute as arrow_compute
 
 from evaluation.errors import BadInput
 from evaluation.files.artifact import RunArtifact
+from evaluation.files.dialects import TABLE
 from evaluation.files.metadata import UnfinishedHeader, split_header
 from evaluation.files.notes import Note, judged_notes, query_notes, run_notes
-from evaluation.files.pyterrier import as_lines
 from evaluation.files.qrels import Qrels
 from evaluation.files.rungroups import Ints, Ranked, rank_queries, starts_of
-from evaluation.files.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse
+from evaluation.files.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse, rows_of
+from evaluation.files.tables import Table, is_plain, open_table
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
     NAMED_LINES,
@@ -44,6 +46,7 @@ HITS_ENOUGH = 1_000_000  # for one query, whose hits have to be in memory at onc
 NAMES_KEPT = 10
 RUN_LIMITS = COLUMN_LIMITS
 _BUCKETS = 32
+_BATCH = 50_000  # rows of a table that are in memory as Python has them
 
 
 class LineError(NamedTuple):
@@ -57,7 +60,8 @@ class LineError(NamedTuple):
 class Census:
     """What a run holds, and what about it may surprise. Counts are of good lines only where there are errors.
 
-    `format`: "TREC", "MS MARCO" or "PyTerrier". `hits`: good lines; `hits_min`, `hits_median`, `hits_max`: a query's.
+    `format`: "TREC", "MS MARCO", or for a table the dialect's name (evaluation.files.dialects).
+    `hits`: good lines; `hits_min`, `hits_median`, `hits_max`: a query's.
     `rank_base`: the rank that all queries start at, None if they differ. `tied_hits`: hits that share their score with
     another of the query; `queries_with_ties`; `queries_with_top_tie`: where that is so of the two highest scores;
     `queries_with_one_score`: where it is so of all, and there are several.
@@ -163,17 +167,21 @@ def check_run(
     """
     name = name_of(source) if name is None else name
     try:
-        with as_lines(source, name) as (lines, before), rereadable(lines) as again:
-            check = _Check(TextFile(again(), name=name, limits=limits, lines_before=before), depth, without_query)
-            try:
-                check.read(_in_file_order)
-            except _Scattered:
-                check = _Check(TextFile(again(), name=name, limits=limits, lines_before=before), depth, without_query)
-                check.census.split_queries = True
-                check.read(_sorted_on_disk)
-            if before or lines is not source:
-                check.form = check.form._replace(name="PyTerrier")
-    except BadInput as error:  # of a table of PyTerrier's
+        with rereadable(source) as again:
+            is_fast = is_plain(again(), "run", name=name)
+            for grouping in (_in_file_order, _sorted_on_disk):
+                check = _Check(TextFile(again(), name=name, limits=limits), depth, without_query)
+                check.census.split_queries = grouping is _sorted_on_disk
+                try:
+                    if is_fast:
+                        check.read(grouping)
+                    else:
+                        with open_table(again(), "run", name=name) as table:
+                            check.read(grouping, table)
+                    break
+                except _Scattered:
+                    continue
+    except BadInput as error:  # before the first row of a table
         check = _Check(TextFile(source, name=name), depth)
         check.stopped = True
         check.fatal.append(LineError(error.line, error.message))
@@ -227,6 +235,8 @@ class _Check:
         self.depth = depth
         self.without_query = without_query
         self.form: Format = TREC
+        self.called = ""  # what a table is
+        self.lines = 0  # of a table
         self.census = Census()
         self.errors = _Errors()
         self.fatal: list[LineError] = []
@@ -236,9 +246,12 @@ class _Check:
         self.ranked: list[Ranked] = []
         self.metadata: dict[str, Any] = {}
 
-    def read(self, grouping: Any) -> None:
+    def read(self, grouping: Any, table: Table | None = None) -> None:
+        batches = self._rows() if table is None else self._rows_of(table)
+        if self.without_query:
+            batches = self._others(batches)
         try:
-            for rows, numbers, starts in grouping(self._rows(), self.queries):
+            for rows, numbers, starts in grouping(batches, self.queries):
                 self._rank(rows, numbers, starts)
                 if self.errors.count >= ERRORS_ENOUGH:
                     self.stopped = True
@@ -278,23 +291,61 @@ class _Check:
                     if self.errors.count >= ERRORS_ENOUGH:
                         self.stopped = True
                         return
-                    rows = self._others(parsed.rows) if self.without_query else parsed.rows
-                    if len(rows):
-                        yield rows
+                    if len(parsed.rows):
+                        yield parsed.rows
             if first:
                 self.errors.add(self.file.lines + 1, "no line of a run follows the ir_metadata header.")
         except BadInput as error:
-            self.stopped = True
-            if error.line is None:
-                self.fatal.append(LineError(None, error.message))
-            else:
-                self.errors.add(error.line, error.message)
+            self._end(error)
 
-    def _others(self, rows: Rows) -> Rows:
+    def _rows_of(self, table: Table) -> Iterator[Rows]:
+        """Without ranks, those of a query are in the order of its rows; without scores, ranks are all that there is."""
+        self.file = table.file or self.file
+        self.called = table.dialect.name if table.dialect else TABLE
+        self.form = MS_MARCO
+        seen: Counter[str] = Counter()
+        rows: list[tuple[bytes, bytes, int, float, int]] = []
+        try:
+            for at, record in table.records():
+                self.lines = at
+                try:
+                    query, passage, rank, score = table.row(at, record)
+                    if not seen:
+                        self.form = MS_MARCO if score is None else TREC
+                    elif (score is None) is (self.form is TREC):
+                        raise table.fault(at, "a score where the first row has none, or none where it has one.")
+                except BadInput as error:
+                    if error.line is None:
+                        raise
+                    self.errors.add(at, error.message)
+                    if self.errors.count >= ERRORS_ENOUGH:
+                        break
+                    continue
+                rows.append((query.encode(), passage.encode(), seen[query] if rank is None else rank, score or 0.0, at))
+                seen[query] += 1
+                if len(rows) == _BATCH:
+                    yield rows_of(rows)
+                    rows = []
+        except BadInput as error:
+            self._end(error)
+        if rows:
+            yield rows_of(rows)
+
+    def _end(self, error: BadInput) -> None:
+        """Keep why the file cannot be read on."""
+        self.stopped = True
+        if error.line is None:
+            self.fatal.append(LineError(None, error.message))
+        else:
+            self.errors.add(error.line, error.message)
+
+    def _others(self, batches: Iterator[Rows]) -> Iterator[Rows]:
         """The rows without those of the query itself."""
-        kept = arrow_compute.not_equal(rows.queries, rows.passages).to_numpy(zero_copy_only=False)
-        self.census.own_query_hits += int(np.count_nonzero(~kept))
-        return rows if kept.all() else rows.take(np.flatnonzero(kept))
+        for rows in batches:
+            kept = arrow_compute.not_equal(rows.queries, rows.passages).to_numpy(zero_copy_only=False)
+            self.census.own_query_hits += int(np.count_nonzero(~kept))
+            if kept.any():
+                yield rows if kept.all() else rows.take(np.flatnonzero(kept))
 
     def _without_header(self, block: Block, following: Iterator[Block]) -> Block:
         try:
@@ -316,8 +367,8 @@ class _Check:
         sizes = np.zeros(count, np.int64)
         sizes[order] = _all([ranked.sizes for ranked in self.ranked])
         first_ranks = np.unique(_all([ranked.first_ranks for ranked in self.ranked]))
-        census.format = self.form.name
-        census.lines = self.file.lines
+        census.format = self.called or self.form.name
+        census.lines = self.lines or self.file.lines
         census.queries = count
         census.hits = int(sizes.sum())
         if count:
