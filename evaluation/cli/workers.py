@@ -7,7 +7,7 @@ from typing import Any
 
 from evaluation.cli.common import OK, add_command, print_json, table, tell
 from evaluation.errors import BadInput
-from evaluation.files.judgments import read_judgments
+from evaluation.files.judgments import last_judgments, read_judgments
 from evaluation.files.preferences import TIE, Preference
 from evaluation.files.textfiles import counted
 from evaluation.judging.adjudication import adjudicate
@@ -48,7 +48,13 @@ who judged nothing that others judged. Ties, written =, weigh nothing, and tell 
 def _workers(options: argparse.Namespace) -> int:
     judgments = read_judgments(options.judgments, name=options.judgments)
     cast, ties = [], []
-    for one in judgments.made:
+    made = list(judgments.made)
+    counting = last_judgments(made)
+    if again := len(made) - len(counting):
+        judgments.left_out["that their worker changed later"] = again + judgments.left_out.get(
+            "that their worker changed later", 0
+        )
+    for one in counting:
         if one.preferred is None:
             if options.weigh:
                 ties.append(Preference(one.query, *canonical(one.a, one.b), None))

@@ -24,7 +24,8 @@ class Kind(NamedTuple):
     """What rows are. `orders`: roles by column where a file has no names; an empty one is skipped. `have` begins the
     sentence that says how many columns there should be, `needs` names them where a file has names. `one_of`: roles of
     which one has to be there. `is_text`: without names, columns are parted by tabs alone, and the last one is the rest
-    of the line, tabs and all. `with_address`: their order where the second is an address on the web.
+    of the line, tabs and all. `with_address`: their order where the second is an address on the web. `may_end`: what
+    a row may lack at its end.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Kind(NamedTuple):
     one_of: tuple[str, ...] = ()
     is_text: bool = False
     with_address: tuple[str, ...] = ()
+    may_end: tuple[str, ...] = ()
 
 
 class Dialect(NamedTuple):
@@ -135,7 +137,15 @@ _KINDS = (
         "judgments have",
         "query, a, b, preferred, and if known worker and time",
         (*_PAIR, _PREFERRED, _WORKER, _TIME),
-        tuple(("query", "a", "b", "preferred", "worker", "time")[:count] for count in (4, 5, 6, 3)),
+        (("query", "a", "b", "preferred", "worker", "time"), ("query", "a", "b")),
+        may_end=("worker", "time"),
+    ),
+    Kind(
+        "answers",
+        "answers have",
+        "query, a, b, preferred",
+        (*_PAIR, _PREFERRED._replace(needed=True)),
+        (("query", "a", "b", "preferred"),),
     ),
     Kind("pairs", "pairs have", "query, a, b", _PAIR, (("query", "a", "b"),)),
     Kind(

@@ -15,7 +15,7 @@ from evaluation.files.archives import is_archive
 from evaluation.files.dialects import KINDS, TABLE, columns_of, dialect_of
 from evaluation.files.kinds import Mistyped, to_grade
 from evaluation.files.tables import JSON_START, NESTED, Record, is_nested, open_table
-from evaluation.files.textfiles import LIMITS, Damaged, TextFile, columns, quote_value, unpack
+from evaluation.files.textfiles import LIMITS, Damaged, TextFile, columns, other_format, quote_value, unpack
 
 Kind = Literal["queries", "passages", "qrels", "run", "preferences", "judgments", "archive", "unknown"]
 
@@ -67,6 +67,8 @@ def recognize(source: BinaryIO, name: str) -> Recognized:
         head, is_whole = _head(source)
         if not is_whole:  # up to its last whole line, or character
             head = head[: head.rfind(b"\n") + 1] or head.decode(errors="ignore").encode()
+        if what := other_format(head):
+            return Recognized("unknown", notes=(f"is {what}",))
         lines = _lines(head, name)
     except (BadInput, Damaged) as error:
         message = error.message if isinstance(error, BadInput) else str(error)
@@ -141,13 +143,14 @@ def _table(lines: Sequence[str], name: str) -> Recognized | None:
         if table.form != "named lines":
             return None
         rows: list[Record] = []
-        notes: tuple[str, ...] = ()
+        told: tuple[str, ...] = ()
         try:
             rows.extend(record for _at, record in islice(table.records(), ROWS))
         except BadInput as error:  # a file with errors is still what it is
             place = "" if error.line is None else f"line {error.line:,}: "
-            notes = (place + error.message.removesuffix("."),)
-        return _by_names(table.columns, rows, name)._replace(notes=notes)
+            told = (place + error.message.removesuffix("."),)
+        seen = _by_names(table.columns, rows, name)
+        return seen._replace(notes=seen.notes + told)
 
 
 def _json(lines: Sequence[str], name: str) -> Recognized:
@@ -214,7 +217,10 @@ def _by_names(names: Sequence[str], rows: Sequence[Any], name: str) -> Recognize
     if kind == "unknown":
         return Recognized(kind, columns=tuple(names), notes=("has no columns of a kind that is read",))
     dialect = dialect_of(names, (kind,))
-    return Recognized(kind, dialect.name if dialect else TABLE, tuple(names))
+    used = columns_of(KINDS[kind], names)
+    rest = [column for column in names if used and column not in used.names] if kind in ("queries", "passages") else []
+    notes = (f"left out: {', '.join(rest)}",) if rest else ()
+    return Recognized(kind, dialect.name if dialect else TABLE, tuple(names), notes)
 
 
 def _run_or_qrels(names: Sequence[str], kinds: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Kind:

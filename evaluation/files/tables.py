@@ -132,14 +132,29 @@ class Table:
         """Which column is what; all rows are as the first."""
         if len(self._order) == len(record):
             return self._order
-        orders = [self._order] if self._order else self.kind.orders
+        orders = (self._order,) if self._order else self.kind.orders
         for order in orders:
-            if len(order) == len(record):
+            if _least(self.kind, order) <= len(record) <= len(order):
                 self._order = order
-                return order
-        order = orders[0]
-        needed = f"{len(order)} ({' '.join(role or '0' for role in order)})"
+                return order[: len(record)]
+        if not any(_least(self.kind, order) <= len(record) <= len(order) for order in self.kind.orders):
+            orders = self.kind.orders  # it is none of them, whatever the first row is
+        counts = " or ".join(sorted(_counts(self.kind, order) for order in orders))
+        needed = f"{counts} ({' '.join(role or '0' for role in orders[0])})"
         raise self.fault(at, f"{counted(len(record), 'column')} where {self.kind.have} {needed}.")
+
+
+def _least(kind: Kind, roles: Sequence[str | None]) -> int:
+    """How many columns a row of so many has at least."""
+    least = len(roles)
+    while least and roles[least - 1] in kind.may_end:
+        least -= 1
+    return least
+
+
+def _counts(kind: Kind, order: Sequence[str]) -> str:
+    least = _least(kind, order)
+    return str(len(order)) if least == len(order) else f"{least} to {len(order)}"
 
 
 @contextmanager
@@ -307,6 +322,8 @@ def _named(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], 
         if column is not None and role.type == "id"
     }
     by_line = delimiter == " " or (delimiter == "\t" and kind.is_text)
+    roles = {column: role.name for role, column in zip(kind.roles, used.names if used else (), strict=False)}
+    least = _least(kind, [roles.get(column) for column in names])
 
     def records() -> Iterator[tuple[int, Record]]:
         floats: dict[int, str] | None = None  # ids that all end in .0 so far, by column, with the first
@@ -316,7 +333,7 @@ def _named(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], 
             cells = [value.strip() for value in values] if values[:1] and values[0].strip() == names[0] else values
             if cells == names:  # again in each of several files that were joined
                 continue
-            if len(values) != len(names):
+            if not least <= len(values) <= len(names):
                 message = f"{counted(len(values), 'column')} where the first line names {len(names)} ({_told(names)})."
                 raise BadInput(name, line, message)
             if floats is None:
@@ -324,7 +341,7 @@ def _named(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], 
                 floats = {at: values[at] for at in ids}
             if floats:
                 floats = {at: value for at, value in floats.items() if _POINT_ZERO.fullmatch(values[at])}
-            yield line, dict(zip(names, values, strict=True))
+            yield line, dict(zip(names, values, strict=False))
         if floats is None:
             raise BadInput(name, 2, "no row follows the names of the columns.")
         for at, value in floats.items():
@@ -440,12 +457,16 @@ def _json_records(values: list[Any], table: Table) -> Iterator[tuple[int, Mappin
 def _unnested(
     records: Iterator[tuple[int, Mapping[str, Any]]], table: Table
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    is_empty = True
     for at, record in records:
         for query, hits in record.items():
             if not isinstance(hits, dict):
                 raise table.fault(at, f"query {quote_value(query)} without passages, as the others have.")
             for passage, score in hits.items():
+                is_empty = False
                 yield at, dict(zip(NESTED, (query, passage, score), strict=True))
+    if is_empty:
+        raise BadInput(table.name, None, "holds no records.")
 
 
 # --- Parquet

@@ -132,7 +132,7 @@ class TextFile:
                     yield number, row.removesuffix("\r")
 
     def _whole(self, data: bytes) -> Iterator[Block]:
-        if self.lines == 0 and (what := _other(data)):
+        if self.lines == 0 and (what := other_format(data)):
             needed = "Text in UTF-8 is needed, as it is or compressed by gzip, bzip2 or zstandard."
             raise BadInput(self.name, None, f"is {what}. {needed}")
         if BOM in data and (data.startswith(BOM) or b"\n" + BOM in data):
@@ -160,7 +160,7 @@ class TextFile:
         return BadInput(self.name, self.lines + 1, f"a line of more than {self.limits.line:,} bytes.")
 
 
-def _other(data: bytes) -> str:
+def other_format(data: bytes) -> str:
     """What a file is that is no text in UTF-8, by its first bytes; empty if it may be."""
     if _UTF_16.match(data):
         return "in UTF-16"

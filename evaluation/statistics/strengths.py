@@ -216,7 +216,7 @@ def _moves(there: _At, contrasts: Floats | None) -> tuple[Floats, Floats, Floats
     """
     _, gradient, information = there
     if contrasts is None:
-        step: Floats = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
+        step: Floats = np.asarray(np.linalg.solve(information, gradient[:, :, None])[:, :, 0], np.float64)
         return step, step, step
     groups, size = gradient.shape
     bordered = np.zeros((groups, size + 1, size + 1))
@@ -224,7 +224,7 @@ def _moves(there: _At, contrasts: Floats | None) -> tuple[Floats, Floats, Floats
     bordered[:, :size, size] = bordered[:, size, :size] = contrasts
     sides = np.zeros((groups, size + 1, 2))
     sides[:, :size, 0], sides[:, size, 1] = gradient, 1
-    solved: Floats = np.linalg.solve(bordered, sides)
+    solved: Floats = np.asarray(np.linalg.solve(bordered, sides), np.float64)
     return solved[:, :size, 0], solved[:, :size, 1], solved[:, size, 0]
 
 

@@ -1,0 +1,160 @@
+"""Reading judgments of other tools: who made them, what repeats, and what is refused."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluation.cli.main import main
+from evaluation.errors import BadInput
+from evaluation.files.judgments import Judgments, Made, last_judgments, read_judgments
+from evaluation.files.preferences import Preference, read_any_pools, read_pairs, read_preferences
+
+MTURK = (
+    b"HITId,AssignmentId,WorkerId,AssignmentStatus,SubmitTime,Input.query,Input.a,Input.b,Answer.preferred,Reject\n"
+    b"H1,A1,W1,Approved,,q1,p1,p2,left,\n"
+    b"H1,A2,W2,Rejected,,q1,p1,p2,right,\n"
+    b"H1,A3,W3,Submitted,,q1,p1,p2,P1,x\n"
+)
+
+
+def read(content: bytes | list[Any]) -> tuple[Judgments, list[Made]]:
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    judgments = read_judgments(io.BytesIO(data), name="old")
+    return judgments, list(judgments.made)
+
+
+def task(a: str, b: str, *annotations: dict[str, Any]) -> dict[str, Any]:
+    return {"id": 1, "data": {"query_id": "q1", "a": a, "b": b}, "annotations": list(annotations)}
+
+
+def annotation(number: int | None, by: Any, side: str) -> dict[str, Any]:
+    result = [{"type": "pairwise", "value": {"selected": side}}]
+    return {"id": number, "completed_by": by, "created_at": "2021-03-09T22:16:08Z", "result": result}
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [task("p1", "p2", *(annotation(number, None, side) for number, side in enumerate(("left", "left", "right"))))],
+        [task("p1", "p2", *(annotation(None, {"id": None}, side) for side in ("left", "left", "right")))],
+        b"".join(
+            b'{"user_id": null, "instance_id": "q1|p1|p2", "label_annotations": {"preferred": {"selection": "%s"}}}\n'
+            % side
+            for side in (b"A", b"A", b"B")
+        ),
+        b'{"qid": "q1", "a": "p1", "b": "p2", "preferred": "p1", "worker": null}\n' * 2
+        + b'{"qid": "q1", "a": "p1", "b": "p2", "preferred": "p2", "worker": null}\n',
+        b"query,a,b,preferred,worker\nq1,p1,p2,p1,None\nq1,p1,p2,p1,nan\nq1,p1,p2,p2,\n",
+    ],
+)
+def test_nobody_is_each_somebody_else(content: bytes | list[Any]) -> None:
+    _judgments, made = read(content)
+    assert [(one.preferred, one.worker) for one in made] == [("p1", ""), ("p1", ""), ("p2", "")]
+    assert last_judgments(made) == made
+
+
+@pytest.mark.parametrize("value", [None, True, 1.5, [], {}, "p 1", float("nan")])
+@pytest.mark.parametrize("form", ["task", "min", "lines"])
+def test_an_id_is_text_or_a_whole_number(value: Any, form: str) -> None:
+    def content(a: Any) -> list[Any]:
+        data = {"query_id": 7, "a": a, "b": 2.0}
+        if form == "task":
+            return [{"data": data, "annotations": [annotation(1, "ann", "right")]}]
+        told = {"annotation_id": 1, "annotator": "ann", "pw": [{"selected": "right"}]}
+        return [data | (told if form == "min" else {"preferred": 2})]
+
+    with pytest.raises(BadInput, match=r"^old: record 1: (no )?(passage|a)\b.*(text or a|without spaces)"):
+        read(content(value))
+    assert [one[1:5] for one in read(content(1))[1]] == [("7", "1", "2", "2")]
+
+
+def test_an_annotation_that_is_exported_twice_is_one_by_command_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = task("p1", "p2", annotation(1, 1, "right"), annotation(2, 2, "right"))
+    others = (
+        task("p1", "p3", annotation(3, 1, "left")),
+        task("p3", "p2", *(annotation(n, n, "left") for n in (4, 5, 6))),
+    )
+    judgments, made = read([twice, *others, twice])
+    assert (len(made), judgments.left_out) == (6, {"that the file repeats": 2})
+    file, counted = tmp_path / "ls.json", tmp_path / "counted.txt"
+    file.write_text(json.dumps([twice, *others, twice]))
+    code, out, err = command(capsys, "workers", "--judgments", str(file), "--weigh", "dawid-skene")
+    assert (code, "2 judgments that the file repeats left out." in err) == (0, True)
+    counted.write_text(out)
+    assert command(capsys, "qrels", str(counted))[1] == "q1 0 p3 1\n"
+
+
+def test_of_a_worker_who_judged_a_pair_again_the_last_judgment_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (
+        "q1 p1 p2 p1 ann 2021-03-09T22:00:00Z\nq1 p2 p1 p2 ann 2021-03-09T21:00:00Z\n"
+        "q1 p1 p2 p1 ann 2021-03-09T22:00:00Z\nq1 p1 p2 p2 bob 2021-03-09T22:00:00Z\n"
+    )
+    judgments, made = read(lines.encode())
+    assert (len(made), judgments.left_out) == (3, {"that the file repeats": 1})
+    assert [(one.worker, one.preferred) for one in last_judgments(made)] == [("ann", "p1"), ("bob", "p2")]
+    (tmp_path / "judged.txt").write_text(lines)
+    words = ("workers", "--judgments", str(tmp_path / "judged.txt"))
+    assert command(capsys, *words, "--weigh", "mace")[1] == "q1 p1 p2 p1\nq1 p1 p2 p2\n"
+    told = json.loads(command(capsys, *words, "--json")[1])
+    assert told["judgments"] == 2
+
+
+@pytest.mark.parametrize("names", [bytes.lower, bytes.upper, bytes.title])
+def test_rejected_work_never_counts_whatever_the_case_of_the_names(names: Any) -> None:
+    header, rest = MTURK.split(b"\n", 1)
+    judgments, made = read(names(header) + b"\n" + rest + rest.splitlines(keepends=True)[0])
+    assert [(one.worker, one.preferred) for one in made] == [("W1", "p1")]
+    assert judgments.left_out == {"of rejected assignments": 2, "that the file repeats": 1}
+
+
+@pytest.mark.parametrize("header", [b"query a b\n", b"qid doc1 doc2\n", b"QID\tdocid_a\tdocid_b\n", b"topic,a,b\n"])
+def test_a_line_of_names_above_preferences_is_no_judgment(header: bytes, tmp_path: Path) -> None:
+    mark = next(mark for mark in (b",", b"\t", b" ") if mark in header)
+    content = header + b"q1 p1 p2\n".replace(b" ", mark)
+    path = tmp_path / "preferences.txt"
+    path.write_bytes(content)
+    assert list(read_preferences(path)) == [Preference("q1", "p1", "p2", "p1")]
+    assert [one[1:5] for one in read(content)[1]] == [("q1", "p1", "p2", "p1")]
+    assert [pair[1:] for pair in read_pairs(path)] == [("p1", "p2")]
+    assert read_any_pools(path) == {"q1": {"p1", "p2"}}
+    path.write_bytes(b"query passage\nq1 p1\nq1 p2\n")
+    assert read_any_pools(path) == {"q1": {"p1", "p2"}}
+    path.write_bytes(b"query other preferred\nq1 p1 p2\n")
+    for reading in (read_preferences, read_pairs):
+        with pytest.raises(BadInput, match="line 1: has the columns query, other, preferred"):
+            list(reading(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ([task("p1", "p2") | {"annotations": {"id": 1}}], "record 1: `annotations` (an object) where a list of"),
+        ([task("p1", "p2") | {"annotations": [5]}], "record 1: `annotations` (a list) where a list of objects"),
+        ([task("p1", "p2", {"result": 5})], "record 1: `result` 5 where a list of objects"),
+        ([task("p1", "p2", annotation(1, "ann", "left")), 5], "record 2: not a JSON object"),
+        ([task("p1", "p2", annotation(1, True, "left"))], "record 1: worker true where a text is needed"),
+        ([task("p1", "p2", annotation(1, "ann", 7))], "record 1: the answer '7' is neither"),  # type: ignore[arg-type]
+        (b'{"instance_id": "q|a|b", "user": 1, "label_annotations": [1]}\n', "line 1: no `label_annotations`"),
+        (b'{"instance_id": ["q|a|b"], "user": 1, "labels": {"p": {"A": true}}}\n', "line 1: instance (a list) where"),
+        (b'{"qid": 1, "a": 2, "b": 3, "preferred": 2}\n{"qid": 1, "a": 2, "b": 3}\n', "line 2: it does not say"),
+        (b'{"qid": "q", "a": "x", "b": "y", "preferred": "x"}\n{"qid": "q", "a": "x"', "line 2: not JSON"),
+        (b"query,a,b,preferred\n1,2.0,3.0,2.0\n", "line 2: a 2.0: every a ends in .0"),
+    ],
+)  # fmt: skip
+def test_damaged_files_are_refused_with_a_sentence(content: bytes | list[Any], complaint: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read(content)
+    assert complaint in str(refused.value)
