@@ -39,6 +39,10 @@ def open_parquet(source: BinaryIO, name: str) -> Any:
         raise BadInput(name, None, f"cannot be read as Parquet: {_in_a_line(error)}") from None
 
 
+def _in_a_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
 def rows(
     table: Any, source: BinaryIO, wanted: Sequence[str], ids: Collection[str], name: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -256,7 +256,7 @@ def _columns(lines: Sequence[str]) -> Recognized | None:
     def most(form: Callable[[list[str]], object]) -> bool:
         return sum(bool(form(row)) for row in split) * 2 >= len(split)
 
-    judged = KINDS["judgments"].orders[2]
+    judged = KINDS["judgments"].orders[0]
     if most(lambda row: len(row) in (5, 6) and row[3] in row[1:3] and row[1] != row[2]):
         return Recognized("judgments", "query, two passages, the one that is preferred, and who said so", judged)
     if most(lambda row: len(row) == 6 and _WHOLE.fullmatch(row[3]) and _NUMBER.fullmatch(row[4])):

@@ -130,7 +130,7 @@ class Table:
 
     def _order_of(self, at: int, record: Sequence[str]) -> tuple[str, ...]:
         """Which column is what; all rows are as the first."""
-        if len(self._order) == len(record):
+        if self._order and len(self._order) == len(record):
             return self._order
         orders = (self._order,) if self._order else self.kind.orders
         for order in orders:

@@ -21,6 +21,7 @@ import pytest
 from evaluation.boards.checking import check_metadata
 from evaluation.boards.csvfiles import read_board
 from evaluation.boards.packages import read_terms
+from evaluation.boards.sealing import new_key
 from evaluation.errors import BadInput
 from evaluation.files.about_runs import read_groups, read_outside, read_run_pairs
 from evaluation.files.answers import read_answers
@@ -78,8 +79,8 @@ def seeds() -> list[bytes]:
         *(b"q1 p1 p2 p1\n", b"q1 p1 p2 !\n", b"q1\tp1\n", b"red blue\n", b"red group\n", b"red 0.5 1\n"),
         b'{"team": "t", "model_description": "d", "type": "full ranking"}',
         *(_archive(), _artifact()),
-        b"id,date,team,model description,type,MRR@100 (Dev),MRR@100 (Eval)\n2026-a,2026/01/01,t,d,full,0.1,0.2\n",
-        b'{"board": "x", "public_key": "", "hits": 10, "order": "rank", "fewer": "warn", "types": []}',
+        b"id,description,team,paper,code,type,date,dev,eval,tweet\n2026-a,d,t,,,full ranking,2026/01/01,0.1,0.2,\n",
+        json.dumps({"board": "x", "public_key": new_key().public_pem, "types": ["full ranking"]}).encode(),
     ]
     return good
 
