@@ -22,6 +22,7 @@ import pyarrow.compute as arrow_compute
 
 from evaluation.errors import BadInput
 from evaluation.files.artifact import Order, RunArtifact
+from evaluation.files.notes import Note
 from evaluation.files.runs import LineError, RunCheck, check_run
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
@@ -594,7 +595,7 @@ def _board_errors(
     if order == "rank":
         yield from check.same_rank
     if census.missing_queries == len(queries):
-        yield LineError(None, f"answers none of the {len(queries):,} queries: is it a run for other queries?")
+        yield LineError(None, Note("no_query", 0, len(queries)).sentence())
     elif fewer == "refuse":
         if census.missing_queries:
             yield LineError(None, f"{_lacking(check)}, and the board wants all of them.")
@@ -634,6 +635,9 @@ def _warnings(check: RunCheck, queries: Collection[str], hits: int, order: Order
         yield LineError(
             line, f"{message} {census.tied_hits:,} hits share a score; ties are ordered by passage id, descending."
         )
+    for note in check.notes(queries):
+        if note.code != "one_score" or order == "score":
+            yield LineError(None, note.sentence())
 
 
 class Outside(NamedTuple):

@@ -13,6 +13,7 @@ from evaluation.cli.common import (
     ORDER_HELP,
     add_command,
     add_min_grade,
+    add_without_query,
     is_same_file,
     print_json,
     read_judged,
@@ -95,6 +96,7 @@ judged, the query keeps its answers.
     command.add_argument("--preferences", metavar="FILE", help="all judgments (query a b preferred)")
     command.add_argument("--pairs", metavar="OUT.tsv", help="write the pairs to judge there: query, a, b, sorted")
     command.add_argument("--new-qrels", metavar="OUT.txt", help="write the new preference qrels there")
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -142,7 +144,7 @@ def _challenge(options: argparse.Namespace) -> int:
         if options.preferences
         else None
     )
-    runs = read_runs(options.files, 1)
+    runs = read_runs(options.files, 1, without_query=options.without_query)
     if runs is None:
         return BAD
     pooled = _pooled(runs, options)

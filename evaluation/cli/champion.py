@@ -13,6 +13,7 @@ from evaluation.cli.common import (
     ORDER_HELP,
     add_command,
     add_min_grade,
+    add_without_query,
     alpha,
     is_same_file,
     p_shown,
@@ -91,6 +92,7 @@ from "a" on only with --preferences. `unasked`: queries without a qrel or withou
     command.add_argument(
         "--alpha", metavar="A", type=alpha, default=0.05, help="the level of significance; default: 0.05"
     )
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -105,7 +107,7 @@ def _champion(options: argparse.Namespace) -> int:
         else None
     )
     depth = max(2, options.depth) if options.qrel == "highest" else 2
-    runs = read_runs([options.file], depth)
+    runs = read_runs([options.file], depth, without_query=options.without_query)
     if runs is None:
         return BAD
     ((name, run),) = runs.items()

@@ -19,6 +19,7 @@ from evaluation.cli.common import (
     add_command,
     add_min_grade,
     add_seed,
+    add_without_query,
     cutoff,
     positive,
     print_json,
@@ -105,6 +106,7 @@ same seed gives the same numbers.
         "--repetitions", metavar="N", type=positive, default=REPETITIONS, help=f"default: {REPETITIONS}"
     )
     add_seed(command)
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -155,7 +157,7 @@ def _release(options: argparse.Namespace, rule: Any) -> int:
     paths = [options.candidate, *([options.reference] if options.reference else [])]
     if len({run_name(path) for path in paths}) < len(paths):
         raise BadInput(options.candidate, None, f"has the same name as the reference, {options.reference}.")
-    runs = read_runs(paths, options.k)
+    runs = read_runs(paths, options.k, without_query=options.without_query)
     if runs is None:
         return BAD
     tell_left_out(runs, qrels)

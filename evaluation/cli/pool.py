@@ -12,6 +12,7 @@ from evaluation.cli.common import (
     ORDER_HELP,
     add_command,
     add_min_grade,
+    add_without_query,
     is_same_file,
     positive,
     print_json,
@@ -23,6 +24,7 @@ from evaluation.cli.common import (
 )
 from evaluation.errors import BadInput
 from evaluation.files.artifact import ORDERS
+from evaluation.files.notes import SEEN
 from evaluation.files.qrels import POLICIES, read_qrels
 from evaluation.files.textfiles import counted
 from evaluation.judging.equal_texts import Merged, merge_equal, nearly_equal
@@ -37,7 +39,7 @@ def _pool(options: argparse.Namespace) -> int:
     if options.pairs and options.pairs == options.members:
         options.command.error("--pairs and --members name the same file")
     qrels = read_qrels(options.qrels, name=options.qrels)
-    runs = read_runs(options.files, options.depth)
+    runs = read_runs(options.files, max(options.depth, SEEN), without_query=options.without_query)
     if runs is None:
         return BAD
     tops = [run.top(options.order, options.depth) for run in runs.values()]
@@ -114,4 +116,5 @@ left out, and counted on standard error. A query that no run has keeps a pool of
         "white space, are one candidate, by the smallest of their ids, and are listed as `equal`; those that share "
         "80%% of their sequences of three words as `nearly_equal`",
     )
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON, which this command always does")

@@ -15,6 +15,7 @@ from evaluation.cli.common import (
     add_command,
     add_min_grade,
     add_seed,
+    add_without_query,
     is_same_file,
     positive,
     print_json,
@@ -99,6 +100,7 @@ null without --year, and its numbers are {"mean", "low", "high"} (5% and 95% of 
         "--redone", metavar="SHARE", type=_share, default=0.0, help="of assignments that are done again; default: 0"
     )
     add_seed(command)
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -108,7 +110,7 @@ def _upkeep(options: argparse.Namespace) -> int:
     _check_target(options)
     qrels = read_judged(options.qrels, options.min_grade)
     preferences = list(read_preferences(options.preferences, name=options.preferences, ties=True))
-    runs = read_runs(options.files, 1)
+    runs = read_runs(options.files, 1, without_query=options.without_query)
     if runs is None:
         return BAD
     tops: dict[str, Tops] = {name: run.top(options.order) for name, run in runs.items()}

@@ -36,7 +36,11 @@ def open_parquet(source: BinaryIO, name: str) -> Any:
     try:
         return parquet.ParquetFile(source)
     except _ERRORS as error:
-        raise BadInput(name, None, f"cannot be read as Parquet: {error}") from None
+        raise BadInput(name, None, f"cannot be read as Parquet: {_in_a_line(error)}") from None
+
+
+def _in_a_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
 
 
 def rows(
@@ -64,7 +68,7 @@ def rows(
                 number += 1
                 yield number, dict(zip(batch.schema.names, row, strict=True))
     except _ERRORS as error:
-        raise BadInput(name, number + 1, f"damaged Parquet data ({error}).") from None
+        raise BadInput(name, number + 1, f"damaged Parquet data ({_in_a_line(error)}).") from None
     if not number:
         raise BadInput(name, 1, "no row follows the names of the columns.")
 

@@ -16,11 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as arrow_compute
 
 from evaluation.errors import BadInput
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.dialects import TABLE
 from evaluation.files.metadata import UnfinishedHeader, split_header
+from evaluation.files.notes import Note, judged_notes, query_notes, run_notes
+from evaluation.files.qrels import Qrels
 from evaluation.files.rungroups import Ints, Ranked, rank_queries, ranks_by_score, starts_of
 from evaluation.files.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse, rows_of
 from evaluation.files.tables import Table, is_plain, open_table
@@ -59,12 +62,14 @@ class Census:
     `format`: "TREC", "MS MARCO", or for a table the dialect's name (evaluation.files.dialects).
     `hits`: good lines; `hits_min`, `hits_median`, `hits_max`: a query's.
     `rank_base`: the rank that all queries start at, None if they differ. `tied_hits`: hits that share their score with
-    another of the query; `queries_with_ties`; `queries_with_top_tie`: where that is so of the two highest scores.
+    another of the query; `queries_with_ties`; `queries_with_top_tie`: where that is so of the two highest scores;
+    `queries_with_one_score`: where it is so of all, and there are several.
     `rank_score_conflicts`: queries where the orders `rank` and `score` put different passages first. `rank_ties`: hits
     that share a rank. `out_of_rank_order`: lines with a lower rank than the query's line before. `short_lists`: queries
     with fewer hits than the longest list. `split_queries`: True if some query's lines stand apart. `missing_queries`,
     `unknown_queries`: against the queries given (None if none were), with up to ten of their ids. The rest counts lines
-    that were read without complaint: `crlf_lines`, `tab_lines`, `extra_space_lines`.
+    that were read without complaint: `crlf_lines`, `tab_lines`, `extra_space_lines`. `own_query_hits`: hits that were
+    left out, since their passage has the id of the query.
     """
 
     format: str = TREC.name
@@ -78,6 +83,7 @@ class Census:
     tied_hits: int = 0
     queries_with_ties: int = 0
     queries_with_top_tie: int = 0
+    queries_with_one_score: int = 0
     rank_score_conflicts: int = 0
     rank_ties: int = 0
     out_of_rank_order: int = 0
@@ -92,6 +98,7 @@ class Census:
     extra_space_lines: int = 0
     bom: bool = False
     missing_last_newline: bool = False
+    own_query_hits: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, and for storing."""
@@ -123,6 +130,15 @@ class RunCheck:
         """Whether the run can be used."""
         return not self.error_count
 
+    def notes(self, queries: Collection[str] = (), qrels: Qrels | None = None) -> list[Note]:
+        """What makes its numbers suspicious: of itself, beside the queries asked for, and beside qrels."""
+        if self.artifact is None:
+            return []
+        census = self.census
+        own = run_notes(self.artifact, one_score=census.queries_with_one_score, own_left_out=census.own_query_hits)
+        beside = [] if qrels is None else judged_notes(self.artifact, qrels)
+        return [*(query_notes(self.artifact, queries) if queries else []), *beside, *own]
+
     def complaint(self) -> str:
         """The first error and how many more there are, as one line; empty if there are none."""
         if not self.errors:
@@ -140,18 +156,20 @@ def check_run(
     queries: Collection[str] | None = None,
     depth: int = 100,
     limits: Limits = RUN_LIMITS,
+    without_query: bool = False,
 ) -> RunCheck:
     """Read a run from a path or a binary file object: its errors, its census, its top `depth` passages by query.
 
     Bad input is not raised but told in the result. With `queries`, the census says which of them the run lacks, and
-    which queries of the run are not among them; neither is an error. A file object has to be seekable.
+    which queries of the run are not among them; neither is an error. With `without_query`, hits whose
+    passage has the id of the query are left out, as BEIR does. A file object has to be seekable.
     """
     name = name_of(source) if name is None else name
     try:
         with rereadable(source) as again:
             is_fast = is_plain(again(), "run", name=name)
             for grouping in (_in_file_order, _sorted_on_disk):
-                check = _Check(TextFile(again(), name=name, limits=limits), depth)
+                check = _Check(TextFile(again(), name=name, limits=limits), depth, without_query)
                 check.census.split_queries = grouping is _sorted_on_disk
                 try:
                     if is_fast:
@@ -209,11 +227,12 @@ class _Queries(dict[bytes, int]):
 class _Check:
     """The state of one pass."""
 
-    def __init__(self, file: TextFile, depth: int) -> None:
+    def __init__(self, file: TextFile, depth: int, without_query: bool = False) -> None:
         if depth < 1:
             raise ValueError(f"depth {depth} where at least 1 is needed")
         self.file = file
         self.depth = depth
+        self.without_query = without_query
         self.form: Format = TREC
         self.called = ""  # what a table is
         self.lines = 0  # of a table
@@ -229,6 +248,8 @@ class _Check:
 
     def read(self, grouping: Any, table: Table | None = None) -> None:
         batches = self._rows() if table is None else self._rows_of(table)
+        if self.without_query:
+            batches = self._others(batches)
         try:
             for rows, numbers, starts in grouping(batches, self.queries):
                 self._rank(rows, numbers, starts)
@@ -318,6 +339,14 @@ class _Check:
         else:
             self.errors.add(error.line, error.message)
 
+    def _others(self, batches: Iterator[Rows]) -> Iterator[Rows]:
+        """The rows without those of the query itself."""
+        for rows in batches:
+            kept = arrow_compute.not_equal(rows.queries, rows.passages).to_numpy(zero_copy_only=False)
+            self.census.own_query_hits += int(np.count_nonzero(~kept))
+            if kept.any():
+                yield rows if kept.all() else rows.take(np.flatnonzero(kept))
+
     def _without_header(self, block: Block, following: Iterator[Block]) -> Block:
         try:
             self.metadata, rest = split_header(block, self.file.name)
@@ -351,6 +380,7 @@ class _Check:
             census.tied_hits += int(ranked.tied.sum())
             census.queries_with_ties += int(np.count_nonzero(ranked.tied))
             census.queries_with_top_tie += int(np.count_nonzero(ranked.top_tie))
+            census.queries_with_one_score += int(np.count_nonzero(ranked.one_score))
             census.rank_score_conflicts += int(np.count_nonzero(ranked.conflict))
             census.rank_ties += ranked.rank_ties
             census.out_of_rank_order += ranked.out_of_order
@@ -361,6 +391,8 @@ class _Check:
             missing, unknown = sorted(set(given).difference(ids)), sorted(set(ids).difference(given))
             census.missing_queries, census.missing_query_ids = len(missing), missing[:NAMES_KEPT]
             census.unknown_queries, census.unknown_query_ids = len(unknown), unknown[:NAMES_KEPT]
+        if census.own_query_hits and not count:
+            self.fatal.append(LineError(None, "every hit is left out: its passage has the id of its query."))
         errors = (self.fatal + self.errors.first())[:NAMED_LINES]
         return RunCheck(
             name=self.file.name,
