@@ -27,7 +27,6 @@ CUT_FROM = 8  # characters of the shortest id that may have been cut
 SEEN = 10  # hits of a query that have to be known, for none of them to be judged to be suspicious
 OWN_SHARE = 0.01  # the share of queries among their own results below which ids coincide, as numbers do
 
-_MARK = "\ufeff"
 _ASCII_INVISIBLE = re.compile("[\x00-\x1f\x7f]")
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of Unicode
 _ZEROS = re.compile(r"^([^0-9]*)0+(?=[0-9])")
@@ -37,7 +36,7 @@ SENTENCES = {
     "not_judged": "none of its {first}passages is judged, in {queries}: is it a run for another collection?",
     "query_form": "{ids} {differ} from those asked for only in {what} ({examples}).",
     "passage_form": "{ids} {differ} from judged ones only in {what} ({examples}).",
-    "mark": "{ids} with a byte order mark ({examples}): files that begin with one were joined.",
+    "mark": "a byte order mark is left out in {lines}: files that begin with one were joined.",
     "invisible": "{ids} with invisible characters ({examples}).",
     "own_query": "the results of {number} of {queries} hold the query itself ({examples}), which BEIR leaves out.",
     "own_left_out": "{hits} left out whose passage has the id of the query, as BEIR does.",
@@ -64,11 +63,12 @@ class Note(NamedTuple):
     def sentence(self) -> str:
         """What people are told, to stand after the name of a file."""
         more = ", …" if self.number > len(self.examples) else ""
-        kind = self.what if self.code in ("mark", "invisible") else self.code.partition("_")[0]
+        kind = self.what if self.code == "invisible" else self.code.partition("_")[0]
         return SENTENCES[self.code].format(
             number=f"{self.number:,}",
             of=f"{self.of:,}",
             ids=counted(self.number, f"{kind} id"),
+            lines=counted(self.number, "line"),
             hits=counted(self.number, "hit"),
             queries=counted(self.of, "query", "queries"),
             what=self.what,
@@ -78,9 +78,11 @@ class Note(NamedTuple):
         )
 
 
-def run_notes(run: RunArtifact, *, one_score: int = 0, own_left_out: int = 0) -> list[Note]:
-    """About a run alone. `one_score`: queries whose hits all have the same score; `own_left_out`: hits that were."""
-    notes = [*id_notes(run.queries, "query"), *id_notes(run.passages, "passage")]
+def run_notes(run: RunArtifact, *, one_score: int = 0, own_left_out: int = 0, marks: int = 0) -> list[Note]:
+    """About a run alone. `one_score`: queries whose hits all have the same score; `own_left_out`: hits that were;
+    `marks`: lines that began with a byte order mark, beside the first.
+    """
+    notes = [*_mark_notes(marks), *id_notes(run.queries, "query"), *id_notes(run.passages, "passage")]
     own = _own_results(run)
     if own:
         top = {query for order in (run.by_score, run.by_rank) for query in _first_is(run, order, own)}
@@ -135,21 +137,21 @@ def judged_notes(run: RunArtifact, qrels: Qrels) -> list[Note]:
 def qrels_notes(qrels: Qrels) -> list[Note]:
     """About the ids of qrels."""
     passages = list({passage: None for graded in qrels.grades.values() for passage in graded})
-    return [*id_notes(qrels.queries, "query"), *id_notes(passages, "passage")]
+    return [*_mark_notes(qrels.marks), *id_notes(qrels.queries, "query"), *id_notes(passages, "passage")]
+
+
+def _mark_notes(marks: int) -> list[Note]:
+    return [Note("mark", marks)] if marks else []
 
 
 def id_notes(ids: Any, what: str) -> list[Note]:
-    """About ids (strings, or an Arrow array of them), of the kind `what`: those with marks, or invisible characters."""
+    """About ids (strings, or an Arrow array of them), of the kind `what`: those with invisible characters."""
     array = ids if isinstance(ids, pa.Array) else pa.array(ids, pa.string())
     # ASCII has as many characters as bytes; what is invisible in it cannot be in an id.
     wide = arrow_compute.not_equal(arrow_compute.utf8_length(array), arrow_compute.binary_length(array))
     suspects = array.filter(wide).to_pylist()
     odd = [id_ for id_ in suspects if any(unicodedata.category(character) in _INVISIBLE for character in id_)]
-    marked = [id_ for id_ in odd if id_.startswith(_MARK)]
-    hidden = [id_ for id_ in odd if not id_.startswith(_MARK)]
-    return [
-        _note(code, some, what=what, show=ascii_of) for code, some in (("mark", marked), ("invisible", hidden)) if some
-    ]
+    return [_note("invisible", odd, what=what, show=ascii_of)] if odd else []
 
 
 def ascii_of(value: str) -> str:

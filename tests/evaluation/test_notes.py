@@ -97,7 +97,7 @@ def test_only_the_first_passages_are_spoken_of_where_only_these_are_known() -> N
 
 def test_a_mark_and_invisible_characters_in_ids_are_told_also_of_qrels(write: Write, told: Told) -> None:
     run = write("run.txt", "\ufeffq1 Q0 p1 1 2 t\n\ufeffq2 Q0 p\u200b2 1 2 t\n")
-    mark = "1 query id with a byte order mark (\\ufeffq2): files that begin with one were joined."
+    mark = "a byte order mark is left out in 1 line: files that begin with one were joined."
     out = told("check", run)[0]
     assert f"  Note: {mark}" in out
     assert "  Note: 1 passage id with invisible characters (p\\u200b2)." in out
