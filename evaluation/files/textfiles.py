@@ -70,7 +70,7 @@ class Damaged(Exception):
 
 
 class TextFile:
-    """A source, read once from its start. What was seen on the way is in `bom`, `marks`, `lines`, `missing_last_newline`.
+    """A source, read once from its start. What was seen is in `bom`, `marks`, `lines`, `missing_last_newline`.
 
     A byte order mark at the start of any line, as files that were joined have it, is no part of the line.
     """
