@@ -369,11 +369,11 @@ def _annotation(data: Mapping[str, Any], own: Mapping[str, Any]) -> _Answer | st
     chosen = [one["selected"] for value in lists for one in value if isinstance(one, dict) and "selected" in one]
     if not chosen or _plain(own.get("was_cancelled")).lower() in ("true", "1"):
         return "skipped or without a preference"
-    key = own.get("annotation_id")
+    key, annotator = own.get("annotation_id"), own.get("annotator")
     return _Answer(
         [data[column] for column in columns],
         to_word(chosen[0], "selected"),
-        own.get("annotator"),
+        None if annotator == "None" else annotator,  # as Label Studio's converter writes nobody
         own.get("created_at"),
         None if key in (None, "") else str(key),
     )

@@ -27,8 +27,6 @@ CUT_FROM = 8  # characters of the shortest id that may have been cut
 SEEN = 10  # hits of a query that have to be known, for none of them to be judged to be suspicious
 OWN_SHARE = 0.01  # the share of queries among their own results below which ids coincide, as numbers do
 
-_MARK = "\ufeff"
-_ASCII_INVISIBLE = re.compile("[\x00-\x1f\x7f]")
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of Unicode
 _ZEROS = re.compile(r"^([^0-9]*)0+(?=[0-9])")
 
@@ -37,7 +35,7 @@ SENTENCES = {
     "not_judged": "none of its {first}passages is judged, in {queries}: is it a run for another collection?",
     "query_form": "{ids} {differ} from those asked for only in {what} ({examples}).",
     "passage_form": "{ids} {differ} from judged ones only in {what} ({examples}).",
-    "mark": "{ids} with a byte order mark ({examples}): files that begin with one were joined.",
+    "not_relevant": "no passage has a grade of 1 or more: are the columns query, 0, passage, grade?",
     "invisible": "{ids} with invisible characters ({examples}).",
     "own_query": "the results of {number} of {queries} hold the query itself ({examples}), which BEIR leaves out.",
     "own_left_out": "{hits} left out whose passage has the id of the query, as BEIR does.",
@@ -64,7 +62,7 @@ class Note(NamedTuple):
     def sentence(self) -> str:
         """What people are told, to stand after the name of a file."""
         more = ", …" if self.number > len(self.examples) else ""
-        kind = self.what if self.code in ("mark", "invisible") else self.code.partition("_")[0]
+        kind = self.what if self.code == "invisible" else self.code.partition("_")[0]
         return SENTENCES[self.code].format(
             number=f"{self.number:,}",
             of=f"{self.of:,}",
@@ -133,23 +131,22 @@ def judged_notes(run: RunArtifact, qrels: Qrels) -> list[Note]:
 
 
 def qrels_notes(qrels: Qrels) -> list[Note]:
-    """About the ids of qrels."""
+    """About qrels alone: nothing is relevant, or what is odd about ids."""
     passages = list({passage: None for graded in qrels.grades.values() for passage in graded})
-    return [*id_notes(qrels.queries, "query"), *id_notes(passages, "passage")]
+    notes = [*id_notes(qrels.queries, "query"), *id_notes(passages, "passage")]
+    if not any(grade > 0 for graded in qrels.grades.values() for grade in graded.values()):
+        notes.insert(0, Note("not_relevant", 0))
+    return notes
 
 
 def id_notes(ids: Any, what: str) -> list[Note]:
-    """About ids (strings, or an Arrow array of them), of the kind `what`: those with marks, or invisible characters."""
+    """About ids (strings, or an Arrow array of them), of the kind `what`: those with invisible characters."""
     array = ids if isinstance(ids, pa.Array) else pa.array(ids, pa.string())
     # ASCII has as many characters as bytes; what is invisible in it cannot be in an id.
     wide = arrow_compute.not_equal(arrow_compute.utf8_length(array), arrow_compute.binary_length(array))
     suspects = array.filter(wide).to_pylist()
     odd = [id_ for id_ in suspects if any(unicodedata.category(character) in _INVISIBLE for character in id_)]
-    marked = [id_ for id_ in odd if id_.startswith(_MARK)]
-    hidden = [id_ for id_ in odd if not id_.startswith(_MARK)]
-    return [
-        _note(code, some, what=what, show=ascii_of) for code, some in (("mark", marked), ("invisible", hidden)) if some
-    ]
+    return [_note("invisible", odd, what=what, show=ascii_of)] if odd else []
 
 
 def ascii_of(value: str) -> str:
