@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from evaluation.errors import BadInput
@@ -169,26 +169,40 @@ def _read(
     try:
         if reader is None or not isinstance(record, Mapping):
             query, a, b, said, worker, time = table.row(at, record)
-            answers: Iterable[_Answer | str] = [_Answer((query, a, b), outcome_of(table, said, a), worker, time)]
+            made = _made(at, (query, a, b), outcome_of(table, said, a), worker or "", time or "")
+            answers: Iterable[tuple[Made | str, object]] = [(made, None)]
         else:
-            answers = reader({name.strip().casefold(): value for name, value in record.items()}, record)
-        for answer in answers:
-            if isinstance(answer, str):
-                judgments.leave_out(answer)
-                continue
-            query, a, b = (to_id(value, what) for value, what in zip(answer.pair, _PAIR, strict=True))
-            check_compared(a, b, TIED)
-            preferred = answer.said if reader is None else _side(answer.said, a, b)
-            if not preferred:
-                judgments.leave_out("without a preference")
-                continue
-            check_preferred(preferred, a, b, TIED)
-            worker = to_word(answer.worker, "worker").strip()
-            worker = "" if worker.casefold() in _NOBODY else worker
-            outcome = None if preferred == TIE else preferred
-            yield Made(at, query, a, b, outcome, worker, _time(to_word(answer.time, "time"))), answer.key
+            answers = map(partial(_answered, at), reader(_by_name(record), record))
+        for made, key in answers:
+            if isinstance(made, str):
+                judgments.leave_out(made)
+            else:
+                yield made, key
     except Mistyped as error:
         raise table.fault(at, str(error)) from None
+
+
+def _by_name(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.strip().casefold(): value for name, value in record.items()}
+
+
+def _answered(at: int, answer: _Answer | str) -> tuple[Made | str, object]:
+    """The judgment, and its key, or why it is none."""
+    if isinstance(answer, str):
+        return answer, None
+    query, a, b = (to_id(value, what) for value, what in zip(answer.pair, _PAIR, strict=True))
+    worker, time = to_word(answer.worker, "worker").strip(), to_word(answer.time, "time")
+    return _made(at, (query, a, b), _side(answer.said, a, b), worker, time), answer.key
+
+
+def _made(at: int, pair: tuple[str, str, str], preferred: str, worker: str, time: str) -> Made | str:
+    query, a, b = pair
+    check_compared(a, b, TIED)
+    if not preferred:
+        return "without a preference"
+    check_preferred(preferred, a, b, TIED)
+    known = "" if worker.casefold() in _NOBODY else worker
+    return Made(at, query, a, b, None if preferred == TIE else preferred, known, _time(time))
 
 
 def _side(value: str, left: str, right: str) -> str:

@@ -27,6 +27,8 @@ class Mistyped(ValueError):
 
 def to_id(value: object, what: str) -> str:
     """An id: text without spaces or control characters, or a whole number. A float is one if it is whole."""
+    if type(value) is str and len(value) <= ID_BYTES // 4 and value.isascii() and _ID.fullmatch(value):
+        return value  # nearly all
     if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -37,15 +39,16 @@ def to_id(value: object, what: str) -> str:
         raise Mistyped(f"{what} {shown(value)} where an id is needed: text or a whole number.")
     if not _ID.fullmatch(value):
         raise Mistyped(f"{what} '{quote_value(value)}' where an id without spaces is needed.")
-    if len(value) > ID_BYTES // 4 or not value.isascii():
-        size = len(_checked(value).encode())
-        if size > ID_BYTES:
-            raise Mistyped(f"a {what} of {size:,} bytes, where {ID_BYTES:,} are the most.")
+    size = len(_checked(value).encode())
+    if size > ID_BYTES:
+        raise Mistyped(f"a {what} of {size:,} bytes, where {ID_BYTES:,} are the most.")
     return value
 
 
 def to_text(value: object, what: str) -> str | None:
     """A text; None where there is nothing."""
+    if type(value) is str and value.isascii() and "\0" not in value:
+        return value  # nearly all
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if not isinstance(value, str):

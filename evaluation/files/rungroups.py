@@ -57,6 +57,15 @@ def starts_of(queries: Any) -> Ints:
     return np.concatenate(([0], np.flatnonzero(changed.to_numpy(zero_copy_only=False)) + 1))
 
 
+def ranks_by_score(rows: Rows, starts: Ints) -> Ints:
+    """Ranks from 0 in each query, a stretch of rows, by score descending; equal scores in the order of the rows."""
+    sizes = np.diff(np.append(starts, len(rows)))
+    ranks = np.empty(len(rows), np.int64)
+    best_first = np.lexsort((-rows.scores, np.repeat(np.arange(len(starts)), sizes)))
+    ranks[best_first] = np.arange(len(rows)) - np.repeat(starts, sizes)
+    return ranks
+
+
 def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
     """Order the hits of whole queries, each a stretch of rows, and keep the first `depth` of both orders."""
     count = len(rows)

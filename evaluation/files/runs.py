@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import tempfile
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,7 +24,7 @@ from evaluation.files.dialects import TABLE
 from evaluation.files.metadata import UnfinishedHeader, split_header
 from evaluation.files.notes import Note, judged_notes, query_notes, run_notes
 from evaluation.files.qrels import Qrels
-from evaluation.files.rungroups import Ints, Ranked, rank_queries, starts_of
+from evaluation.files.rungroups import Ints, Ranked, rank_queries, ranks_by_score, starts_of
 from evaluation.files.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse, rows_of
 from evaluation.files.tables import Table, is_plain, open_table
 from evaluation.files.textfiles import (
@@ -237,6 +236,7 @@ class _Check:
         self.form: Format = TREC
         self.called = ""  # what a table is
         self.lines = 0  # of a table
+        self.has_ranks = True
         self.census = Census()
         self.errors = _Errors()
         self.fatal: list[LineError] = []
@@ -263,6 +263,8 @@ class _Check:
             )
 
     def _rank(self, rows: Rows, numbers: Ints, starts: Ints) -> None:
+        if not self.has_ranks:
+            rows.ranks = ranks_by_score(rows, starts)
         ranked = rank_queries(rows, starts, self.form, self.depth)
         for line, message in ranked.duplicates:
             self.errors.add(line, message)
@@ -299,21 +301,19 @@ class _Check:
             self._end(error)
 
     def _rows_of(self, table: Table) -> Iterator[Rows]:
-        """Without ranks, those of a query are in the order of its rows; without scores, ranks are all that there is."""
+        """Without ranks, those of a query follow from its scores; without scores, ranks are all that there is."""
         self.file = table.file or self.file
         self.called = table.dialect.name if table.dialect else TABLE
-        self.form = MS_MARCO
-        seen: Counter[str] = Counter()
+        has: tuple[bool, bool] | None = None
         rows: list[tuple[bytes, bytes, int, float, int]] = []
         try:
             for at, record in table.records():
                 self.lines = at
                 try:
                     query, passage, rank, score = table.row(at, record)
-                    if not seen:
-                        self.form = MS_MARCO if score is None else TREC
-                    elif (score is None) is (self.form is TREC):
-                        raise table.fault(at, "a score where the first row has none, or none where it has one.")
+                    has = has or (rank is not None, score is not None)
+                    if has != (rank is not None, score is not None):
+                        raise table.fault(at, "another rank or score than the first row: all have it, or none.")
                 except BadInput as error:
                     if error.line is None:
                         raise
@@ -321,8 +321,8 @@ class _Check:
                     if self.errors.count >= ERRORS_ENOUGH:
                         break
                     continue
-                rows.append((query.encode(), passage.encode(), seen[query] if rank is None else rank, score or 0.0, at))
-                seen[query] += 1
+                self.has_ranks, self.form = has[0], TREC if has[1] else MS_MARCO
+                rows.append((query.encode(), passage.encode(), rank or 0, score or 0.0, at))
                 if len(rows) == _BATCH:
                     yield rows_of(rows)
                     rows = []

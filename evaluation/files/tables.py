@@ -26,14 +26,14 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from evaluation.errors import BadInput
 from evaluation.files import parquetfiles
-from evaluation.files.dialects import KINDS, Columns, Dialect, Kind, columns_of, dialect_of, is_named
+from evaluation.files.dialects import KINDS, Dialect, Kind, columns_of, dialect_of, is_named
 from evaluation.files.kinds import TYPES, Mistyped
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
@@ -48,7 +48,8 @@ from evaluation.files.textfiles import (
 )
 
 Form = Literal["lines", "named lines", "JSON lines", "JSON", "Parquet"]
-Record = Mapping[str, Any] | Sequence[str]
+Record = dict[str, Any] | list[str]
+_Plan = list[tuple[Callable[[object, str], object] | None, Any, str]]
 
 JSON_BYTES = 200 << 20  # of a file of JSON that is no JSON lines: it has to be in memory at once
 NAMED = 10  # columns that a message names
@@ -77,7 +78,7 @@ class Table:
         self.columns = tuple(columns)
         self.file: TextFile | None = None  # none of Parquet
         self._records: Iterator[tuple[int, Record]] = iter(())
-        self._plans: dict[tuple[str, ...], Columns] = {}
+        self._plans: dict[object, _Plan] = {}
         self._order: tuple[str, ...] = ()
 
     def records(self) -> Iterator[tuple[int, Record]]:
@@ -90,20 +91,12 @@ class Table:
 
     def row(self, at: int, record: Record) -> tuple[Any, ...]:
         """A record as a row of the kind: its roles in order, each of its type. Raises BadInput."""
-        if isinstance(record, Mapping):
-            names = self._plan(at, record).names
-            values = [(role, name, record[name]) for role, name in zip(self.kind.roles, names, strict=True) if name]
-        else:
-            order = self._order_of(at, record)
-            by_role = dict(zip(order, record, strict=True))
-            values = [(role, role.name, by_role[role.name]) for role in self.kind.roles if role.name in by_role]
-        found = dict.fromkeys(role.name for role in self.kind.roles)
-        for role, name, value in values:
-            try:
-                found[role.name] = TYPES[role.type](value, name)
-            except Mistyped as error:
-                raise self.fault(at, str(error)) from None
-        return tuple(found.values())
+        shape = tuple(record) if isinstance(record, dict) else len(record)
+        plan = self._plans.get(shape) or self._plan(at, record)
+        try:
+            return tuple([to_type(record[key], what) if to_type else None for to_type, key, what in plan])
+        except Mistyped as error:
+            raise self.fault(at, str(error)) from None
 
     def named(self, *names: str) -> str | None:
         """What the file calls the first of these columns that it has, in whatever case."""
@@ -116,22 +109,28 @@ class Table:
             return BadInput(self.name, None, f"record {at:,}: {message}")
         return BadInput(self.name, at, message)
 
-    def _plan(self, at: int, record: Mapping[str, Any]) -> Columns:
-        names = tuple(record)
-        plan = self._plans.get(names)
-        if plan is None:
-            plan = columns_of(self.kind, names)
-            if plan is None:
-                lacks = self.fault(at, f"has {_told(names)}, where {self.kind.have} {self.kind.needs}.")
-                raise lacks
+    def _plan(self, at: int, record: Record) -> _Plan:
+        """By which type, out of which column, each role of the kind is taken. Raises BadInput where one is missing."""
+        plan: _Plan
+        if isinstance(record, dict):
+            found = columns_of(self.kind, record)
+            if found is None:
+                raise self.fault(at, f"has {_told(tuple(record))}, where {self.kind.have} {self.kind.needs}.")
+            named = zip(self.kind.roles, found.names, strict=True)
+            plan = [(TYPES[role.type] if name else None, name, name or "") for role, name in named]
             if len(self._plans) < 1_000:  # records of JSON may all differ
-                self._plans[names] = plan
+                self._plans[tuple(record)] = plan
+            return plan
+        order = self._order_of(at, record)
+        plan = [
+            (TYPES[role.type], order.index(role.name), role.name) if role.name in order else (None, 0, "")
+            for role in self.kind.roles
+        ]
+        self._plans[len(record)] = plan
         return plan
 
-    def _order_of(self, at: int, record: Sequence[str]) -> tuple[str, ...]:
+    def _order_of(self, at: int, record: list[str]) -> tuple[str, ...]:
         """Which column is what; all rows are as the first."""
-        if self._order and len(self._order) == len(record):
-            return self._order
         orders = (self._order,) if self._order else self.kind.orders
         for order in orders:
             if _least(self.kind, order) <= len(record) <= len(order):
@@ -273,12 +272,14 @@ def _lines(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], 
     if not kind.is_text and len(cells) == 1 and len(others := _cells(first, _delimiter(first))) > 1:
         raise _wrong(name, 1, others, kinds)
 
+    most_characters = LIMITS.line if kind.is_text else limits.line // 4
+
     def records() -> Iterator[tuple[int, Record]]:
         for line, row in rows:
-            if len(row) > limits.line // 4 and len(row.encode()) > limits.line and not kind.is_text:
+            if len(row) > most_characters and len(row.encode()) > limits.line:
                 raise BadInput(name, line, f"a line of more than {limits.line:,} bytes.")
             parts = split(row)
-            if kind.is_text and len(parts) == 1:
+            if len(parts) == 1 and kind.is_text:
                 raise BadInput(name, line, f"no tab where a line is an id, a tab and a text: {quote_value(row)}")
             yield line, parts
 
@@ -419,7 +420,7 @@ def is_nested(value: Mapping[str, Any], kinds: tuple[str, ...]) -> bool:
     return not is_known and bool(value) and all(isinstance(hits, dict) for hits in value.values())
 
 
-def _json_lines(rows: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _json_lines(rows: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, row in rows:
         try:
             value = json.loads(row)
@@ -447,16 +448,14 @@ def _whole_json(rows: Iterator[tuple[int, str]], name: str) -> Any:
     return value
 
 
-def _json_records(values: list[Any], table: Table) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _json_records(values: list[Any], table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, value in enumerate(values, 1):
         if not isinstance(value, dict):
             raise table.fault(number, "not a JSON object.")
         yield number, value
 
 
-def _unnested(
-    records: Iterator[tuple[int, Mapping[str, Any]]], table: Table
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _unnested(records: Iterator[tuple[int, dict[str, Any]]], table: Table) -> Iterator[tuple[int, dict[str, Any]]]:
     is_empty = True
     for at, record in records:
         for query, hits in record.items():

@@ -78,4 +78,6 @@ def read_passages(source: Source, *, name: str | None = None) -> Iterator[Text]:
     """
     with open_table(source, "passages", name=name) as table:
         for _line, (passage, text, title, headings) in table:
-            yield Text(passage, " ".join(part for part in (title, headings, text) if part is not None).strip())
+            if title is not None or headings is not None:
+                text = " ".join(part for part in (title, headings, text) if part is not None)
+            yield Text(passage, (text or "").strip())

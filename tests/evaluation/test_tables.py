@@ -125,6 +125,16 @@ def test_runs_are_the_same_in_every_dialect(content: Content) -> None:
     assert hits(content) == [("q1", ("p1", "p2"))]
 
 
+def test_ranks_that_a_table_lacks_follow_from_its_scores() -> None:
+    check = check_run(source("qid,docno,score\nq1,p2,1\nq2,p3,1\nq1,p1,2\nq1,p3,1\n"), name="file")
+    assert check.artifact is not None and check.census.split_queries
+    assert check.artifact.top("rank", 3) == {"q1": ("p1", "p2", "p3"), "q2": ("p3",)}
+    assert (
+        "line 2"
+        in check_run(source('{"qid":1,"docno":1,"rank":1}\n{"qid":1,"docno":2,"score":1}'), name="f").complaint()
+    )
+
+
 IDS = st.text(st.characters(exclude_characters=" \t\n\r", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=9)
 LINES = st.lists(st.tuples(IDS, IDS, st.integers(-9, 99), st.floats(-9, 9)), min_size=1, max_size=9)
 
