@@ -257,6 +257,11 @@ def _objects(value: Any, what: str) -> list[Mapping[str, Any]]:
     return values
 
 
+def _first(values: Mapping[str, Any], *names: str) -> Any:
+    """The first of these that is there."""
+    return next((values[name] for name in names if values.get(name) is not None), None)
+
+
 def _json(text: str, what: str) -> Any:
     try:
         return json.loads(text)
@@ -367,7 +372,7 @@ def _label_studio(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator
             **annotation,
             "results": [result.get("value") for result in results if result.get("type") == "pairwise"],
             "annotation_id": annotation.get("id"),
-            "annotator": by.get("id", by.get("email")) if isinstance(by, dict) else by,
+            "annotator": _first(by, "id", "email") if isinstance(by, dict) else by,
         }
         yield _annotation({name.casefold(): value for name, value in row["data"].items()}, own)
 
@@ -383,11 +388,11 @@ def _annotation(data: Mapping[str, Any], own: Mapping[str, Any]) -> _Answer | st
     chosen = [one["selected"] for value in lists for one in value if isinstance(one, dict) and "selected" in one]
     if not chosen or _plain(own.get("was_cancelled")).lower() in ("true", "1"):
         return "skipped or without a preference"
-    key = own.get("annotation_id")
+    key, annotator = own.get("annotation_id"), own.get("annotator")
     return _Answer(
         [data[column] for column in columns],
         to_word(chosen[0], "selected"),
-        own.get("annotator"),
+        None if annotator == "None" else annotator,  # as Label Studio's converter writes nobody
         own.get("created_at"),
         None if key in (None, "") else str(key),
     )
@@ -398,7 +403,7 @@ def _is_result(value: Any) -> bool:
 
 
 def _potato(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answer | str]:
-    schemes = row.get("label_annotations", row.get("labels"))
+    schemes = _first(row, "label_annotations", "labels")
     if isinstance(schemes, dict):
         answers = [
             (scheme, label, _plain(value))
@@ -416,7 +421,7 @@ def _potato(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answ
         ]
     else:
         raise Mistyped("no `label_annotations` or `labels`, which each line of Potato's output has.")
-    instance = to_word(row.get("instance_id", row.get("id")), "instance")
+    instance = to_word(_first(row, "instance_id", "id"), "instance")
     parted = (instance.split(mark) for mark in ("\t", "::", "|", ",", " "))
     pair = next(([part.strip() for part in parts] for parts in parted if len(parts) == 3), None)
     if pair is None:
@@ -424,7 +429,7 @@ def _potato(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answ
         raise Mistyped(message)
     timing = row.get("behavioral_data")
     time = timing.get("timestamp") if isinstance(timing, dict) else None
-    yield _Answer(pair, _potato_answer(answers, pair[1:]), row.get("user_id", row.get("user")), time)
+    yield _Answer(pair, _potato_answer(answers, pair[1:]), _first(row, "user_id", "user"), time)
 
 
 def _potato_answer(answers: Sequence[tuple[str, str, str]], passages: Sequence[str]) -> str:

@@ -27,7 +27,6 @@ CUT_FROM = 8  # characters of the shortest id that may have been cut
 SEEN = 10  # hits of a query that have to be known, for none of them to be judged to be suspicious
 OWN_SHARE = 0.01  # the share of queries among their own results below which ids coincide, as numbers do
 
-_ASCII_INVISIBLE = re.compile("[\x00-\x1f\x7f]")
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of Unicode
 _ZEROS = re.compile(r"^([^0-9]*)0+(?=[0-9])")
 
@@ -37,6 +36,7 @@ SENTENCES = {
     "query_form": "{ids} {differ} from those asked for only in {what} ({examples}).",
     "passage_form": "{ids} {differ} from judged ones only in {what} ({examples}).",
     "mark": "a byte order mark is left out in {lines}: files that begin with one were joined.",
+    "not_relevant": "no passage has a grade of 1 or more: are the columns query, 0, passage, grade?",
     "invisible": "{ids} with invisible characters ({examples}).",
     "own_query": "the results of {number} of {queries} hold the query itself ({examples}), which BEIR leaves out.",
     "own_left_out": "{hits} left out whose passage has the id of the query, as BEIR does.",
@@ -135,9 +135,12 @@ def judged_notes(run: RunArtifact, qrels: Qrels) -> list[Note]:
 
 
 def qrels_notes(qrels: Qrels) -> list[Note]:
-    """About the ids of qrels."""
+    """About qrels alone: nothing is relevant, or what is odd about ids."""
     passages = list({passage: None for graded in qrels.grades.values() for passage in graded})
-    return [*_mark_notes(qrels.marks), *id_notes(qrels.queries, "query"), *id_notes(passages, "passage")]
+    notes = [*_mark_notes(qrels.marks), *id_notes(qrels.queries, "query"), *id_notes(passages, "passage")]
+    if not any(grade > 0 for graded in qrels.grades.values() for grade in graded.values()):
+        notes.insert(0, Note("not_relevant", 0))
+    return notes
 
 
 def _mark_notes(marks: int) -> list[Note]:

@@ -26,6 +26,7 @@ import csv
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -254,6 +255,7 @@ def _lines(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], 
     kind = KINDS[kinds[0]]
     table = Table(name, "lines", kind)
     most = max(map(len, kind.orders), default=0)
+    least = _least(kind, kind.orders[0]) if kind.may_end else sys.maxsize
     has_address = kind.is_text and _ADDRESS.match(first) is not None and first.count("\t") >= len(kind.with_address) - 1
     if has_address and kind.with_address:
         table._order, most = kind.with_address, len(kind.with_address)
@@ -262,7 +264,8 @@ def _lines(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], 
         if kind.is_text:
             return row.split("\t", most - 1)
         parts = columns(row)
-        if len(parts) > most and "\t" in row:  # names with spaces, and tabs between
+        # Names with spaces, and tabs between; or cells that may be empty.
+        if "\t" in row and (len(parts) > most or row.count("\t") >= least - 1):
             parts = [part.strip(" ") for part in row.strip("\t").split("\t")]
         return parts
 

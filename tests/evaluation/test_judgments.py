@@ -1,11 +1,16 @@
 """Reading judgments of other tools: who made them, what repeats, and what is refused."""
 
+import csv
 import io
 import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evaluation.cli.main import main
 from evaluation.errors import BadInput
@@ -39,6 +44,98 @@ def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, 
     code = main(list(words))
     printed = capsys.readouterr()
     return code, printed.out, printed.err
+
+
+Row = tuple[str, str, str, str, str, str]  # query, a, b, preferred, worker, time
+SIDES = {0: "left", 1: "right", 2: "tie"}
+
+
+def side(row: Row) -> str:
+    return SIDES[row[1:3].index(row[3]) if row[3] in row[1:3] else 2]
+
+
+def as_table(delimiter: str, names: str, rows: Sequence[Sequence[object]]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerows([names.split(), *rows])
+    return out.getvalue().encode()
+
+
+def as_json(rows: Sequence[Row]) -> list[Any]:
+    return [
+        {
+            "data": {"query_id": query, "a": a, "b": b},
+            "annotations": [annotation(number, worker or None, side(row)) | {"created_at": time}],
+        }
+        for number, row in enumerate(rows)
+        for query, a, b, _, worker, time in [row]
+    ]
+
+
+WRITERS: dict[str, Callable[[Sequence[Row]], bytes]] = {
+    "lines": lambda rows: "".join("\t".join(row) + "\n" for row in rows).encode(),
+    "CSV": lambda rows: as_table(",", "QID Passage_A passage_b choice annotator timestamp", rows),
+    "JSON lines": lambda rows: "".join(
+        json.dumps(dict(zip(("qid", "doc1", "doc2", "preferred", "worker", "time"), row, strict=True))) + "\n"
+        for row in rows
+    ).encode(),
+    "a campaign's judgments.tsv": lambda rows: as_table(
+        "\t",
+        "worker kind query a b left preferred made_at accepted superseded",
+        [(w, "pair", q, *sorted((a, b)), a, p, t, "true", "false") for q, a, b, p, w, t in rows],
+    ),
+    "Mechanical Turk's results": lambda rows: as_table(
+        ",",
+        "HITId AssignmentId WorkerId AssignmentStatus SubmitTime Input.qid Input.a Input.docid_b Answer.category.label",
+        [("H", n, row[4], "Approved", row[5], *row[:3], side(row)) for n, row in enumerate(rows)],
+    ),
+    "Label Studio's pairwise export": lambda rows: json.dumps(as_json(rows)).encode(),
+    "Label Studio's table": lambda rows: as_table(
+        ",",
+        "query_id a b annotation_id annotator created_at lead_time pw",
+        [(*row[:3], n, row[4], row[5], 1.5, json.dumps([{"selected": side(row)}])) for n, row in enumerate(rows)],
+    ),
+    "Potato's output": lambda rows: "".join(
+        json.dumps(
+            {
+                "user_id": worker or None,
+                "instance_id": "|".join((query, a, b)),
+                "label_annotations": {"better": {"selection": side(row)}},
+                "behavioral_data": {"timestamp": time},
+            }
+        )
+        + "\n"
+        for row in rows
+        for query, a, b, _, worker, time in [row]
+    ).encode(),
+}  # fmt: skip
+ids = st.text("aZ09.-_#éß中", min_size=1, max_size=6).filter(lambda text: not text.startswith("#"))
+
+
+@st.composite
+def judged(draw: st.DrawFn) -> list[Row]:
+    """Judgments with odd ids, ties and workers whom nobody knows, each at a time of its own."""
+    made = draw(st.lists(st.tuples(ids, ids, ids, st.integers(0, 2), st.sampled_from(["", "ann", "7"])), min_size=1))
+    start = datetime(2021, 3, 9, tzinfo=UTC)
+    return [
+        (
+            f"q{query}",
+            f"d{a}",
+            f"e{b}",
+            (f"d{a}", f"e{b}", "=")[which],
+            worker,
+            (start + timedelta(hours=n)).isoformat(),
+        )
+        for n, (query, a, b, which, worker) in enumerate(made)
+    ]
+
+
+@settings(deadline=None, max_examples=25)
+@given(judged())
+def test_the_same_judgments_are_read_of_each_dialect(rows: list[Row]) -> None:
+    for name, write in WRITERS.items():
+        _judgments, made = read(write(rows))
+        found = [(*one[1:4], one.preferred or "=", one.worker, one.at and one.at.isoformat()) for one in made]
+        assert found == rows, name
 
 
 @pytest.mark.parametrize(

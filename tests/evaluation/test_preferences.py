@@ -48,6 +48,12 @@ def test_a_bad_preference_is_refused_with_its_line(line: str, message: str) -> N
     assert str(caught.value) == f"prefs.txt, line 2: {message}"
 
 
+def test_a_blank_first_line_is_refused() -> None:
+    for read in (read_preferences, read_pairs):
+        with pytest.raises(BadInput, match="line 1: 0 columns where"):
+            list(read(io.BytesIO(b"\nq a b\n")))
+
+
 def test_a_tie_is_read_only_where_ties_are_taken() -> None:
     assert list(read_preferences(io.BytesIO(b"q a b =\n"), ties=True)) == [Preference("q", "a", "b", None)]
     with pytest.raises(BadInput, match="= is preferred, which is neither a nor b"):

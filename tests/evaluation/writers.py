@@ -125,6 +125,7 @@ RUNS: Mapping[str, Writer] = {
     ),
     "PyTerrier, Parquet": lambda made: columns(_PYTERRIER, ((q, p, s, r - 1) for q, p, r, s in made.ranked())),
     "ranx, Parquet": lambda made: columns(("q_id", "doc_id", "score"), ((q, p, s) for q, p, _, s in made.ranked())),
+    "ranx, JSON": lambda made: json.dumps({query: dict(hits) for query, hits in made.run.items()}).encode(),
     "ir_datasets, JSON lines": lambda made: records(
         ("query_id", "doc_id", "score"), ((q, p, s) for q, p, _, s in made.ranked())
     ),
@@ -153,6 +154,7 @@ QRELS: Mapping[str, Writer] = {
     ),
     "PyTerrier, Parquet": lambda made: columns(("qid", "docno", "label"), made.graded()),
     "ranx, Parquet": lambda made: columns(("q_id", "doc_id", "score"), made.graded()),
+    "ranx, JSON": lambda made: json.dumps(made.qrels).encode(),
 }
 
 QUERIES: Mapping[str, Writer] = {
@@ -189,6 +191,12 @@ def _titled(made: Made) -> list[tuple[str, str, str]]:
 PASSAGES: Mapping[str, Writer] = {
     "MS MARCO": lambda made: lines((p, made.text(p)) for p in made.passages),
     "MS MARCO v2": lambda made: records(("pid", "passage"), ((p, made.text(p)) for p in made.passages)),
+    "MS MARCO v2, documents": lambda made: records(
+        ("url", "title", "headings", "body", "docid"), (("x", t, "", text, p) for p, t, text in _titled(made))
+    ),
+    "MS MARCO v2.1": lambda made: records(
+        ("docid", "title", "headings", "segment", "start_char"), ((p, t, "", text, 0) for p, t, text in _titled(made))
+    ),
     "BEIR": _beir,
     "MTEB, Parquet": lambda made: columns(("_id", "title", "text"), _titled(made)),
     "MTEB, CSV": lambda made: table(("_id", "title", "text"), _titled(made)),

@@ -258,8 +258,8 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         read(LINES + wrong)
     assert str(told.value) == (
         "old.txt, line 6: passage p1 against itself. 3 more faults: line 7: p3 is preferred, which is neither p1 nor "
-        "p2; line 8: the time 'late' is neither ISO 8601 nor seconds since 1970; line 9: 3 columns where the first line "
-        "names 6 (the columns query, a, b, preferred, worker, time)."
+        "p2; line 8: the time 'late' is neither ISO 8601 nor seconds since 1970; line 9: 3 columns where the first "
+        "line names 6 (the columns query, a, b, preferred, worker, time)."
     )
     with pytest.raises(BadInput, match=r"99 more faults at least: line 7: .* line 15: .*; and 90 more\.$"):
         read(LINES + b"q1\tp1\tp1\tp1\n" * 500)
@@ -328,6 +328,21 @@ def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(
     reusing_it = factories.campaign(collection, "reusing", reuse="all", overlap=2)
     reused = judgment_selectors.reused_judgments(reusing_it)
     assert sum(row.prefers_a is None for row in reused) == 4, "those of pairs that two people judged"
+
+
+def test_annotators_without_a_name_are_each_somebody_else(collection: Collection) -> None:
+    (task,) = json.loads(LABEL_STUDIO)
+    (chosen, _skipped) = task["annotations"]
+    others = [
+        chosen | {"completed_by": None, "id": number, "result": [{"type": "pairwise", "value": {"selected": side}}]}
+        for number, side in enumerate(("left", "left", "right"))
+    ]
+    campaign = store(collection, json.dumps([task | {"annotations": others}] * 2).encode())
+    assert judgment_selectors.derived(campaign).qrels == (("q1", "p1"),)
+    assert campaign.origin is not None
+    assert [campaign.origin[name] for name in ("judgments", "workers", "left_out")] == [
+        3, 3, {"that the file repeats": 3},
+    ]  # fmt: skip
 
 
 def test_an_imported_tie_counts_for_and_against_nobody(collection: Collection, client: Client) -> None:
