@@ -24,7 +24,7 @@ export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 # What Python has compiled is kept, whatever the surroundings say: dozens of programs start here, each in half the time.
 export PYTHONDONTWRITEBYTECODE =
 .DEFAULT_GOAL := help
-.PHONY: help run test storm fuzz check advisories bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
+.PHONY: help run test storm fuzz fuzz-files check advisories bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
 	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
@@ -44,6 +44,10 @@ storm: environment-dev ## Run the storm at its full size: 2,000 HITs, faults of 
 
 fuzz: environment-dev ## Send the API a hundred made-up requests of each operation (FUZZ_EXAMPLES=1000 FUZZ_ONLY="panel bundle")
 	@DEVELOPMENT=1 FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100) FUZZ_ONLY='$(FUZZ_ONLY)' .venv/bin/python -m pytest -n 0 tests/api/test_fuzz.py
+
+fuzz-files: environment-dev ## Send each reader of files half a million inputs (READER_INPUTS=1000 READER_SEED=2)
+	@DEVELOPMENT=1 READER_INPUTS=$(or $(READER_INPUTS),500000) READER_SEED=$(or $(READER_SEED),1) DIALECT_EXAMPLES=100 \
+		.venv/bin/python -m pytest -n 2 tests/evaluation/test_fuzzed_files.py tests/evaluation/test_every_dialect.py
 
 check: check-lint check-format check-hosts check-types check-imports check-migrations check-deploy ## Look over code and settings
 	@echo "All checks passed."

@@ -292,7 +292,7 @@ class JobShape(serializers.ModelSerializer[Job]):
     Then `collection`, `run` or `campaign` is what came of it, or `error` says why nothing did, and `complaints` where.
     """
 
-    complaints = serializers.DictField(help_text="Errors of a run file, by line.")
+    complaints = serializers.DictField(help_text="Errors of a run file by line; of several, why a file was not stored.")
     counts = serializers.DictField(help_text="What was added.")
     progress = Step(allow_null=True, help_text="Null where nothing has been told.")
 

@@ -22,7 +22,7 @@ from core.errors import Refused
 from core.models import User
 from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
-from evaluation.files.judgments import Made, read_judgments
+from evaluation.files.judgments import Made, in_time, read_judgments
 from evaluation.files.preferences import TIE, Preference
 from evaluation.files.textfiles import quote_value
 from evaluation.judging.pooling import canonical
@@ -192,9 +192,7 @@ def _by_worker(made: Sequence[Made]) -> list[_Work]:
     """
     works: dict[tuple[str, int], _Work] = defaultdict(_Work)
     nameless: dict[IdPair, count[int]] = defaultdict(lambda: count(1))
-    has_times = all(one.at for one in made)
-    ordered = sorted(made, key=lambda one: one.at) if has_times else made  # type: ignore[arg-type, return-value]
-    for one in ordered:
+    for one in in_time(made):
         pair = (one.query, *canonical(one.a, one.b))
         worker = (one.worker, 0) if one.worker else ("", next(nameless[pair]))
         works[worker].by_pair[pair].append(one)

@@ -35,6 +35,7 @@ FIRST_REST = timedelta(minutes=1)
 ABANDONED = timedelta(days=1)  # who was sending a file for so long is gone
 KEPT = timedelta(days=90)  # jobs that have ended
 BATCH = 100
+FAULTS_TOLD = 10  # files that the message of a job names
 
 # What is done at once, before the next page is shown.
 SMALL_BYTES = 256 << 10
@@ -325,10 +326,12 @@ def _do_collection(job: Job, report: Report) -> str:
     if not any(upload.is_stored for upload in uploads):
         if job.collection is None:
             imported.collection.delete()
-        return _("None of the files could be read.")
+        return " ".join([_("None of the files could be read."), *(upload.error for upload in uploads[:FAULTS_TOLD])])
     job.collection = imported.collection
+    if refused := {upload.name: upload.error for upload in uploads if not upload.is_stored}:
+        job.complaints = {"files": refused}
     missing = pool_selectors.collection_size(imported.collection).passages_without_text
-    job.counts = {**counts, "missing": missing, "refused": sum(not upload.is_stored for upload in uploads)}
+    job.counts = {**counts, "missing": missing, "refused": len(refused)}
     return ""
 
 

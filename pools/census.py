@@ -16,7 +16,13 @@ class Sentence(NamedTuple):
 
 def census_sentences(census: Mapping[str, Any]) -> list[Sentence]:
     """The census of a run (evaluation.files.runs.Census, as it is stored), most important first."""
-    return [*_what(census), *_queries(census), *_order(census), *_form(census)]
+    return [*_what(census), *_notes(census), *_queries(census), *_order(census), *_form(census)]
+
+
+def _notes(census: Mapping[str, Any]) -> Iterable[Sentence]:
+    """What makes the run's numbers suspicious, in the words of the commands (evaluation.files.notes)."""
+    for note in census.get("notes", []):
+        yield Sentence(note["sentence"][:1].upper() + note["sentence"][1:], look=note["code"] != "own_left_out")
 
 
 def _what(census: Mapping[str, Any]) -> Iterable[Sentence]:

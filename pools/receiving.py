@@ -43,7 +43,10 @@ _PARTS: dict[Kind, Upload.Part] = {
 }
 # What a collection has at most one of, and in which order files are read: runs before passages, which they ask for.
 READ = (Part.QUERIES, Part.QRELS, Part.RUN, Part.PASSAGES)
-_PREFERENCES = gettext_noop("preferences: import them on a page of their own, which asks where they come from")
+_ELSEWHERE: dict[Kind, str] = {
+    "preferences": gettext_noop("preferences: import them on a page of their own, which asks where they come from"),
+    "judgments": gettext_noop("judgments: import them on a page of their own, which makes a campaign of them"),
+}
 _MORE_QRELS = gettext_noop("further qrels: a collection has one file of them")
 
 
@@ -131,8 +134,8 @@ def _keep(job: Job, file: Opened, name: str, kind: Kind, why: str) -> Upload:
     """Rows before files, so that nothing is left in storage that no row names."""
     files_must_fit(job=job, more=1)
     part = _PARTS.get(kind, Part.NONE)
-    if kind == "preferences":
-        why = _(_PREFERENCES)
+    if kind in _ELSEWHERE:
+        why = _(_ELSEWHERE[kind])
     if part == Part.QRELS and (
         job.uploads.filter(part=part).exists() or (job.collection is not None and job.collection.qrels.exists())
     ):

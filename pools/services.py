@@ -31,6 +31,7 @@ from core.progress import Report, ReportedFile, silent
 from evaluation.errors import BadInput
 from evaluation.files.about_runs import read_outside, read_run_pairs
 from evaluation.files.artifact import Order, RunArtifact
+from evaluation.files.notes import judged_notes
 from evaluation.files.preferences import TIE, Preference, numbered_preferences
 from evaluation.files.preferences import Pair as IdPair
 from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
@@ -243,9 +244,10 @@ def _import_qrels(collection: Collection, source: Source, report: Report) -> int
     _keep_statistics(
         collection, qrels={"judgments": len(rows), "queries": len({row.query for row in rows}), "relevant": relevant}
     )
+    qrels = Qrels.of(rows)
     for run in collection.runs.all():
-        run.scores = _scores(collection, run.name, pool_selectors.load_artifact(run))
-        run.save(update_fields=["scores"])
+        _compare_with_qrels(run, pool_selectors.load_artifact(run), qrels)
+        run.save(update_fields=["scores", "census"])
     return copied_rows
 
 
@@ -616,8 +618,10 @@ def run_check(
     check = check_run(checking, name=filename, queries=query_ids or None, depth=pool_selectors.ARTIFACT_DEPTH)
     if check.artifact is None:
         raise BadRun(check)
-    run.census, run.metadata = check.census.as_dict(), check.metadata
-    run.scores = _scores(collection, name, check.artifact)
+    qrels = _original_qrels(collection)
+    suspicious = [note.as_dict() for note in check.notes(query_ids)]
+    run.census, run.metadata = {**check.census.as_dict(), "notes": suspicious}, check.metadata
+    _compare_with_qrels(run, check.artifact, qrels)
     try:
         run.full_clean(exclude=["original", "artifact"])
     except ValidationError as error:
@@ -655,11 +659,18 @@ def _mark_changed(collection: Collection) -> None:
         campaign_mark_changed(campaign_id=campaign_id)
 
 
-def _scores(collection: Collection, name: str, artifact: RunArtifact) -> dict[str, float | int]:
-    """A run's mean RR@10 on the original qrels, by score, and over how many queries; nothing without qrels."""
-    qrels = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(collection))
-    ranks = ranks_of({name: artifact}, qrels, SCORED_DEPTH, "score")
-    return {"rr": ranks.means()[name], "queries": len(ranks.queries)} if ranks.queries else {}
+def _original_qrels(collection: Collection) -> Qrels:
+    return Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(collection))
+
+
+def _compare_with_qrels(run: Run, artifact: RunArtifact, qrels: Qrels) -> None:
+    """Note a run's mean RR@10 on the original qrels, by score, and over how many queries (nothing without qrels), and
+    what of its ids makes that suspicious.
+    """
+    ranks = ranks_of({run.name: artifact}, qrels, SCORED_DEPTH, "score")
+    run.scores = {"rr": ranks.means()[run.name], "queries": len(ranks.queries)} if ranks.queries else {}
+    notes = [note.as_dict() for note in judged_notes(artifact, qrels)]
+    run.census = {**run.census, "notes": [*notes, *run.census.get("notes", [])]}
 
 
 @transaction.atomic

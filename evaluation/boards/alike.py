@@ -106,7 +106,8 @@ def explaining_fusion(
 def overlap(one: Codes, other: Codes, persistence: float = PERSISTENCE) -> NDArray[np.float64]:
     """Rank-biased overlap of lists [queries x depth] of passages as numbers, best first, -1 where there are no more.
 
-    Evaluated to the end of the longer list. 0 where a list is empty.
+    Extrapolated by equation 32 of Webber et al. 2010: below its end, the shorter list is taken to agree with the longer
+    one as it does down to there, so a list that was cut short is the same as the whole. 0 where a list is empty.
     """
     depth = one.shape[1]
     same = (one[:, :, None] == other[:, None, :]) & (one >= 0)[:, :, None]
@@ -114,13 +115,14 @@ def overlap(one: Codes, other: Codes, persistence: float = PERSISTENCE) -> NDArr
     # In common to a depth: the pairs whose later rank is within it.
     later = np.maximum(at[:, None], at[None, :])
     common = np.stack([(same & (later <= place)).sum(axis=(1, 2)) for place in range(depth)], axis=1)
-    share = common / (at + 1)
-    longest = np.maximum((one >= 0).sum(axis=1), (other >= 0).sum(axis=1))
-    weights = np.where(at < longest[:, None], persistence ** (at + 1), 0)
-    last = np.take_along_axis(share, np.maximum(longest - 1, 0)[:, None], axis=1)[:, 0]
-    result: NDArray[np.float64] = last * persistence**longest + (1 - persistence) / persistence * (share * weights).sum(
-        axis=1
-    )
+    lengths = np.sort([(one >= 0).sum(axis=1), (other >= 0).sum(axis=1)], axis=0)[:, :, None]
+    shorter, longer = np.maximum(lengths, 1)
+    shared = np.take_along_axis(common, shorter - 1, axis=1)
+    agreement = (common + shared * np.maximum(at + 1 - shorter, 0) / shorter) / (at + 1)
+    last = np.take_along_axis(agreement, longer - 1, axis=1)[:, 0]
+    weights = np.where(at < longer, persistence ** (at + 1), 0)
+    result: NDArray[np.float64] = last * persistence ** longer[:, 0]
+    result += (1 - persistence) / persistence * (agreement * weights).sum(axis=1)
     return result
 
 

@@ -22,6 +22,7 @@ import pyarrow.compute as arrow_compute
 
 from evaluation.errors import BadInput
 from evaluation.files.artifact import Order, RunArtifact
+from evaluation.files.notes import Note
 from evaluation.files.runs import LineError, RunCheck, check_run
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
@@ -40,7 +41,7 @@ Fewer = Literal["warn", "refuse"]
 FULL, RERANKING = "full ranking", "reranking"
 TYPES = (FULL, RERANKING)
 HITS = 1000
-_TABLE = "PyTerrier"  # as the census calls it
+_LINES = ("TREC", "MS MARCO")  # as the census calls what a board takes
 EMBARGO_MONTHS = 9
 ID_FORM = "yyyymmdd-name, where name is 1 to 40 of the letters a to z and A to Z, digits, _ and -"
 _ID = re.compile(r"([0-9]{8})-[A-Za-z0-9_-]{1,40}", re.ASCII)
@@ -589,12 +590,12 @@ def _board_errors(
     check: RunCheck, queries: Collection[str], hits: int, order: Order, fewer: Fewer
 ) -> Iterator[LineError]:
     census = check.census
-    if census.format == _TABLE:
-        yield LineError(1, "a table of PyTerrier's, where a run of 3 columns (MS MARCO) or 6 (TREC) is needed.")
+    if census.format not in _LINES:
+        yield LineError(1, "a table with names, where a run of 3 columns (MS MARCO) or 6 (TREC) is needed.")
     if order == "rank":
         yield from check.same_rank
     if census.missing_queries == len(queries):
-        yield LineError(None, f"answers none of the {len(queries):,} queries: is it a run for other queries?")
+        yield LineError(None, Note("no_query", 0, len(queries)).sentence())
     elif fewer == "refuse":
         if census.missing_queries:
             yield LineError(None, f"{_lacking(check)}, and the board wants all of them.")
@@ -634,6 +635,9 @@ def _warnings(check: RunCheck, queries: Collection[str], hits: int, order: Order
         yield LineError(
             line, f"{message} {census.tied_hits:,} hits share a score; ties are ordered by passage id, descending."
         )
+    for note in check.notes(queries):
+        if note.code != "one_score" or order == "score":
+            yield LineError(None, note.sentence())
 
 
 class Outside(NamedTuple):

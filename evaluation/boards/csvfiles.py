@@ -59,7 +59,9 @@ def read_board(source: Source, *, name: str | None = None) -> BoardFile:
     """
     name = name_of(source) if name is None else name
     records = _records(list(TextFile(source, name=name, limits=CSV_LIMITS).rows()), name)
-    header = next(records)
+    header = next(records, None)
+    if header is None:
+        raise BadInput(name, 1, "no line that names the columns.")
     columns, measure = _columns(header, name)
     notes: list[LineError] = []
     entries: list[Entry] = []

@@ -36,6 +36,7 @@ from evaluation.boards.sealing import NotOpened, open_sealed
 from evaluation.errors import BadInput
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.groups import read_groups
+from evaluation.files.notes import judged_notes
 from evaluation.files.qrels import read_qrels
 from evaluation.files.texts import read_queries
 from evaluation.measures.means import exact_mean
@@ -127,7 +128,7 @@ def _evaluate_run(request: Message, part: str) -> Message:
     answer = {"diagnostics": {part: found.as_dict()}, "metadata": {}, "sentences": sentences}
     if found.artifact is None:
         return Message(answer | {"refused": _errors(found), "scores": []})
-    scores, arrays = _scores(request, {part: found.artifact})
+    scores, arrays = _scores(request, {part: found}, sentences)
     return Message(answer | {"refused": "", "scores": scores}, arrays)
 
 
@@ -169,9 +170,10 @@ def _evaluate_submission(request: Message) -> Message:
         eval_name=runs[EVAL],
         kept=values["kept"],
     )
+    sentences = [*told, *check.sentences()]
     answer = {
         "refused": _errors(check.dev, check.eval),
-        "sentences": [*told, *check.sentences()],
+        "sentences": sentences,
         "diagnostics": check.as_dict(),
         "metadata": metadata.metadata.as_dict(),
         "scores": [],
@@ -179,7 +181,7 @@ def _evaluate_submission(request: Message) -> Message:
     if check.dev.artifact is None or check.eval.artifact is None:
         return Message(answer)
     artifacts = {DEV: check.dev.artifact, EVAL: check.eval.artifact}
-    scores, arrays = _scores(request, artifacts)
+    scores, arrays = _scores(request, {DEV: check.dev, EVAL: check.eval}, sentences)
     packed = {part: _packed(artifact) for part, artifact in artifacts.items()}
     return Message(answer | {"scores": scores}, {**packed, **arrays})
 
@@ -209,10 +211,19 @@ def _queries(blobs: Mapping[str, bytes], part: str) -> list[str]:
     return [query.id for query in read_queries(io.BytesIO(blobs[f"{part}_queries"]), name=f"{part} queries")]
 
 
-def _scores(request: Message, artifacts: Mapping[str, RunArtifact]) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
+def _scores(
+    request: Message, runs: Mapping[str, FileDiagnostics], sentences: list[str]
+) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
+    """The scores of runs that can be evaluated. Adds to the sentences which of them has no judged passage; no id of
+    the qrels is told, which are hidden.
+    """
     scores, arrays = [], {}
-    for part, artifact in artifacts.items():
+    for part, found in runs.items():
+        artifact = found.artifact
+        assert artifact is not None
         qrels = read_qrels(io.BytesIO(request.blobs[f"{part}_qrels"]), name=f"{part} qrels")
+        notes = [note for note in judged_notes(artifact, qrels) if note.code == "not_judged"]
+        sentences += [str(BadInput(found.name, None, f"Note: {note.sentence()}")) for note in notes]
         groups = _groups(request.blobs, part, qrels.queries)
         for number, name in enumerate(request.values["measures"]):
             values = per_query(artifact, qrels, read_measure(name), request.values["order"])

@@ -11,6 +11,7 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_without_query,
     cutoff,
     p_shown,
     print_json,
@@ -85,6 +86,7 @@ p of the exact two-sided binomial test.""",
     command.add_argument("--passages", metavar="FILE", help="the passages' texts (id TAB text, or JSON lines)")
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
     command.add_argument("--k", metavar="N", type=cutoff, default=10, help="how far down a run is read; default: 10")
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -100,7 +102,7 @@ class _Found(NamedTuple):
 def _agreement(options: argparse.Namespace) -> int:
     people = list(read_preferences(options.human, name=options.human, ties=True))
     answers = list(read_answers(options.machine, name=options.machine))
-    runs = read_runs(options.files, options.k)
+    runs = read_runs(options.files, options.k, without_query=options.without_query)
     if runs is None:
         return BAD
     machine = settle(answers)

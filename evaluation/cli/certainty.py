@@ -14,6 +14,7 @@ from evaluation.cli.common import (
     POOLS_HELP,
     add_command,
     add_seed,
+    add_without_query,
     alpha,
     cutoff,
     is_same_file,
@@ -119,6 +120,7 @@ all means one way. Passages are sorted by P(best).""",
     command.add_argument("--complete", action="store_true", help="leave out pools with pairs that nobody judged")
     add_seed(command)
     command.add_argument("--draws", metavar="N", type=positive, default=DRAWS, help=f"resamples; default: {DRAWS:,}")
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -127,7 +129,7 @@ def _certainty(options: argparse.Namespace) -> int:
     pools, preferences = read_pools(options.pools, options.preferences)
     error = _error_of(preferences, options)
     rate = None if error is None else error.rate
-    runs = read_runs(options.files, options.k)
+    runs = read_runs(options.files, options.k, without_query=options.without_query)
     if runs is None:
         return BAD
     done = _rounds(pools, preferences, options)

@@ -12,6 +12,8 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_min_grade,
+    add_without_query,
     is_same_file,
     print_json,
     read_judged,
@@ -90,9 +92,11 @@ judged, the query keeps its answers.
     command.add_argument(
         "--qrel", choices=POLICIES, default="first", help="which original qrels joined the pools; default: first"
     )
+    add_min_grade(command)
     command.add_argument("--preferences", metavar="FILE", help="all judgments (query a b preferred)")
     command.add_argument("--pairs", metavar="OUT.tsv", help="write the pairs to judge there: query, a, b, sorted")
     command.add_argument("--new-qrels", metavar="OUT.txt", help="write the new preference qrels there")
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -140,7 +144,7 @@ def _challenge(options: argparse.Namespace) -> int:
         if options.preferences
         else None
     )
-    runs = read_runs(options.files, 1)
+    runs = read_runs(options.files, 1, without_query=options.without_query)
     if runs is None:
         return BAD
     pooled = _pooled(runs, options)
@@ -148,8 +152,8 @@ def _challenge(options: argparse.Namespace) -> int:
     answers: Answers = {query: tuple(sorted(own)) for query, own in current.relevant("all").items() if own}
     before, after = {}, {}
     if original is not None:
-        before = pool_queries([tops[name] for name in pooled], original, options.qrel)
-        after = pool_queries(tops.values(), original, options.qrel)
+        before = pool_queries([tops[name] for name in pooled], original, options.qrel, min_grade=options.min_grade)
+        after = pool_queries(tops.values(), original, options.qrel, min_grade=options.min_grade)
         answers = {query: pool for query, pool in before.items() if len(pool) == 1} | answers
     considered = {query: {*own, *before.get(query, ())} for query, own in sorted(answers.items())}
     for query, *pair in judged:

@@ -12,6 +12,8 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_min_grade,
+    add_without_query,
     alpha,
     is_same_file,
     p_shown,
@@ -70,9 +72,7 @@ from "a" on only with --preferences. `unasked`: queries without a qrel or withou
     command.add_argument("file", metavar="RUN", help="the run file")
     command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
-    command.add_argument(
-        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
-    )
+    add_min_grade(command)
     command.add_argument(
         "--qrel",
         choices=CHAMPION_QRELS,
@@ -92,6 +92,7 @@ from "a" on only with --preferences. `unasked`: queries without a qrel or withou
     command.add_argument(
         "--alpha", metavar="A", type=alpha, default=0.05, help="the level of significance; default: 0.05"
     )
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -106,7 +107,7 @@ def _champion(options: argparse.Namespace) -> int:
         else None
     )
     depth = max(2, options.depth) if options.qrel == "highest" else 2
-    runs = read_runs([options.file], depth)
+    runs = read_runs([options.file], depth, without_query=options.without_query)
     if runs is None:
         return BAD
     ((name, run),) = runs.items()

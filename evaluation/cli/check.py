@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from evaluation.cli.common import (
     BAD,
     OK,
     add_command,
+    add_without_query,
     print_json,
     with_names,
 )
 from evaluation.errors import BadInput
 from evaluation.files.metadata import flatten
+from evaluation.files.notes import Note
+from evaluation.files.qrels import read_qrels
 from evaluation.files.runs import Census, RunCheck, check_run
 from evaluation.files.textfiles import counted, quote_value
 from evaluation.files.texts import read_queries
@@ -25,7 +28,9 @@ def _check(options: argparse.Namespace) -> int:
     queries = None
     if options.queries:
         queries = [query.id for query in read_queries(options.queries, name=options.queries)]
-    check = check_run(options.file, name=options.file, queries=queries)
+    qrels = read_qrels(options.qrels, name=options.qrels) if options.qrels else None
+    check = check_run(options.file, name=options.file, queries=queries, without_query=options.without_query)
+    notes = check.notes(queries or (), qrels)
     if options.json:
         print_json(
             {
@@ -35,16 +40,17 @@ def _check(options: argparse.Namespace) -> int:
                 "stopped": check.stopped,
                 "census": check.census.as_dict(),
                 "metadata": check.metadata,
+                "notes": [note.as_dict() for note in notes],
             }
         )
     else:
-        print("\n".join(_report(check)))
+        print("\n".join(_report(check, notes)))
     if not check.ok:
         print(check.complaint(), file=sys.stderr)
     return OK if check.ok else BAD
 
 
-def _report(check: RunCheck) -> Iterator[str]:
+def _report(check: RunCheck, notes: Iterable[Note]) -> Iterator[str]:
     name = check.name
     if check.ok:
         yield f"{name}: no errors."
@@ -56,6 +62,7 @@ def _report(check: RunCheck) -> Iterator[str]:
             yield f"  {counted(check.error_count - len(check.errors), 'more error')}."
         if check.stopped:
             yield "  The file was not read to its end."
+    yield from (f"  Note: {note.sentence()}" for note in notes)
     yield ""
     yield from _census(check.census)
     if check.metadata:
@@ -77,6 +84,7 @@ def _census(census: Census) -> Iterator[str]:
         ("hits that share their score with another", census.tied_hits),
         ("queries with such ties", census.queries_with_ties),
         ("queries with such a tie at the top", census.queries_with_top_tie),
+        ("queries whose hits all have one score", census.queries_with_one_score),
         ("queries whose top passage differs between rank and score order", census.rank_score_conflicts),
         ("hits that share their rank with another", census.rank_ties),
         ("lines out of rank order", census.out_of_rank_order),
@@ -87,6 +95,8 @@ def _census(census: Census) -> Iterator[str]:
         ("byte order mark", census.bom),
         ("last newline missing", census.missing_last_newline),
     ]
+    if census.own_query_hits:
+        rows.append(("hits left out whose passage has the id of the query", census.own_query_hits))
     if census.missing_queries is not None:
         rows.append(("queries that the run lacks", with_names(census.missing_queries, census.missing_query_ids)))
     if census.unknown_queries is not None:
@@ -110,11 +120,17 @@ of columns, a rank that is no whole number, a score that is no finite number, a 
 a NUL byte or another control character, invalid UTF-8, a compressed file cut short, an empty file.
 
 The census counts what is no error but may move results: ties, ties at the top, queries whose top passage depends on
-whether the rank or the score is believed, short lists, missing queries, and so on.""",
+whether the rank or the score is believed, short lists, missing queries, and so on. Notes say what makes its
+numbers suspicious: no query or no judged passage in common, ids that differ only in form, marks or invisible
+characters in ids, the query itself among its results, scores that are all the same.""",
         ["python -m evaluation check bm25.txt.gz --queries queries.tsv"],
     )
     command.add_argument("file", metavar="RUN", help="the run file")
     command.add_argument(
         "--queries", metavar="FILE", help="the queries (id TAB text, or JSON lines): counts those the run lacks"
     )
-    command.add_argument("--json", action="store_true", help="print JSON: ok, errors, error_count, stopped, census")
+    command.add_argument("--qrels", metavar="FILE", help="qrels: tells whether the run's passages are judged")
+    add_without_query(command)
+    command.add_argument(
+        "--json", action="store_true", help="print JSON: ok, errors, error_count, stopped, census, metadata, notes"
+    )

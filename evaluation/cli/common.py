@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from evaluation.errors import BadInput
 from evaluation.files.artifact import ORDERS, RunArtifact
+from evaluation.files.notes import Note, judged_notes, qrels_notes, query_notes
 from evaluation.files.preferences import Preference, numbered_preferences, read_any_pools
 from evaluation.files.qrels import Qrels, read_qrels
 from evaluation.files.runs import check_run, run_name
@@ -63,6 +64,15 @@ def run_command(parser: argparse.ArgumentParser, arguments: Sequence[str] | None
     return code
 
 
+def add_without_query(command: argparse.ArgumentParser) -> None:
+    """The option to leave out a passage whose id is that of its query."""
+    command.add_argument(
+        "--without-query",
+        action="store_true",
+        help="leave out a hit whose passage has the id of its query, as BEIR does",
+    )
+
+
 def with_names(count: int, names: list[str]) -> str:
     """A count and, in brackets, the names that are known of what was counted."""
     if not count:
@@ -71,8 +81,10 @@ def with_names(count: int, names: list[str]) -> str:
     return f"{count:,} ({', '.join(quote_value(name) for name in names)}{more})"
 
 
-def read_runs(paths: Sequence[str], depth: int) -> dict[str, RunArtifact] | None:
-    """The runs by name, or None where one is bad: then all that are bad have been told on standard error."""
+def read_runs(paths: Sequence[str], depth: int, *, without_query: bool = False) -> dict[str, RunArtifact] | None:
+    """The runs by name, or None where one is bad: then all that are bad have been told on standard error, as is what
+    makes the numbers of others suspicious. `without_query`: leave out passages with the id of their query.
+    """
     names: dict[str, str] = {}
     for path in paths:
         earlier = names.setdefault(run_name(path), path)
@@ -81,12 +93,13 @@ def read_runs(paths: Sequence[str], depth: int) -> dict[str, RunArtifact] | None
     runs = {}
     good = True
     for name, path in names.items():
-        check = check_run(path, name=path, depth=depth)
+        check = check_run(path, name=path, depth=depth, without_query=without_query)
         if check.artifact is None:
             good = False
             tell(check.complaint())
         else:
             runs[name] = check.artifact
+            tell_notes(name, check.notes())
     return runs if good else None
 
 
@@ -137,7 +150,8 @@ def check_in_pools(pools: Mapping[str, Collection[str]], of: str, preference: Pr
 
 
 def tell_left_out(runs: dict[str, RunArtifact], qrels: Qrels) -> None:
-    """Say which queries of the qrels and of the runs have no counterpart."""
+    """Say which queries of the qrels and of the runs have no counterpart, and where ids make that suspicious."""
+    tell_notes("qrels", qrels_notes(qrels))
     judged = set(qrels.queries)
     seen: set[str] = set()
     for name, run in runs.items():
@@ -145,6 +159,7 @@ def tell_left_out(runs: dict[str, RunArtifact], qrels: Qrels) -> None:
         lacking = len(judged.difference(run.queries))
         if lacking:
             tell(f"{name} lacks {counted(lacking, 'query', 'queries')} of the qrels.")
+        tell_notes(name, [*query_notes(run, qrels.queries), *judged_notes(run, qrels)])
     unjudged = len(seen - judged)
     if unjudged:
         tell(f"{counted(unjudged, 'query', 'queries')} of the runs left out: not in the qrels.")
@@ -158,6 +173,12 @@ def tell_short_lists(runs: dict[str, RunArtifact], k: int) -> None:
     depths = {min(run.longest, k) for run in runs.values()}
     if len(depths) > 1:
         tell(f"The runs' lists differ in depth, so they are not judged alike. k = {min(depths):,} would be fair.")
+
+
+def tell_notes(name: str, notes: Iterable[Note]) -> None:
+    """Say what makes numbers suspicious, each after the name of its run or file."""
+    for note in notes:
+        tell(f"{name}: {note.sentence()}")
 
 
 def tell(message: str) -> None:
@@ -276,12 +297,11 @@ def add_comparing_options(command: argparse.ArgumentParser, k: int | None) -> No
     command.add_argument("files", metavar="RUN", nargs="+", help="the run files")
     command.add_argument("--qrels", metavar="FILE", required=True, help="qrels (query 0 passage grade)")
     command.add_argument("--order", choices=ORDERS, default="score", help=ORDER_HELP)
-    command.add_argument(
-        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
-    )
+    add_min_grade(command)
     command.add_argument(
         "--alpha", metavar="A", type=alpha, default=0.05, help="the level of significance; default: 0.05"
     )
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
     if k:
         command.add_argument(
@@ -291,6 +311,12 @@ def add_comparing_options(command: argparse.ArgumentParser, k: int | None) -> No
             default=k,
             help=f"how far down a run is read, up to {K_MOST:,}; default: {k}",
         )
+
+
+def add_min_grade(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant; default: 1"
+    )
 
 
 def needs_two_runs(options: argparse.Namespace) -> None:

@@ -141,7 +141,7 @@ def _compare(options: argparse.Namespace) -> int:
     if measure is not None:
         return _compare_by(measure, options)
     qrels = read_judged(options.qrels, options.min_grade)
-    runs = read_runs(options.files, options.k)
+    runs = read_runs(options.files, options.k, without_query=options.without_query)
     if runs is None:
         return BAD
     ranks = ranks_of(runs, qrels, options.k, options.order, options.min_grade)
@@ -172,7 +172,7 @@ def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
         if given:
             options.command.error(f"{option} is for RR@k, and the measure is {measure}")
     qrels = read_judged(options.qrels, options.min_grade)
-    runs = read_runs(options.files, measure.depth or WHOLE)
+    runs = read_runs(options.files, measure.depth or WHOLE, without_query=options.without_query)
     if runs is None:
         return BAD
     asked = measure._replace(rel=options.min_grade) if measure.rel == 1 else measure

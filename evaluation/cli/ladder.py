@@ -17,7 +17,9 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_min_grade,
     add_seed,
+    add_without_query,
     cutoff,
     positive,
     print_json,
@@ -75,7 +77,7 @@ same seed gives the same numbers.
     command.add_argument(
         "--order", choices=ORDERS, default="rank", help=ORDER_HELP.replace("Default: score", "Default: rank")
     )
-    command.add_argument("--min-grade", metavar="N", type=int, default=1, help="the least grade that is relevant")
+    add_min_grade(command)
     command.add_argument("--k", metavar="K", type=cutoff, default=10, help="of RR@k; default: 10")
     command.add_argument(
         "--looks", metavar="N", type=_looks, default=0, help="how often was compared with this reference before"
@@ -104,6 +106,7 @@ same seed gives the same numbers.
         "--repetitions", metavar="N", type=positive, default=REPETITIONS, help=f"default: {REPETITIONS}"
     )
     add_seed(command)
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -154,7 +157,7 @@ def _release(options: argparse.Namespace, rule: Any) -> int:
     paths = [options.candidate, *([options.reference] if options.reference else [])]
     if len({run_name(path) for path in paths}) < len(paths):
         raise BadInput(options.candidate, None, f"has the same name as the reference, {options.reference}.")
-    runs = read_runs(paths, options.k)
+    runs = read_runs(paths, options.k, without_query=options.without_query)
     if runs is None:
         return BAD
     tell_left_out(runs, qrels)

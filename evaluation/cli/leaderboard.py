@@ -134,7 +134,9 @@ def _leaderboard(options: argparse.Namespace) -> int:
     pools, preferences = read_pools(options.pools, options.preferences) if options.preferences else ({}, [])
     outside = read_outside(options.outside, name=options.outside) if options.outside else {}
     depth = options.k if measure is None else measure.depth or WHOLE
-    runs = read_runs(options.files, max(depth, TOP) if options.preferences else depth)
+    runs = read_runs(
+        options.files, max(depth, TOP) if options.preferences else depth, without_query=options.without_query
+    )
     if runs is None:
         return BAD
     pooled = _pooled(runs, options)

@@ -20,6 +20,7 @@ from evaluation.cli.ladder import add_ladder
 from evaluation.cli.leaderboard import add_leaderboard
 from evaluation.cli.pool import add_pool
 from evaluation.cli.qrels import add_qrels
+from evaluation.cli.recognize import add_recognize
 from evaluation.cli.rounds import add_rounds
 from evaluation.cli.score import add_score
 from evaluation.cli.seal import add_seal, add_unseal
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_check(commands)
+    add_recognize(commands)
     add_pool(commands)
     add_qrels(commands)
     add_rounds(commands)

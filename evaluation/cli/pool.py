@@ -11,6 +11,8 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_min_grade,
+    add_without_query,
     is_same_file,
     positive,
     print_json,
@@ -22,6 +24,7 @@ from evaluation.cli.common import (
 )
 from evaluation.errors import BadInput
 from evaluation.files.artifact import ORDERS
+from evaluation.files.notes import SEEN
 from evaluation.files.qrels import POLICIES, read_qrels
 from evaluation.files.textfiles import counted
 from evaluation.judging.equal_texts import Merged, merge_equal, nearly_equal
@@ -36,11 +39,11 @@ def _pool(options: argparse.Namespace) -> int:
     if options.pairs and options.pairs == options.members:
         options.command.error("--pairs and --members name the same file")
     qrels = read_qrels(options.qrels, name=options.qrels)
-    runs = read_runs(options.files, options.depth)
+    runs = read_runs(options.files, max(options.depth, SEEN), without_query=options.without_query)
     if runs is None:
         return BAD
     tops = [run.top(options.order, options.depth) for run in runs.values()]
-    pools: Mapping[str, Collection[str]] = pool_queries(tops, qrels, options.qrel)
+    pools: Mapping[str, Collection[str]] = pool_queries(tops, qrels, options.qrel, min_grade=options.min_grade)
     tell_left_out(runs, qrels)
     alike: dict[str, Any] = {}
     if options.passages:
@@ -94,8 +97,9 @@ left out, and counted on standard error. A query that no run has keeps a pool of
         "--qrel",
         choices=POLICIES,
         default="first",
-        help="which judged passages of grade 1 or more join the pool: the first in the file (default), all, or none",
+        help="which relevant passages of the qrels join the pool: the first in the file (default), all, or none",
     )
+    add_min_grade(command)
     command.add_argument(
         "--pairs",
         metavar="OUT.tsv",
@@ -112,4 +116,5 @@ left out, and counted on standard error. A query that no run has keeps a pool of
         "white space, are one candidate, by the smallest of their ids, and are listed as `equal`; those that share "
         "80%% of their sequences of three words as `nearly_equal`",
     )
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON, which this command always does")

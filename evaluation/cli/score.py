@@ -15,6 +15,7 @@ from evaluation.cli.common import (
     ORDER_HELP,
     WHOLE,
     add_command,
+    add_without_query,
     measure_name,
     print_json,
     read_runs,
@@ -34,7 +35,7 @@ def _score(options: argparse.Namespace) -> int:
     qrels = read_qrels(options.qrels, name=options.qrels)
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
     depths = [measure.depth or WHOLE for measure in measures]
-    runs = read_runs(options.files, max(depths))
+    runs = read_runs(options.files, max(depths), without_query=options.without_query)
     if runs is None:
         return BAD
     scorer = Scorer(qrels)
@@ -133,4 +134,5 @@ value}}.""",
         help="the least grade that is relevant, where the measure names none; default: 1",
     )
     command.add_argument("--per-query", action="store_true", help="print the value of each query, too")
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON, which this command always does")

@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from evaluation.cli.common import OK, add_command, print_json
+from evaluation.cli.common import OK, add_command, print_json, tell, with_names
 from evaluation.errors import BadInput
 from evaluation.files.preferences import read_preferences
 from evaluation.statistics.strengths import PENALTY, TIE, fit_strengths
@@ -21,12 +21,16 @@ def add_strengths(commands: Any) -> None:
         """Fits a Bradley-Terry model with ties to the judgments of each query (lines `query a b preferred`, where
 `preferred` may be = for a tie), and prints `query passage strength low high`: queries sorted, the strongest passage
 first. With strengths i and j, i is preferred with probability e^i / (e^i + e^(j + t)), where t is --tie. The penalty
-draws strengths towards 1, so that a passage that won everything has a finite one. The interval holds the strength
-in 95% of the cases, also where the model does not fit (a sandwich estimate).
+draws strengths towards 1, so that a passage that won everything has a finite one. The interval is that of the profile
+likelihood, each end as if the passage had won, or lost, once more: it holds the distance from the average strength in
+95% of the cases or more, also with one judgment of a pair. An end that nothing bounds is - (null in JSON).
 
-Strengths of one query can be compared, those of different queries cannot. --json prints
+Strengths of one query can be compared, those of different queries cannot. Nor can those of passages that were never
+compared, not even through others: where a query has several such groups, lines end with the number of the group, and
+standard error says so. --json prints
 
-  {"tie", "penalty", "queries": [{"query", "passages": [{"passage", "strength", "low", "high"}]}]}""",
+  {"tie", "penalty", "queries": [{"query", "groups", "passages": [{"passage", "strength", "low", "high",
+   "group"}]}]}""",
         ["python -m evaluation strengths --judgments preferences.txt"],
     )
     command.add_argument("--judgments", metavar="FILE", required=True, help="the judgments (query a b preferred)")
@@ -43,16 +47,25 @@ def _strengths(options: argparse.Namespace) -> int:
         strengths = fit_strengths(preferences, tie=options.tie, penalty=options.penalty)
     except ValueError as error:
         raise BadInput(options.judgments, None, f"--tie 0 cannot be: {error}.") from None
+    apart = [query for query, passages in strengths.items() if passages[-1].group > 1]
+    if apart:
+        names = with_names(len(apart), apart[:5])
+        tell(f"Queries with groups of passages that were never compared, not even through others: {names}.")
     if options.json:
-        queries = [
-            {"query": query, "passages": [strength._asdict() for strength in passages]}
+        told = [
+            {
+                "query": query,
+                "groups": passages[-1].group,
+                "passages": [strength._asdict() for strength in passages],
+            }
             for query, passages in strengths.items()
         ]
-        print_json({"tie": options.tie, "penalty": options.penalty, "queries": queries})
+        print_json({"tie": options.tie, "penalty": options.penalty, "queries": told})
         return OK
     for query, passages in strengths.items():
-        for passage, strength, low, high in passages:
-            print(f"{query} {passage} {strength:.6f} {low:.6f} {high:.6f}")
+        for passage, *numbers, group in passages:
+            shown = ("-" if number is None else f"{number:.6f}" for number in numbers)
+            print(query, passage, *shown, *([group] if passages[-1].group > 1 else []))
     return OK
 
 

@@ -13,7 +13,9 @@ from evaluation.cli.common import (
     OK,
     ORDER_HELP,
     add_command,
+    add_min_grade,
     add_seed,
+    add_without_query,
     is_same_file,
     positive,
     print_json,
@@ -78,6 +80,7 @@ null without --year, and its numbers are {"mean", "low", "high"} (5% and 95% of 
     command.add_argument(
         "--qrel", choices=POLICIES, default="first", help="which original qrels join the pools; default: first"
     )
+    add_min_grade(command)
     command.add_argument("--new-qrels", metavar="OUT.txt", help="write the last preference qrels there")
     year = command.add_argument_group("a simulated year")
     year.add_argument("--year", metavar="SUBMISSIONS", type=positive, help="how many submissions the year has")
@@ -97,6 +100,7 @@ null without --year, and its numbers are {"mean", "low", "high"} (5% and 95% of 
         "--redone", metavar="SHARE", type=_share, default=0.0, help="of assignments that are done again; default: 0"
     )
     add_seed(command)
+    add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -104,9 +108,9 @@ def _upkeep(options: argparse.Namespace) -> int:
     if options.first >= len(options.files):
         options.command.error(f"--first {options.first} of {counted(len(options.files), 'run')} leaves none to submit")
     _check_target(options)
-    qrels = read_judged(options.qrels, 1)
+    qrels = read_judged(options.qrels, options.min_grade)
     preferences = list(read_preferences(options.preferences, name=options.preferences, ties=True))
-    runs = read_runs(options.files, 1)
+    runs = read_runs(options.files, 1, without_query=options.without_query)
     if runs is None:
         return BAD
     tops: dict[str, Tops] = {name: run.top(options.order) for name, run in runs.items()}
@@ -118,7 +122,9 @@ def _upkeep(options: argparse.Namespace) -> int:
         return judgments
 
     names = list(tops)
-    upkeep = Upkeep.start([tops[name] for name in names[: options.first]], qrels, judge, options.qrel)
+    upkeep = Upkeep.start(
+        [tops[name] for name in names[: options.first]], qrels, judge, options.qrel, min_grade=options.min_grade
+    )
     started = {"runs": options.first, "queries": len(upkeep.answers), "pairs": upkeep.total}
     steps = []
     for number, name in enumerate(names[options.first :], options.first + 1):
@@ -150,7 +156,11 @@ def _compare(
     upkeep: Upkeep, tops: list[Tops], qrels: Qrels, judge: Judge, options: argparse.Namespace
 ) -> tuple[int, int]:
     """On how many queries the answers are those of a tournament held from scratch, of how many that can be played."""
-    pools = {query: pool for query, pool in pool_queries(tops, qrels, options.qrel).items() if query in upkeep.answers}
+    pools = {
+        query: pool
+        for query, pool in pool_queries(tops, qrels, options.qrel, min_grade=options.min_grade).items()
+        if query in upkeep.answers
+    }
     scratch: dict[str, list[str]] = {}
     for query, passage in derive(
         pools, judge([pair for q, pool in pools.items() for pair in all_pairs(q, pool)])
@@ -160,7 +170,16 @@ def _compare(
 
 
 def _simulate(tops: list[Tops], qrels: Qrels, judge: Judge, options: argparse.Namespace) -> Year:
-    submitted = replay(tops, qrels, judge, first=options.first, orders=_ORDERS, seed=options.seed, policy=options.qrel)
+    submitted = replay(
+        tops,
+        qrels,
+        judge,
+        first=options.first,
+        orders=_ORDERS,
+        seed=options.seed,
+        policy=options.qrel,
+        min_grade=options.min_grade,
+    )
     return year_of(
         submitted,
         Prices(options.overlap, options.pairs_per_hit, options.dollars, options.redone),

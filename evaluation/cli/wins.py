@@ -72,7 +72,7 @@ where the pairs are all unordered pairs of the runs shown, the perfect ranking a
 def _wins(options: argparse.Namespace) -> int:
     qrels = read_judged(options.qrels, options.min_grade)
     preferences = list(read_preferences(options.preferences, name=options.preferences, ties=True))
-    runs = read_runs(options.files, 1)
+    runs = read_runs(options.files, 1, without_query=options.without_query)
     if runs is None:
         return BAD
     if PERFECT in runs:

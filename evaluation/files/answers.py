@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from evaluation.errors import BadInput
-from evaluation.files.preferences import TIE, numbered_outcomes
-from evaluation.files.textfiles import Source, name_of, quote_value
+from evaluation.files.preferences import TIED, numbered_outcomes
+from evaluation.files.textfiles import Source
 
 NO_ANSWER = "!"
+_SIGNS = TIED | {NO_ANSWER: "no answer"}
 
 
 class Answer(NamedTuple):
@@ -37,12 +37,5 @@ def read_answers(source: Source, *, name: str | None = None) -> Iterator[Answer]
 
 def numbered_answers(source: Source, *, name: str | None = None) -> Iterator[tuple[int, Answer]]:
     """As `read_answers`, each with its line."""
-    name = name_of(source) if name is None else name
-    for line, (query, a, b, said) in numbered_outcomes(source, name, (TIE, NO_ANSWER), "answers have"):
-        if said not in (a, b, TIE, NO_ANSWER):
-            message = (
-                f"'{quote_value(said)}' where {quote_value(a)}, {quote_value(b)}, {TIE} (a tie) or {NO_ANSWER} (no "
-                "answer) is needed."
-            )
-            raise BadInput(name, line, message)
-        yield line, Answer(query, a, b, said)
+    for line, answer in numbered_outcomes(source, "answers", _SIGNS, name=name):
+        yield line, Answer(*answer)

@@ -1,47 +1,38 @@
-"""Judgments that were made elsewhere, with whoever made them: lines, and what other tools export.
+"""Judgments that were made elsewhere, with whoever made them: any table of them, and what other tools export.
 
-Formats are told by content: lines `query a b preferred worker time` (prefj's log is the first four columns), lines
-`query a b` in which a is preferred (prefj takes these too), the
-judgments.tsv of a campaign's exports, Mechanical Turk's results (CSV; answers in columns, or crowd-form's in one of
-JSON), Label Studio's exports of Pairwise (JSON, JSON-MIN, CSV or TSV), Potato's output and exports of pairwise and
-radio schemes (JSON lines, CSV or TSV).
+Tables are those of evaluation.files.tables: `query a b preferred worker time`, of which the last two may be missing, or
+`query a b`, in which a is preferred (prefj takes both). Of a tool's records, which dialects.py knows by their names,
+a reader each says what was compared and what was answered.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 from evaluation.errors import BadInput
-from evaluation.files.preferences import TIE
-from evaluation.files.textfiles import ID_BYTES, Source, TextFile, columns, counted, name_of, quote_value
+from evaluation.files.dialects import KINDS
+from evaluation.files.kinds import Mistyped, shown, to_id, to_word
+from evaluation.files.preferences import TIE, TIED, check_compared, check_preferred, outcome_of
+from evaluation.files.tables import Record, Table, open_table
+from evaluation.files.textfiles import Source, counted, quote_value
 
 MOST_FAULTS = 100  # that are looked for in a file
 TOLD = 10  # of these, in words
-Record = TypeVar("Record")
-_BY_PREFJ = "query a b, the first preferred"
-JSON_BYTES = 200 << 20  # of a file that has to be in memory at once
 COLUMNS = ("query", "a", "b", "preferred", "worker", "time")
 
-# By these, the first line of the judgments.tsv of a campaign's exports is known.
-_EXPORTED = frozenset({"worker", "kind", "query", "a", "b", "left", "preferred", "made_at", "accepted", "superseded"})
-
-# What tools and people call what a judgment holds.
-_QUERY = ("query_id", "qid", "topic_id", "topic", "query")
-_LEFT = ("a", "passage_a", "doc_a", "docid_a", "docno_a", "pid_a", "id_a", "left", "left_id", "doc1", "passage1", "id1")
-_RIGHT = (
-    *("b", "passage_b", "doc_b", "docid_b", "docno_b", "pid_b", "id_b", "right", "right_id", "doc2", "passage2", "id2"),
-)
-_PREFERRED = ("preferred", "preference", "choice", "answer", "best", "winner", "selection", "label", "category")
 _SAYS_LEFT = frozenset({"a", "left", "1", "first"})
 _SAYS_RIGHT = frozenset({"b", "right", "2", "second"})
 _SAYS_TIE = frozenset({TIE, "tie", "equal", "same", "no preference", "both", "neither"})
-_SAYS_NOTHING = frozenset({"", "none"})
+_SAYS_NOTHING = frozenset({"", "none", "false", "null"})
+_NOBODY = frozenset({"none", "null", "nan"})  # what programs write for a worker whom they do not know
+_PAIR = ("query", "passage", "passage")
 _KIND = re.compile(r"^(option|item|passage|response|text|statement|document|answer|result) ")
 
 
@@ -75,48 +66,77 @@ class Judgments:
         self.left_out[why] = self.left_out.get(why, 0) + 1
 
 
-def read_judgments(source: Source, *, name: str | None = None) -> Judgments:
-    """What a file of judgments holds, in whichever of the formats it is.
-
-    Raises BadInput, also while it is gone through, naming the lines (of Label Studio, the tasks) where something is
-    missing, a passage is compared with itself, or neither of the two is preferred: the first ten, and how many there
-    are of the first hundred.
+class _Answer(NamedTuple):
+    """What a record says, as it says it: `said` is a passage, a side or a tie, or nothing. `key`: by which the tool
+    knows the answer, if it is exported again.
     """
-    file = TextFile(source, name=name_of(source) if name is None else name)
-    rows = ((line, row) for line, row in file.rows() if row.strip())
-    line, first = next(rows, (1, ""))
-    if not first:
-        raise BadInput(file.name, 1, "the file has no lines.")
-    every = _with_first((line, first), rows)
-    if first.lstrip().startswith("["):
-        return _label_studio(every, file.name)
-    if first.lstrip().startswith("{"):
-        return _potato_json(every, file.name)
-    header = _header(first)
-    lower = [column.strip().lower() for column in header]
-    if set(header) >= _EXPORTED:
-        return _exported(every, file.name)
-    if {"hitid", "assignmentid", "workerid"} <= set(lower):
-        return _mturk(every, file.name)
-    if {"annotation_id", "annotator", "lead_time"} <= set(lower):
-        return _label_studio_table(every, file.name)
-    if "instance_id" in lower and ("user" in lower or "user_id" in lower):
-        return _potato_table(every, file.name)
-    return _plain(every, file.name)
+
+    pair: Sequence[Any]  # query, left, right
+    said: str
+    worker: Any = None
+    time: Any = None
+    key: object = None
 
 
-def _with_first(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    yield first
-    yield from rest
+# From a record, by its names in lower case and as it is, what it says, or why that is no judgment.
+_Reader = Callable[[Mapping[str, Any], Mapping[str, Any]], Iterator[_Answer | str]]
 
 
-def _gathered(records: Iterable[Record], read: Callable[[Record], Iterator[Made]]) -> Iterator[Made]:
+def read_judgments(source: Source, *, name: str | None = None) -> Judgments:
+    """What a file of judgments holds, in whichever of the formats it is. What a file repeats is one judgment: what its
+    tool knows by the same id, or the same worker said of the same pair at the same time.
+
+    Raises BadInput, also while it is gone through, naming the lines (in JSON, the records) where something is missing
+    or is no id, a passage is compared with itself, or neither of the two is preferred: the first ten, and how many
+    there are of the first hundred.
+    """
+    with ExitStack() as stack:
+        table = stack.enter_context(open_table(source, "judgments", name=name, skip_blank=True))
+        tool = table.dialect.name if table.dialect and not table.dialect.by_roles else ""
+        judgments = Judgments(tool or "query a b preferred", iter(()))
+        judgments.made = _once(_gathered(table, _READERS.get(tool), judgments), judgments, stack.pop_all())
+    return judgments
+
+
+def in_time(made: Sequence[Made]) -> list[Made]:
+    """Judgments in the order in which they were made, as far as the file says when all were."""
+    when = {id(one): one.at for one in made if one.at}
+    return sorted(made, key=lambda one: when[id(one)]) if len(when) == len(made) else list(made)
+
+
+def last_judgments(made: Sequence[Made]) -> list[Made]:
+    """Those that count: of a worker who judged a pair again, the last."""
+    last: dict[tuple[str, ...], Made] = {}
+    for number, one in enumerate(in_time(made)):
+        last[(one.worker or str(number), *_pair(one), "" if one.worker else "nobody")] = one
+    return list(last.values())
+
+
+def _pair(one: Made) -> tuple[str, str, str]:
+    return (one.query, min(one.a, one.b), max(one.a, one.b))
+
+
+def _once(found: Iterator[tuple[Made, object]], judgments: Judgments, file: ExitStack) -> Iterator[Made]:
+    seen = set[object]()
+    with file:
+        for made, key in found:
+            if key is None and made.worker and made.at:
+                key = (made.worker, *_pair(made), made.preferred, made.at)
+            if key in seen:
+                judgments.leave_out("that the file repeats")
+                continue
+            if key is not None:
+                seen.add(key)
+            yield made
+
+
+def _gathered(table: Table, reader: _Reader | None, judgments: Judgments) -> Iterator[tuple[Made, object]]:
     """What is read of each record; once something is wrong, only what else is, to tell it all together."""
     faults: list[BadInput] = []
     try:
-        for record in records:
+        for at, record in table.records():
             try:
-                made = list(read(record))
+                made = list(_read(table, at, record, reader, judgments))
             except BadInput as fault:
                 faults.append(fault)
                 if len(faults) == MOST_FAULTS:
@@ -143,403 +163,57 @@ def _together(faults: Sequence[BadInput]) -> BadInput:
     return BadInput(first.name, first.line, f"{first.message} {said}")
 
 
-def _header(row: str) -> list[str]:
+def _read(
+    table: Table, at: int, record: Record, reader: _Reader | None, judgments: Judgments
+) -> Iterator[tuple[Made, object]]:
     try:
-        return next(csv.reader([row], delimiter="\t" if "\t" in row else ","), [])
-    except csv.Error:
-        return []
-
-
-# --- lines
-
-
-def _plain(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def read(numbered: tuple[int, tuple[int, str]]) -> Iterator[Made]:
-        number, (line, row) = numbered
-        split = [part.strip(" ") for part in row.split("\t")] if row.count("\t") >= 3 else columns(row)
-        if number == 0 and split[1:4] == list(COLUMNS[1:4]):
-            return
-        if len(split) == 3 and (number == 0 or judgments.format == _BY_PREFJ):  # all lines, or none
-            judgments.format = _BY_PREFJ
-            split = [*split, split[1]]
-        elif not 4 <= len(split) <= 6 or judgments.format == _BY_PREFJ:
-            needed = "4 to 6 (query a b preferred, and if known worker time)"
-            if judgments.format == _BY_PREFJ:
-                needed = "3, as the first line (query a b, where a is preferred)"
-            raise BadInput(name, line, f"{counted(len(split), 'column')} where judgments have {needed}.")
-        query, a, b, preferred, worker, time = [*split, "", ""][:6]
-        yield _checked(Made(line, query, a, b, preferred, worker, _time(time, name, line)), name)
-
-    judgments = Judgments("query a b preferred", _gathered(enumerate(rows), read))  # read once `judgments` is there
-    return judgments
-
-
-def _exported(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def read(record: tuple[int, dict[str, str]]) -> Iterator[Made]:
-        line, row = record
-        if row["kind"] == "test":
-            judgments.leave_out("of test pairs")
-        elif row["superseded"] == "true":
-            judgments.leave_out("that their worker changed later")
-        elif row["accepted"] != "true":
-            judgments.leave_out("that do not count")
+        if reader is None or not isinstance(record, Mapping):
+            query, a, b, said, worker, time = table.row(at, record)
+            made = _made(at, (query, a, b), outcome_of(table, said, a), worker or "", time or "")
+            answers: Iterable[tuple[Made | str, object]] = [(made, None)]
         else:
-            a, b = row["a"], row["b"]
-            if row["left"] == b:
-                a, b = b, a
-            at = _time(row["made_at"], name, line)
-            yield _checked(Made(line, row["query"], a, b, row["preferred"], row["worker"], at), name)
-
-    judgments = Judgments("a campaign's judgments.tsv", iter(()))
-    judgments.made = _gathered(_records(rows, name), read)
-    return judgments
-
-
-# --- Mechanical Turk
-
-
-def _mturk(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    known: dict[tuple[str, ...], list[tuple[str, str, str, list[str], str]]] = {}
-
-    def read(numbered: tuple[int, dict[str, str]]) -> Iterator[Made]:
-        line, record = numbered
-        row = record | _task_answers(record.get(TASK_ANSWERS, ""), name, line)
-        if (names := tuple(row)) not in known:
-            known[names] = _compared(names, name, line if record.get(TASK_ANSWERS) else 1)
-        status = row.get("AssignmentStatus", "")
-        if status.lower() == "rejected" or row.get("Reject", "").strip():
-            judgments.leave_out("of rejected assignments")
-            return
-        at = _time(row.get("SubmitTime", ""), name, line)
-        for query, left, right, answers, suffix in known[names]:
-            if not row[left].strip() and not row[right].strip():
-                continue  # the last task of a batch may be shorter
-            value = _answer(row, answers, suffix)
-            preferred = _side(value, row[left], row[right], name, line)
-            if not preferred:
-                judgments.leave_out("without a preference")
-                continue
-            yield _checked(Made(line, row[query], row[left], row[right], preferred, row["WorkerId"], at), name)
-
-    judgments = Judgments("Mechanical Turk's results", iter(()))
-    judgments.made = _gathered(_records(rows, name), read)
-    return judgments
-
-
-TASK_ANSWERS = "Answer.taskAnswers"
-
-
-def _task_answers(text: str, name: str, line: int) -> dict[str, str]:
-    """The answers of a task made of crowd-form's elements, which are JSON in one column, as columns of their own."""
-    if not text.strip():
-        return {}
-    try:
-        forms = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(name, line, f"{TASK_ANSWERS} is not JSON ({error}).") from None
-    answers: dict[str, str] = {}
-    for form in forms if isinstance(forms, list) else [forms]:
-        for key, value in form.items() if isinstance(form, dict) else ():
-            if isinstance(value, dict):  # radio buttons, or crowd-classifier's label
-                answers |= {f"Answer.{key}.{option}": _plain_value(chosen) for option, chosen in value.items()}
+            answers = map(partial(_answered, at), reader(_by_name(record), record))
+        for made, key in answers:
+            if isinstance(made, str):
+                judgments.leave_out(made)
             else:
-                answers[f"Answer.{key}"] = _plain_value(value)
-    return answers
+                yield made, key
+    except Mistyped as error:
+        raise table.fault(at, str(error)) from None
 
 
-def _plain_value(value: Any) -> str:
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str("" if value is None else value)
+def _by_name(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.strip().casefold(): value for name, value in record.items()}
 
 
-def _compared(names: Sequence[str], name: str, line: int) -> list[tuple[str, str, str, list[str], str]]:
-    """For each pair that a HIT shows: the columns of its query, left and right passage, its answers, and its number."""
-    inputs = {column.removeprefix("Input.").lower(): column for column in names if column.startswith("Input.")}
-    answers = [column for column in names if column.startswith("Answer.")]
-    numbers = sorted({match[1] for key in inputs if (match := re.search(r"_?([0-9]+)$", key))}, key=int)
-    found = []
-    for suffix in ["", *numbers]:
-        query = _column(inputs, _QUERY, suffix) or (_column(inputs, _QUERY, "") if suffix else None)
-        left, right = _column(inputs, _LEFT, suffix), _column(inputs, _RIGHT, suffix)
-        own = [column for column in answers if _is_answer(column, suffix)]
-        if query and left and right and own:
-            found.append((query, left, right, own, suffix))
-    if not found:
-        raise BadInput(
-            name,
-            line,
-            "no columns of a comparison: a query (Input.query), two passages by id (Input.a, Input.b) and an answer "
-            f"(Answer.preferred). There are {', '.join([*inputs.values(), *answers][:12]) or 'none of that kind'}.",
-        )
-    return found
+def _answered(at: int, answer: _Answer | str) -> tuple[Made | str, object]:
+    """The judgment, and its key, or why it is none."""
+    if isinstance(answer, str):
+        return answer, None
+    query, a, b = (to_id(value, what) for value, what in zip(answer.pair, _PAIR, strict=True))
+    worker, time = to_word(answer.worker, "worker").strip(), to_word(answer.time, "time")
+    return _made(at, (query, a, b), _side(answer.said, a, b), worker, time), answer.key
 
 
-def _column(known: Mapping[str, str], names: Sequence[str], suffix: str) -> str | None:
-    return next((known[key] for name in names for key in (f"{name}{suffix}", f"{name}_{suffix}") if key in known), None)
-
-
-def _is_answer(column: str, suffix: str) -> bool:
-    key = column.removeprefix("Answer.").lower().split(".")[0]
-    return any(key in (f"{name}{suffix}", f"{name}_{suffix}") for name in _PREFERRED)
-
-
-def _answer(row: Mapping[str, str], answers: Sequence[str], suffix: str) -> str:
-    """The answer of a field or of crowd-classifier (`Answer.preferred.label`), or of radio buttons that each have a
-    column (`Answer.preferred.left` is `true`).
-    """
-    for column in answers:
-        parts = column.removeprefix("Answer.").split(".")
-        if len(parts) == 1 and row[column].strip():
-            return row[column]
-        if parts[1:] == ["label"] and row[column].strip():
-            return row[column]
-        if len(parts) > 1 and row[column].strip().lower() in ("true", "1", "on"):
-            return parts[-1]
-    return ""
-
-
-# --- Label Studio
-
-
-def _label_studio(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def tasks() -> Iterator[tuple[int, Any]]:
-        size, parts = 0, []
-        for _line, row in rows:
-            size += len(row)
-            if size > JSON_BYTES:
-                raise BadInput(name, None, f"more than {JSON_BYTES:,} bytes of JSON.")
-            parts.append(row)
-        try:
-            read = json.loads("\n".join(parts))
-        except (ValueError, RecursionError) as error:
-            raise BadInput(name, getattr(error, "lineno", None), f"not JSON ({error}).") from None
-        yield from enumerate(read, 1)
-
-    def of(numbered: tuple[int, Any]) -> Iterator[Made]:
-        number, task = numbered
-        try:
-            yield from of_task(task, number)
-        except BadInput as fault:
-            raise BadInput(name, None, f"task {number:,}: {fault.message}") from None
-
-    def of_task(task: Any, number: int) -> Iterator[Made]:
-        if isinstance(task, dict) and "annotation_id" in task:  # JSON-MIN: an annotation, with its task's data
-            yield from _of_annotation(judgments, task, number, name)
-            return
-        if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
-            raise BadInput(name, number, "it is not one of Label Studio's (no `data`). Export as JSON.")
-        for annotation in task.get("annotations") or []:
-            chosen = [
-                result.get("value")
-                for result in annotation.get("result") or []
-                if isinstance(result, dict) and result.get("type") == "pairwise"
-            ]
-            by = annotation.get("completed_by", "")
-            worker = str(by.get("id", by.get("email", "")) if isinstance(by, dict) else by)
-            flat = {"annotator": worker, "chosen": chosen}
-            flat |= {key: annotation.get(key) for key in ("created_at", "was_cancelled")}
-            yield from _of_annotation(judgments, task["data"] | flat, number, name)
-
-    judgments = Judgments("Label Studio's pairwise export", iter(()))
-    judgments.made = _gathered(tasks(), of)
-    return judgments
-
-
-def _label_studio_table(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def read(numbered: tuple[int, dict[str, str]]) -> Iterator[Made]:
-        line, row = numbered
-        record: dict[str, Any] = {key: _results_in(value) for key, value in row.items()}
-        record["was_cancelled"] = row.get("was_cancelled", "").lower() in ("true", "1")
-        yield from _of_annotation(judgments, record, line, name)
-
-    judgments = Judgments("Label Studio's pairwise export", iter(()))
-    judgments.made = _gathered(_records(rows, name), read)
-    return judgments
-
-
-def _results_in(value: str) -> Any:
-    """The results of a control, which are JSON in a cell (`[{"selected": "left"}]`); any other value as it is."""
-    if value.startswith("[") and '"selected"' in value:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
-def _of_annotation(judgments: Judgments, record: Mapping[str, Any], number: int, name: str) -> Iterator[Made]:
-    """What one annotation says, given with its task's data and its controls' results by name."""
-    data = {str(key).lower(): str(value) for key, value in record.items() if not isinstance(value, list)}
-    query, left, right = (_column({key: key for key in data}, names, "") for names in (_QUERY, _LEFT, _RIGHT))
-    if not (query and left and right):
-        message = "the data need a query and the ids of two passages (query_id, a, b); it has "
-        raise BadInput(name, number, message + (", ".join(list(data)[:12]) or "nothing") + ".")
-    chosen = [
-        str(result["selected"] or "")
-        for value in record.values()
-        for result in (value if isinstance(value, list) else ())
-        if isinstance(result, dict) and "selected" in result
-    ]
-    if record.get("was_cancelled") or not chosen:
-        judgments.leave_out("skipped or without a preference")
-        return
-    preferred = _side(chosen[0], data[left], data[right], name, number)
+def _made(at: int, pair: tuple[str, str, str], preferred: str, worker: str, time: str) -> Made | str:
+    query, a, b = pair
+    check_compared(a, b, TIED)
     if not preferred:
-        judgments.leave_out("without a preference")
-        return
-    at = _time(str(record.get("created_at") or ""), name, number)
-    worker = str(record.get("annotator") or "")
-    yield _checked(Made(number, data[query], data[left], data[right], preferred, worker, at), name)
+        return "without a preference"
+    check_preferred(preferred, a, b, TIED)
+    known = "" if worker.casefold() in _NOBODY else worker
+    return Made(at, query, a, b, None if preferred == TIE else preferred, known, _time(time))
 
 
-# --- Potato
-
-
-def _potato_json(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def read(numbered: tuple[int, str]) -> Iterator[Made]:
-        line, row = numbered
-        try:
-            value = json.loads(row)
-        except (ValueError, RecursionError) as error:
-            raise BadInput(name, line, f"not JSON ({error}).") from None
-        schemes = value.get("label_annotations", value.get("labels")) if isinstance(value, dict) else None
-        if not isinstance(schemes, dict):
-            raise BadInput(name, line, "no `label_annotations` or `labels`, which each line of Potato's output has.")
-        answers = [
-            (str(scheme), str(label), _plain_value(answer))
-            for scheme, chosen in schemes.items()
-            if isinstance(chosen, dict)
-            for label, answer in chosen.items()
-        ]
-        timing = value.get("behavioral_data")
-        time = str(timing.get("timestamp") or "") if isinstance(timing, dict) else ""
-        worker = str(value.get("user_id", value.get("user", "")))
-        instance = str(value.get("instance_id", value.get("id", "")))
-        yield from _of_potato(judgments, line, instance, answers, worker, time, name)
-
-    judgments = Judgments("Potato's output", iter(()))
-    judgments.made = _gathered(rows, read)
-    return judgments
-
-
-def _potato_table(rows: Iterator[tuple[int, str]], name: str) -> Judgments:
-    def read(numbered: tuple[int, dict[str, str]]) -> Iterator[Made]:
-        line, row = numbered
-        lower = {key.lower(): value for key, value in row.items()}
-        # A scheme's label has a column: `scheme:::label` in its output, `scheme.label` in its exports.
-        answers = [
-            (parts[0], parts[2], value.removeprefix(f"{parts[0]}:::"))
-            for key, value in row.items()
-            if (parts := key.partition(":::" if ":::" in key else "."))[1] and not parts[2].startswith("_")
-        ]
-        worker = lower.get("user", lower.get("user_id", ""))
-        yield from _of_potato(judgments, line, lower["instance_id"], answers, worker, "", name)
-
-    judgments = Judgments("Potato's output", iter(()))
-    judgments.made = _gathered(_records(rows, name), read)
-    return judgments
-
-
-def _of_potato(
-    judgments: Judgments,
-    line: int,
-    instance: str,
-    answers: Sequence[tuple[str, str, str]],
-    worker: str,
-    time: str,
-    name: str,
-) -> Iterator[Made]:
-    parts = next((split for mark in ("\t", "::", "|", ",", " ") if len(split := instance.split(mark)) == 3), [])
-    if not parts:
-        message = f"the instance '{quote_value(instance)}' does not name its query and two passages, as in `q1|p2|p7`."
-        raise BadInput(name, line, message)
-    query, a, b = (part.strip() for part in parts)
-    preferred = _side(_potato_answer(answers, (a, b), name, line), a, b, name, line)
-    if not preferred:
-        judgments.leave_out("without a preference")
-        return
-    yield _checked(Made(line, query, a, b, preferred, worker, _time(time, name, line)), name)
-
-
-_NOT_CHOSEN = ("", "false", "none", "null")
-
-
-def _potato_answer(answers: Sequence[tuple[str, str, str]], passages: tuple[str, str], name: str, line: int) -> str:
-    """Which side the answers of an instance name, given as (scheme, label, value); empty if none does.
-
-    A pairwise scheme has the side as its `selection`, or a `scale_value` below 0 for the left one; radio buttons have
-    one label with a value. Raises BadInput if two schemes name sides, and neither is called `preferred` or so.
-    """
-    found: dict[str, str] = {}
-    for scheme, label, value in answers:
-        if label in ("selection", "scale_value"):
-            found[scheme] = value if label == "selection" else _scale_side(value, name, line)
-    if not found:
-        marked = [answer for answer in answers if answer[2].strip().lower() not in _NOT_CHOSEN]
-        for scheme, label, value in marked:
-            if said := next((said for said in (label, value) if said in passages or _says(said)), ""):
-                found[scheme] = said
-        if not found and marked:
-            found[marked[0][0]] = marked[0][1]
-    named = {scheme: said for scheme, said in found.items() if scheme.lower() in _PREFERRED}
-    chosen = named if len(found) > 1 else found
-    if len(chosen) != 1 and found:
-        schemes = ", ".join(quote_value(scheme) for scheme in found)
-        raise BadInput(name, line, f"{schemes}: more than one comparison. Call the one that counts `preferred`.")
-    return next(iter(chosen.values()), "")
-
-
-def _scale_side(value: str, name: str, line: int) -> str:
-    if not value.strip():
-        return ""
-    try:
-        number = float(value)
-    except ValueError:
-        raise BadInput(name, line, f"scale_value '{quote_value(value)}' is not a number.") from None
-    return "left" if number < 0 else "right" if number > 0 else "tie"
-
-
-# --- what all have in common
-
-
-def _records(rows: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows of CSV by the names in the first. A value in quotes may go on over lines; `line` is where its row begins."""
-    first_line, first = next(rows)
-    delimiter = "\t" if "\t" in first else ","
-    at = [first_line]
-
-    def lines(after: Iterator[tuple[int, str]]) -> Iterator[str]:
-        yield first + "\n"
-        for line, row in after:
-            at.append(line)
-            yield row + "\n"
-
-    reader = csv.reader(lines(rows), delimiter=delimiter, strict=True)
-    try:
-        names = [column.strip() for column in next(reader)]
-        began = reader.line_num
-        for values in reader:
-            line, began = at[began], reader.line_num
-            if len(values) != len(names):
-                message = f"{counted(len(values), 'column')} where the first line names {len(names)}."
-                raise BadInput(name, line, message)
-            yield line, dict(zip(names, values, strict=True))
-    except csv.Error as error:
-        raise BadInput(name, at[-1], f"not CSV ({error}).") from None
-
-
-def _side(value: str, left: str, right: str, name: str, line: int) -> str:
+def _side(value: str, left: str, right: str) -> str:
     """The passage that an answer means, by its id or its side; `TIE` for a tie, empty for no answer."""
     if value in (left, right):
         return value
-    said = _says(value)
-    if said in ("left", "right"):
-        return left if said == "left" else right
-    if said == "tie":
-        return TIE
+    if said := _says(value):
+        return {"left": left, "right": right, "tie": TIE}[said]
     if value.strip().lower() in _SAYS_NOTHING:
         return ""
-    message = f"the answer '{quote_value(value)}' is neither of the two passages, nor left, right, a, b or a tie."
-    raise BadInput(name, line, message)
+    raise Mistyped(f"the answer '{quote_value(value)}' is neither of the two passages, nor left, right, a, b or a tie.")
 
 
 def _says(value: str) -> str:
@@ -551,28 +225,12 @@ def _says(value: str) -> str:
     return ""
 
 
-def _checked(made: Made, name: str) -> Made:
-    if TIE in (made.a, made.b):
-        raise BadInput(name, made.line, f"a passage called {TIE}, which would be taken for an outcome.")
-    for what, value in (("query", made.query), ("passage", made.a), ("passage", made.b)):
-        if value.split() != [value] or len(value.encode()) > ID_BYTES:
-            raise BadInput(name, made.line, f"{what} '{quote_value(value)}' where an id without spaces is needed.")
-    if made.a == made.b:
-        raise BadInput(name, made.line, f"passage {quote_value(made.a)} against itself.")
-    if made.preferred == TIE:
-        return made._replace(preferred=None)
-    if made.preferred not in (made.a, made.b):
-        said = f"{quote_value(str(made.preferred))} is preferred, which is neither {quote_value(made.a)} nor "
-        raise BadInput(name, made.line, said + f"{quote_value(made.b)}.")
-    return made
-
-
 _MTURK_TIME = "%a %b %d %H:%M:%S %z %Y"
 _ZONE = re.compile(r"\b(PST|PDT|UTC|GMT)\b")
 _PACIFIC = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
 
 
-def _time(value: str, name: str, line: int) -> datetime | None:
+def _time(value: str) -> datetime | None:
     """A time in ISO 8601, in seconds since 1970, or as Mechanical Turk writes it; UTC where no zone is given."""
     text = value.strip()
     if not text:
@@ -588,7 +246,234 @@ def _time(value: str, name: str, line: int) -> datetime | None:
         except (ValueError, OverflowError, OSError):
             continue
         return at if at.tzinfo else at.replace(tzinfo=UTC)
-    raise BadInput(name, line, f"the time '{quote_value(text)}' is neither ISO 8601 nor seconds since 1970.")
+    raise Mistyped(f"the time '{quote_value(text)}' is neither ISO 8601 nor seconds since 1970.")
 
 
-__all__ = ["COLUMNS", "Judgments", "Made", "read_judgments"]
+def _objects(value: Any, what: str) -> list[Mapping[str, Any]]:
+    """A list of objects of JSON, or nothing."""
+    values = [] if value is None else value
+    if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+        raise Mistyped(f"{what} {shown(value)} where a list of objects is needed.")
+    return values
+
+
+def _first(values: Mapping[str, Any], *names: str) -> Any:
+    """The first of these that is there."""
+    return next((values[name] for name in names if values.get(name) is not None), None)
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Mistyped(f"{what} is not JSON ({error}).") from None
+
+
+def _plain(value: Any) -> str:
+    """An answer as text: a box that is ticked or not is `true` or `false`."""
+    return str(value).lower() if isinstance(value, bool) else to_word(value, "answer")
+
+
+# --- each tool's records
+
+
+def _exported(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answer | str]:
+    if row["kind"] == "test":
+        yield "of test pairs"
+    elif row["superseded"] == "true":
+        yield "that their worker changed later"
+    elif row["accepted"] != "true":
+        yield "that do not count"
+    else:
+        a, b = (row["b"], row["a"]) if row["left"] == row["b"] else (row["a"], row["b"])
+        yield _Answer((row["query"], a, b), row["preferred"], row["worker"], row["made_at"])
+
+
+def _mturk(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answer | str]:
+    if row.get("assignmentstatus", "").strip().lower() == "rejected" or row.get("reject", "").strip():
+        yield "of rejected assignments"
+        return
+    record = {**record, **_form_answers(row.get("answer.taskanswers", ""))}
+    for columns, answers, number in _compared(tuple(record)):
+        pair = [record[column].strip() for column in columns]
+        if any(pair[1:]):  # the last task of a batch may be shorter
+            key = (row["assignmentid"], number) if row["assignmentid"] else None
+            yield _Answer(pair, _answer(record, answers), row["workerid"], row.get("submittime"), key)
+
+
+def _form_answers(text: str) -> dict[str, str]:
+    """The answers of a task made of crowd-form's elements, which are JSON in one column, as columns of their own."""
+    forms = _json(text, "Answer.taskAnswers") if text.strip() else []
+    answers: dict[str, str] = {}
+    for form in _objects(forms if isinstance(forms, list) else [forms], "Answer.taskAnswers"):
+        for key, value in form.items():
+            if isinstance(value, dict):  # radio buttons, or crowd-classifier's label
+                answers |= {f"Answer.{key}.{option}": _plain(chosen) for option, chosen in value.items()}
+            else:
+                answers[f"Answer.{key}"] = _plain(value)
+    return answers
+
+
+_ROLES = {role.name: role.names for role in KINDS["judgments"].roles}
+
+
+@lru_cache(maxsize=100)
+def _compared(names: tuple[str, ...]) -> list[tuple[list[str], list[str], str]]:
+    """For each pair that a HIT shows: the columns of its query, left and right passage, its answers, and its number."""
+    inputs = {name[6:].strip().lower(): name for name in names if name.lower().startswith("input.")}
+    answers = {name: name[7:].strip().lower().split(".")[0] for name in names if name.lower().startswith("answer.")}
+
+    def called(role: str, number: str) -> list[str]:
+        return [known for name in _ROLES[role] for known in (f"{name}{number}", f"{name}_{number}")]
+
+    found = []
+    numbers = {match[1] for key in inputs if (match := re.search(r"_?([0-9]+)$", key))}
+    for number in ["", *sorted(numbers, key=int)]:
+        columns = [
+            next((inputs[known] for known in called(role, number) if known in inputs), "") for role in ("a", "b")
+        ]
+        query = next((inputs[k] for k in called("query", number) + called("query", "") if k in inputs), "")
+        own = [name for name, key in answers.items() if key in called("preferred", number)]
+        if query and own and all(columns):
+            found.append(([query, *columns], own, number))
+    if not found:
+        raise Mistyped(
+            "no columns of a comparison: a query (Input.query), two passages by id (Input.a, Input.b) and an answer "
+            f"(Answer.preferred). There are {', '.join([*inputs.values(), *answers][:12]) or 'none of that kind'}."
+        )
+    return found
+
+
+def _answer(record: Mapping[str, str], answers: Sequence[str]) -> str:
+    """The answer of a field or of crowd-classifier (`Answer.preferred.label`), or of radio buttons that each have a
+    column (`Answer.preferred.left` is `true`).
+    """
+    for column in answers:
+        _, _, option = column[7:].partition(".")
+        value = record[column].strip()
+        if value and option.lower() in ("", "label"):
+            return value
+        if option and value.lower() in ("true", "1", "on"):
+            return option
+    return ""
+
+
+def _label_studio(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answer | str]:
+    """A task with its annotations (JSON), or one annotation with its task's data (JSON-MIN, CSV, TSV)."""
+    if "annotations" not in row:
+        yield _annotation(row, row)
+        return
+    if not isinstance(row.get("data"), dict):
+        raise Mistyped("it is not one of Label Studio's (no `data`). Export as JSON.")
+    for annotation in _objects(row["annotations"], "`annotations`"):
+        results = _objects(annotation.get("result"), "`result`")
+        by = annotation.get("completed_by")
+        own = {
+            **annotation,
+            "results": [result.get("value") for result in results if result.get("type") == "pairwise"],
+            "annotation_id": annotation.get("id"),
+            "annotator": _first(by, "id", "email") if isinstance(by, dict) else by,
+        }
+        yield _annotation({name.casefold(): value for name, value in row["data"].items()}, own)
+
+
+def _annotation(data: Mapping[str, Any], own: Mapping[str, Any]) -> _Answer | str:
+    columns = [next((name for name in _ROLES[role] if name in data), "") for role in ("query", "a", "b")]
+    if not all(columns):
+        names = ", ".join(list(data)[:12]) or "nothing"
+        raise Mistyped(f"the data need a query and the ids of two passages (query_id, a, b); it has {names}.")
+    # The results of a control are a list of objects; in a table, JSON in a cell.
+    values = (_json(value, "a result") if _is_result(value) else value for value in own.values())
+    lists = (value for value in values if isinstance(value, list))
+    chosen = [one["selected"] for value in lists for one in value if isinstance(one, dict) and "selected" in one]
+    if not chosen or _plain(own.get("was_cancelled")).lower() in ("true", "1"):
+        return "skipped or without a preference"
+    key, annotator = own.get("annotation_id"), own.get("annotator")
+    return _Answer(
+        [data[column] for column in columns],
+        to_word(chosen[0], "selected"),
+        None if annotator == "None" else annotator,  # as Label Studio's converter writes nobody
+        own.get("created_at"),
+        None if key in (None, "") else str(key),
+    )
+
+
+def _is_result(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("[") and '"selected"' in value
+
+
+def _potato(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answer | str]:
+    schemes = _first(row, "label_annotations", "labels")
+    if isinstance(schemes, dict):
+        answers = [
+            (scheme, label, _plain(value))
+            for scheme, chosen in schemes.items()
+            if isinstance(chosen, dict)
+            for label, value in chosen.items()
+        ]
+    elif "instance_id" in row and schemes is None:
+        # A scheme's label has a column: `scheme:::label` in its output, `scheme.label` in its exports.
+        parts = ((*name.partition(":::" if ":::" in name else "."), value) for name, value in record.items())
+        answers = [
+            (scheme, label, _plain(value).removeprefix(f"{scheme}:::"))
+            for scheme, mark, label, value in parts
+            if mark and not label.startswith("_")
+        ]
+    else:
+        raise Mistyped("no `label_annotations` or `labels`, which each line of Potato's output has.")
+    instance = to_word(_first(row, "instance_id", "id"), "instance")
+    parted = (instance.split(mark) for mark in ("\t", "::", "|", ",", " "))
+    pair = next(([part.strip() for part in parts] for parts in parted if len(parts) == 3), None)
+    if pair is None:
+        message = f"the instance '{quote_value(instance)}' does not name its query and two passages, as in `q1|p2|p7`."
+        raise Mistyped(message)
+    timing = row.get("behavioral_data")
+    time = timing.get("timestamp") if isinstance(timing, dict) else None
+    yield _Answer(pair, _potato_answer(answers, pair[1:]), _first(row, "user_id", "user"), time)
+
+
+def _potato_answer(answers: Sequence[tuple[str, str, str]], passages: Sequence[str]) -> str:
+    """Which side the answers of an instance name, given as (scheme, label, value); empty if none does.
+
+    A pairwise scheme has the side as its `selection`, or a `scale_value` below 0 for the left one; radio buttons have
+    one label with a value. Raises Mistyped if two schemes name sides, and neither is called `preferred` or so.
+    """
+    found: dict[str, str] = {}
+    for scheme, label, value in answers:
+        if label in ("selection", "scale_value"):
+            found[scheme] = value if label == "selection" else _scale_side(value)
+    if not found:
+        marked = [answer for answer in answers if answer[2].strip().lower() not in _SAYS_NOTHING]
+        for scheme, label, value in marked:
+            if said := next((said for said in (label, value) if said in passages or _says(said)), ""):
+                found[scheme] = said
+        if not found and marked:
+            found[marked[0][0]] = marked[0][1]
+    named = {scheme: said for scheme, said in found.items() if scheme.lower() in _ROLES["preferred"]}
+    chosen = named if len(found) > 1 else found
+    if len(chosen) != 1 and found:
+        schemes = ", ".join(quote_value(scheme) for scheme in found)
+        raise Mistyped(f"{schemes}: more than one comparison. Call the one that counts `preferred`.")
+    return next(iter(chosen.values()), "")
+
+
+def _scale_side(value: str) -> str:
+    if not value.strip():
+        return ""
+    try:
+        number = float(value)
+    except ValueError:
+        raise Mistyped(f"scale_value '{quote_value(value)}' is not a number.") from None
+    return "left" if number < 0 else "right" if number > 0 else "tie"
+
+
+# By the names of dialects.
+_READERS: Mapping[str, _Reader] = {
+    "a campaign's judgments.tsv": _exported,
+    "Turkle's results": _mturk,
+    "Mechanical Turk's results": _mturk,
+    "Label Studio's pairwise export": _label_studio,
+    "Potato's output": _potato,
+}
+
+__all__ = ["COLUMNS", "Judgments", "Made", "in_time", "last_judgments", "read_judgments"]

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from evaluation.errors import BadInput
-from evaluation.files.rows import read_rows
+from evaluation.files.dialects import KINDS
+from evaluation.files.kinds import Mistyped
+from evaluation.files.tables import Table, open_table
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
     Source,
     TextFile,
     columns,
-    counted,
     name_of,
     quote_value,
     rereadable,
 )
 
 TIE = "="
-_OUTCOME = ("query", "a", "b", "preferred")
+TIED = {TIE: "a tie"}
+_PREFERRED = next(role.names for role in KINDS["preferences"].roles if role.name == "preferred")
 
 
 class Preference(NamedTuple):
@@ -59,53 +60,78 @@ def numbered_preferences(
     source: Source, *, name: str | None = None, ties: bool = False
 ) -> Iterator[tuple[int, Preference]]:
     """As `read_preferences`, each with its line."""
-    name = name_of(source) if name is None else name
-    signs = (TIE,) if ties else ()
-    for line, row in numbered_outcomes(source, name, signs, "preferences have", optional=1):
-        query, a, b, preferred = row if len(row) == len(_OUTCOME) else [*row, row[1]]
-        if preferred not in (a, b, *signs):
-            message = f"{quote_value(preferred)} is preferred, which is neither {quote_value(a)} nor {quote_value(b)}."
-            raise BadInput(name, line, message)
+    signs = TIED if ties else {}
+    for line, (query, a, b, preferred) in numbered_outcomes(source, "preferences", signs, name=name):
         yield line, Preference(query, a, b, None if preferred in signs else preferred)
 
 
 def numbered_outcomes(
-    source: Source, name: str, signs: Collection[str], what: str, *, optional: int = 0
-) -> Iterator[tuple[int, list[str]]]:
-    """Lines `query a b preferred` with their numbers, whatever is preferred. `signs`: what may stand there beside ids,
-    and so cannot be the id of a passage. As many columns as `optional` may be missing, in all lines alike.
+    source: Source, kind: str, signs: Mapping[str, str], *, name: str | None = None
+) -> Iterator[tuple[int, tuple[str, str, str, str]]]:
+    """Rows of a kind, `query a b preferred`, with their lines; a is preferred where a file does not say which is.
+    `signs`: what may be preferred beside the two, with what it means; it cannot be the id of a passage.
     """
-    needed = 0
-    for line, row in _rows(source, name, _OUTCOME, what, optional):
-        needed = needed or len(row)
-        if len(row) != needed:
-            names = " ".join(_OUTCOME[:needed])
-            raise BadInput(name, line, f"{counted(len(row), 'column')} where {what} {needed} ({names}).")
-        for passage in row[1:3]:
-            if passage in signs:
-                raise BadInput(name, line, f"a passage called {passage}, which would be taken for an outcome.")
-        yield line, row
+    with open_table(source, kind, name=name) as table:
+        for line, (query, a, b, said) in table:
+            try:
+                preferred = outcome_of(table, said, a)
+                check_compared(a, b, signs)
+                check_preferred(preferred, a, b, signs)
+            except Mistyped as error:
+                raise table.fault(line, str(error)) from None
+            yield line, (query, a, b, preferred)
+
+
+def outcome_of(table: Table, said: str | None, a: str) -> str:
+    """What a row says is preferred: a, where no row says it. Raises Mistyped where others do."""
+    if said is None and table.named(*_PREFERRED):
+        raise Mistyped("it does not say what is preferred, as others do.")
+    return a if said is None else said
+
+
+def check_compared(a: str, b: str, signs: Collection[str] = ()) -> None:
+    """Raises Mistyped where a passage is compared with itself, or is called as one of the signs."""
+    for passage in (a, b):
+        if passage in signs:
+            raise Mistyped(f"a passage called {passage}, which would be taken for an outcome.")
+    if a == b:
+        raise Mistyped(f"passage {quote_value(a)} against itself.")
+
+
+def check_preferred(preferred: str, a: str, b: str, signs: Mapping[str, str]) -> None:
+    """Raises Mistyped where what is preferred is neither of the two, nor one of the signs."""
+    if preferred in (a, b, *signs):
+        return
+    if len(signs) > 1:
+        known = ", ".join([quote_value(a), quote_value(b), *(f"{sign} ({what})" for sign, what in signs.items())])
+        raise Mistyped(f"'{quote_value(preferred)}' where {' or '.join(known.rsplit(', ', 1))} is needed.")
+    said = quote_value(preferred) or "nothing"
+    raise Mistyped(f"{said} is preferred, which is neither {quote_value(a)} nor {quote_value(b)}.")
 
 
 def read_pairs(source: Source, *, name: str | None = None) -> Iterator[Pair]:
     """Pairs in file order, from lines `query a b`. Raises BadInput as `read_preferences` does."""
-    name = name_of(source) if name is None else name
-    for _, row in _rows(source, name, ("query", "a", "b"), "pairs have"):
-        yield Pair(*row)
+    with open_table(source, "pairs", name=name) as table:
+        for line, (query, a, b) in table:
+            try:
+                check_compared(a, b)
+            except Mistyped as error:
+                raise table.fault(line, str(error)) from None
+            yield Pair(query, a, b)
 
 
 def read_members(source: Source, *, name: str | None = None) -> dict[str, tuple[str, ...]]:
     """Pools by query, from lines `query passage`, in file order. Raises BadInput where a line has other columns or
     repeats an earlier one, and where the file is damaged or empty.
     """
-    name = name_of(source) if name is None else name
     pools: dict[str, dict[str, None]] = {}
-    for line, (query, passage) in read_rows(source, ("query", "passage"), "pools have", name=name):
-        pool = pools.setdefault(query, {})
-        if passage in pool:
-            message = f"passage {quote_value(passage)} is in the pool of query {quote_value(query)} already."
-            raise BadInput(name, line, message)
-        pool[passage] = None
+    with open_table(source, "pools", name=name) as table:
+        for line, (query, passage) in table:
+            pool = pools.setdefault(query, {})
+            if passage in pool:
+                message = f"passage {quote_value(passage)} is in the pool of query {quote_value(query)} already."
+                raise table.fault(line, message)
+            pool[passage] = None
     return {query: tuple(pool) for query, pool in pools.items()}
 
 
@@ -122,12 +148,3 @@ def read_any_pools(source: Source, *, name: str | None = None) -> dict[str, set[
         for query, a, b in read_pairs(again(), name=name):
             pools.setdefault(query, set()).update((a, b))
         return pools
-
-
-def _rows(
-    source: Source, name: str, names: tuple[str, ...], what: str, optional: int = 0
-) -> Iterator[tuple[int, list[str]]]:
-    for line, split in read_rows(source, names, what, name=name, optional=optional):
-        if split[1] == split[2]:
-            raise BadInput(name, line, f"passage {quote_value(split[1])} against itself.")
-        yield line, split

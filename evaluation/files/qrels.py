@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
-from evaluation.errors import BadInput
-from evaluation.files.pyterrier import as_lines
-from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, counted, name_of, quote_value
+from evaluation.files.tables import open_table
+from evaluation.files.textfiles import Source, quote_value
 
 # Which relevant passages of a query count: the first in the file, all of them, or none.
 Policy = Literal["first", "all", "none"]
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
-_GRADE = re.compile(r"([+-]?[0-9]{1,9})(?:\.0{0,20})?", re.ASCII)  # prefj.py writes whole grades as 106.0
 
 
 class Entry(NamedTuple):
@@ -31,6 +28,7 @@ class Qrels:
     """Qrels by query, queries and passages in the order of the file: `grades[query][passage]`."""
 
     grades: Mapping[str, Mapping[str, int]]
+    marks: int = field(default=0, compare=False)  # byte order marks that were left out, beside the file's first
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Qrels:
@@ -61,30 +59,17 @@ class Qrels:
 
 
 def read_qrels(source: Source, *, name: str | None = None) -> Qrels:
-    """Read qrels of TREC or MS MARCO: four columns, `query 0 passage grade`, by spaces or tabs; or PyTerrier's table.
+    """Read qrels: four columns, `query 0 passage grade`, or any table of a query, a passage and a grade.
 
     Raises BadInput where a line has other columns, where the grade is no whole number (106.0 is one), where a passage
     comes again with another grade (a mere repetition is let pass), and where the file is damaged or empty.
     """
-    name = name_of(source) if name is None else name
-    with as_lines(source, name) as (lines, before):
-        return _read(TextFile(lines, name=name, limits=COLUMN_LIMITS, lines_before=before))
-
-
-def _read(file: TextFile) -> Qrels:
     grades: dict[str, dict[str, int]] = {}
-    for line, row in file.rows():
-        split = columns(row)
-        if len(split) != 4:
-            message = f"{counted(len(split), 'column')} where qrels have 4 (query 0 passage grade)."
-            raise BadInput(file.name, line, message)
-        query, _, passage, grade = split
-        whole = _GRADE.fullmatch(grade)
-        if not whole:
-            raise BadInput(file.name, line, f"grade {quote_value(grade)} is not a whole number of at most nine digits.")
-        earlier = grades.setdefault(query, {}).setdefault(passage, int(whole[1]))
-        if earlier != int(whole[1]):
-            shown_passage, shown_query = quote_value(passage), quote_value(query)
-            message = f"grade {grade} for passage {shown_passage} of query {shown_query}, which had {earlier} before."
-            raise BadInput(file.name, line, message)
-    return Qrels(grades)
+    with open_table(source, "qrels", name=name) as table:
+        for line, (query, passage, grade) in table:
+            earlier = grades.setdefault(query, {}).setdefault(passage, grade)
+            if earlier != grade:
+                of = f"passage {quote_value(passage)} of query {quote_value(query)}"
+                message = f"grade {grade} for {of}, which had {earlier} before."
+                raise table.fault(line, message)
+    return Qrels(grades, table.file.marks if table.file else 0)

@@ -25,9 +25,10 @@ class Ranked:
 
     `passages`: ids in use (Arrow binary); `by_score`, `by_rank`, `by_score_up`: positions in it, the last with ties by
     id ascending. `first_ranks`: the lowest rank.
-    `tied`, `top_tie`, `conflict`: by query, hits that share a score; whether the best two do; whether the two orders
-    put another passage first. `rank_ties`, `out_of_order`: hits with the rank of another; lines whose rank is lower
-    than that of the query's line before. `duplicates`: (line, message) of the first of them, `duplicate_count` of all.
+    `tied`, `top_tie`, `one_score`, `conflict`: by query, hits that share a score; whether the best two do; whether all
+    of several do; whether the two orders put another passage first. `rank_ties`, `out_of_order`: hits with the rank of
+    another; lines whose rank is lower than that of the query's line before. `duplicates`: (line, message) of the first
+    of them, `duplicate_count` of all.
     `same_rank`, `same_score`: (line, message) of the first hits that share a rank, or a score, with one before.
     """
 
@@ -40,6 +41,7 @@ class Ranked:
     first_ranks: Ints
     tied: Ints
     top_tie: Bools
+    one_score: Bools
     conflict: Bools
     rank_ties: int
     out_of_order: int
@@ -53,6 +55,15 @@ def starts_of(queries: Any) -> Ints:
     """Row numbers at which another query begins, the first row included."""
     changed = arrow_compute.not_equal(queries.slice(1), queries.slice(0, len(queries) - 1))
     return np.concatenate(([0], np.flatnonzero(changed.to_numpy(zero_copy_only=False)) + 1))
+
+
+def ranks_by_score(rows: Rows, starts: Ints) -> Ints:
+    """Ranks from 0 in each query, a stretch of rows, by score descending; equal scores in the order of the rows."""
+    sizes = np.diff(np.append(starts, len(rows)))
+    ranks = np.empty(len(rows), np.int64)
+    best_first = np.lexsort((-rows.scores, np.repeat(np.arange(len(starts)), sizes)))
+    ranks[best_first] = np.arange(len(rows)) - np.repeat(starts, sizes)
+    return ranks
 
 
 def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
@@ -82,11 +93,12 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         top_tie = np.zeros(len(starts), bool)
         several = sizes > 1
         top_tie[several] = level[starts[several]]
+        one_score = several & (scores[starts] == scores[starts + sizes - 1])
         tied_hits = np.add.reduceat(tied.astype(np.int64), starts)
     else:
         by_score = by_score_up = by_rank
         tied_hits = np.zeros(len(starts), np.int64)
-        top_tie = np.zeros(len(starts), bool)
+        top_tie = one_score = np.zeros(len(starts), bool)
 
     cut = within < depth
     duplicates = _duplicates(rows, query)
@@ -108,6 +120,7 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         first_ranks=ranks[starts],
         tied=tied_hits,
         top_tie=top_tie,
+        one_score=one_score,
         conflict=first_by_score != first_by_rank,
         rank_ties=int(np.count_nonzero(rank_ties)),
         out_of_order=int(np.count_nonzero((rows.ranks[1:] < rows.ranks[:-1]) & same_query)),

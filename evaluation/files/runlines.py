@@ -6,7 +6,6 @@ tabs, in any number; a CR before the newline belongs to the line end. Ids are ke
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,17 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
-from evaluation.files.textfiles import BOM, Block, counted, encoding_problem, quote_value, split_block
+from evaluation.files.kinds import LARGEST, Mistyped, to_id, to_rank, to_score
+from evaluation.files.textfiles import BOM, ID_BYTES, Block, counted, encoding_problem, split_block
 
 _PART = 128 << 10  # bytes
 
-# Whole numbers up to here are exact as float64, and no other number rounds to one of them: so ranks are read as floats.
-LARGEST_RANK = 2**53 - 1
-
-_NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f]")
 
 
@@ -130,11 +127,7 @@ def parse(block: Block, form: Format) -> Iterator[Parsed]:
 
 def parse_plainly(block: Block, form: Format) -> Parsed:
     """Line by line, with a reason for every line that is no line of a run."""
-    queries: list[bytes] = []
-    passages: list[bytes] = []
-    ranks: list[int] = []
-    scores: list[float] = []
-    numbers: list[int] = []
+    rows: list[tuple[bytes, bytes, int, float, int]] = []
     errors: list[tuple[int, str]] = []
     seen = Seen()
     data = block.data[:-1] if block.data.endswith(b"\n") else block.data
@@ -148,19 +141,20 @@ def parse_plainly(block: Block, form: Format) -> Parsed:
         if isinstance(parsed, str):
             errors.append((number, parsed))
             continue
-        queries.append(split[form.query])
-        passages.append(split[form.passage])
-        ranks.append(parsed[0])
-        scores.append(parsed[1])
-        numbers.append(number)
-    rows = Rows(
+        rows.append((split[form.query], split[form.passage], *parsed, number))
+    return Parsed(rows_of(rows), seen, errors)
+
+
+def rows_of(rows: list[tuple[bytes, bytes, int, float, int]]) -> Rows:
+    """Rows from a query, a passage, a rank, a score and a line each."""
+    queries, passages, ranks, scores, lines = zip(*rows, strict=True) if rows else ((),) * 5
+    return Rows(
         pa.array(queries, pa.binary()),
         pa.array(passages, pa.binary()),
         np.array(ranks, np.int64),
         np.array(scores, np.float64),
-        np.array(numbers, np.int64),
+        np.array(lines, np.int64),
     )
-    return Parsed(rows, seen, errors)
 
 
 def parse_fast(block: Block, form: Format) -> Parsed | None:
@@ -195,7 +189,7 @@ def parse_fast(block: Block, form: Format) -> Parsed | None:
     if table.num_rows != count:
         return None
     rank = _numbers(table[wanted[2]])
-    if not ((np.abs(rank) <= LARGEST_RANK) & (rank == np.floor(rank))).all():  # false for nan as well
+    if not ((np.abs(rank) <= LARGEST) & (rank == np.floor(rank))).all():  # false for nan as well
         return None
     if form.score is None:
         scores = np.zeros(count, np.float64)
@@ -203,8 +197,12 @@ def parse_fast(block: Block, form: Format) -> Parsed | None:
         scores = _numbers(table[wanted[3]])
         if not np.isfinite(scores).all():
             return None
+    queries, passages = _whole(table[wanted[0]]), _whole(table[wanted[1]])
+    for ids in (queries, passages):
+        if compute.max(compute.binary_length(ids)).as_py() > ID_BYTES:
+            return None
     lines = np.arange(block.line, block.line + count, dtype=np.int64)
-    rows = Rows(_whole(table[wanted[0]]), _whole(table[wanted[1]]), rank.astype(np.int64), scores, lines)
+    rows = Rows(queries, passages, rank.astype(np.int64), scores, lines)
     return Parsed(rows, seen)
 
 
@@ -280,21 +278,10 @@ def _line(line: bytes, split: list[bytes], form: Format) -> tuple[int, float] | 
     if len(split) != len(form.columns):
         expected = f"where {'a TREC' if form is TREC else 'an MS MARCO'} run has {len(form.columns)}"
         return f"{counted(len(split), 'column')} {expected} ({' '.join(form.columns)})."
-    rank = _number(split[form.rank])
-    if rank is None:
-        return f"rank {quote_value(split[form.rank].decode())} is not a finite number."
-    if rank != math.floor(rank) or abs(rank) > LARGEST_RANK:
-        return f"rank {quote_value(split[form.rank].decode())} is not a whole number below 2^53."
-    if form.score is None:
-        return int(rank), 0.0
-    score = _number(split[form.score])
-    if score is None:
-        return f"score {quote_value(split[form.score].decode())} is not a finite number."
-    return int(rank), score
-
-
-def _number(text: bytes) -> float | None:
-    if not _NUMBER.fullmatch(text):
-        return None
-    value = float(text)
-    return value if math.isfinite(value) else None
+    try:
+        for what, place in (("query", form.query), ("passage", form.passage)):
+            to_id(split[place].decode(), what)
+        rank = to_rank(split[form.rank].decode(), "rank")
+        return rank, 0.0 if form.score is None else to_score(split[form.score].decode(), "score")
+    except Mistyped as error:
+        return str(error)

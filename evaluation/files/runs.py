@@ -1,8 +1,8 @@
 """Checking a run: one pass that finds every error, takes a census, and keeps what later work needs.
 
-Runs are TREC (`query Q0 passage rank score tag`), MS MARCO (`query passage rank`) or a table of PyTerrier's; which of
-them is told by the first lines. Ranks are whole numbers, from any base. Lines of a query may stand apart: they are then
-sorted on disk.
+Runs are TREC (`query Q0 passage rank score tag`), MS MARCO (`query passage rank`), or any other table of a query, a
+passage, and a score or rank (evaluation.files.tables); which of them is told by the first lines. Ranks are whole
+numbers, from any base. Lines of a query may stand apart: they are then sorted on disk.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as arrow_compute
 
 from evaluation.errors import BadInput
 from evaluation.files.artifact import RunArtifact
+from evaluation.files.dialects import TABLE
 from evaluation.files.metadata import UnfinishedHeader, split_header
-from evaluation.files.pyterrier import as_lines
-from evaluation.files.rungroups import Ints, Ranked, rank_queries, starts_of
-from evaluation.files.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse
+from evaluation.files.notes import Note, judged_notes, query_notes, run_notes
+from evaluation.files.qrels import Qrels
+from evaluation.files.rungroups import Ints, Ranked, rank_queries, ranks_by_score, starts_of
+from evaluation.files.runlines import MS_MARCO, TREC, Format, Rows, Seen, detect_format, joined, parse, rows_of
+from evaluation.files.tables import Table, is_plain, open_table
 from evaluation.files.textfiles import (
     COLUMN_LIMITS,
     NAMED_LINES,
@@ -41,6 +45,7 @@ HITS_ENOUGH = 1_000_000  # for one query, whose hits have to be in memory at onc
 NAMES_KEPT = 10
 RUN_LIMITS = COLUMN_LIMITS
 _BUCKETS = 32
+_BATCH = 50_000  # rows of a table that are in memory as Python has them
 
 
 class LineError(NamedTuple):
@@ -54,14 +59,17 @@ class LineError(NamedTuple):
 class Census:
     """What a run holds, and what about it may surprise. Counts are of good lines only where there are errors.
 
-    `format`: "TREC", "MS MARCO" or "PyTerrier". `hits`: good lines; `hits_min`, `hits_median`, `hits_max`: a query's.
+    `format`: "TREC", "MS MARCO", or for a table the dialect's name (evaluation.files.dialects).
+    `hits`: good lines; `hits_min`, `hits_median`, `hits_max`: a query's.
     `rank_base`: the rank that all queries start at, None if they differ. `tied_hits`: hits that share their score with
-    another of the query; `queries_with_ties`; `queries_with_top_tie`: where that is so of the two highest scores.
+    another of the query; `queries_with_ties`; `queries_with_top_tie`: where that is so of the two highest scores;
+    `queries_with_one_score`: where it is so of all, and there are several.
     `rank_score_conflicts`: queries where the orders `rank` and `score` put different passages first. `rank_ties`: hits
     that share a rank. `out_of_rank_order`: lines with a lower rank than the query's line before. `short_lists`: queries
     with fewer hits than the longest list. `split_queries`: True if some query's lines stand apart. `missing_queries`,
     `unknown_queries`: against the queries given (None if none were), with up to ten of their ids. The rest counts lines
-    that were read without complaint: `crlf_lines`, `tab_lines`, `extra_space_lines`.
+    that were read without complaint: `crlf_lines`, `tab_lines`, `extra_space_lines`. `own_query_hits`: hits that were
+    left out, since their passage has the id of the query.
     """
 
     format: str = TREC.name
@@ -75,6 +83,7 @@ class Census:
     tied_hits: int = 0
     queries_with_ties: int = 0
     queries_with_top_tie: int = 0
+    queries_with_one_score: int = 0
     rank_score_conflicts: int = 0
     rank_ties: int = 0
     out_of_rank_order: int = 0
@@ -89,6 +98,7 @@ class Census:
     extra_space_lines: int = 0
     bom: bool = False
     missing_last_newline: bool = False
+    own_query_hits: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, and for storing."""
@@ -102,7 +112,8 @@ class RunCheck:
     `errors`: the first 100, in line order. `error_count`: how many there are; at least, if `stopped`, which says that
     the file was not read to its end. `metadata`: what an ir_metadata header says, as plain JSON values; empty without
     one, or if there are errors. `artifact`: None if there are errors. `same_rank`, `same_score`: the first 100
-    hits that share a rank, or a score, with another of their query.
+    hits that share a rank, or a score, with another of their query. `marks`: lines with a byte order mark, which is
+    left out, beside the first.
     """
 
     name: str
@@ -114,11 +125,23 @@ class RunCheck:
     artifact: RunArtifact | None
     same_rank: list[LineError]
     same_score: list[LineError]
+    marks: int = 0
 
     @property
     def ok(self) -> bool:
         """Whether the run can be used."""
         return not self.error_count
+
+    def notes(self, queries: Collection[str] = (), qrels: Qrels | None = None) -> list[Note]:
+        """What makes its numbers suspicious: of itself, beside the queries asked for, and beside qrels."""
+        if self.artifact is None:
+            return []
+        census = self.census
+        own = run_notes(
+            self.artifact, one_score=census.queries_with_one_score, own_left_out=census.own_query_hits, marks=self.marks
+        )
+        beside = [] if qrels is None else judged_notes(self.artifact, qrels)
+        return [*(query_notes(self.artifact, queries) if queries else []), *beside, *own]
 
     def complaint(self) -> str:
         """The first error and how many more there are, as one line; empty if there are none."""
@@ -137,25 +160,31 @@ def check_run(
     queries: Collection[str] | None = None,
     depth: int = 100,
     limits: Limits = RUN_LIMITS,
+    without_query: bool = False,
 ) -> RunCheck:
     """Read a run from a path or a binary file object: its errors, its census, its top `depth` passages by query.
 
     Bad input is not raised but told in the result. With `queries`, the census says which of them the run lacks, and
-    which queries of the run are not among them; neither is an error. A file object has to be seekable.
+    which queries of the run are not among them; neither is an error. With `without_query`, hits whose
+    passage has the id of the query are left out, as BEIR does. A file object has to be seekable.
     """
     name = name_of(source) if name is None else name
     try:
-        with as_lines(source, name) as (lines, before), rereadable(lines) as again:
-            check = _Check(TextFile(again(), name=name, limits=limits, lines_before=before), depth)
-            try:
-                check.read(_in_file_order)
-            except _Scattered:
-                check = _Check(TextFile(again(), name=name, limits=limits, lines_before=before), depth)
-                check.census.split_queries = True
-                check.read(_sorted_on_disk)
-            if before or lines is not source:
-                check.form = check.form._replace(name="PyTerrier")
-    except BadInput as error:  # of a table of PyTerrier's
+        with rereadable(source) as again:
+            is_fast = is_plain(again(), "run", name=name)
+            for grouping in (_in_file_order, _sorted_on_disk):
+                check = _Check(TextFile(again(), name=name, limits=limits), depth, without_query)
+                check.census.split_queries = grouping is _sorted_on_disk
+                try:
+                    if is_fast:
+                        check.read(grouping)
+                    else:
+                        with open_table(again(), "run", name=name) as table:
+                            check.read(grouping, table)
+                    break
+                except _Scattered:
+                    continue
+    except BadInput as error:  # before the first row of a table
         check = _Check(TextFile(source, name=name), depth)
         check.stopped = True
         check.fatal.append(LineError(error.line, error.message))
@@ -202,12 +231,16 @@ class _Queries(dict[bytes, int]):
 class _Check:
     """The state of one pass."""
 
-    def __init__(self, file: TextFile, depth: int) -> None:
+    def __init__(self, file: TextFile, depth: int, without_query: bool = False) -> None:
         if depth < 1:
             raise ValueError(f"depth {depth} where at least 1 is needed")
         self.file = file
         self.depth = depth
+        self.without_query = without_query
         self.form: Format = TREC
+        self.called = ""  # what a table is
+        self.lines = 0  # of a table
+        self.has_ranks = True
         self.census = Census()
         self.errors = _Errors()
         self.fatal: list[LineError] = []
@@ -217,9 +250,12 @@ class _Check:
         self.ranked: list[Ranked] = []
         self.metadata: dict[str, Any] = {}
 
-    def read(self, grouping: Any) -> None:
+    def read(self, grouping: Any, table: Table | None = None) -> None:
+        batches = self._rows() if table is None else self._rows_of(table)
+        if self.without_query:
+            batches = self._others(batches)
         try:
-            for rows, numbers, starts in grouping(self._rows(), self.queries):
+            for rows, numbers, starts in grouping(batches, self.queries):
                 self._rank(rows, numbers, starts)
                 if self.errors.count >= ERRORS_ENOUGH:
                     self.stopped = True
@@ -231,6 +267,8 @@ class _Check:
             )
 
     def _rank(self, rows: Rows, numbers: Ints, starts: Ints) -> None:
+        if not self.has_ranks:
+            rows.ranks = ranks_by_score(rows, starts)
         ranked = rank_queries(rows, starts, self.form, self.depth)
         for line, message in ranked.duplicates:
             self.errors.add(line, message)
@@ -264,11 +302,54 @@ class _Check:
             if first:
                 self.errors.add(self.file.lines + 1, "no line of a run follows the ir_metadata header.")
         except BadInput as error:
-            self.stopped = True
-            if error.line is None:
-                self.fatal.append(LineError(None, error.message))
-            else:
-                self.errors.add(error.line, error.message)
+            self._end(error)
+
+    def _rows_of(self, table: Table) -> Iterator[Rows]:
+        """Without ranks, those of a query follow from its scores; without scores, ranks are all that there is."""
+        self.file = table.file or self.file
+        self.called = table.dialect.name if table.dialect else TABLE
+        has: tuple[bool, bool] | None = None
+        rows: list[tuple[bytes, bytes, int, float, int]] = []
+        try:
+            for at, record in table.records():
+                self.lines = at
+                try:
+                    query, passage, rank, score = table.row(at, record)
+                    has = has or (rank is not None, score is not None)
+                    if has != (rank is not None, score is not None):
+                        raise table.fault(at, "another rank or score than the first row: all have it, or none.")
+                except BadInput as error:
+                    if error.line is None:
+                        raise
+                    self.errors.add(at, error.message)
+                    if self.errors.count >= ERRORS_ENOUGH:
+                        break
+                    continue
+                self.has_ranks, self.form = has[0], TREC if has[1] else MS_MARCO
+                rows.append((query.encode(), passage.encode(), rank or 0, score or 0.0, at))
+                if len(rows) == _BATCH:
+                    yield rows_of(rows)
+                    rows = []
+        except BadInput as error:
+            self._end(error)
+        if rows:
+            yield rows_of(rows)
+
+    def _end(self, error: BadInput) -> None:
+        """Keep why the file cannot be read on."""
+        self.stopped = True
+        if error.line is None:
+            self.fatal.append(LineError(None, error.message))
+        else:
+            self.errors.add(error.line, error.message)
+
+    def _others(self, batches: Iterator[Rows]) -> Iterator[Rows]:
+        """The rows without those of the query itself."""
+        for rows in batches:
+            kept = arrow_compute.not_equal(rows.queries, rows.passages).to_numpy(zero_copy_only=False)
+            self.census.own_query_hits += int(np.count_nonzero(~kept))
+            if kept.any():
+                yield rows if kept.all() else rows.take(np.flatnonzero(kept))
 
     def _without_header(self, block: Block, following: Iterator[Block]) -> Block:
         try:
@@ -290,8 +371,8 @@ class _Check:
         sizes = np.zeros(count, np.int64)
         sizes[order] = _all([ranked.sizes for ranked in self.ranked])
         first_ranks = np.unique(_all([ranked.first_ranks for ranked in self.ranked]))
-        census.format = self.form.name
-        census.lines = self.file.lines
+        census.format = self.called or self.form.name
+        census.lines = self.lines or self.file.lines
         census.queries = count
         census.hits = int(sizes.sum())
         if count:
@@ -303,6 +384,7 @@ class _Check:
             census.tied_hits += int(ranked.tied.sum())
             census.queries_with_ties += int(np.count_nonzero(ranked.tied))
             census.queries_with_top_tie += int(np.count_nonzero(ranked.top_tie))
+            census.queries_with_one_score += int(np.count_nonzero(ranked.one_score))
             census.rank_score_conflicts += int(np.count_nonzero(ranked.conflict))
             census.rank_ties += ranked.rank_ties
             census.out_of_rank_order += ranked.out_of_order
@@ -313,6 +395,8 @@ class _Check:
             missing, unknown = sorted(set(given).difference(ids)), sorted(set(ids).difference(given))
             census.missing_queries, census.missing_query_ids = len(missing), missing[:NAMES_KEPT]
             census.unknown_queries, census.unknown_query_ids = len(unknown), unknown[:NAMES_KEPT]
+        if census.own_query_hits and not count:
+            self.fatal.append(LineError(None, "every hit is left out: its passage has the id of its query."))
         errors = (self.fatal + self.errors.first())[:NAMED_LINES]
         return RunCheck(
             name=self.file.name,
@@ -324,6 +408,7 @@ class _Check:
             artifact=None if errors else self._artifact(ids, order, sizes),
             same_rank=_first_lines(ranked.same_rank for ranked in self.ranked),
             same_score=_first_lines(ranked.same_score for ranked in self.ranked),
+            marks=self.file.marks,
         )
 
     def _artifact(self, ids: tuple[str, ...], order: Ints, sizes: Ints) -> RunArtifact:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,19 @@ from evaluation.errors import BadInput, EmptyFile
 Source = str | os.PathLike[str] | BinaryIO
 
 BOM = b"\xef\xbb\xbf"
+# What begins like this is no text, and is named: at the start of a file, or of what it unpacks to.
+_OTHERS = (
+    (b"\xfd7zXZ\0", "compressed by xz"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PK\x05\x06", "a zip archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4"),
+    (b"\x1f\x8b", "compressed twice"),
+    (b"BZh", "compressed twice"),
+    (b"\x28\xb5\x2f\xfd", "compressed twice"),
+    (b"PAR1", "Parquet, which is read as it is, and from a file"),
+)
+_UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(\0[^\0]){2}|([^\0]\0){2}")
 BLOCK = 4 << 20  # bytes handed on at a time: large enough for array work, small enough to stay in cache
 ROWS = 256 << 10  # bytes split into lines at a time: many readers want only the first
 NAMED_LINES = 100  # how many errors are told one by one
@@ -56,17 +70,19 @@ class Damaged(Exception):
 
 
 class TextFile:
-    """A source, read once from its start. What was seen on the way is in `bom`, `lines`, `missing_last_newline`."""
+    """A source, read once from its start. What was seen is in `bom`, `marks`, `lines`, `missing_last_newline`.
 
-    def __init__(
-        self, source: Source, *, name: str | None = None, limits: Limits = LIMITS, lines_before: int = 0
-    ) -> None:
+    A byte order mark at the start of any line, as files that were joined have it, is no part of the line.
+    """
+
+    def __init__(self, source: Source, *, name: str | None = None, limits: Limits = LIMITS) -> None:
         self.source = source
         self.name = name_of(source) if name is None else name
         self.limits = limits
         self.bom = False
+        self.marks = 0  # of files that were joined, beside the first
         self.missing_last_newline = False
-        self.lines = lines_before  # of the file that the source was made from
+        self.lines = 0
 
     def blocks(self) -> Iterator[Block]:
         """Raises BadInput after the last good line where the file is damaged or breaks a limit, or is empty."""
@@ -117,9 +133,13 @@ class TextFile:
                     yield number, row.removesuffix("\r")
 
     def _whole(self, data: bytes) -> Iterator[Block]:
-        if self.lines == 0 and not self.bom and data.startswith(BOM):
+        if self.lines == 0 and (what := other_format(data)):
+            needed = "Text in UTF-8 is needed, as it is or compressed by gzip, bzip2 or zstandard."
+            raise BadInput(self.name, None, f"is {what}. {needed}")
+        if BOM in data and (data.startswith(BOM) or b"\n" + BOM in data):
             self.bom = True
-            data = data[len(BOM) :]
+            self.marks += data.count(b"\n" + BOM) + (self.lines > 0 and data.startswith(BOM))
+            data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
             if not data:
                 return
         end = _first_line_over(data, self.limits.line)
@@ -140,6 +160,13 @@ class TextFile:
 
     def _too_long(self) -> BadInput:
         return BadInput(self.name, self.lines + 1, f"a line of more than {self.limits.line:,} bytes.")
+
+
+def other_format(data: bytes) -> str:
+    """What a file is that is no text in UTF-8, by its first bytes; empty if it may be."""
+    if _UTF_16.match(data):
+        return "in UTF-16"
+    return next((what for magic, what in _OTHERS if data.startswith(magic)), "")
 
 
 def split_block(block: Block, size: int) -> Iterator[Block]:
@@ -326,6 +353,7 @@ _KINDS: tuple[tuple[bytes, str, type[_Gzip] | type[_Bzip2] | type[_Zstandard]], 
     (b"\x1f\x8b", "gzip", _Gzip),
     (b"BZh", "bzip2", _Bzip2),
     (b"\x28\xb5\x2f\xfd", "zstandard", _Zstandard),
+    *((bytes([number]) + b"\x2a\x4d\x18", "zstandard", _Zstandard) for number in range(0x50, 0x60)),  # skippable
 )
 
 

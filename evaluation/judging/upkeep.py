@@ -63,11 +63,13 @@ class Upkeep:
         self._learn(judgments)
 
     @classmethod
-    def start(cls, tops: Iterable[Tops], qrels: Qrels, judge: Judge, policy: Policy = "first") -> Upkeep:
+    def start(
+        cls, tops: Iterable[Tops], qrels: Qrels, judge: Judge, policy: Policy = "first", *, min_grade: int = 1
+    ) -> Upkeep:
         """From the tournament of the first runs' top passages and the qrels. A query that `judge` leaves incomplete has
         no best known answer, so nothing challenges it.
         """
-        pools = pool_queries(tops, qrels, policy)
+        pools = pool_queries(tops, qrels, policy, min_grade=min_grade)
         judgments = list(judge([pair for query, pool in sorted(pools.items()) for pair in all_pairs(query, pool)]))
         answers: dict[str, list[str]] = {}
         for query, passage in derive(pools, judgments).qrels:
@@ -159,7 +161,15 @@ class Submitted(NamedTuple):
 
 
 def replay(
-    runs: Sequence[Tops], qrels: Qrels, judge: Judge, *, first: int, orders: int, seed: int, policy: Policy = "first"
+    runs: Sequence[Tops],
+    qrels: Qrels,
+    judge: Judge,
+    *,
+    first: int,
+    orders: int,
+    seed: int,
+    policy: Policy = "first",
+    min_grade: int = 1,
 ) -> list[Submitted]:
     """Upkeep in random orders of the runs, the first `first` of which make the tournament that it starts from.
 
@@ -171,7 +181,7 @@ def replay(
     submitted = []
     for _ in range(orders):
         order = random.permutation(len(runs)).tolist()
-        upkeep = Upkeep.start([runs[number] for number in order[:first]], qrels, judge, policy)
+        upkeep = Upkeep.start([runs[number] for number in order[:first]], qrels, judge, policy, min_grade=min_grade)
         for before, number in enumerate(order[first:], first):
             submitted.append(Submitted(before, upkeep.submit(str(number), runs[number], judge).pairs))
     return submitted

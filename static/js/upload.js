@@ -84,7 +84,7 @@ function send(entry) {
     });
     request.addEventListener("loadend", () => {
       entry.sent = request.status === 201;
-      let error = list.dataset.failed;
+      let error = request.status ? list.dataset.broken : list.dataset.failed; // 0: no answer came
       try {
         error = JSON.parse(request.responseText).error || error;
       } catch {

@@ -147,6 +147,25 @@ def test_a_collection_says_how_much_it_holds(collection: Collection, program: Pr
     assert collection.runs.exists() and collection.qrels.exists()
 
 
+# --- files of a collection
+
+
+def test_a_job_says_why_passages_were_not_stored(collection: Collection, program: Program) -> None:
+    address = f"collections/{collection.pk}/files/"
+    other = file("p1\tAnother text.\n", "corpus.tsv")
+    asked = program.upload(address, passages=other, keep="all").json()
+    background.job_do(job_id=asked["id"])
+    job = program.get(f"jobs/{asked['id']}/").json()
+    assert job["state"] == "refused"
+    assert "corpus.tsv: passage p1 already has a different text in the collection." in job["error"]
+    queries, other = file("new1\tWho?\n", "queries.tsv"), file("p1\tAnother text.\n", "corpus.tsv")
+    asked = program.upload(address, queries=queries, passages=other, keep="all").json()
+    background.job_do(job_id=asked["id"])
+    job = program.get(f"jobs/{asked['id']}/").json()
+    assert (job["state"], job["counts"]["refused"]) == ("done", 1)
+    assert "passage p1 already has a different text" in job["complaints"]["files"]["corpus.tsv"]
+
+
 # --- judgments from elsewhere
 
 

@@ -22,12 +22,14 @@ def artifact(lists: Lists) -> RunArtifact:
 
 
 def plain_overlap(one: list[str], other: list[str], p: float = 0.9) -> float:
-    """Extrapolated rank-biased overlap, word for word."""
+    """Extrapolated rank-biased overlap: equation 32 of Webber et al. 2010, word for word."""
     if not one or not other:
         return 0.0
-    end = max(len(one), len(other))
-    shares = [len({*one[:depth]} & {*other[:depth]}) / depth for depth in range(1, end + 1)]
-    return shares[-1] * p**end + (1 - p) / p * sum(share * p**depth for depth, share in enumerate(shares, start=1))
+    s, l = sorted((len(one), len(other)))  # noqa: E741
+    x = [len({*one[:depth]} & {*other[:depth]}) for depth in range(l + 1)]
+    seen = sum(x[d] / d * p**d for d in range(1, l + 1))
+    unseen = sum(x[s] * (d - s) / (s * d) * p**d for d in range(s + 1, l + 1))
+    return (1 - p) / p * (seen + unseen) + ((x[l] - x[s]) / l + x[s] / s) * p**l
 
 
 ranking = st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=10, unique=True)
@@ -40,6 +42,16 @@ def test_similarity_is_rank_biased_overlap_as_it_is_written(lists: dict[str, tup
     assert similarity(one, other) == pytest.approx(expected)
     assert similarity(one, other) == pytest.approx(similarity(other, one))
     assert similarity(one, one) == pytest.approx(1)
+
+
+def test_a_run_that_was_cut_short_is_still_the_same() -> None:
+    base = [str(n) for n in range(10)]
+    assert [similarity(artifact({"q": base}), artifact({"q": base[:most]})) for most in (5, 1)] == pytest.approx([1, 1])
+    uneven = artifact({"q": list("NHMACFL")}), artifact({"q": list("CGNA")})
+    assert similarity(*uneven) == pytest.approx(0.490, abs=5e-4)
+    assert near_duplicates(artifact({"q": base[:5]}), {"whole": artifact({"q": base})}) == [
+        Alike("whole", pytest.approx(1))
+    ]
 
 
 def test_what_the_top_differs_in_weighs_more_and_disjoint_runs_have_nothing_in_common() -> None:

@@ -359,7 +359,7 @@ def test_bad_candidate_lists_are_told_by_line() -> None:
 
 def test_a_table_is_no_run_of_a_board() -> None:
     told = checked("qid,docno,rank\nq1,p1,0\n")
-    assert "a table of PyTerrier's" in told.errors[0].message
+    assert "a table with names" in told.errors[0].message
 
 
 RANKED = {"q1": {"relevant": 3, "other": 2}, "q2": {"relevant": 0, "other": 1}}

@@ -74,6 +74,14 @@ def test_scores_are_exact_over_all_queries_of_the_qrels() -> None:
     assert answer.values["metadata"]["team"] == METADATA["team"]
 
 
+def test_a_run_of_which_nothing_is_judged_is_told_without_an_id_of_the_qrels() -> None:
+    answer = evaluate(request(package=sealed(evaluated="7 07 1\n8 X 1\n9 y 1\n")))
+    told = [one for one in answer.values["sentences"] if "Note: none" in one]
+    words = "none of its passages is judged, in 3 queries: is it a run for another collection?"
+    assert told == [f"eval.txt.bz2: Note: {words}"]
+    assert not any("81" in one or "only in" in one for one in answer.values["sentences"])
+
+
 def test_any_measure_of_ir_measures_names_is_scored_to_the_depth_of_the_board() -> None:
     names = ["nDCG@10", "Judged@10", "AP", "RR(rel=2)@10"]
     answer = evaluate(request(measures=names))

@@ -44,6 +44,12 @@ def test_challengers_are_told_and_their_pairs_written(folder: Path, capsys: pyte
     assert told(capsys, "one.txt", "two.txt")["challengers"] == 4
 
 
+def test_a_qrel_below_the_least_grade_was_not_pooled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("qrels.txt").write_text("q1 0 p0 1\nq1 0 p1 3\nq2 0 p4 3\nq3 0 p7 3\n")
+    pooled = ("--qrels", "qrels.txt", "--pool-runs", "old", "old.txt", "one.txt")
+    assert [told(capsys, *least, *pooled)["challengers"] for least in ((), ("--min-grade", "2"))] == [1, 2]
+
+
 def test_judgments_make_new_qrels_and_say_what_is_still_missing(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

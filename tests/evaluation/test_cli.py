@@ -113,6 +113,17 @@ def test_pool_heeds_order_depth_and_qrel(files: dict[str, str], tmp_path: Path, 
     assert out.read_text().replace("\t", " ") == pairs
 
 
+def test_pool_takes_qrels_from_the_least_grade_on(
+    files: dict[str, str], write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graded, members = write("graded.txt", "q1 0 related 1\nq1 0 perfect 3\n"), tmp_path / "members.tsv"
+    for least, judged in (("1", "related"), ("2", "perfect"), ("4", None)):
+        words = ["pool", "--qrels", graded, "--min-grade", least, "--members", str(members), files["red"]]
+        assert main(words) == 0
+        assert {line.split()[1] for line in members.read_text().splitlines()} == {"p1", judged} - {None}
+    capsys.readouterr()
+
+
 def test_pool_tells_on_standard_error_what_it_left_out(files: dict[str, str]) -> None:
     done = run("pool", "--qrels", files["qrels"], "--qrel", "none", files["red"], files["blue"])
     assert "1 query of the runs left out: not in the qrels." in done.stderr

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.errors import BadInput
-from evaluation.files import archives, pageheaders, pyterrier
+from evaluation.files import archives, pageheaders, parquetfiles
 from evaluation.files.archives import Bounds, members
 from evaluation.files.qrels import read_qrels
 from evaluation.files.recognizing import recognize
@@ -173,7 +173,7 @@ def test_parquet_of_too_many_rows_and_lines_out_of_proportion_are_refused(monkey
     repeated = table(qrels(20_000, docno=["d" * 1_000] * 20_000))
     with pytest.raises(BadInput, match="unpacks to more than 16,777,216 bytes"):
         read_qrels(repeated, name="it.parquet")
-    monkeypatch.setattr(pyterrier, "ROWS", 9)
+    monkeypatch.setattr(parquetfiles, "ROWS", 9)
     with pytest.raises(BadInput, match="has 10 rows; 9 are read at most"):
         read_qrels(table(qrels(10)), name="it.parquet")
 
@@ -193,7 +193,7 @@ def test_little_of_a_file_of_long_lines_is_read_to_recognize_it() -> None:
     assert recognize(blank, "it.tsv").kind == "unknown"
     assert blank.tell() < 9 * MEGABYTE
     endless = gzip.compress(b"x" * 15 * MEGABYTE + b"\n", 1)
-    assert recognize(io.BytesIO(endless), "it.gz").why == "a line of more than 1,048,576 bytes"
+    assert recognize(io.BytesIO(endless), "it.gz").why.startswith("begins with “xxx")
 
 
 def varint(value: int) -> bytes:

@@ -25,7 +25,7 @@ def test_lines_of_three_columns_prefer_the_first_as_those_that_prefj_takes() -> 
         list(read_preferences(io.BytesIO(b"q a b\nq a b b\n")))
     made = list(read_judgments(io.BytesIO(b"q a b\nq b c\n")).made)
     assert [(one.a, one.b, one.preferred) for one in made] == [("a", "b", "a"), ("b", "c", "b")]
-    with pytest.raises(BadInput, match="4 columns where judgments have 3, as the first line"):
+    with pytest.raises(BadInput, match=r"4 columns where judgments have 3 \(query a b\)"):
         list(read_judgments(io.BytesIO(b"q a b\nq a b b\n")).made)
 
 
@@ -46,6 +46,12 @@ def test_a_bad_preference_is_refused_with_its_line(line: str, message: str) -> N
     with pytest.raises(BadInput) as caught:
         list(read_preferences(io.BytesIO(f"q a b a\n{line}\n".encode()), name="prefs.txt"))
     assert str(caught.value) == f"prefs.txt, line 2: {message}"
+
+
+def test_a_blank_first_line_is_refused() -> None:
+    for read in (read_preferences, read_pairs):
+        with pytest.raises(BadInput, match="line 1: 0 columns where"):
+            list(read(io.BytesIO(b"\nq a b\n")))
 
 
 def test_a_tie_is_read_only_where_ties_are_taken() -> None:

@@ -56,6 +56,7 @@ def test_a_good_run_has_no_errors_and_a_census() -> None:
         "tied_hits": 2,
         "queries_with_ties": 1,
         "queries_with_top_tie": 1,
+        "queries_with_one_score": 0,
         "rank_score_conflicts": 1,
         "rank_ties": 0,
         "out_of_rank_order": 0,
@@ -70,6 +71,7 @@ def test_a_good_run_has_no_errors_and_a_census() -> None:
         "extra_space_lines": 0,
         "bom": False,
         "missing_last_newline": False,
+        "own_query_hits": 0,
     }
 
 

@@ -49,6 +49,16 @@ def test_each_submission_is_told_with_what_it_took_and_whether_it_is_as_from_scr
     assert found["year"] is None
 
 
+def test_a_qrel_below_the_least_grade_starts_no_pool(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("qrels.txt").write_text("q1 0 p1 1\nq1 0 p3 3\nq2 0 p4 1\nq2 0 p6 2\n")
+    assert told(capsys, "--new-qrels", "new-qrels.txt")["start"] == {"runs": 1, "queries": 2, "pairs": 2}
+    found = told(capsys, "--min-grade", "2", "--new-qrels", "new-qrels.txt", "--year", "2")
+    assert found["start"] == {"runs": 1, "queries": 2, "pairs": 2}
+    # p3 and p6 are judged from the start, so nothing challenges p3, and p4 loses to none.
+    assert [step["challengers"] for step in found["steps"]] == [1, 0]
+    assert found["year"]["pairs"]["mean"] > 0
+
+
 def test_a_year_is_simulated_the_same_for_a_seed_and_dearer_for_more_judgments(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -229,13 +229,14 @@ def test_a_hit_of_several_pairs_gives_a_judgment_for_each() -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (LINES + b"q1\tp1\tp2\n", r"old\.txt, line 6: 3 columns where judgments have 4 to 6"),
+        (LINES + b"q1\tp1\tp2\n", r"old\.txt, line 6: 3 columns where the first line names 6"),
+        (b"q1 p1 p2 p1\nq1 p1 p2\n", r"old\.txt, line 2: 3 columns where judgments have 4 to 6 \(query a b preferred"),
         (LINES + b"q1\tp1\tp1\tp1\tann\n", r"old\.txt, line 6: passage p1 against itself"),
         (LINES + b"q1\tp1\tp2\tp3\tann\n", r"old\.txt, line 6: p3 is preferred, which is neither p1 nor p2"),
         (LINES + b"q1\tp1\tp2\tp2\tann\tlate\n", r"old\.txt, line 6: the time 'late'"),
         (MTURK.replace(b'"right"', b'"maybe"'), r"old\.txt, line 2: the answer 'maybe' is neither"),
-        (MTURK.replace(b"Input.a", b"Input.x"), r"old\.txt, line 1: no columns of a comparison"),
-        (LABEL_STUDIO.replace(b'"query_id"', b'"topical"'), r"old\.txt: task 1: the data need a query"),
+        (MTURK.replace(b"Input.a", b"Input.x"), r"old\.txt, line 2: no columns of a comparison"),
+        (LABEL_STUDIO.replace(b'"query_id"', b'"topical"'), r"old\.txt: record 1: the data need a query"),
         (POTATO.replace(b"q1|p1|p2", b"item_7"), r"old\.txt, line 1: the instance 'item_7' does not name"),
         (LABEL_STUDIO[:-9], r"old\.txt, line \d+: not JSON"),
         (MTURK_FORM.replace(b'""p2""}]', b'""p2""'), r"old\.txt, line 4: Answer\.taskAnswers is not JSON"),
@@ -252,20 +253,22 @@ def test_what_is_wrong_is_told_by_line(content: bytes, complaint: str) -> None:
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
-    wrong = b"q1\tp1\tp2\nq1\tp1\tp1\tp1\nq1\tp1\tp2\tp3\nq1\tp1\tp2\tp2\tann\tlate\n"
+    wrong = b"q1\tp1\tp1\tp1\nq1\tp1\tp2\tp3\nq1\tp1\tp2\tp2\tann\tlate\nq1\tp1\tp2\n"
     with pytest.raises(BadInput) as told:
         read(LINES + wrong)
     assert str(told.value) == (
-        "old.txt, line 6: 3 columns where judgments have 4 to 6 (query a b preferred, and if known worker time). "
-        "3 more faults: line 7: passage p1 against itself; line 8: p3 is preferred, which is neither p1 nor p2; "
-        "line 9: the time 'late' is neither ISO 8601 nor seconds since 1970."
+        "old.txt, line 6: passage p1 against itself. 3 more faults: line 7: p3 is preferred, which is neither p1 nor "
+        "p2; line 8: the time 'late' is neither ISO 8601 nor seconds since 1970; line 9: 3 columns where the first "
+        "line names 6 (the columns query, a, b, preferred, worker, time)."
     )
     with pytest.raises(BadInput, match=r"99 more faults at least: line 7: .* line 15: .*; and 90 more\.$"):
         read(LINES + b"q1\tp1\tp1\tp1\n" * 500)
     tasks = [json.loads(LABEL_STUDIO)[0] for _number in range(2)]
-    del tasks[0]["data"]
-    tasks[1]["annotations"][0]["result"][0]["value"]["selected"] = "up"
-    with pytest.raises(BadInput, match=r"^old\.txt: task 1: .* 1 more fault: task 2: the answer 'up' is neither"):
+    tasks[0]["annotations"][0]["result"][0]["value"]["selected"] = "up"
+    tasks[1]["data"] = None
+    with pytest.raises(
+        BadInput, match=r"^old\.txt: record 1: the answer 'up' is .* 1 more fault: record 2: .*no `data`"
+    ):
         read(json.dumps(tasks).encode())
     with pytest.raises(BadInput, match=r"^old\.txt, line 2: .* 1 more fault: line 3: not JSON"):
         read(POTATO_JSONL.splitlines()[0] + b'\n{"instance_id": "q|p"}\nno\n')
@@ -325,6 +328,21 @@ def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(
     reusing_it = factories.campaign(collection, "reusing", reuse="all", overlap=2)
     reused = judgment_selectors.reused_judgments(reusing_it)
     assert sum(row.prefers_a is None for row in reused) == 4, "those of pairs that two people judged"
+
+
+def test_annotators_without_a_name_are_each_somebody_else(collection: Collection) -> None:
+    (task,) = json.loads(LABEL_STUDIO)
+    (chosen, _skipped) = task["annotations"]
+    others = [
+        chosen | {"completed_by": None, "id": number, "result": [{"type": "pairwise", "value": {"selected": side}}]}
+        for number, side in enumerate(("left", "left", "right"))
+    ]
+    campaign = store(collection, json.dumps([task | {"annotations": others}] * 2).encode())
+    assert judgment_selectors.derived(campaign).qrels == (("q1", "p1"),)
+    assert campaign.origin is not None
+    assert [campaign.origin[name] for name in ("judgments", "workers", "left_out")] == [
+        3, 3, {"that the file repeats": 3},
+    ]  # fmt: skip
 
 
 def test_an_imported_tie_counts_for_and_against_nobody(collection: Collection, client: Client) -> None:

@@ -259,3 +259,45 @@ def test_a_folder_sent_at_once_has_as_many_files_as_the_page_says_and_one_more_l
     refused = page.post(address, {"files": files(q_tsv=QUERIES, **many)})
     assert refused.status_code == 400 and said in refused.content.decode()
     assert job.uploads.count() == most - 50 and stored_files() == kept
+
+
+BEIR = {
+    "corpus.jsonl": b'{"_id":"o1","title":"Food","text":"See it.","metadata":{}}\n'
+    b'{"_id":"o2","title":"Sleep","text":"See it.","metadata":{}}\n{"_id":"o3","title":"Alone","text":""}\n',
+    "queries.jsonl": b'{"_id":"b1","text":"what do owls eat","metadata":{}}\n',
+    "test.tsv": b"query-id\tcorpus-id\tscore\nb1\to1\t1\nb1\to3\t1\n",
+}
+
+
+def test_a_data_set_of_beir_is_recognized_and_its_titles_are_part_of_the_passages(page: Client) -> None:
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in BEIR.items():
+            packed.writestr(f"nfcorpus/{name}", content)
+    job = begin(page, files(beir_zip=zipped.getvalue(), a_run=run(1)))
+    guessed = {upload.name: (upload.part, upload.seen) for upload in job.uploads.all()}
+    assert guessed == {
+        "a.run": ("run", "TREC (query, Q0, passage, rank, score, tag)"),
+        "corpus.jsonl": ("passages", "BEIR (_id, title, text, metadata); left out: metadata"),
+        "queries.jsonl": ("queries", "BEIR (_id, text, metadata); left out: metadata"),
+        "test.tsv": ("qrels", "BEIR (query-id, corpus-id, score)"),
+    }
+    assert "Added: 1 query, 2 qrels, 1 run, 3 passages." in read(page, job).content.decode()
+    texts = Collection.objects.get(name="birds").passages.values_list("pid", "text", "text_key")
+    assert {pid: text for pid, text, _key in texts} == {"o1": "Food See it.", "o2": "Sleep See it.", "o3": "Alone"}
+    assert len({key for _pid, _text, key in texts}) == 3
+
+
+def test_whatever_is_dropped_is_kept_and_said_and_never_an_error_of_the_site(page: Client) -> None:
+    odd = {
+        "nulls.jsonl": b'{"_id":"d1","title":null}\n{"_id":2,"title":"t"}\n',
+        "list.json": b"[[[[{",
+        "half.parquet": b"PAR1PAR1",
+        "utf16.txt": "b1 0 o1 1\n".encode("utf-16"),
+        "twice.gz": gzip.compress(gzip.compress(QUERIES)),
+    }
+    job = begin(page, [SimpleUploadedFile(name, content) for name, content in odd.items()])
+    seen = dict(job.uploads.values_list("name", "seen"))
+    assert seen.keys() == odd.keys() and all(seen.values())
+    assert "in UTF-16" in seen["utf16.txt"] and "compressed twice" in seen["twice.gz"]
+    assert page.get(reverse("pools:files", args=[job.pk])).status_code == 200

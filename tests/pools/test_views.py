@@ -304,6 +304,23 @@ def test_qrels_that_come_after_the_runs_give_these_their_scores(lab: Lab, tmp_pa
     assert run.scores == {"rr": 0.75, "queries": 2}
 
 
+def test_a_runs_page_says_what_makes_its_numbers_suspicious(page: Client, lab: Lab, tmp_path: Path) -> None:
+    queries, qrels = tmp_path / "queries.tsv", tmp_path / "qrels.txt"
+    queries.write_text("q1\tone\nq2\ttwo\n")
+    qrels.write_text("q1 0 P1 1\n")
+    collection = collection_import(lab=lab, name="odd", queries=queries).collection
+    run = factories.run(collection, "red", {"q1": ["q1", "p1"], "Q2": ["p2"]})
+    collection_import(lab=lab, name="odd", qrels=qrels)  # what these make suspicious is added
+    shown = page.get(reverse("pools:run", args=[run.pk])).content.decode()
+    for sentence in (
+        "None of its passages is judged, in 1 query: is it a run for another collection?",
+        "1 passage id differs from judged ones only in upper and lower case (p1 for P1).",
+        "1 query id differs from those asked for only in upper and lower case (Q2 for q2).",
+        "The results of 1 of 2 queries hold the query itself (q1), which BEIR leaves out.",
+    ):
+        assert f'<strong class="look">Please check:</strong> {sentence}' in shown
+
+
 def test_an_unused_run_can_be_deleted_and_a_used_one_not(page: Client, collection: Collection) -> None:
     upload(page, collection)
     unused, used = Run.objects.get(name="orange"), Run.objects.get(name="red")

@@ -1,0 +1,202 @@
+"""One collection has one set of numbers, whichever tool wrote its files and in whatever form these came."""
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from evaluation.cli.main import main
+
+from . import writers
+from .writers import Form, Judged, Made, collections
+
+PLAIN = Form()
+
+
+class Done(NamedTuple):
+    """How a command ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+def command(*arguments: str) -> Done:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(arguments)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+class Files:
+    """The files of a collection in a folder, each of which a test may write anew in another dialect."""
+
+    def __init__(self, folder: Path, made: Made) -> None:
+        self.folder, self.made = folder, made
+        for kind, dialects in (("run", writers.RUNS), ("qrels", writers.QRELS), ("passages", writers.PASSAGES)):
+            self.write(kind, next(iter(dialects.values())), PLAIN)
+
+    def write(self, kind: str, writer: writers.Writer, form: Form) -> None:
+        self.path(kind).write_bytes(form.dress(writer(self.made)))
+
+    def path(self, kind: str) -> Path:
+        return self.folder / f"{kind}.txt"
+
+    def pools(self) -> dict[str, Any]:
+        """Pools, pairs and equal texts, by the command; what it says where it refuses."""
+        members, pairs = self.folder / "members.tsv", self.folder / "pairs.tsv"
+        written = ("--members", str(members), "--pairs", str(pairs), "--passages", str(self.path("passages")))
+        pooled = command("pool", "--depth", "2", "--qrel", "all", *written, *self._runs())
+        if pooled.code:
+            return {"refused": pooled.err}
+        return {"pool": json.loads(pooled.out), "members": members.read_text(), "pairs": pairs.read_text()}
+
+    def scores(self) -> dict[str, Any]:
+        """Scores of every query, by the command; what it says where it refuses."""
+        measures = [part for name in ("RR@10", "nDCG", "AP", "Judged@3") for part in ("--measure", name)]
+        scored = command("score", "--per-query", *measures, *self._runs())
+        return {"refused": scored.err} if scored.code else dict(json.loads(scored.out)["runs"]["run"])
+
+    def _runs(self) -> tuple[str, ...]:
+        return ("--qrels", str(self.path("qrels")), str(self.path("run")))
+
+
+def expected_reciprocal_ranks(made: Made) -> dict[str, float]:
+    """By hand, in the order of the scores."""
+    values = dict.fromkeys(made.qrels, 0.0)
+    for query, graded in made.qrels.items():
+        ranked = [passage for passage, _ in writers.in_score_order(dict(made.run.get(query, ())))]
+        values[query] = next((1 / rank for rank, p in enumerate(ranked[:10], 1) if graded.get(p, 0) > 0), 0.0)
+    return values
+
+
+@settings(
+    max_examples=int(os.environ.get("DIALECT_EXAMPLES", "6")),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(collections(), st.data())
+def test_runs_qrels_and_texts_of_every_dialect_give_the_same_pools_and_scores(
+    folder: Path, made: Made, data: st.DataObject
+) -> None:
+    files = Files(folder, made)
+    pools, scores = files.pools(), files.scores()
+    assert "refused" not in pools
+    assert scores["RR@10"]["queries"] == pytest.approx(expected_reciprocal_ranks(made))
+    for kind, dialects in (("run", writers.RUNS), ("qrels", writers.QRELS), ("passages", writers.PASSAGES)):
+        plain = files.path(kind).read_bytes()
+        for dialect, writer in dialects.items():
+            form = data.draw(writers.FORMS, label=f"form of {kind}")
+            files.write(kind, writer, form)
+            assert files.pools() == pools, (kind, dialect, form, files.path(kind).read_bytes())
+            if kind != "passages":
+                assert files.scores() == scores, (kind, dialect, form, files.path(kind).read_bytes())
+        files.path(kind).write_bytes(plain)
+    for dialect, writer in writers.QUERIES.items():
+        files.write("queries", writer, data.draw(writers.FORMS, label="form of queries"))
+        checked = command("check", "--json", "--queries", str(files.path("queries")), str(files.path("run")))
+        assert checked.code == 0, (dialect, checked.err)
+        census = json.loads(checked.out)["census"]
+        assert (census["missing_queries"], census["unknown_queries"]) == (0, 0), dialect
+
+
+def tell_workers(path: Path) -> list[str]:
+    """What is said of the judgments of a file: of its workers, what counts if they weigh, and who wins."""
+    workers = command("workers", "--json", "--judgments", str(path))
+    if workers.code:
+        return [workers.err]
+    weighed = command("workers", "--weigh", "dawid-skene", "--judgments", str(path))
+    counted = path.with_name("counted.txt")
+    counted.write_text(weighed.out)
+    told = json.loads(workers.out)
+    return [
+        json.dumps([told["workers"], told["judgments"]], sort_keys=True),
+        weighed.out,
+        command("qrels", str(counted)).out,
+    ]
+
+
+def judged_once(made: Made) -> Made:
+    """Only the last judgment of a worker and a pair, at its own place."""
+    last = {(one.query, one.a, one.b, one.worker): number for number, one in enumerate(made.judgments)}
+    return made._replace(judgments=[made.judgments[number] for number in sorted(last.values())])
+
+
+@settings(
+    max_examples=int(os.environ.get("DIALECT_EXAMPLES", "6")),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(collections(), st.data())
+def test_judgments_of_every_dialect_count_the_same_each_once(folder: Path, made: Made, data: st.DataObject) -> None:
+    path = folder / "judgments.txt"
+    path.write_bytes(writers.JUDGMENTS["lines"](judged_once(made)))
+    told = tell_workers(path)
+    assert len(told) == 3, told
+    for dialect, writer in writers.JUDGMENTS.items():
+        form = data.draw(writers.FORMS, label="form")
+        path.write_bytes(form.dress(writer(made)))
+        assert tell_workers(path) == told, (dialect, form, path.read_bytes())
+
+
+def test_who_is_not_known_is_a_worker_each(folder: Path) -> None:
+    votes = [Judged("q1", "p1", "p2", "p1", ""), Judged("q1", "p1", "p2", "p1", ""), Judged("q1", "p1", "p2", "p2", "")]
+    made = Made({}, {}, {}, {}, votes)
+    path = folder / "judgments.txt"
+    for dialect in ("lines", "Label Studio", "Label Studio, JSON-MIN", "Label Studio, CSV", "Potato", "Potato, CSV"):
+        path.write_bytes(writers.JUDGMENTS[dialect](made))
+        assert command("workers", "--json", "--judgments", str(path)).code == 1, dialect  # no known worker
+        weighed = command("workers", "--weigh", "mace", "--judgments", str(path))
+        assert weighed.out.splitlines() == ["q1 p1 p2 p1"] * 3, dialect  # two of three
+
+
+def test_preferences_are_the_same_with_and_without_the_column_of_who_is_preferred(folder: Path) -> None:
+    votes = [Judged("q1", "p1", "p2", "p2", ""), Judged("q1", "p2", "p3", "p3", ""), Judged("q1", "p1", "p3", "p3", "")]
+    made = Made({}, {}, {}, {}, votes)
+    path = folder / "preferences.txt"
+    told = []
+    for content in (writers.lines(((j.query, j.a, j.b, j.preferred) for j in votes), " "), writers.prefj(made)):
+        path.write_bytes(content)
+        told.append(command("qrels", str(path)))
+    assert told[0] == told[1] and told[0].out == "q1 0 p3 1\n"
+
+
+REFUSALS: list[tuple[str, bytes, tuple[str, ...]]] = [
+    ("run", b"qid,docno,score\n1,100.0,2.0\n2,7.0,1.0\n", ("run.txt", "docno", "100.0")),
+    ("run", writers.columns(("qid", "docno", "score"), [("1", 100.5, 2.0)]), ("run.txt", "docno", "100.5")),
+    ("run", b"qid,docno,score\n1,100,x\n", ("run.txt, line 2", "score", "x")),
+    ("run", b"1 Q0 a 1 9 t\n1 Q0 b 2 nan t\n", ("run.txt, line 2", "score nan", "finite number")),
+    (
+        "qrels",
+        b"query-id\tcorpus-id\tscore\n1\t2\thigh\n",
+        ("qrels.txt, line 2", "score|grade", "high", "whole number"),
+    ),
+    ("qrels", b"1 0 2 1\n1 0 2 2\n", ("qrels.txt, line 2", "grade 2", "passage 2", "had 1 before")),
+    ("passages", b'{"_id": "a", "text": "x"}\n{"_id": null, "text": "y"}\n', ("passages.txt, line 2", "id")),
+    ("passages", b'{"_id": "a", "text": "x"}\n{"_id": 1.5, "text": "y"}\n', ("passages.txt, line 2", "id", "1.5")),
+]
+
+
+@pytest.mark.parametrize(("kind", "content", "said"), REFUSALS, ids=range(len(REFUSALS)))
+def test_what_cannot_be_read_is_refused_by_file_line_column_and_value(
+    folder: Path, kind: str, content: bytes, said: tuple[str, ...]
+) -> None:
+    made = Made({"1": "one"}, {"2": ("", "two")}, {"1": {"2": 1}}, {"1": [("2", 1.0)]}, [])
+    files = Files(folder, made)
+    files.path(kind).write_bytes(content)
+    refused = files.pools()["refused"]
+    for words in said:
+        assert any(word in refused for word in words.split("|")), refused
+    assert "Traceback" not in refused

@@ -1,0 +1,110 @@
+"""Files that public tools wrote (tests/evaluation/tools) are read as what they are, with the numbers of ir_measures."""
+
+import contextlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.cli.main import main
+from evaluation.files.judgments import read_judgments
+from evaluation.files.qrels import read_qrels
+from evaluation.files.texts import read_passages, read_queries
+
+TOOLS = Path(__file__).parent / "tools"
+QRELS, RUN = TOOLS / "ir_datasets-qrels.trec", TOOLS / "beir-run.txt"
+RUNS = (
+    *("beir-run.txt", "ir_datasets-scoreddocs.jsonl", "ir_datasets-scoreddocs.trec", "pyterrier-run.csv"),
+    *("pyterrier-run.minimal", "pyterrier-run.parquet", "pyterrier-run.trec"),
+    *("ranx-run.json", "ranx-run.parquet", "ranx-run.trec"),
+)
+
+
+def command(*arguments: object) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(argument) for argument in arguments])
+    return code, out.getvalue(), err.getvalue()
+
+
+def scores(qrels: Path, run: Path) -> dict[str, float]:
+    expected = json.loads((TOOLS / "ir_measures.json").read_text())
+    measures = [part for name in expected for part in ("--measure", name)]
+    code, out, err = command("score", "--qrels", qrels, *measures, run)
+    assert code == 0, err
+    [told] = json.loads(out)["runs"].values()
+    return {name: told[name]["mean"] for name in expected}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_every_run_has_the_scores_of_ir_measures(run: str) -> None:
+    assert scores(QRELS, TOOLS / run) == pytest.approx(json.loads((TOOLS / "ir_measures.json").read_text()))
+
+
+def test_all_qrels_are_the_same() -> None:
+    files = [path for path in TOOLS.glob("*-qrels.*") if path.name != "ir_datasets-qrels.tsv"]
+    assert len(files) == 9
+    for path in files:
+        assert read_qrels(path).grades == {"0012": {"d1": 1, "d2": 0}, "12": {"caf\u00e9": 2, "007": 1}}, path
+
+
+def test_all_texts_are_the_same() -> None:
+    passages = [list(read_passages(path)) for path in (*TOOLS.glob("*-corpus.*"), *TOOLS.glob("ir_datasets-docs.*"))]
+    assert len(passages) == 4
+    for found in passages:  # a tab between title and text is a space
+        assert [(one.id, " ".join(one.text.split())) for one in found] == [
+            ("d1", "Vaccines See the full report."),
+            ("d2", "Recipes See the full report."),
+            ("007", 'Owls, "mice"; and voles.'),
+            ("caf\u00e9", "Vaccines See the full report."),
+        ]
+    queries = [list(read_queries(path)) for path in (*TOOLS.glob("*-queries.*"), TOOLS / "pyterrier-topics.csv")]
+    assert len(queries) == 5
+    for asked in queries:
+        assert asked == [("0012", 'say "hoo", owl'), ("12", "where do owls sleep")]
+
+
+def test_all_exports_of_label_studio_hold_the_same_judgments() -> None:
+    files = sorted(TOOLS.glob("label-studio.*"))
+    assert len(files) == 4
+    for path in files:  # the converter writes the newest first, and nobody as None
+        made = sorted((one.query, one.a, one.b, one.preferred, one.worker) for one in read_judgments(path).made)
+        assert made == [
+            ("0012", "d1", "d2", "d1", "17"),
+            ("0012", "d1", "d2", "d2", ""),
+            ("0012", "d1", "d2", "d2", "23"),
+            ("12", "007", "d1", "007", "5"),
+        ], path
+
+
+def test_the_votes_of_crowd_kit_are_read_and_most_of_them_win() -> None:
+    votes: dict[str, list[str]] = {}
+    for one in read_judgments(TOOLS / "crowd-kit.csv").made:
+        assert one.preferred is not None and one.worker in ("5", "17", "23")
+        votes.setdefault(f"{one.query}|{one.a}|{one.b}", []).append(one.preferred)
+    majority = json.loads((TOOLS / "crowd-kit.json").read_text())["majority"]
+    assert set(votes) == set(majority)
+    for pair, said in votes.items():
+        assert said.count(majority[pair]) * 2 >= len(said)
+
+
+def test_what_has_no_names_and_columns_of_its_own_is_refused_or_told() -> None:
+    code, _, err = command("score", "--qrels", QRELS, TOOLS / "ir_datasets-scoreddocs.tsv")
+    assert code == 1 and "line 1: rank 3.5 is not a whole number" in err
+    code, _, err = command("score", "--qrels", TOOLS / "ir_datasets-qrels.tsv", RUN)
+    assert "qrels: no passage has a grade of 1 or more: are the columns query, 0, passage, grade?" in err.splitlines()
+
+
+def test_every_file_is_recognized() -> None:
+    kinds = {"run": "run", "scoreddocs": "run", "qrels": "qrels", "corpus": "passages", "queries": "queries"}
+    kinds |= {"docs": "passages", "topics": "queries"}
+    files = [path for path in TOOLS.iterdir() if path.suffix != ".md" and path.name not in UNNAMED]
+    code, out, err = command("recognize", "--json", *files)
+    assert code == 0, err
+    for told in json.loads(out)["files"]:
+        what = Path(told["file"]).name.split(".")[0].rpartition("-")[2]
+        assert told["kind"] == kinds.get(what, "judgments"), told
+
+
+UNNAMED = ("crowd-kit.json", "ir_measures.json", "ir_datasets-qrels.tsv", "ir_datasets-scoreddocs.tsv")
