@@ -53,8 +53,8 @@ _COLOURS = """() => [...new Set([...document.querySelectorAll("body, body *")].f
         const size = parseFloat(style.fontSize), isLarge = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
         return [style.color, isLarge, ...look].join(" ");
     }))]"""
-# What axe looks at: each sort of element with the sort that it lies in, and the order of headings and parts of the page.
-# How the page is shown counts too: on a phone other things are hidden.
+# What axe looks at: each sort of element with the sort that it lies in, the order of headings and parts of the page,
+# and the width, since a phone hides other things.
 _SORTS = """() => {
     const sort = one => [one.tagName, one.className, ...[...one.attributes].map(each => each.name),
         one.role, one.getAttribute("type"), one.childNodes.length > 0].join(" ");
@@ -94,7 +94,7 @@ def violations(document: Page | Frame) -> list[str]:
 
 
 def overflow(document: Page | Frame) -> int:
-    """How many pixels of a page lie beyond its right edge; of a page that just begins, once there is something of it."""
+    """How many pixels of a page lie beyond its right edge, once there is something of the page."""
     return int(document.locator("html").evaluate("html => html.scrollWidth - html.clientWidth"))
 
 

@@ -75,7 +75,9 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
 ) -> None:
     settings.VAR = tmp_path  # type: ignore[attr-defined]
     found = demonstration.folder_at(data)
-    four = found.runs[::4] if data.name == "made-up" else [path for path in found.runs if path.name.split(".")[0] in FOUR]
+    four = (
+        found.runs[::4] if data.name == "made-up" else [path for path in found.runs if path.name.split(".")[0] in FOUR]
+    )
     folder = found._replace(runs=tuple(four))
     assert len(folder.runs) == 4
     campaign = opened(folder)

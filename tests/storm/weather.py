@@ -39,7 +39,8 @@ from tests import factories
 from tests.conftest import REPOSITORY, database_url, running_site
 from tests.marketplace.server import Marketplace, Requester
 
-# From here on a campaign is large, and its storm long. A small one meets more in less time. Chances add up to 1 at most.
+# From here on a campaign is large, and its storm long. A small one meets more in less time.
+# Chances add up to 1 at most.
 LARGE = 500
 CHANCES = {
     "before_commit": 0.08,
