@@ -89,7 +89,6 @@ class ComparedModel(models.Model):
         abstract = True
 
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **named: Any) -> None:
-        """Save the keys with their names."""
         if update_fields is not None:
             update_fields = {*update_fields, *_keys_of(type(self), set(update_fields))}
         super().save(*args, update_fields=update_fields, **named)

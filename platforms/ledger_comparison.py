@@ -263,7 +263,8 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
         operations__published_hit=published_hit, purpose=Purpose.COMPENSATION, state=State.PAID
     )
     paid = Payment.objects.filter(submission__published_hit=published_hit, state=State.PAID)
-    rows = {row.pk: row for row in [*paid, *offered]}.values()
+    taken = [row for row in offered if _taken_on(row) == published_hit]
+    rows = {row.pk: row for row in [*paid, *taken]}.values()
     amounts = (
         sum((row.amount for row in rows if row.purpose not in adapter.bonus_purposes), ZERO),
         sum((row.amount for row in rows if row.purpose in adapter.bonus_purposes), ZERO),
@@ -276,6 +277,13 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
         values = dict(zip(("r", "b", "vr", "vb"), map(published_hit.publication.campaign.money, amounts), strict=True))
         difference = phrase(published_hit.publication, text) % {"hit": hit_id, **values}
     return {**dict(zip(SUMS, amounts, strict=True)), "difference": difference}
+
+
+def _taken_on(payment: Payment) -> PublishedHit | None:
+    """Of the HITs by which a compensation was offered, one after another, that which was taken; else the last."""
+    taken = Submission.objects.filter(published_hit=OuterRef("pk")).exclude(status=Status.REJECTED)
+    offers = PublishedHit.objects.filter(operations__payment=payment, hit=None).annotate(is_taken=Exists(taken))
+    return offers.order_by("-is_taken", "-pk").first()
 
 
 def _settle(published_hits: QuerySet[PublishedHit], at: datetime) -> None:

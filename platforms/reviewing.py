@@ -310,10 +310,19 @@ def submission_approve(*, submission: Submission, by: User, why: str, at: dateti
         if (payment := _offered(submission)) is not None:
             _approve_taken(submission, payment, by=by, reason=_reason(why), at=at)
         else:
-            bonus = _compensated_before(submission, at) is None
-            _approve(submission, by=by, reason=_reason(why), at=at, bonus=bonus)
+            payment = _compensated_before(submission, at)
+            if payment is not None and submission.status == Status.SUBMITTED:
+                _must_have_been_told(submission, payment)
+            _approve(submission, by=by, reason=_reason(why), at=at, bonus=payment is None)
         _settle_alarms(submission, at)
     return submission
+
+
+def _must_have_been_told(submission: Submission, payment: Payment) -> None:
+    """Raise NotNow where a person approves compensated work before the jobs have said that this pays it again."""
+    if not submission.alarms.filter(kind=Alarm.Kind.TWICE).exists():
+        said = _("This work was compensated with %(paid)s before. In a minute, you can choose to pay it again.")
+        raise NotNow(said % {"paid": submission.publication.campaign.money(payment.amount)})
 
 
 @transaction.atomic

@@ -190,7 +190,7 @@ class Published(World):
         with suppress(Refused):
             if pick % 5 == 0 and submission.status == Submission.Status.SUBMITTED:
                 submission_reject(**about, category="OTHER")
-                self.declined.update(self._same_work(key))
+                self.declined.update([key, *self._same_work(key)])
                 return
             if submission.published_hit.hit_id is None:
                 self.by_person.update(self._same_work(key) if self._is_alarmed(key, Alarm.Kind.UNMATCHED) else [])

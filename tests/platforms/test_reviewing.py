@@ -157,6 +157,11 @@ def test_a_person_who_approves_late_work_pays_it_once(
 ) -> None:
     one = compensated(opened(campaign, pay="base-and-bonus"), state)
     assert bonus_owed(one) > 0
+    if state == "paid":
+        with pytest.raises(NotNow, match="was compensated with"):
+            submission_approve(submission=one, by=rita, why="good", at=timezone.now())
+        judgment_services.confirmed_check_all(at=timezone.now())
+        publication_settle(publication=one.publication, at=timezone.now())
     submission_approve(submission=one, by=rita, why="good", at=timezone.now())
     assert sorted(Payment.objects.exclude(state="refused").values_list("purpose", flat=True)) == paid
     assert Operation.objects.get(kind="compensate").state == ("planned" if state == "paid" else "refused")
