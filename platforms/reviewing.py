@@ -575,14 +575,16 @@ def _compensation(
     adapter, amount = adapter_of(publication), assignment.owed - booked
     if assignment.state == Assignment.State.LEFT:
         amount = adapter.pay_for_leaving(publication, amount)
-    owed = {"amount": amount, "fee": adapter.reward_fee(amount, 1), "owed_at": at}
+    fee = adapter.reward_fee(amount, 1)
     payment, new = Payment.objects.get_or_create(
-        assignment=assignment, purpose=Purpose.COMPENSATION, defaults={"publication": publication, **owed}
+        assignment=assignment,
+        purpose=Purpose.COMPENSATION,
+        defaults={"publication": publication, "amount": amount, "fee": fee, "owed_at": at},
     )
     if "withdrawn" in payment.evidence:
         payment.state, payment.evidence, new = Payment.State.OWED, {}, True
-        payment.amount, payment.fee, payment.owed_at = amount, owed["fee"], at
-        payment.save(update_fields=["state", "evidence", *owed])
+        payment.amount, payment.fee, payment.owed_at = amount, fee, at
+        payment.save(update_fields=["state", "evidence", "amount", "fee", "owed_at"])
     return payment, new
 
 
