@@ -576,10 +576,6 @@ def _compensation(
     if assignment.state == Assignment.State.LEFT:
         amount = adapter.pay_for_leaving(publication, amount)
     fee = adapter.reward_fee(amount, 1)
-<<<<<<< HEAD
-    owed = {"amount": amount, "fee": fee, "owed_at": at}
-=======
->>>>>>> b84b9e4c7589eb14ead5e4f5beaad38e70d5d27f
     payment, new = Payment.objects.get_or_create(
         assignment=assignment,
         purpose=Purpose.COMPENSATION,
@@ -588,11 +584,7 @@ def _compensation(
     if "withdrawn" in payment.evidence:
         payment.state, payment.evidence, new = Payment.State.OWED, {}, True
         payment.amount, payment.fee, payment.owed_at = amount, fee, at
-<<<<<<< HEAD
-        payment.save(update_fields=["state", "evidence", *owed])
-=======
         payment.save(update_fields=["state", "evidence", "amount", "fee", "owed_at"])
->>>>>>> b84b9e4c7589eb14ead5e4f5beaad38e70d5d27f
     return payment, new
 
 
