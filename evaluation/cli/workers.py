@@ -31,9 +31,10 @@ and says nothing of who judged alone. --json prints
   {"workers": {"<worker>": {"pairs", "agreement", "correct", "unguessed"}}, "judgments", "left_out": {"<why>": n}}
 
 --weigh prints the judgments instead, as they count when workers weigh by one of the models: lines
-`query a b preferred`, sorted. On a pair whose judgments disagree, all of them say what they weigh more for; where they
-weigh the same, and on all other pairs, they stay as they are. A judgment without a worker weighs as that of somebody
-who judged nothing that others judged. Ties, written =, weigh nothing, and tell nothing of a worker.""",
+`query a b preferred`, sorted. On a pair whose judgments disagree, all of them say what they weigh more for; where they weigh the
+same, and on all other pairs, they stay as they are. Of a worker who judged a pair again, the last judgment counts. A
+judgment without a worker weighs as that of somebody who judged nothing that others judged. Ties, written =, weigh
+nothing, and tell nothing of a worker.""",
         [
             "python -m evaluation workers --judgments judgments.tsv",
             "python -m evaluation workers --judgments judgments.tsv --weigh dawid-skene > counted-preferences.txt",
@@ -50,10 +51,8 @@ def _workers(options: argparse.Namespace) -> int:
     cast, ties = [], []
     made = list(judgments.made)
     counting = last_judgments(made)
-    if again := len(made) - len(counting):
-        judgments.left_out["that their worker changed later"] = again + judgments.left_out.get(
-            "that their worker changed later", 0
-        )
+    for _ in range(len(made) - len(counting)):
+        judgments.leave_out("that their worker changed later")
     for one in counting:
         if one.preferred is None:
             if options.weigh:

@@ -35,6 +35,7 @@ SENTENCES = {
     "not_judged": "none of its {first}passages is judged, in {queries}: is it a run for another collection?",
     "query_form": "{ids} {differ} from those asked for only in {what} ({examples}).",
     "passage_form": "{ids} {differ} from judged ones only in {what} ({examples}).",
+    "mark": "a byte order mark is left out in {lines}: files that begin with one were joined.",
     "not_relevant": "no passage has a grade of 1 or more: are the columns query, 0, passage, grade?",
     "invisible": "{ids} with invisible characters ({examples}).",
     "own_query": "the results of {number} of {queries} hold the query itself ({examples}), which BEIR leaves out.",
@@ -67,6 +68,7 @@ class Note(NamedTuple):
             number=f"{self.number:,}",
             of=f"{self.of:,}",
             ids=counted(self.number, f"{kind} id"),
+            lines=counted(self.number, "line"),
             hits=counted(self.number, "hit"),
             queries=counted(self.of, "query", "queries"),
             what=self.what,
@@ -76,9 +78,11 @@ class Note(NamedTuple):
         )
 
 
-def run_notes(run: RunArtifact, *, one_score: int = 0, own_left_out: int = 0) -> list[Note]:
-    """About a run alone. `one_score`: queries whose hits all have the same score; `own_left_out`: hits that were."""
-    notes = [*id_notes(run.queries, "query"), *id_notes(run.passages, "passage")]
+def run_notes(run: RunArtifact, *, one_score: int = 0, own_left_out: int = 0, marks: int = 0) -> list[Note]:
+    """About a run alone. `one_score`: queries whose hits all have the same score; `own_left_out`: hits that were;
+    `marks`: lines that began with a byte order mark, beside the first.
+    """
+    notes = [*_mark_notes(marks), *id_notes(run.queries, "query"), *id_notes(run.passages, "passage")]
     own = _own_results(run)
     if own:
         top = {query for order in (run.by_score, run.by_rank) for query in _first_is(run, order, own)}
@@ -133,10 +137,14 @@ def judged_notes(run: RunArtifact, qrels: Qrels) -> list[Note]:
 def qrels_notes(qrels: Qrels) -> list[Note]:
     """About qrels alone: nothing is relevant, or what is odd about ids."""
     passages = list({passage: None for graded in qrels.grades.values() for passage in graded})
-    notes = [*id_notes(qrels.queries, "query"), *id_notes(passages, "passage")]
+    notes = [*_mark_notes(qrels.marks), *id_notes(qrels.queries, "query"), *id_notes(passages, "passage")]
     if not any(grade > 0 for graded in qrels.grades.values() for grade in graded.values()):
         notes.insert(0, Note("not_relevant", 0))
     return notes
+
+
+def _mark_notes(marks: int) -> list[Note]:
+    return [Note("mark", marks)] if marks else []
 
 
 def id_notes(ids: Any, what: str) -> list[Note]:

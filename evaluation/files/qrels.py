@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from evaluation.files.tables import open_table
@@ -28,6 +28,7 @@ class Qrels:
     """Qrels by query, queries and passages in the order of the file: `grades[query][passage]`."""
 
     grades: Mapping[str, Mapping[str, int]]
+    marks: int = field(default=0, compare=False)  # byte order marks that were left out, beside the file's first
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Qrels:
@@ -71,4 +72,4 @@ def read_qrels(source: Source, *, name: str | None = None) -> Qrels:
                 of = f"passage {quote_value(passage)} of query {quote_value(query)}"
                 message = f"grade {grade} for {of}, which had {earlier} before."
                 raise table.fault(line, message)
-    return Qrels(grades)
+    return Qrels(grades, table.file.marks if table.file else 0)

@@ -112,7 +112,8 @@ class RunCheck:
     `errors`: the first 100, in line order. `error_count`: how many there are; at least, if `stopped`, which says that
     the file was not read to its end. `metadata`: what an ir_metadata header says, as plain JSON values; empty without
     one, or if there are errors. `artifact`: None if there are errors. `same_rank`, `same_score`: the first 100
-    hits that share a rank, or a score, with another of their query.
+    hits that share a rank, or a score, with another of their query. `marks`: lines with a byte order mark, which is
+    left out, beside the first.
     """
 
     name: str
@@ -124,6 +125,7 @@ class RunCheck:
     artifact: RunArtifact | None
     same_rank: list[LineError]
     same_score: list[LineError]
+    marks: int = 0
 
     @property
     def ok(self) -> bool:
@@ -135,7 +137,9 @@ class RunCheck:
         if self.artifact is None:
             return []
         census = self.census
-        own = run_notes(self.artifact, one_score=census.queries_with_one_score, own_left_out=census.own_query_hits)
+        own = run_notes(
+            self.artifact, one_score=census.queries_with_one_score, own_left_out=census.own_query_hits, marks=self.marks
+        )
         beside = [] if qrels is None else judged_notes(self.artifact, qrels)
         return [*(query_notes(self.artifact, queries) if queries else []), *beside, *own]
 
@@ -404,6 +408,7 @@ class _Check:
             artifact=None if errors else self._artifact(ids, order, sizes),
             same_rank=_first_lines(ranked.same_rank for ranked in self.ranked),
             same_score=_first_lines(ranked.same_score for ranked in self.ranked),
+            marks=self.file.marks,
         )
 
     def _artifact(self, ids: tuple[str, ...], order: Ints, sizes: Ints) -> RunArtifact:

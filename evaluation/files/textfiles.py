@@ -70,7 +70,7 @@ class Damaged(Exception):
 
 
 class TextFile:
-    """A source, read once from its start. What was seen on the way is in `bom`, `lines`, `missing_last_newline`.
+    """A source, read once from its start. What was seen is in `bom`, `marks`, `lines`, `missing_last_newline`.
 
     A byte order mark at the start of any line, as files that were joined have it, is no part of the line.
     """
@@ -80,6 +80,7 @@ class TextFile:
         self.name = name_of(source) if name is None else name
         self.limits = limits
         self.bom = False
+        self.marks = 0  # of files that were joined, beside the first
         self.missing_last_newline = False
         self.lines = 0
 
@@ -137,6 +138,7 @@ class TextFile:
             raise BadInput(self.name, None, f"is {what}. {needed}")
         if BOM in data and (data.startswith(BOM) or b"\n" + BOM in data):
             self.bom = True
+            self.marks += data.count(b"\n" + BOM) + (self.lines > 0 and data.startswith(BOM))
             data = data.removeprefix(BOM).replace(b"\n" + BOM, b"\n")
             if not data:
                 return

@@ -103,10 +103,14 @@ def test_invisible_characters_in_ids_are_told_also_of_qrels(write: Write, told: 
     assert "qrels: 1 query id with invisible characters (q2\\xa0)." in err.splitlines()
 
 
-def test_files_that_begin_with_a_mark_can_be_joined(write: Write, told: Told) -> None:
+def test_files_that_begin_with_a_mark_can_be_joined_which_is_told(write: Write, told: Told) -> None:
     run = write("run.txt", "\ufeffq1 Q0 p1 1 2 t\n\ufeffq2 Q0 p2 1 2 t\n")
+    mark = "a byte order mark is left out in 1 line: files that begin with one were joined."
+    assert f"  Note: {mark}" in told("check", run)[0]
     qrels = write("qrels.txt", "\ufeffq1 0 p1 1\n\ufeffq2 0 p2 1\n")
-    assert json.loads(told("score", "--qrels", qrels, run)[0])["runs"]["run"]["mean"] == 1
+    out, err = told("score", "--qrels", qrels, run)
+    assert json.loads(out)["runs"]["run"]["mean"] == 1
+    assert f"qrels: {mark}" in err.splitlines()
 
 
 def test_a_query_among_its_own_results_is_told_and_left_out_where_that_is_asked(write: Write, told: Told) -> None:
