@@ -31,10 +31,10 @@ and says nothing of who judged alone. --json prints
   {"workers": {"<worker>": {"pairs", "agreement", "correct", "unguessed"}}, "judgments", "left_out": {"<why>": n}}
 
 --weigh prints the judgments instead, as they count when workers weigh by one of the models: lines
-`query a b preferred`, sorted. On a pair whose judgments disagree, all of them say what they weigh more for; where they weigh the
-same, and on all other pairs, they stay as they are. Of a worker who judged a pair again, the last judgment counts. A
-judgment without a worker weighs as that of somebody who judged nothing that others judged. Ties, written =, weigh
-nothing, and tell nothing of a worker.""",
+`query a b preferred`, sorted. On a pair whose judgments disagree, all of them say what they weigh more for; where they
+weigh the same, and on all other pairs, they stay as they are. Of a worker who judged a pair again, the last judgment
+counts. A judgment without a worker weighs as that of somebody who judged nothing that others judged. Ties, written =,
+weigh nothing, and tell nothing of a worker.""",
         [
             "python -m evaluation workers --judgments judgments.tsv",
             "python -m evaluation workers --judgments judgments.tsv --weigh dawid-skene > counted-preferences.txt",

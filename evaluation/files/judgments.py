@@ -258,7 +258,6 @@ def _objects(value: Any, what: str) -> list[Mapping[str, Any]]:
 
 
 def _first(values: Mapping[str, Any], *names: str) -> Any:
-    """The first of these that is there."""
     return next((values[name] for name in names if values.get(name) is not None), None)
 
 

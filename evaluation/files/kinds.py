@@ -46,7 +46,6 @@ def to_id(value: object, what: str) -> str:
 
 
 def to_text(value: object, what: str) -> str | None:
-    """A text; None where there is nothing."""
     if type(value) is str and value.isascii() and "\0" not in value:
         return value  # nearly all
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -111,7 +110,6 @@ TYPES: dict[str, Callable[[object, str], object]] = {
 
 
 def shown(value: object) -> str:
-    """A value as a message has it."""
     if value is None:
         return "(nothing)"
     if isinstance(value, bool):

@@ -19,6 +19,8 @@ def read_rows(
     file = TextFile(source, name=name, limits=COLUMN_LIMITS)
     for line, row in file.rows():
         split = columns(row)
+        if line == 1 and len(split) > 1 and _is_header(split, names):
+            continue
         if len(split) > len(names) and "\t" in row:  # names with spaces, and tabs between
             split = [column.strip(" ") for column in row.strip("\t").split("\t")]
         if not len(names) - optional <= len(split) <= len(names):
@@ -26,3 +28,8 @@ def read_rows(
             message = f"{counted(len(split), 'column')} where {what} {needed} ({' '.join(names)})."
             raise BadInput(file.name, line, message)
         yield line, split
+
+
+def _is_header(row: list[str], names: tuple[str, ...]) -> bool:
+    """Whether the row is the names themselves. Runs may well be called a and b."""
+    return names[:2] != ("a", "b") and tuple(cell.casefold() for cell in row) == names[: len(row)]

@@ -14,6 +14,7 @@ def read(text: str) -> dict[str, dict[str, int]]:
 
 def test_a_query_may_be_in_several_groups_whose_names_may_have_spaces() -> None:
     assert read("q1 long\nq2 short\nq1 de\n") == {"long": {"q1": 1}, "short": {"q2": 2}, "de": {"q1": 3}}
+    assert read("Query\tGroup\nq1\tde\n") == {"de": {"q1": 2}}, "a line of names is none"
     assert read("q1\tvery long\nq2\tvery long\r\n") == {"very long": {"q1": 1, "q2": 2}}
 
 
