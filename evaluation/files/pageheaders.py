@@ -1,13 +1,16 @@
-"""The header of a page in a Parquet file, as far as its sizes: a struct in Thrift's compact protocol.
+"""What a Parquet file says of its pages and of its columns: structs in Thrift's compact protocol.
 
-Arrow reads a page whole, however large its header says it is, and offers no way to ask for that size before.
+Arrow reads a page whole, however large its header says it is, and offers no way to ask for that size before. Asked what
+the end of a file says of a column, it ends the whole process where that contradicts itself.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import io
+from typing import Any, BinaryIO, NamedTuple
 
 MOST = 64 << 10  # bytes that a header may have; it may hold the least and the greatest value of its page
+FOOTER = 2 << 20  # bytes that the end of a file may have
 _DEPTH = 8  # structs and lists within each other
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
@@ -22,6 +25,45 @@ class PageHeader(NamedTuple):
     packed: int
 
 
+class Part(NamedTuple):
+    """What is said of one column in one group of rows: how many of these and of its values, bytes unpacked and packed,
+    and where in the file its first page starts.
+    """
+
+    rows: int
+    values: int
+    unpacked: int
+    packed: int
+    start: int
+    encodings: tuple[int, ...]
+
+
+DELTA_BYTE_ARRAY = 7  # among encodings
+
+
+def read_parts(source: BinaryIO) -> list[list[Part]] | None:
+    """By group of rows, what a file says of each of its columns, in order. None where that is damaged or too long."""
+    size = source.seek(0, io.SEEK_END)
+    source.seek(max(0, size - 8))
+    length = int.from_bytes(source.read(8)[:4], "little")
+    if length > min(FOOTER, size - 8):
+        return None
+    source.seek(size - 8 - length)
+    try:
+        groups = _Reader(source.read(length)).struct(0)[4]
+        return [[_part(group, chunk[3]) for chunk in group[1]] for group in groups]
+    except (IndexError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _part(group: dict[int, Any], column: dict[int, Any]) -> Part:
+    rows, values, unpacked, packed = group[3], column[5], column[6], column[7]
+    starts = [column[field] for field in (9, 11) if field in column]
+    if not all(isinstance(number, int) for number in (rows, values, unpacked, packed, *starts)):
+        raise TypeError(column)
+    return Part(rows, values, unpacked, packed, min(starts), tuple(column[2]))
+
+
 def read(content: bytes) -> PageHeader | None:
     """The header that the bytes begin with, or None if they begin with none."""
     reader = _Reader(content)
@@ -29,8 +71,10 @@ def read(content: bytes) -> PageHeader | None:
         sizes = reader.struct(0)
     except (IndexError, ValueError):
         return None
-    unpacked, packed = sizes.get(_UNPACKED, -1), sizes.get(_PACKED, -1)
-    return None if min(unpacked, packed) < 0 else PageHeader(reader.at, unpacked, packed)
+    unpacked, packed = sizes.get(_UNPACKED), sizes.get(_PACKED)
+    if not isinstance(unpacked, int) or not isinstance(packed, int) or min(unpacked, packed) < 0:
+        return None
+    return PageHeader(reader.at, unpacked, packed)
 
 
 class _Reader:
@@ -38,21 +82,21 @@ class _Reader:
         self._content = content
         self.at = 0
 
-    def struct(self, depth: int) -> dict[int, int]:
-        """The numbers among its fields. Raises ValueError or IndexError where the bytes are none."""
+    def struct(self, depth: int) -> dict[int, Any]:
+        """Its numbers, lists and structs by field. Raises ValueError or IndexError where the bytes are none."""
         if depth > _DEPTH:
             raise ValueError("too deep")
-        numbers: dict[int, int] = {}
+        values: dict[int, Any] = {}
         field = 0
         while (byte := self._byte()) != 0:
             step, kind = byte >> 4, byte & 0xF
             field = field + step if step else self._number()
             value = self._value(kind, depth, is_field=True)
             if value is not None:
-                numbers[field] = value
-        return numbers
+                values[field] = value
+        return values
 
-    def _value(self, kind: int, depth: int, is_field: bool = False) -> int | None:
+    def _value(self, kind: int, depth: int, is_field: bool = False) -> Any:
         if kind in (_TRUE, _FALSE):
             if not is_field:  # in a list, a byte of its own
                 self._byte()
@@ -65,20 +109,20 @@ class _Reader:
         elif kind == _BINARY:
             self._skip(self._varint())
         elif kind in (_LIST, _SET):
-            self._list(depth)
+            return self._list(depth)
         elif kind == _STRUCT:
-            self.struct(depth + 1)
+            return self.struct(depth + 1)
         else:  # a map, of which page headers have none
             raise ValueError(f"a value of kind {kind}")
         return None
 
-    def _list(self, depth: int) -> None:
+    def _list(self, depth: int) -> list[Any]:
         if depth > _DEPTH:
             raise ValueError("too deep")
         head = self._byte()
         count = head >> 4 if head >> 4 != 15 else self._varint()
-        for _ in range(min(count, len(self._content) + 1)):  # each takes a byte at least
-            self._value(head & 0xF, depth + 1)
+        # Each takes a byte at least.
+        return [self._value(head & 0xF, depth + 1) for _ in range(min(count, len(self._content) + 1))]
 
     def _byte(self) -> int:
         self.at += 1

@@ -87,23 +87,23 @@ def _check(table: Any, source: BinaryIO, wanted: Sequence[str], held: int, name:
             kind = kind.value_type
         if not (_is_text(kind) or any(is_kind(kind) for is_kind in _NUMBERS)):
             raise BadInput(name, None, f"the column {column} is of the type {kind}, where text or numbers are needed.")
-    for number in range(table.metadata.num_row_groups):
-        group = table.metadata.row_group(number)
-        for at in range(group.num_columns):
-            part = group.column(at)
-            column = part.path_in_schema
+    leaves = len(table.schema.names)
+    groups = pageheaders.read_parts(source)
+    if groups is None or any(len(group) != leaves for group in groups):
+        raise BadInput(name, None, "damaged Parquet data (what its end says of columns cannot be read).")
+    for group in groups:
+        for at, part in enumerate(group):
+            column = table.schema.column(at).path
             if column not in wanted:
                 continue
-            if "DELTA_BYTE_ARRAY" in part.encodings:
+            if pageheaders.DELTA_BYTE_ARRAY in part.encodings:
                 raise BadInput(name, None, f"the column {column} is encoded as DELTA_BYTE_ARRAY, which is not read.")
-            size, packed = part.total_uncompressed_size, part.total_compressed_size
-            if not 0 <= packed <= held or part.num_values != group.num_rows:
-                said = f"{part.num_values:,} values in {packed:,} bytes"
-                rest = f"where there are {group.num_rows:,} rows, and the file has {held:,} bytes."
+            if not 0 <= part.packed <= held or part.start < 0 or part.values != part.rows:
+                said = f"{part.values:,} values in {part.packed:,} bytes"
+                rest = f"where there are {part.rows:,} rows, and the file has {held:,} bytes."
                 raise BadInput(name, None, f"the column {column} is said to have {said}, {rest}")
-            starts = [place for place in (part.dictionary_page_offset, part.data_page_offset) if place is not None]
-            size = max(size, _unpacked(source, min(starts), packed, column, name))
-            if size > LIMITS.ratio_after and size > LIMITS.ratio * packed:
+            size = max(part.unpacked, _unpacked(source, part.start, part.packed, column, name))
+            if size > LIMITS.ratio_after and size > LIMITS.ratio * part.packed:
                 message = f"the column {column} unpacks to more than {LIMITS.ratio} times its packed size."
                 raise BadInput(name, None, message)
 

@@ -175,6 +175,8 @@ def _records(lines: Sequence[str]) -> list[dict[str, Any]]:
             value, at = decode(text, _next(text, at))
             if text.startswith("["):
                 found.append(value)
+            elif not isinstance(value, str):  # what is no member of an object, nor JSON
+                break
             else:
                 members[value], at = decode(text, _next(text, at))
     except (ValueError, RecursionError, TypeError):

@@ -272,3 +272,18 @@ def test_the_headers_of_all_pages_add_up_to_what_an_honest_end_says(version: str
         assert header is not None
         at, sizes, pages = at + header.length + header.packed, sizes + header.length + header.unpacked, pages + 1
     assert (at, sizes) == (end, part.total_uncompressed_size) and pages > 2
+
+
+def test_parquet_whose_end_contradicts_itself_is_refused_and_ends_no_process() -> None:
+    """Arrow throws what nobody catches where it is asked what the end says of such a column."""
+    file = table(qrels(2)).getvalue()
+    end = len(file) - 8 - int.from_bytes(file[-8:-4], "little")
+    at = file.index(b"\x15\x0c", end)  # the schema says that a column of bytes is one of whole numbers
+    damaged = file[:at] + b"\x15\x04" + file[at + 2 :]
+    with pytest.raises(BadInput, match="damaged Parquet data"):
+        read_qrels(io.BytesIO(damaged), name="it.parquet")
+    assert recognize(io.BytesIO(damaged), "it.parquet").kind
+
+
+def test_headers_that_nest_without_end_are_none() -> None:
+    assert pageheaders.read(b"\x19" + b"\x19" * 5_000) is None
