@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MOST = 64 << 10  # bytes that a header may have; it may hold the least and the greatest value of its page
-_DEPTH = 8  # structs within structs
+_DEPTH = 8  # structs and lists within each other
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 _UNPACKED, _PACKED = 2, 3  # the fields of a page header that hold its sizes
@@ -73,6 +73,8 @@ class _Reader:
         return None
 
     def _list(self, depth: int) -> None:
+        if depth > _DEPTH:
+            raise ValueError("too deep")
         head = self._byte()
         count = head >> 4 if head >> 4 != 15 else self._varint()
         for _ in range(min(count, len(self._content) + 1)):  # each takes a byte at least
