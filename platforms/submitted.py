@@ -49,14 +49,18 @@ def submissions_return(*, publication: Publication, assignment_ids: Iterable[str
     returned = 0
     for batch in batches(key for key in assignment_ids if key):
         there = publication.submissions.select_for_update(no_key=True)
-        keys = list(there.filter(_named(batch), status=Status.SUBMITTED).order_by("pk").values_list("pk", flat=True))
+        # Of what was rejected there, the rejection was taken back before.
+        kept = there.filter(_named(batch), status__in=[Status.SUBMITTED, Status.REJECTED])
+        keys = list(kept.order_by("pk").values_list("pk", flat=True))
         rows = Submission.objects.filter(pk__in=keys)
         unpaid = Payment.objects.filter(submission__in=keys).exclude(state=Payment.State.PAID)
         Operation.objects.filter(payment__in=unpaid, state=Operation.State.PLANNED, first_sent_at=None).update(
             state=Operation.State.REFUSED, ended_at=at, error="returned"
         )
         unpaid.update(state=Payment.State.REFUSED, evidence={"returned": "its worker returned the work"})
-        rows.exclude(decision=Decision.REJECT).update(decision=Decision.RETURN, decided_at=at, assignment=None)
+        rows.exclude(decision=Decision.REJECT, decided_by__isnull=False).update(
+            decision=Decision.RETURN, decided_at=at, assignment=None
+        )
         rows.update(status=Status.RETURNED)
         Alarm.objects.filter(submission__in=keys, kind__in=Alarm.ABOUT_DECIDING, settled_at=None).update(settled_at=at)
         returned += len(keys)

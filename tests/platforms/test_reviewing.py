@@ -278,6 +278,20 @@ def test_a_compensation_that_was_withdrawn_is_owed_again_where_less_was_submitte
     assert compensation_offer(payment=payment, at=at).turn == offer.turn + 1
 
 
+def test_what_was_returned_after_its_rejection_there_was_taken_back_is_owed(campaign: Campaign) -> None:
+    publication, at = opened(campaign), timezone.now()
+    work = done(publication)
+    one = submitted(publication, work, assignment=work, status="Rejected")
+    judgment_services.confirmed_check_all(at=at)
+    publication_settle(publication=publication, at=at)
+    one.refresh_from_db()
+    assert (one.decision, publication.payments.count()) == ("reject", 0)
+    assert submissions_return(publication=publication, assignment_ids=[one.platform_assignment_id], at=at) == 1
+    one.refresh_from_db()
+    assert (one.decision, one.status) == ("return", "Returned")
+    assert compensations_find(publication=publication, at=at) == 1
+
+
 @pytest.mark.parametrize("withdrawn", [False, True])
 def test_a_person_who_decides_on_a_compensation_that_was_taken_pays_that_and_nothing_else(
     campaign: Campaign, rita: User, withdrawn: bool
