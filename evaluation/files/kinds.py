@@ -18,6 +18,7 @@ Value = str | int | float | bool | None
 LARGEST = 2**53 - 1
 _ID = re.compile(r"[^\x00-\x20]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+USUAL_DIGITS = 9
 _GRADE = re.compile(r"([+-]?[0-9]{1,9})(?:\.0{0,20})?", re.ASCII)  # prefj.py writes whole grades as 106.0
 
 
@@ -92,6 +93,8 @@ def to_rank(value: object, what: str) -> int:
 
 def to_grade(value: object, what: str) -> int:
     """A whole number of at most nine digits; 106.0 is one."""
+    if isinstance(value, str) and len(value) <= USUAL_DIGITS and value.isdecimal() and value.isascii():
+        return int(value)
     text = value.strip(" ") if isinstance(value, str) else "" if isinstance(value, bool) else repr(value)
     whole = _GRADE.fullmatch(text) if len(text) < 40 else None
     if not whole:
