@@ -116,7 +116,7 @@ def test_texts_that_are_missing_or_contradict_each_other_are_told(
     arguments = ["pool", "--qrels", files["qrels"], files["one"], files["two"], "--passages"]
     assert main([*arguments, some]) == 0
     told = capsys.readouterr().err.splitlines()
-    assert told[-1] == f"2 passages of the pools not in {some}: each counts as a text of its own."
+    assert f"2 passages of the pools not in {some}: each counts as a text of its own." in told
     twice = write("twice.tsv", "p1\tOne answer.\np1\tTwo.\n")
     assert main([*arguments, twice]) == 1
-    assert capsys.readouterr().err == f"{twice}: passage p1 has two texts.\n"
+    assert capsys.readouterr().err.splitlines()[-1] == f"{twice}: passage p1 has two texts."
