@@ -155,6 +155,17 @@ _KINDS = (
         (Role("query", "id", _QUERY), Role("passage", "id", _PASSAGE)),
         (("query", "passage"),),
     ),
+    Kind(
+        "test pairs",
+        "a test pair has",
+        "query, relevant, off_topic",
+        (
+            Role("query", "id", _QUERY),
+            Role("relevant", "id", ("relevant", "relevant_id", "relevant-id")),
+            Role("off_topic", "id", ("off_topic", "off-topic", "off_topic_id", "off-topic-id")),
+        ),
+        (("query", "relevant", "off_topic"),),
+    ),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _KINDS}
 
