@@ -165,12 +165,12 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
 
     nora.press("New campaign")
     page = nora.page
-    page.get_by_label("Name", exact=True).fill("Two questions")
+    page.get_by_label("Name", exact=True).fill("Three questions")
     page.get_by_label("Find runs by name").fill(some_runs)
     page.get_by_role("button", name="Tick all shown", exact=True).click()
     expect(page.locator("#run-count")).to_have_text(re.compile(r"^[1-9]\d* ticked$"))
     page.locator("#id_selection").select_option("sample")
-    page.locator("#id_sample_size").fill("2")
+    page.locator("#id_sample_size").fill("3")
     expect(page.locator("#consequences")).to_contain_text("Pools and pairs are counted exactly.")
     nora.press("Create draft", then="Steps")
     nora.press("Test pairs")
@@ -240,7 +240,7 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
 
     result_jobs.compute_results()
     judgment_jobs.make_exports()
-    nora.press("Results", then="2 of 2 queries have best known answers.")
+    nora.press("Results", then="3 of 3 queries have best known answers.")
     nora.press("Overview")
     downloaded = nora.download("preference-qrels.txt")
     call_command("export_campaign", campaign.name, "--to", str(tmp_path / "exported"))
