@@ -247,6 +247,9 @@ class NewRun(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the file's.")
     team = serializers.CharField(max_length=100, required=False, allow_blank=True, default="")
     notes = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
+    without_query = serializers.BooleanField(
+        required=False, default=False, help_text="Leave out hits whose passage has the id of their query, as BEIR does."
+    )
 
 
 @example({"is_released": False})

@@ -54,12 +54,19 @@ log = logging.getLogger(__name__)
 
 
 def run_ask(
-    *, collection: Collection, file: Sent, name: str, team: str, notes: str, by: User | None, at: datetime
+    *,
+    collection: Collection,
+    file: Sent,
+    name: str,
+    team: str,
+    notes: str,
+    without_query: bool = False,
+    by: User | None,
+    at: datetime,
 ) -> Job:
     """Store a run file, and ask for it to be checked and imported. Raises FileAway if it cannot be stored."""
-    job = Job(
-        lab=collection.lab, kind=Job.Kind.RUN, name=name, collection=collection, request={"team": team, "notes": notes}
-    )
+    request = {"team": team, "notes": notes, "without_query": without_query}
+    job = Job(lab=collection.lab, kind=Job.Kind.RUN, name=name, collection=collection, request=request)
     return _ask(job, {Part.RUN: file}, by, at)
 
 
@@ -358,6 +365,7 @@ def _read(job: Job, upload: Upload, collection: Collection, report: Report) -> d
                 source=file,
                 filename=upload.name,
                 team=job.request["team"],
+                without_query=job.request.get("without_query", False),
                 stored=str(upload.file.name),
                 report=report,
             )

@@ -201,6 +201,16 @@ HELP: dict[str, "_StrPromise"] = {
 }
 
 
+def _without_query() -> forms.BooleanField:
+    return forms.BooleanField(
+        label=gettext_lazy("Leave the query out of its own results"),
+        required=False,
+        help_text=gettext_lazy(
+            "As BEIR does, where queries are passages too: a passage with the query’s id is no hit."
+        ),
+    )
+
+
 class RunUploadForm(forms.Form):
     """A run file and what it is called."""
 
@@ -218,6 +228,7 @@ class RunUploadForm(forms.Form):
     )
     team = forms.CharField(label=gettext_lazy("Team"), max_length=100, required=False)
     notes = forms.CharField(label=gettext_lazy("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
+    without_query = _without_query()
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -492,6 +503,7 @@ class ReadForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Optional, if all runs are of one team."),
     )
+    without_query = _without_query()
 
 
 class OutsideScoresForm(forms.Form):

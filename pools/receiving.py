@@ -168,7 +168,7 @@ def file_remove(*, upload: Upload) -> None:
 
 
 @transaction.atomic
-def files_read(*, job: Job, parts: Mapping[int, str], keep: str, team: str = "") -> Job:
+def files_read(*, job: Job, parts: Mapping[int, str], keep: str, team: str = "", without_query: bool = False) -> Job:
     """Have a job's files read, each as what it is (`parts`, by the key of the upload; what they do not name is left
     out). Raises Refused where that cannot be: nothing to read, or several files of qrels.
     """
@@ -188,7 +188,7 @@ def files_read(*, job: Job, parts: Mapping[int, str], keep: str, team: str = "")
         raise Refused(_("A collection has one file of original qrels. Choose one, and leave the others out."))
     if count[Part.QRELS] and locked.collection is not None and locked.collection.qrels.exists():
         raise Refused(_("The collection already has its original qrels, and they cannot be changed. Leave these out."))
-    locked.request |= {"keep": keep, "team": team}
+    locked.request |= {"keep": keep, "team": team, "without_query": without_query}
     locked.state = State.WAITING
     locked.save(update_fields=["request", "state"])
     return locked

@@ -554,19 +554,28 @@ def run_import(
     filename: str,
     team: str = "",
     notes: str = "",
+    without_query: bool = False,
     stored: str = "",
     report: Report | None = None,
 ) -> Run:
     """Check a run file and store it: the file as it came, an integer artifact of its top, its census. The collection
     then knows the passages that it ranks first, so that their texts can be missed.
 
-    `source` must be seekable. If it is in file storage already, `stored` is its name there: the run takes it over, and
+    `without_query` leaves out hits whose passage has the id of their query, as BEIR does. `source` must be seekable. If
+    it is in file storage already, `stored` is its name there: the run takes it over, and
     its artifact is put beside it. Raises BadRun if the check finds errors, AlreadyStored if the collection has this
     file, Refused if the name is taken.
     """
     report = report or silent()
     run, artifact = run_check(
-        collection=collection, name=name, source=source, filename=filename, team=team, notes=notes, report=report
+        collection=collection,
+        name=name,
+        source=source,
+        filename=filename,
+        team=team,
+        notes=notes,
+        without_query=without_query,
+        report=report,
     )
     report(_("Storing %(name)s") % {"name": filename})
     packed = io.BytesIO()
@@ -603,6 +612,7 @@ def run_check(
     filename: str,
     team: str = "",
     notes: str = "",
+    without_query: bool = False,
     report: Report | None = None,
 ) -> tuple[Run, RunArtifact]:
     """Check a run file as `run_import` does, and store nothing: the run, unsaved and without files, and its top.
@@ -615,7 +625,13 @@ def run_check(
     _must_be_free(collection, name, run.sha256)
     query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
     checking = cast(BinaryIO, ReportedFile(source, filename, _("Checking %(name)s") % {"name": filename}, report))
-    check = check_run(checking, name=filename, queries=query_ids or None, depth=pool_selectors.ARTIFACT_DEPTH)
+    check = check_run(
+        checking,
+        name=filename,
+        queries=query_ids or None,
+        depth=pool_selectors.ARTIFACT_DEPTH,
+        without_query=without_query,
+    )
     if check.artifact is None:
         raise BadRun(check)
     qrels = _original_qrels(collection)

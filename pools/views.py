@@ -397,6 +397,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
                 name=data["name"] or run_name(data["file"].name),
                 team=data["team"],
                 notes=data["notes"],
+                without_query=data["without_query"],
                 by=request.user,
                 at=timezone.now(),
             )

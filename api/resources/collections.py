@@ -202,6 +202,7 @@ class Runs(Endpoint):
             name=name_of(sent),
             team=sent["team"],
             notes=sent["notes"],
+            without_query=sent["without_query"],
             by=user_of(request),
             at=timezone.now(),
         )

@@ -22,6 +22,7 @@ from core.models import Lab, User
 from core.templatetags.workplace import of_hundred
 from pools import forms
 from pools.models import Campaign, Collection, Job, OutsideScores, Run
+from pools.selectors import load_artifact
 from pools.services import collection_import
 from tests import factories
 
@@ -319,6 +320,16 @@ def test_a_runs_page_says_what_makes_its_numbers_suspicious(page: Client, lab: L
         "The results of 1 of 2 queries hold the query itself (q1), which BEIR leaves out.",
     ):
         assert f'<strong class="look">Please check:</strong> {sentence}' in shown
+
+
+def test_the_query_itself_is_left_out_of_a_runs_results_if_asked(page: Client, collection: Collection) -> None:
+    with_query = b"q1 Q0 q1 1 9.5 t\n" + RUN.replace(b"9.5", b"9.4")
+    upload(page, collection, with_query, filename="lime.txt", without_query="on")
+    upload(page, collection, with_query + b"q2 Q0 p6 2 2.0 t\n", filename="plum.txt")
+    lime, plum = (load_artifact(Run.objects.get(name=name)) for name in ("lime", "plum"))
+    assert (lime.top("score", 1)["q1"], plum.top("score", 1)["q1"]) == (("p2",), ("q1",))
+    shown = page.get(reverse("pools:run", args=[Run.objects.get(name="lime").pk])).content.decode()
+    assert "1 hit left out whose passage has the id of the query, as BEIR does." in shown
 
 
 def test_an_unused_run_can_be_deleted_and_a_used_one_not(page: Client, collection: Collection) -> None:

@@ -38,6 +38,11 @@ class Command(SiteCommand):
         parser.add_argument("--team", default="")
         parser.add_argument("--notes", default="")
         parser.add_argument(
+            "--without-query",
+            action="store_true",
+            help="leave out hits whose passage has the id of their query, as BEIR does",
+        )
+        parser.add_argument(
             "--not-for-release",
             action="store_true",
             help="hold back from every export what only this run brings into a pool",
@@ -91,7 +96,7 @@ class Command(SiteCommand):
         """Import one file, or list its errors by line."""
         facts: dict[str, Any] = {"file": filename, "name": name, "passed": False, "run": None, "errors": []}
         self._files.append(facts)
-        about = {key: options[key] for key in ("team", "notes")}
+        about = {key: options[key] for key in ("team", "notes", "without_query")}
         try:
             with reporting_to(self.stderr) as report:
                 if options["dry_run"]:
