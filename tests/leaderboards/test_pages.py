@@ -644,8 +644,9 @@ def test_what_organizers_decide_on_is_listed_a_page_at_a_time_and_nothing_is_cut
                    state="waiting", waiting_since=NOW, arrived_at=NOW)
         for number in range(120)
     )  # fmt: skip
-    for _number in range(25):
-        teams_services.invitation_add(board=board, team=None, email="new@example.org", by=olga, at=timezone.now())
+    for number in range(25):
+        email = f"new{number}@example.org"
+        teams_services.invitation_add(board=board, team=None, email=email, by=olga, at=timezone.now())
     client, place = browser(olga), address("organize", board.slug)
     with CaptureQueriesContext(connection) as asked:
         page = client.get(place).text

@@ -196,11 +196,13 @@ class Crowd:
         raise AssertionError(f"no answer to {action}")
 
     def _one(self, http: httpx.Client, worker_id: str, hit_id: str, chance: random.Random, careless: bool) -> bool:
+        reference, number = self._frame_of(hit_id)
+        if reference != self.publication.reference:  # an earlier storm has left it open
+            return False
         accepted = self._asked(http, "accept", worker_id=worker_id, hit_id=hit_id)
         if "error" in accepted:
             return False
         assignment_id = accepted["assignment_id"]
-        number = self._frames_number(hit_id)
         if chance.random() < RETURNING:
             self._asked(http, "return", worker_id=worker_id, assignment_id=assignment_id)
             self.did["returned"] += 1
@@ -241,10 +243,11 @@ class Crowd:
             time.sleep(0.1)
         raise AssertionError(f"{assignment_id} could not be submitted: {answer.text}")
 
-    def _frames_number(self, hit_id: str) -> int:
-        """Which of our HITs the frame's address names."""
+    def _frame_of(self, hit_id: str) -> tuple[str, int]:
+        """Which publication's HIT the frame's address names, and which of its HITs."""
         rows = at_the_platform(self.marketplace, "SELECT annotation FROM marketplace_hit WHERE hit_id = %s", hit_id)
-        return int(rows[0][0].split()[2].partition("/")[0])
+        _ours, reference, number = rows[0][0].split()[:3]
+        return reference, int(number.partition("/")[0])
 
 
 def at_the_platform(marketplace: Marketplace, query: str, *given: object) -> list[tuple[Any, ...]]:
