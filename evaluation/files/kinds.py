@@ -28,7 +28,13 @@ class Mistyped(ValueError):
 
 def to_id(value: object, what: str) -> str:
     """An id: text without spaces or control characters, or a whole number. A float is one if it is whole."""
-    if type(value) is str and len(value) <= ID_BYTES // 4 and value.isascii() and _ID.fullmatch(value):
+    if (
+        type(value) is str
+        and 0 < len(value) <= ID_BYTES
+        and value.isascii()
+        and value.isprintable()
+        and " " not in value
+    ):
         return value  # nearly all
     if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST:
         value = int(value)

@@ -201,7 +201,8 @@ def encoding_problem(line: bytes) -> str:
 
 def columns(row: str) -> list[str]:
     """The columns of a line: split at spaces and tabs, and at nothing else that Unicode calls a space."""
-    return [column for column in row.replace("\t", " ").split(" ") if column]
+    parts = row.replace("\t", " ").split(" ")
+    return [part for part in parts if part] if "" in parts else parts
 
 
 def counted(number: int, one: str, many: str = "") -> str:
