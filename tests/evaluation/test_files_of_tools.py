@@ -17,7 +17,8 @@ QRELS, RUN = TOOLS / "ir_datasets-qrels.trec", TOOLS / "beir-run.txt"
 RUNS = (
     *("beir-run.txt", "ir_datasets-scoreddocs.jsonl", "ir_datasets-scoreddocs.trec", "pyterrier-run.csv"),
     *("pyterrier-run.minimal", "pyterrier-run.parquet", "pyterrier-run.trec"),
-    *("ranx-run.json", "ranx-run.parquet", "ranx-run.trec"),
+    *("ranx-run.json", "ranx-run.parquet", "ranx-run.trec", "repro_eval-run.txt", "tevatron-run.trec"),
+    *("trecrun-run.json", "trecrun-run.trec", "trectools-fused-run.txt", "trectools-run.txt"),
 )
 
 
@@ -44,7 +45,7 @@ def test_every_run_has_the_scores_of_ir_measures(run: str) -> None:
 
 def test_all_qrels_are_the_same() -> None:
     files = [path for path in TOOLS.glob("*-qrels.*") if path.name != "ir_datasets-qrels.tsv"]
-    assert len(files) == 9
+    assert len(files) == 10
     for path in files:
         assert read_qrels(path).grades == {"0012": {"d1": 1, "d2": 0}, "12": {"caf\u00e9": 2, "007": 1}}, path
 
@@ -73,6 +74,17 @@ def test_all_exports_of_label_studio_hold_the_same_judgments() -> None:
         assert made == [
             ("0012", "d1", "d2", "d1", "17"),
             ("0012", "d1", "d2", "d2", ""),
+            ("0012", "d1", "d2", "d2", "23"),
+            ("12", "007", "d1", "007", "5"),
+        ], path
+
+
+def test_turkle_and_all_exports_of_potato_hold_the_same_judgments() -> None:
+    files = [*sorted(TOOLS.glob("potato.*")), TOOLS / "turkle.csv"]
+    assert len(files) == 5
+    for path in files:
+        assert [(one.query, one.a, one.b, one.preferred, one.worker) for one in read_judgments(path).made] == [
+            ("0012", "d1", "d2", "d1", "17"),
             ("0012", "d1", "d2", "d2", "23"),
             ("12", "007", "d1", "007", "5"),
         ], path
