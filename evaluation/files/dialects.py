@@ -210,6 +210,7 @@ DIALECTS = (
     _dialect("Potato's output", "judgments", "instance_id user", False),
     _dialect("Potato's output", "judgments", "instance_id user_id", False),
     _dialect("Potato's output", "judgments", "label_annotations", False),
+    _dialect("Potato's output", "judgments", "user_id instance_id_to_label_to_value", False),
     _dialect("Potato's output", "judgments", "labels instance_id", False),
     _dialect("Potato's output", "judgments", "labels id", False),
 )  # fmt: skip

@@ -402,6 +402,31 @@ def _is_result(value: Any) -> bool:
 
 
 def _potato(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answer | str]:
+    """What an annotator answered of one instance, or of all, as their `user_state.json` has it."""
+    if "instance_id_to_label_to_value" not in row:
+        yield _potato_instance(row, record)
+        return
+    answered = row["instance_id_to_label_to_value"]
+    if not isinstance(answered, dict):
+        raise Mistyped(f"instance_id_to_label_to_value {shown(answered)} where an object is needed.")
+    for instance, labels in answered.items():
+        own = {"instance_id": instance, "user_id": row["user_id"], "labels": _potato_labels(labels)}
+        yield _potato_instance(own, own)
+
+
+def _potato_labels(labels: Any) -> dict[str, dict[str, Any]]:
+    """The labels of each scheme, with their values."""
+    schemes: dict[str, dict[str, Any]] = {}
+    for entry in labels if isinstance(labels, list) else [labels]:
+        match entry:
+            case [{"schema": str(scheme), "name": str(label)}, value]:
+                schemes.setdefault(scheme, {})[label] = value
+            case _:
+                raise Mistyped(f"the label {shown(entry)} where a schema, a name and a value are needed.")
+    return schemes
+
+
+def _potato_instance(row: Mapping[str, Any], record: Mapping[str, Any]) -> _Answer:
     schemes = _first(row, "label_annotations", "labels")
     if isinstance(schemes, dict):
         answers = [
@@ -428,7 +453,7 @@ def _potato(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answ
         raise Mistyped(message)
     timing = row.get("behavioral_data")
     time = timing.get("timestamp") if isinstance(timing, dict) else None
-    yield _Answer(pair, _potato_answer(answers, pair[1:]), _first(row, "user_id", "user"), time)
+    return _Answer(pair, _potato_answer(answers, pair[1:]), _first(row, "user_id", "user"), time)
 
 
 def _potato_answer(answers: Sequence[tuple[str, str, str]], passages: Sequence[str]) -> str:

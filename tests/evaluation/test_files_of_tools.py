@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.cli.main import main
+from evaluation.errors import BadInput
 from evaluation.files.judgments import read_judgments
 from evaluation.files.qrels import read_qrels
 from evaluation.files.texts import read_passages, read_queries
@@ -17,7 +18,8 @@ QRELS, RUN = TOOLS / "ir_datasets-qrels.trec", TOOLS / "beir-run.txt"
 RUNS = (
     *("beir-run.txt", "ir_datasets-scoreddocs.jsonl", "ir_datasets-scoreddocs.trec", "pyterrier-run.csv"),
     *("pyterrier-run.minimal", "pyterrier-run.parquet", "pyterrier-run.trec"),
-    *("ranx-run.json", "ranx-run.parquet", "ranx-run.trec"),
+    *("ranx-run.json", "ranx-run.parquet", "ranx-run.trec", "repro_eval-run.txt", "tevatron-run.trec"),
+    *("trecrun-run.json", "trecrun-run.trec", "trectools-fused-run.txt", "trectools-run.txt"),
 )
 
 
@@ -44,7 +46,7 @@ def test_every_run_has_the_scores_of_ir_measures(run: str) -> None:
 
 def test_all_qrels_are_the_same() -> None:
     files = [path for path in TOOLS.glob("*-qrels.*") if path.name != "ir_datasets-qrels.tsv"]
-    assert len(files) == 9
+    assert len(files) == 10
     for path in files:
         assert read_qrels(path).grades == {"0012": {"d1": 1, "d2": 0}, "12": {"caf\u00e9": 2, "007": 1}}, path
 
@@ -76,6 +78,32 @@ def test_all_exports_of_label_studio_hold_the_same_judgments() -> None:
             ("0012", "d1", "d2", "d2", "23"),
             ("12", "007", "d1", "007", "5"),
         ], path
+
+
+def test_turkle_and_all_exports_of_potato_hold_the_same_judgments() -> None:
+    files = [*sorted(TOOLS.glob("potato.*")), TOOLS / "turkle.csv"]
+    assert len(files) == 5
+    for path in files:
+        assert [(one.query, one.a, one.b, one.preferred, one.worker) for one in read_judgments(path).made] == [
+            ("0012", "d1", "d2", "d1", "17"),
+            ("0012", "d1", "d2", "d2", "23"),
+            ("12", "007", "d1", "007", "5"),
+        ], path
+
+
+def test_what_potato_keeps_of_an_annotator_is_read() -> None:
+    path = TOOLS / "potato-judgments.json"
+    assert [(one.query, one.a, one.b, one.preferred, one.worker) for one in read_judgments(path).made] == [
+        ("0012", "d1", "d2", "d1", "17"),
+        ("12", "007", "d1", None, "17"),
+    ]
+
+
+@pytest.mark.parametrize("labels", ["A", [["preferred", "A"]], [[{"schema": "preferred", "name": 1}, "A"]], [1], None])
+def test_what_potato_never_keeps_of_an_annotator_is_refused(labels: object) -> None:
+    state = {"user_id": "17", "instance_id_to_label_to_value": {"0012|d1|d2": labels}}
+    with pytest.raises(BadInput, match=r"^17\.json, (line|record) 1: the label .* where a schema, a name and a value"):
+        list(read_judgments(io.BytesIO(json.dumps(state).encode()), name="17.json").made)
 
 
 def test_the_votes_of_crowd_kit_are_read_and_most_of_them_win() -> None:
