@@ -45,6 +45,7 @@ from evaluation.files.textfiles import (
     columns,
     counted,
     name_of,
+    open_source,
     quote_value,
 )
 
@@ -167,14 +168,7 @@ def open_table(
     is empty or damaged, or has names that are of none of these kinds.
     """
     name = name_of(source) if name is None else name
-    if not isinstance(source, str | os.PathLike):
-        yield _table(source, kinds, name, limits, skip_blank)
-        return
-    try:
-        file = Path(source).open("rb")  # noqa: SIM115 (closed below: only the opening is guarded here)
-    except (OSError, ValueError) as error:
-        raise BadInput(name, None, f"cannot be opened: {getattr(error, 'strerror', None) or error}.") from None
-    with file:
+    with open_source(source, name) as file:
         yield _table(file, kinds, name, limits, skip_blank)
 
 

@@ -86,7 +86,7 @@ class TextFile:
 
     def blocks(self) -> Iterator[Block]:
         """Raises BadInput after the last good line where the file is damaged or breaks a limit, or is empty."""
-        with _open(self.source, self.name) as raw:
+        with open_source(self.source, self.name) as raw:
             parts: list[bytes] = []
             held, wanted = 0, BLOCK
             damage = ""
@@ -240,7 +240,8 @@ def rereadable(source: Source) -> Iterator[Callable[[], Source]]:
 
 
 @contextmanager
-def _open(source: Source, name: str) -> Iterator[BinaryIO]:
+def open_source(source: Source, name: str) -> Iterator[BinaryIO]:
+    """A file that is opened and closed, or one that is open and stays so. Raises BadInput."""
     if not isinstance(source, (str, os.PathLike)):
         yield source
         return
