@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -57,6 +57,7 @@ DENSE = CHANCES | {
     **dict.fromkeys(("notification_lost", "notification_doubled"), 0.16),
     **dict.fromkeys(("throttled", "slow"), 0.04),
 }
+REPEATABLE = ("CreateHITWithHITType", "SendBonus")  # only the token keeps these from being done twice
 CARELESS, LEAVING, RETURNING = 0.13, 0.13, 0.1
 ROUND = (platform_jobs.publish, platform_jobs.sync, judgment_jobs.check, platform_jobs.settle, platform_jobs.requeue)
 CALLS_BETWEEN_KILLS = 90  # in a large campaign
@@ -289,21 +290,33 @@ class Stressed(NamedTuple):
 
 
 def weather(
-    publication: Publication, marketplace: Marketplace, folder: Path, *, seed: int, seconds: float, tokens: bool = True
+    publication: Publication,
+    marketplace: Marketplace,
+    folder: Path,
+    *,
+    seed: int,
+    seconds: float,
+    without_tokens_until: Callable[[], bool] | None = None,
 ) -> Stressed:
-    """Run the campaign to its end through a storm. Raises AssertionError if it has not ended in time."""
+    """Run the campaign to its end through a storm. Raises AssertionError if it has not ended in time.
+
+    Without tokens, it runs until that is so, and the first two replies about a HIT and about a bonus are lost for sure.
+    """
+    tokens = without_tokens_until is None
+    has_ended = without_tokens_until or (lambda: _ended(publication))
     chance = random.Random(seed)
     started = time.monotonic()
     is_large = publication.campaign.hits.count() >= LARGE
     chances, calls_between_kills = (CHANCES, CALLS_BETWEEN_KILLS) if is_large else (DENSE, CALLS_BETWEEN_KILLS // 3)
-    marketplace.test("faults", clear=True, storm={"seed": str(seed), "chances": chances, "seconds": 0.2})
+    lost = [{"kind": "reply_dropped", "operation": operation, "times": 2} for operation in REPEATABLE if not tokens]
+    marketplace.test("faults", clear=True, script=lost, storm={"seed": str(seed), "chances": chances, "seconds": 0.2})
     with (
         running_site(str(folder)) as site,
         background(folder, *([] if tokens else ["--without-token"])) as workers,
         Crowd(marketplace, publication, seed) as crowd,
     ):
         made, told = 0, False
-        while not _ended(publication):
+        while not has_ended():
             assert time.monotonic() - started < seconds, _state(publication, folder)
             crowd.assert_well()
             assert workers.are_alive, _state(publication, folder)
@@ -358,8 +371,8 @@ def _state(publication: Publication, folder: Path) -> str:
     return f"{hits} HITs wait; calls {dict(waiting)}; submissions {dict(submitted)}\n{log}"
 
 
-def faults_of(publication: Publication, marketplace: Marketplace, requester: Requester, crowd: Crowd) -> list[str]:
-    """Everything that is wrong after the storm, as sentences; none if all is well."""
+def doubled(publication: Publication, marketplace: Marketplace) -> list[str]:
+    """What was published twice and what was paid twice, as sentences."""
     wrong = []
     mark = f"bestknown {publication.reference} %"
     twice = at_the_platform(
@@ -376,6 +389,13 @@ def faults_of(publication: Publication, marketplace: Marketplace, requester: Req
         mark,
     )
     wrong += [f"assignment {one} got {count} bonuses" for one, count in paid_twice]
+    return wrong
+
+
+def faults_of(publication: Publication, marketplace: Marketplace, requester: Requester, crowd: Crowd) -> list[str]:
+    """Everything that is wrong after the storm, as sentences; none if all is well."""
+    wrong = doubled(publication, marketplace)
+    mark = f"bestknown {publication.reference} %"
     there = set(
         at_the_platform(
             marketplace,
