@@ -29,12 +29,6 @@ INCLUDES = {
     "requirements.txt": ["requirements.txt"],
     "requirements-dev.txt": ["requirements.txt", "requirements-dev.txt"],
 }
-
-
-class CommandError(Exception):
-    """A program failed. The message says which, what it said, and what to do."""
-
-
 # Some of everything that a program does, and the seconds that this took.
 WORK = """
 import ensurepip, json, re, sys, time, venv
@@ -51,6 +45,10 @@ def seconds():
     return time.process_time() - began
 print(json.dumps([min(seconds() for _ in range(5)), sys.version_info[:2], sys.executable]))
 """
+
+
+class CommandError(Exception):
+    """A program failed. The message says which, what it said, and what to do."""
 
 
 def main(requirements: str, which: str = "") -> int:
