@@ -428,7 +428,7 @@ class DevScoringShape(serializers.ModelSerializer[DevScoring]):
 class NewDevScoring(serializers.Serializer[Any]):
     """A run on the dev queries, to be scored."""
 
-    file = FILE(help_text="TREC or MS MARCO; plain, gz, bz2 or zst.")
+    file = FILE(help_text="TREC, MS MARCO, CSV, JSON lines or Parquet; plain, gz, bz2 or zst.")
     season = serializers.IntegerField(min_value=1, required=False, help_text="Its number; the newest if left out.")
 
 

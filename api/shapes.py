@@ -185,7 +185,7 @@ class CollectionFiles(serializers.Serializer[Any]):
     """Files for a collection: plain, gz, bz2 or zst."""
 
     queries = FILE(required=False, help_text="tsv (id, tab, text) or jsonl")
-    qrels = FILE(required=False, help_text="TREC or MS MARCO")
+    qrels = FILE(required=False, help_text="TREC, MS MARCO, CSV, JSON lines or Parquet")
     passages = FILE(required=False, help_text="tsv (id, tab, text) or jsonl")
     keep = serializers.ChoiceField(
         choices=["pooled", "all"],
@@ -240,7 +240,7 @@ class RunDetail(RunShape):
 
 @example({"collection": 1, "name": "bm25", "team": "ours", "file": "(the file)"})
 class NewRun(serializers.Serializer[Any]):
-    """A run file: TREC or MS MARCO; plain, gz, bz2 or zst."""
+    """A run file: TREC, MS MARCO, CSV, JSON lines or Parquet; plain, gz, bz2 or zst."""
 
     collection = Key()
     file = FILE()

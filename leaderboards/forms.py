@@ -151,7 +151,9 @@ class SubmitForm(_CostsForm):
     eval = _Small(
         label=gettext_lazy("Run on the eval queries"),
         required=False,
-        help_text=gettext_lazy("TREC or MS MARCO; plain, gz, bz2 or zst. The server seals both files at once."),
+        help_text=gettext_lazy(
+            "TREC, MS MARCO, CSV, JSON lines or Parquet; plain, gz, bz2 or zst. The server seals both files at once."
+        ),
     )
     team_words = forms.CharField(
         label=gettext_lazy("Team, as the entry names it"), required=False, max_length=300, empty_value=""
@@ -251,7 +253,8 @@ class DevForm(forms.Form):
 
     season = forms.ModelChoiceField(Season.objects.none(), label=gettext_lazy("Season"), empty_label=None)
     file = _Small(
-        label=gettext_lazy("Run on the dev queries"), help_text=gettext_lazy("TREC or MS MARCO; plain, gz, bz2 or zst.")
+        label=gettext_lazy("Run on the dev queries"),
+        help_text=gettext_lazy("TREC, MS MARCO, CSV, JSON lines or Parquet; plain, gz, bz2 or zst."),
     )
 
     entry = forms.ModelChoiceField(

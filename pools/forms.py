@@ -217,7 +217,9 @@ class RunUploadForm(forms.Form):
     collection = forms.ModelChoiceField(Collection.objects.none(), label=gettext_lazy("Collection"))
     file = forms.FileField(
         label=gettext_lazy("Run file"),
-        help_text=gettext_lazy("TREC or MS MARCO; plain, gz, bz2 or zst; at most %(megabytes)s MB.")
+        help_text=gettext_lazy(
+            "TREC, MS MARCO, CSV, JSON lines or Parquet; plain, gz, bz2 or zst; at most %(megabytes)s MB."
+        )
         % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"},
     )
     name = forms.CharField(

@@ -115,9 +115,10 @@ def add_check(commands: Any) -> None:
         "find the errors of a run, and what about it may surprise",
         """Reads a run and reports its errors, the first 100 with their lines, and a census.
 
-A run is TREC (query Q0 passage rank score tag) or MS MARCO (query passage rank). Errors: a line with another number
-of columns, a rank that is no whole number, a score that is no finite number, a passage that comes twice for a query,
-a NUL byte or another control character, invalid UTF-8, a compressed file cut short, an empty file.
+A run is TREC (query Q0 passage rank score tag), MS MARCO (query passage rank) or a table (CSV, JSON
+lines, Parquet). Errors: a line with another number of columns, a rank that is no whole number, a score that is no
+finite number, a passage that comes twice for a query, a NUL byte or another control character, invalid UTF-8, a
+compressed file cut short, an empty file.
 
 The census counts what is no error but may move results: ties, ties at the top, queries whose top passage depends on
 whether the rank or the score is believed, short lists, missing queries, and so on. Notes say what makes its

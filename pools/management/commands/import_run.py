@@ -22,9 +22,9 @@ COPIED = 1 << 20  # bytes of a file in an archive that are in memory
 
 class Command(SiteCommand):
     help = (
-        "Check run files (TREC or MS MARCO; plain, gz, bz2 or zst; also in a zip or tar archive) and store those "
-        "without errors, each with its census. If a file has errors, none of it is stored, and its first hundred "
-        "errors are listed by line. The other files are stored all the same."
+        "Check run files (TREC, MS MARCO, CSV, JSON lines or Parquet; plain, gz, bz2 or zst; also in a zip or tar "
+        "archive) and store those without errors, each with its census. If a file has errors, none of it is stored, "
+        "and its first hundred errors are listed by line. The other files are stored all the same."
     )
     dry_run_help = "check the files, and store none"
 
