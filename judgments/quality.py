@@ -61,7 +61,7 @@ def behaviour(campaign: Campaign) -> Behaviour:
 
 def votes_of(campaign: Campaign) -> list[Vote]:
     """The judgments that count and whose worker is known, sorted; none where no pair is judged twice."""
-    if campaign.overlap == 1:
+    if campaign.overlap == 1 and not campaign.further_judgments:
         return []
     rows = Acceptance.objects.filter(assignment__campaign=campaign).values_list(
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "worker_id",

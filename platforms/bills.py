@@ -48,6 +48,7 @@ class Bill(NamedTuple):
     redone_each: Decimal
     redo_rate: Decimal
     fees_detail: str
+    repeated: int = 0  # assignments of a second person
 
     @property
     def total(self) -> Decimal:
@@ -60,8 +61,9 @@ class Bill(NamedTuple):
         count = self.assignments
         bonuses = [Line(_("Bonuses"), _("if everyone finishes"), count, self.bonus, self.bonus * count)]
         again = _("%(rate)s %% (assumed)") % {"rate": f"{self.redo_rate * 100:f}".rstrip("0").rstrip(".")}
+        twice = _("%(n)d of them by a second person") % {"n": self.repeated}
         return [
-            Line(_("Rewards"), "", count, self.listed, self.listed * count),
+            Line(_("Rewards"), twice if self.repeated else "", count, self.listed, self.listed * count),
             *(bonuses if self.bonus else []),
             Line(_("Fees"), self.fees_detail, count, self.fee_each, self.fees),
             Line(_("Work done again"), again, self.redone, self.redone_each, self.redone_each * self.redone),
@@ -76,8 +78,9 @@ def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap
     """
     campaign = publication.campaign
     asked = pairs_to_ask(campaign) if pairs is None else pairs
-    hits = -(-asked // campaign.pairs_per_hit)
-    return hits_bill(publication, [(overlap or campaign.overlap, hits)])
+    hits, each = -(-asked // campaign.pairs_per_hit), overlap or campaign.overlap
+    repeated = campaign.repeated_hits(hits) if each == 1 else 0
+    return hits_bill(publication, [(each + 1, repeated), (each, hits - repeated)])._replace(repeated=repeated)
 
 
 def pairs_to_ask(campaign: Campaign) -> int:
@@ -146,10 +149,10 @@ def remaining_bill(publication: Publication, *, held: bool = False) -> Bill:
     if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return campaign_bill(publication)
     waits = Q(needed__gt=0) | Q(is_held=True) if held else Q(needed__gt=0)
-    waiting = Hit.objects.filter(waits, campaign=campaign).order_by().values_list("needed", "is_held")
+    waiting = Hit.objects.filter(waits, campaign=campaign).order_by().values_list("needed", "wanted", "is_held")
     groups: Counter[int] = Counter()
-    for needed, is_held, count in waiting.annotate(Count("id")):
-        groups[campaign.overlap if is_held else needed] += count
+    for needed, wanted, is_held, count in waiting.annotate(Count("id")):
+        groups[(wanted or campaign.overlap) if is_held else needed] += count
     return hits_bill(publication, sorted(groups.items(), reverse=True))
 
 

@@ -57,6 +57,7 @@ LABELS: dict[str, "_StrPromise"] = {
     "sample_size": gettext_lazy("Sample size"),
     "seed": gettext_lazy("Seed"),
     "overlap": gettext_lazy("Judgments per pair"),
+    "repeats": gettext_lazy("Pairs judged twice"),
     "reuse": gettext_lazy("Earlier judgments to reuse"),
     "pairs_per_hit": gettext_lazy("Pairs per HIT"),
     "tests_per_hit": gettext_lazy("Test pairs per HIT"),
@@ -153,6 +154,10 @@ HELP: dict[str, "_StrPromise"] = {
     "sample_size": gettext_lazy("How many queries to draw. For “a sample” only."),
     "seed": gettext_lazy("The same seed gives the same sample, HITs, order and sides."),
     "overlap": gettext_lazy("How many different workers judge each pair."),
+    "repeats": gettext_lazy(
+        "A second person judges about so many pairs, in three HITs or more, which shows how often people err. Only "
+        "where each pair is judged once; 0 for none."
+    ),
     "reuse": gettext_lazy(
         "A pair that has enough judgments already is not asked about again, and costs nothing. Choose none to have it "
         "judged afresh. Include imported preferences only if they answer the question below."
@@ -641,7 +646,7 @@ class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gene
         ),
         (
             gettext_lazy("How it is judged"),
-            ["overlap", "reuse", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"],
+            ["overlap", "repeats", "reuse", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"],
             False,
         ),
         (

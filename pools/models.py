@@ -16,6 +16,7 @@ from core.money import CURRENCIES, DOLLARS, in_currency, in_local_words
 from evaluation.measures.named import read_measures
 
 KEPT = 100  # passages of each query that are kept of a run
+LEAST_REPEATED = 3  # HITs
 
 
 def check_measures(names: str) -> None:
@@ -389,6 +390,13 @@ class Campaign(models.Model):
 
     # how it is judged
     overlap = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(20)])
+    repeats = models.PositiveSmallIntegerField(
+        default=30,
+        db_default=30,
+        help_text=_(
+            "Pairs that a second person judges too, where each is judged once: so many, in three HITs or more."
+        ),
+    )
     pairs_per_hit = models.PositiveSmallIntegerField(
         default=10, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
@@ -603,6 +611,12 @@ class Campaign(models.Model):
     def is_imported(self) -> bool:
         """Whether its judgments were made elsewhere: nobody can judge in it, and it cannot be published."""
         return self.origin is not None
+
+    def repeated_hits(self, hits: int) -> int:
+        """How many of so many HITs a second person does, so that the judgments say how often people err."""
+        if self.overlap > 1 or not self.repeats:
+            return 0
+        return min(hits, max(LEAST_REPEATED, -(-self.repeats // self.pairs_per_hit)))
 
     @property
     def slots_needed(self) -> int:

@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -32,7 +32,7 @@ from tasks.default_texts import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import MOST_LAYOUTS, PackedItem, lay_out, pack
 from tasks.pair_file import read_test_pairs
-from tasks.pilots import LIVE, held_back, pilot_numbers
+from tasks.pilots import LIVE, held_back, spread
 from tasks.practice import standing_of
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
@@ -365,21 +365,27 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
             fill_last=campaign.fill_last_hit,
         )
     )
-    ids, first = next_ids(Hit, len(hits)), pilot_numbers(len(hits), campaign.pilot_hits)
+    ids, first = next_ids(Hit, len(hits)), spread(range(1, len(hits) + 1), campaign.pilot_hits)
+    repeated = spread(sorted(first), campaign.repeated_hits(len(hits)))
+    wanted = {number: campaign.overlap + (number in repeated) for number in range(1, len(hits) + 1)}
     copy_rows(
         Hit,
-        ["id", "campaign", "number", "needed", "is_held"],
+        ["id", "campaign", "number", "needed", "wanted", "is_held"],
         (
-            (pk, campaign.pk, number, campaign.overlap if number in first else 0, number not in first)
+            (
+                *(pk, campaign.pk, number, wanted[number] if number in first else 0),
+                *(wanted[number] if number in repeated else None, number not in first),
+            )
             for number, pk in enumerate(ids, start=1)
         ),
     )
-    step, layouts = _("Storing the items of the HITs"), min(campaign.overlap, MOST_LAYOUTS)
-    items = layouts * sum(map(len, hits))
+    step, layouts = _("Storing the items of the HITs"), {at: min(each, MOST_LAYOUTS) for at, each in wanted.items()}
+    items = sum(layouts[number] * len(hit) for number, hit in enumerate(hits, start=1))
     packed = enumerate(zip(ids, hits, strict=True), start=1)
     _items_copy(campaign, packed, layouts, lambda copied: report(step, copied, items, "rows"))
+    campaign.further_judgments = sum(item.pair is not None for number in repeated for item in hits[number - 1])
     campaign.state = Campaign.State.OPEN
-    campaign.save(update_fields=["state"])
+    campaign.save(update_fields=["state", "further_judgments"])
     return True
 
 
@@ -621,24 +627,25 @@ def _pack_more(campaign: Campaign, group: Further) -> int:
         ["id", "campaign", "number", "needed", "wanted", "is_held"],
         ((pk, campaign.pk, number, group.needed, group.wanted, False) for number, pk in enumerate(ids, start=last + 1)),
     )
-    _items_copy(campaign, enumerate(zip(ids, hits, strict=True), start=last + 1), layouts)
+    packed = enumerate(zip(ids, hits, strict=True), start=last + 1)
+    _items_copy(campaign, packed, dict.fromkeys(range(last + 1, last + len(hits) + 1), layouts))
     return len(hits)
 
 
 def _items_copy(
     campaign: Campaign,
     hits: Iterable[tuple[int, tuple[int, Sequence[PackedItem]]]],
-    layouts: int,
+    layouts: Mapping[int, int],
     copied: Callable[[int], None] | None = None,
 ) -> None:
-    """Store the items of HITs, given as (number, (key, items))."""
+    """Store the items of HITs, given as (number, (key, items)), each in as many layouts as its number says."""
     copy_rows(
         Item,
         ["hit", "layout", "position", "pair", "test", "a_left"],
         (
             (pk, layout, position, item.pair, item.test, item.a_left)
             for number, (pk, hit) in hits
-            for layout, shown in enumerate(lay_out(hit, layouts, seed=f"{campaign.seed} {number}"))
+            for layout, shown in enumerate(lay_out(hit, layouts[number], seed=f"{campaign.seed} {number}"))
             for position, item in enumerate(shown, start=1)
         ),
         copied,

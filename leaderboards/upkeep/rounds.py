@@ -376,6 +376,7 @@ def _campaign_of(round: UpkeepRound, at: datetime) -> Campaign | None:
                     design=Campaign.Design.CHALLENGERS,
                     base_version=version,
                     depth=1,
+                    repeats=0,
                     method=Campaign.Method.TOURNAMENT,
                     selection=Campaign.Selection.ALL,
                     order=Campaign.Order.RANK,

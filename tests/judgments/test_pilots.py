@@ -44,9 +44,14 @@ def piloted(collection: Collection) -> Campaign:
 
 
 def test_a_pilots_hits_are_spread_over_the_campaign() -> None:
-    assert pilots.pilot_numbers(10, 3) == {1, 4, 7}
-    assert pilots.pilot_numbers(7, 7) == pilots.pilot_numbers(7, None) == pilots.pilot_numbers(7, 9) == set(range(1, 8))
-    assert all(len(pilots.pilot_numbers(97, count)) == count for count in range(1, 98))
+    assert pilots.spread(range(1, 11), 3) == {1, 4, 7}
+    assert (
+        pilots.spread(range(1, 8), 7)
+        == pilots.spread(range(1, 8), None)
+        == pilots.spread(range(1, 8), 9)
+        == set(range(1, 8))
+    )
+    assert all(len(pilots.spread(range(1, 98), count)) == count for count in range(1, 98))
 
 
 def test_nobody_gets_a_hit_that_is_held_back_and_its_pilot_is_no_finished_campaign(piloted: Campaign) -> None:
@@ -66,7 +71,7 @@ def test_nobody_gets_a_hit_that_is_held_back_and_its_pilot_is_no_finished_campai
     assert not piloted.is_finished
 
     assert pilots.rest_launch(campaign=piloted) == 4
-    first = pilots.pilot_numbers(7, 3)
+    first = pilots.spread(range(1, 8), 3)
     assert set(Hit.objects.exclude(number__in=first).values_list("needed", flat=True)) == {2}
     assert set(Hit.objects.filter(number__in=first).values_list("needed", flat=True)) == {0}
     for name in ("ann", "ben"):
@@ -88,7 +93,7 @@ def test_the_bills_of_the_pilot_and_of_the_rest_make_the_whole(piloted: Campaign
 def test_a_platform_is_sent_the_pilot_and_later_the_rest(piloted: Campaign) -> None:
     publication = publication_write(campaign=piloted, platform="marketplace")
     pilot = set(unposted(publication).values_list("number", flat=True))
-    assert pilot == pilots.pilot_numbers(7, 3)
+    assert pilot == pilots.spread(range(1, 8), 3)
     pilots.rest_launch(campaign=piloted)
     assert set(unposted(publication).values_list("number", flat=True)) == set(range(1, 8))
 

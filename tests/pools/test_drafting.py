@@ -46,7 +46,7 @@ def filled_in(draft: Campaign, **changes: Any) -> dict[str, Any]:
     form = CampaignForm.changing(draft)
     sent = {name: form[name].value() for name in form.fields}
     sent |= {"redo_rate": "10", "collection": draft.collection_id}
-    return {name: value for name, value in (sent | changes).items() if value not in (None, False)}
+    return {name: value for name, value in (sent | changes).items() if value is not None and value is not False}
 
 
 def change(draft: Campaign, **settings: Any) -> Campaign:

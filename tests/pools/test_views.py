@@ -474,7 +474,9 @@ def test_a_copy_of_a_campaign_begins_with_its_settings_and_its_runs(page: Client
     form = page.get(address).context["form"]
     posted = {name: form[name].value() for name in form.fields}
     assert (posted["name"], posted["overlap"], posted["title"]) == ("first, copy", 3, "Kept as it was")
-    answer = page.post(address, {name: value for name, value in posted.items() if value not in (None, False)})
+    answer = page.post(
+        address, {name: value for name, value in posted.items() if value is not None and value is not False}
+    )
     assert answer.status_code == 303
     second = Campaign.objects.get(name="first, copy")
     assert [run.name for run in second.runs.order_by("name")] == ["blue", "red"]
@@ -500,7 +502,7 @@ def test_a_copy_names_the_runs_that_its_form_does_not_list(
     form = page.get(address).context["form"]
     assert form["more_runs"].value() == "red"
     posted = {name: form[name].value() for name in form.fields}
-    page.post(address, {name: value for name, value in posted.items() if value not in (None, False)})
+    page.post(address, {name: value for name, value in posted.items() if value is not None and value is not False})
     assert Campaign.objects.get(name="first, copy").runs.count() == 3
 
 

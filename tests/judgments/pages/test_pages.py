@@ -697,7 +697,7 @@ def test_no_page_gives_away_where_passages_come_from_or_what_is_a_test(work: Ass
         html = answer.content.decode()
         for secret in ("pidzq", "qidzq", "nameofrun", "nameofcollection", "nameofcampaign", "nameofworker"):
             assert secret not in html
-        told = re.sub(r"test question \d", "", html.lower())
+        told = re.sub(r'"/[jw]/[^"]+"|test question \d', "", html.lower())  # chance may write a word in a signature
         told = re.sub(r"the relevant passage of test \d|something else entirely, number \d", "", told)
         for word in (r"qrels?", r"gold", r"hits?", r"relevant", r"rank(ed|ing)?", r"runs?", r"tests?", r"pair_?id"):
             assert not re.search(rf"\b{word}\b", told), f"{word} in {told}"

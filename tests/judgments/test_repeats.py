@@ -1,0 +1,94 @@
+"""Pairs that a second person judges too, so that the judgments themselves say how often people err."""
+
+from collections import Counter
+
+import pytest
+
+from judgments import jobs as judgment_jobs
+from judgments import selectors as judgment_selectors
+from judgments.models import Acceptance
+from judgments.quality import votes_of
+from platforms.bills import campaign_bill, remaining_bill
+from platforms.publishing import publication_unsaved, publication_write, unposted
+from pools.models import Campaign, Collection
+from results import jobs as result_jobs
+from results.models import Result
+from tasks import pilots
+from tasks import services as task_services
+from tasks.models import Hit, Item
+from tasks.services import NoWork
+from tests import factories
+
+
+def repeated_of(campaign: Campaign) -> set[int]:
+    return set(Hit.objects.filter(campaign=campaign, wanted=2).values_list("number", flat=True))
+
+
+@pytest.fixture
+def repeated(collection: Collection) -> Campaign:
+    """Seven pairs in seven HITs, of which four are done by two people."""
+    return factories.campaign(collection, pairs_per_hit=1, tests_per_hit=1, repeats=4)
+
+
+def test_some_pairs_are_judged_by_two_people_from_both_sides_and_the_rest_by_one(repeated: Campaign) -> None:
+    assert len(repeated_of(repeated)) == repeated.further_judgments == 4
+    assert repeated_of(repeated) == pilots.spread(range(1, 8), 4)
+    for name, hits in (("ann", 7), ("ben", 4)):
+        by = factories.worker(repeated, name)
+        for _turn in range(hits):
+            factories.do(by, repeated)
+    with pytest.raises(NoWork):
+        factories.take(factories.worker(repeated, "cat"), repeated)
+
+    pairs = Counter(Acceptance.objects.values_list("pair", flat=True))
+    assert sorted(pairs.values()) == [1, 1, 1, 2, 2, 2, 2]
+    for pair in (pair for pair, count in pairs.items() if count == 2):
+        seen = Acceptance.objects.filter(pair=pair).values_list("worker", "judgment__item__a_left")
+        assert len({worker for worker, _left in seen}) == len({left for _worker, left in seen}) == 2
+    assert judgment_selectors.overfull_pairs(repeated) == 0
+    assert len(votes_of(repeated)) == 11
+    for job in (judgment_jobs.make_exports, result_jobs.compute_results, result_jobs.finish_campaigns):
+        job()
+    assert Campaign.objects.get().is_finished
+    assert Result.objects.get().data["error_compared"] == 4
+
+
+def test_the_bill_has_them_before_and_after_packing(collection: Collection) -> None:
+    draft = factories.campaign(collection, start=False, pairs_per_hit=1, tests_per_hit=1, repeats=4)
+    terms = publication_unsaved(draft)
+    before = campaign_bill(terms)
+    assert (before.hits, before.assignments, before.lines[0].detail) == (7, 11, "4 of them by a second person")
+    assert campaign_bill(terms, overlap=2).assignments == 14
+    factories.begin(draft)
+    assert remaining_bill(terms).total == before.total
+    assert unposted(publication_write(campaign=draft, platform="marketplace")).count() == 7
+
+
+@pytest.mark.parametrize(
+    ("chosen", "hits"),
+    [
+        pytest.param({"repeats": 0}, 0, id="none"),
+        pytest.param({"repeats": 30, "overlap": 2}, 0, id="all are judged twice anyway"),
+        pytest.param({"repeats": 1, "pairs_per_hit": 1}, 3, id="three at least"),
+        pytest.param({"repeats": 5, "pairs_per_hit": 1}, 5, id="as many as have so many pairs"),
+        pytest.param({"pairs_per_hit": 1}, 7, id="by default thirty pairs, or all"),
+    ],
+)
+def test_how_many_hits_are_done_twice(collection: Collection, chosen: dict[str, int], hits: int) -> None:
+    usual = {} if "repeats" in chosen else {"repeats": Campaign._meta.get_field("repeats").default}
+    campaign = factories.campaign(collection, **{"tests_per_hit": 1} | chosen | usual)
+    assert len(repeated_of(campaign)) == hits
+    assert campaign.further_judgments == hits * campaign.pairs_per_hit
+    layouts = Item.objects.filter(layout=1).values("hit").distinct().count()
+    assert layouts == (campaign.hits.count() if campaign.overlap > 1 else hits)
+
+
+def test_in_a_pilot_they_are_the_pilots(collection: Collection) -> None:
+    draft = factories.campaign(collection, start=False, pairs_per_hit=1, tests_per_hit=1, repeats=1)
+    task_services.campaign_launch(campaign=draft, pilot_hits=4)
+    task_services.campaign_pack(campaign_id=draft.pk)
+    pilot = pilots.spread(range(1, 8), 4)
+    assert len(repeated_of(draft)) == 3 and repeated_of(draft) < pilot
+    assert pilots.rest_launch(campaign=draft) == 3
+    needed = dict(Hit.objects.values_list("number", "needed"))
+    assert needed == {number: 1 + (number in repeated_of(draft)) for number in range(1, 8)}
