@@ -366,8 +366,10 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
         )
     )
     ids, first = next_ids(Hit, len(hits)), spread(range(1, len(hits) + 1), campaign.pilot_hits)
-    repeated = spread(sorted(first), campaign.repeated_hits(len(hits)))
-    wanted = {number: campaign.overlap + (number in repeated) for number in range(1, len(hits) + 1)}
+    most, numbers = campaign.repeated_hits(len(hits)), range(1, len(hits) + 1)
+    repeated = spread(sorted(first), most)  # the pilot's first: it is to teach
+    repeated |= spread(sorted({*numbers} - first), most - len(repeated))
+    wanted = {number: campaign.overlap + (number in repeated) for number in numbers}
     copy_rows(
         Hit,
         ["id", "campaign", "number", "needed", "wanted", "is_held"],

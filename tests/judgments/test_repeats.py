@@ -83,12 +83,13 @@ def test_how_many_hits_are_done_twice(collection: Collection, chosen: dict[str, 
     assert layouts == (campaign.hits.count() if campaign.overlap > 1 else hits)
 
 
-def test_in_a_pilot_they_are_the_pilots(collection: Collection) -> None:
+@pytest.mark.parametrize(("size", "of_pilot"), [pytest.param(4, 3, id="large"), pytest.param(2, 2, id="small")])
+def test_in_a_pilot_they_are_the_pilots_as_far_as_it_goes(collection: Collection, size: int, of_pilot: int) -> None:
     draft = factories.campaign(collection, start=False, pairs_per_hit=1, tests_per_hit=1, repeats=1)
-    task_services.campaign_launch(campaign=draft, pilot_hits=4)
+    task_services.campaign_launch(campaign=draft, pilot_hits=size)
     task_services.campaign_pack(campaign_id=draft.pk)
-    pilot = pilots.spread(range(1, 8), 4)
-    assert len(repeated_of(draft)) == 3 and repeated_of(draft) < pilot
-    assert pilots.rest_launch(campaign=draft) == 3
+    pilot = pilots.spread(range(1, 8), size)
+    assert len(repeated_of(draft)) == 3 and len(repeated_of(draft) & pilot) == of_pilot
+    assert pilots.rest_launch(campaign=draft) == 7 - size
     needed = dict(Hit.objects.values_list("number", "needed"))
     assert needed == {number: 1 + (number in repeated_of(draft)) for number in range(1, 8)}
