@@ -34,7 +34,7 @@ _RARE = 5.0  # guesses before anything is judged: exponential with this rate
 _ORDERED = 10  # passages of the largest pool whose orders are all summed over
 _LEARNED = 6000  # pairs of the pools that weigh the hypotheses
 _TRIALS, _DRAWS = 150, 600  # draws of a pool's strengths, to weigh a hypothesis, and to say which passage is best
-_LEAST = 0.02  # weight of a hypothesis that counts, of the heaviest
+_LEAST = 0.05  # weight of a hypothesis that counts, of the heaviest
 _FREEDOM = 6.0  # of the t-distribution that strengths are drawn from, beside one for each passage
 _ENOUGH, _POWERS = 1 / 12, (0.5, 0.25, 0.1, 0.0)  # of the draws, that many must decide; else, powers of their weights
 _NUMBERS = 1 << 19  # at a time, so that a batch stays in cache
@@ -135,14 +135,36 @@ def _mean(group: SizedPools, judging: Judging, rivals: Integers | None, seed: in
     return best, better
 
 
+def judge_again(group: SizedPools, judging: Judging, random: np.random.Generator) -> SizedPools:
+    """The pools with as many judgments of each pair, where how people judge
+    and what is true of each pool are drawn from what the judgments make probable.
+    """
+    counts = group.counts.copy()
+    rows = np.flatnonzero(counts.any(axis=(1, 2)))
+    hypotheses, weights = zip(*judging.weights.items(), strict=True)
+    kinds = random.choice(len(hypotheses), len(rows), p=weights)
+    for kind, hypothesis in enumerate(hypotheses):
+        own = rows[kinds == kind]
+        if group.size == 1 or not own.size:
+            continue
+        chances = _tell(hypothesis, group.size, counts[own], _TRIALS, random, again=True).again
+        times = counts[own].sum(axis=2)
+        counts[own, :, 0] = random.binomial(times, chances)
+        counts[own, :, 1] = times - counts[own, :, 0]
+        counts[own, :, 2] = 0
+    return SizedPools(group.size, group.pools, counts, group.again)
+
+
 class _Told(NamedTuple):
     """What a hypothesis says of pools: how likely it makes their judgments [pools], as a logarithm; P(best) of their
-    passages [pools x size]; and that one rival is better than the other [pools], where there are rivals.
+    passages [pools x size]; that one rival is better than the other [pools], where there are rivals; and where it is
+    wanted, how probable it is by a truth that is drawn that the first of each pair is preferred [pools x pairs].
     """
 
     evidence: Floats
     best: Floats
     better: Floats
+    again: Floats
 
 
 def _tell(
@@ -152,6 +174,7 @@ def _tell(
     draws: int,
     random: np.random.Generator,
     rivals: Integers | None = None,
+    again: bool = False,
 ) -> _Told:
     if isinstance(hypothesis, Order) and size > _ORDERED:  # strengths that lie far apart are an order
         hypothesis = Strengths(SPREADS[-1], 2 * hypothesis.error_rate)
@@ -163,9 +186,9 @@ def _tell(
         own = None if rivals is None else rivals[part]
         wins = _wins(size, counts[part])
         found.append(
-            _tell_orders(hypothesis, wins, own)
+            _tell_orders(hypothesis, wins, random, own, again)
             if isinstance(hypothesis, Order)
-            else _tell_strengths(hypothesis, wins, draws, random, own)
+            else _tell_strengths(hypothesis, wins, draws, random, own, again)
         )
     return _Told(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
@@ -183,7 +206,7 @@ def _wins(size: int, counts: Integers) -> Floats:
 
 
 def _tell_strengths(
-    of: Strengths, wins: Floats, draws: int, random: np.random.Generator, rivals: Integers | None
+    of: Strengths, wins: Floats, draws: int, random: np.random.Generator, rivals: Integers | None, again: bool
 ) -> _Told:
     pools, size, _ = wins.shape
     freedom = _FREEDOM + size
@@ -202,19 +225,25 @@ def _tell_strengths(
     evidence += math.lgamma(freedom / 2) - math.lgamma((freedom + size) / 2) + size / 2 * math.log(freedom / 2)
     weights = _evened(weights)
     places = strengths.argmax(axis=2) + size * np.arange(pools)[:, None]
-    best = np.bincount(places.ravel(), weights.ravel(), pools * size).reshape(pools, size)
+    best: Floats = np.bincount(places.ravel(), weights.ravel(), pools * size).reshape(pools, size).astype(np.float64)
     better = np.zeros(pools)
     if rivals is not None:
         one, other = (strengths[np.arange(pools), :, rivals[:, at]] for at in (0, 1))
         better = (weights * (one > other)).sum(axis=1)
-    return _Told(evidence, best, better)
+    chances = np.zeros((pools, 0))
+    if again:
+        drawn = (np.cumsum(weights, axis=1) > random.random((pools, 1))).argmax(axis=1)
+        truly = strengths[np.arange(pools), drawn].astype(np.float64)
+        first, second = np.triu_indices(size, 1)
+        chances = of.guesses / 2 + (1 - of.guesses) / (1 + np.exp(np.clip(truly[:, second] - truly[:, first], -30, 30)))
+    return _Told(evidence, best, better, chances)
 
 
 def _evened(weights: Floats) -> Floats:
     """Weights of draws [pools x draws] that add up to 1. Where few draws would decide, as may be in large pools, all
     weights are drawn towards 1, which is what the mode and the information there say.
     """
-    found = weights / weights.sum(axis=1, keepdims=True)
+    found: Floats = weights / weights.sum(axis=1, keepdims=True)
     for power in _POWERS:
         few = 1 / (found * found).sum(axis=1) < _ENOUGH * weights.shape[1]
         if not few.any():
@@ -278,27 +307,38 @@ def _likeliest(of: Strengths, wins: Floats) -> tuple[Floats, Floats]:
 # --- a true order: the likelihoods of all orders are added up, subset by subset
 
 
-def _tell_orders(of: Order, wins: Floats, rivals: Integers | None) -> _Told:
+def _tell_orders(of: Order, wins: Floats, random: np.random.Generator, rivals: Integers | None, again: bool) -> _Told:
     pools, size, _ = wins.shape
     right, wrong = math.log1p(-of.error_rate), math.log(of.error_rate)
     lead = np.ascontiguousarray((wins - wins.swapaxes(1, 2)).transpose(1, 2, 0)) * (right - wrong) / 2
-    total, best = _sum_orders(lead)
-    evidence = total - math.lgamma(size + 1) + wins.sum(axis=(1, 2)) * (right + wrong) / 2
+    above, sums = _sum_orders(lead)
+    evidence = sums[-1] - math.lgamma(size + 1) + wins.sum(axis=(1, 2)) * (right + wrong) / 2
+    best = _first_of(np.full(pools, (1 << size) - 1), above, sums)
     better = np.zeros(pools)
+    chances = np.zeros((pools, 0))
+    if again:
+        left, places = np.full(pools, (1 << size) - 1), np.zeros((pools, size), np.int64)
+        for place in range(size):
+            likely = np.cumsum(_first_of(left, above, sums), axis=1)
+            drawn = (likely > random.random((pools, 1)) * likely[:, -1:]).argmax(axis=1)
+            places[np.arange(pools), drawn] = place
+            left = left - (1 << drawn)
+        first, second = np.triu_indices(size, 1)
+        chances = np.where(places[:, first] < places[:, second], 1 - of.error_rate, of.error_rate)
     if rivals is not None:
         lead[rivals[:, 1], rivals[:, 0], np.arange(pools)] = -1e9  # the other is never above
-        better = np.exp(_sum_orders(lead)[0] - total)
-    return _Told(evidence, best, better)
+        better = np.exp(_sum_orders(lead)[1][-1] - sums[-1])
+    return _Told(evidence, best, better, chances)
 
 
 def _sum_orders(lead: Floats) -> tuple[Floats, Floats]:
-    """The logarithm of the sum over all orders [pools], and how much of it has each passage first [pools x size].
+    """What each passage gains above each subset [size x subsets x pools], and the logarithm of the sum over all orders
+    of each subset [subsets x pools]: it is that over the passage that is first, and the orders of the others.
 
-    `lead` [size x size x pools]: what an order's logarithm gains where the first passage is above the second. The sum
-    over the orders of a subset is that over the passage that is first, and the orders of the others.
+    `lead` [size x size x pools]: what an order's logarithm gains where the first passage is above the second.
     """
     size, _, pools = lead.shape
-    above = np.zeros((size, 1 << size, pools))  # what a passage gains above a subset
+    above = np.zeros((size, 1 << size, pools))
     for other in range(size):
         bit = 1 << other
         np.add(above[:, :bit], lead[:, None, other], out=above[:, bit : 2 * bit])
@@ -307,7 +347,16 @@ def _sum_orders(lead: Floats) -> tuple[Floats, Floats]:
         terms = sums[others] + above[firsts, others]
         most = terms.max(axis=1)
         sums[subsets] = most + np.log(np.exp(terms - most[:, None]).sum(axis=1))
-    return sums[-1], np.exp(terms[0] - sums[-1]).T
+    return above, sums
+
+
+def _first_of(subset: Integers, above: Floats, sums: Floats) -> Floats:
+    """How probable it is of each passage that it is the first of a subset of each pool [pools x size]."""
+    size, _, pools = above.shape
+    own, bits = np.arange(pools), 1 << np.arange(size)
+    others = subset[:, None] & ~bits
+    logs = above[np.arange(size), others, own[:, None]] + sums[others, own[:, None]] - sums[subset, own][:, None]
+    return np.where(subset[:, None] & bits, np.exp(np.minimum(logs, 0)), 0.0)
 
 
 @lru_cache(_ORDERED)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evaluation.files.preferences import Preference, read_preferences
 from evaluation.judging.batch_tournaments import SizedPools, by_size
 from evaluation.judging.pooling import canonical
-from evaluation.judging.posterior import Judging, Order, Strengths, best_chances, better_chances, given, learn
+from evaluation.judging.posterior import Judging, Strengths, best_chances, better_chances, given, learn
 
 # Simulated pools of each kind; more of them are told apart better.
 POOLS = int(os.environ.get("POSTERIOR_POOLS", "150"))
