@@ -98,8 +98,7 @@ HELP: dict[str, "_StrPromise"] = {
     ),
     "error_rate": gettext_lazy(
         "How often one judgment is wrong. How certain ranks and best known answers are follows from it. Leave it empty "
-        "to take it from how far people agree on pairs that were judged several times; where there are too few of "
-        "these, 30% are assumed."
+        "to learn it from all judgments: pairs that were judged several times say most."
     ),
     "compare_depth": gettext_lazy(
         "The k of RR@k, and how far down a passage counts as found, where two runs are compared. The paper takes 100. "

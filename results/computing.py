@@ -17,7 +17,7 @@ from evaluation.judging.equal_texts import name_once, relevant_once
 from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
 from evaluation.measures.named import Measure, Scorer, read_measures
-from evaluation.statistics.agreement import agreement, judging_error
+from evaluation.statistics.agreement import agreement, error_evidence
 from evaluation.statistics.asking import settling_prospects
 from evaluation.statistics.certainty import SURE, certainty, confidence_set
 from evaluation.statistics.champion import champion_outcomes
@@ -209,7 +209,7 @@ def _scores(
         method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
     certain = _certainty(inputs, board, pools, judgments, queries, runs, scores, seed)
-    with_judges = {row["run"]: row["interval"] for row in certain["ranks"] or ()}
+    with_judges = {row["run"]: row for row in certain["ranks"] or ()}
     return {
         "leaderboard": [
             {
@@ -220,7 +220,8 @@ def _scores(
                 "original_all": on_all[run],
                 "original": _score_columns(scores.original[run]),
                 "preference": _score_columns(scores.preference[run]),
-                "with_judges": with_judges.get(run),
+                "corrected": with_judges[run]["corrected"] if run in with_judges else None,
+                "with_judges": with_judges[run]["interval"] if run in with_judges else None,
                 "place_original": scores.original[run].place,
                 "place_preference": scores.preference[run].place,
             }
@@ -455,18 +456,19 @@ def _certainty(
     """How certain ranks and best known answers are; only known for the tournament of all pairs, and for rounds. What
     varies is what workers judged, on adjudicated pairs too: one person's decision says nothing of how sure people are.
 
-    Judgments vary by the campaign's error rate, or else by that which repeated judgments say, or by an assumed one.
+    People err at the campaign's error rate, or else as the judgments say.
     """
     is_in_rounds = inputs.campaign.design == Campaign.Design.ROUNDS
     if inputs.campaign.method != Campaign.Method.TOURNAMENT and not is_in_rounds:
         return _NO_CERTAINTY
     entered = inputs.campaign.error_rate
     judgments = [row for row in inputs.preferences if row.query not in inputs.waiting]
-    error = judging_error(judgments, None if entered is None else float(entered))
+    source, compared = error_evidence(judgments, is_given=entered is not None)
     is_imported = inputs.campaign.is_imported
     done = {query: inputs.rounds[query] for query in pools} if is_in_rounds else {}
     found = certainty(
-        pools, judgments, board=board, error_rate=error.rate, seed=seed, counted=counted, allow_incomplete=is_imported,
+        pools, judgments, board=board, error_rate=None if entered is None else float(entered), seed=seed,
+        counted=counted, allow_incomplete=is_imported,
         best={query: status.winners for query, status in done.items()} if is_in_rounds else None,
     )  # fmt: skip
     # Of rounds, the final is played with reversed judgments: who reached it is taken as it was.
@@ -480,7 +482,7 @@ def _certainty(
     sets = {query: confidence_set(chances) for query, chances in found.chances.items()}
     finals = {query: set(played[query]) for query in played} if is_in_rounds else None
     prospects = {} if is_imported else settling_prospects(
-        {query: pools[query] for query in played}, judgments, sets, error_rate=error.rate, seed=seed, finals=finals
+        found.chances, judgments, sets, error_rate=found.error_rate, seed=seed, finals=finals
     )  # fmt: skip
     judged = {row.query for row in judgments}
     stability: list[Json] = []
@@ -492,7 +494,7 @@ def _certainty(
             {
                 "qid": query,
                 "best": sorted(shares),
-                "share": min(shares.values()),
+                "share": sum(shares.values()),
                 "fragility": fragile[query].judgments,
                 "exact": fragile[query].exact,
                 "set": likely,
@@ -505,9 +507,9 @@ def _certainty(
         if is_in_rounds:
             stability[-1]["final"] = list(played[query])
     return {
-        "error_rate": error.rate,
-        "error_source": error.source,
-        "error_compared": error.compared,
+        "error_rate": found.error_rate,
+        "error_source": source,
+        "error_compared": compared,
         "ranks": [
             {
                 "run": ranks.run,
@@ -515,7 +517,8 @@ def _certainty(
                 "median": ranks.middle_place,
                 "high": ranks.last_place,
                 "first": ranks.first,
-                "interval": ranks.centred,
+                "interval": ranks.interval,
+                "corrected": ranks.corrected,
             }
             for ranks in sorted(found.runs, key=lambda ranks: runs.index(ranks.run))
         ],

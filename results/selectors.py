@@ -87,9 +87,9 @@ def tops_of(pool: Pool) -> dict[str, list[str]]:
 class PoolCertainty(NamedTuple):
     """How sure the best known answers of a pool are.
 
-    `share`: of the resamples in which they stay. `fragility`: the fewest judgments whose reversal changes them, None
-    where no reversal does; unless it is `exact`, fewer might do. `likely`: the confidence set. `chances`: P(best)
-    of every passage, by id.
+    `share`: how probable it is that the best passage is one of them. `fragility`: the fewest judgments whose reversal
+    changes them, None where no reversal does; unless it is `exact`, fewer might do. `likely`: the confidence set.
+    `chances`: P(best) of every passage, by id.
     """
 
     share: float

@@ -7,6 +7,7 @@ from django.contrib.humanize.templatetags.humanize import apnumber
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evaluation.statistics.agreement import FEW
 from evaluation.statistics.consistency import TOP
 from pools.models import Campaign
 from results.computing import ALPHA
@@ -401,11 +402,11 @@ def _leader(data: Data) -> str:
 
 
 def _evidence(data: Data, run: str) -> str:
-    """The queries that a winner is first on, and how often it is where queries and judgments are resampled."""
+    """The queries that a winner is first on, and how probable it is that it truly is."""
     share = next((row["first"] for row in data["ranks"] or () if row["run"] == run), None)
     if share is None:
         return _coverage(data)
-    return _("%(coverage)s; first in %(share)s of the resamples") % {
+    return _("%(coverage)s; truly first with a probability of %(share)s") % {
         "coverage": _coverage(data),
         "share": percent(share),
     }
@@ -455,29 +456,19 @@ def _certainty(data: Data) -> Iterator[str]:
     if data["ranks"] and len(data["ranks"]) > 1 and _is_covered(data):
         first = max(data["ranks"], key=lambda row: row["first"])
         yield _(
-            "When queries and judgments are resampled, %(run)s is first in %(share)s of the resamples; "
+            "The run that is likeliest to be truly first is %(run)s, with a probability of %(share)s; "
             "its rank is %(low)d to %(high)d with 95 %% confidence."
         ) % {"run": first["run"], "share": percent(first["first"]), "low": first["low"], "high": first["high"]}
     if data["compare"]:
         yield from _verdicts(data)
-    if data["resampled"] and data["resampled"]["answers"]:
-        unsure, answers = data["resampled"]["unsure"], data["resampled"]["answers"]
+    if data["resampled"] and data["resampled"]["answers"] and data["error_source"] != "assumed":
+        answers, settled, fragile = (data["resampled"][name] for name in ("answers", "settled", "fragile"))
         yield ngettext(
-            "When judgments are resampled, the best known answers of %(count)s query of %(all)s stay "
-            "among the best in less than 90 %% of the resamples.",
-            "When judgments are resampled, the best known answers of %(count)s queries of %(all)s stay "
-            "among the best in less than 90 %% of the resamples.",
-            unsure,
-        ) % {"count": f"{unsure:,}", "all": f"{answers:,}"}
-        settled, fragile = data["resampled"]["settled"], data["resampled"]["fragile"]
-        yield ngettext(
-            "One passage alone is the best known answer of %(count)s query of %(all)s with a probability of 90 %% or "
-            "more.",
-            "One passage alone is the best known answer of %(count)s queries of %(all)s with a probability of 90 %% or "
-            "more.",
+            "One passage alone is the best answer of %(count)s query of %(all)s with a probability of 90 %% or more.",
+            "One passage alone is the best answer of %(count)s queries of %(all)s with a probability of 90 %% or more.",
             settled,
         ) % {"count": f"{settled:,}", "all": f"{answers:,}"}
-        if fragile:
+        if fragile and data["overlap"] > 1:  # with one judgment a pair, one decides nearly always
             yield ngettext(
                 "Reversing a single judgment would change the best known answers of %(count)s query.",
                 "Reversing a single judgment would change the best known answers of %(count)s queries.",
@@ -707,14 +698,15 @@ def _limits(data: Data) -> Iterator[str]:
         ) % {"count": len(changed), "named": named + (", …" if len(changed) > MOST_NAMED else "")}
     if data["error_source"] == "assumed" and data["judgments"]:
         yield _(
-            "Too few pairs were judged several times to know how well people agree. How certain answers and ranks are "
-            "is computed as if one judgment were wrong in %(share)s of the cases, independently of the others."
-        ) % {"share": percent(data["error_rate"])}
+            "How certain the answers are cannot be known from these judgments, since too few pairs were judged several "
+            "times. It is assumed that people err as seldom as their judgments of different pairs fit together: one in "
+            "%(share)s of the cases. To know, have %(pairs)d pairs judged a second time, which costs as much as "
+            "%(judgments)d more judgments."
+        ) % {"share": percent(data["error_rate"]), "pairs": FEW, "judgments": FEW}
     elif data["error_source"] == "repeated":
         yield _(
-            "How certain answers and ranks are is computed as if one judgment were wrong in %(share)s of the cases, "
-            "independently of the others: that follows from how far people agree on pairs that were judged several "
-            "times."
+            "One judgment is wrong in about %(share)s of the cases. This, and how certain answers and ranks are, "
+            "follows from all judgments together, and above all from pairs that were judged several times."
         ) % {"share": percent(data["error_rate"])}
     elif data["error_source"] == "given":
         yield _(

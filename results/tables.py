@@ -143,7 +143,8 @@ def _leaderboard(data: Data) -> Table:
         Column("original_t", _("95% before, by t"), "interval", folded=True),
         Column("preference_bootstrap", _("95%, bootstrap"), "interval", folded=True),
         Column("original_bootstrap", _("95% before, bootstrap"), "interval", folded=True),
-        Column("with_judges", _("95%, queries and judges"), "interval", folded=True),
+        Column("corrected", _("%(rr)s corrected") % {"rr": rr}, "score"),
+        Column("with_judges", _("95%, corrected"), "interval", folded=True),
     ]
     outside = data["outside"]
     at = next(number for number, column in enumerate(columns) if column.key == "preference_t")
@@ -158,20 +159,22 @@ def _leaderboard(data: Data) -> Table:
         row = [
             *(entry["place_preference"], entry["run"], after["mean"] - before["mean"], after["mean"], before["mean"]),
             *(entry["place_original"], entry["original_all"], entry["pooled"]),
-            *(after["t"], before["t"], after["bootstrap"], before["bootstrap"], entry["with_judges"]),
+            *(after["t"], before["t"], after["bootstrap"], before["bootstrap"]),
+            *(entry["corrected"], entry["with_judges"]),
         ]
         row[at:at] = [entry["outside"], entry["outside_rank"]] if outside else []
         rows.append(row)
     perfect, certain = data["perfect"]["preference"], [1.0, 1.0]
     foot = [
         None, perfect_name(), perfect["mean"] - 1, perfect["mean"], 1.0, None, 1.0, None,
-        perfect["t"], certain, perfect["bootstrap"], certain, None,
+        perfect["t"], certain, perfect["bootstrap"], certain, None, None,
     ]  # fmt: skip
     foot[at:at] = [None, None] if outside else []
     about = _(
         "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the "
         "original qrels; beside it, on all %(all)s queries with original qrels. Intervals are over queries: Student's "
-        "t, and bootstrap percentiles; the last one resamples the judgments too. The pools were made of the "
+        "t, and bootstrap percentiles. Wrong judgments pull all means together; corrected means would be right without "
+        "them, and their intervals are over queries and judges. The pools were made of the "
         "runs marked as pooled; the others are only scored. The perfect ranking returns the original qrel first."
     ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}", "all": f"{data['queries_all']:,}"}
     if outside:
@@ -271,7 +274,7 @@ def _ranks(data: Data) -> Table:
     ]
     rows = [[entry[column.key] for column in columns] for entry in data["ranks"]]
     about = _(
-        "How certain the ranks are: queries and judgments are resampled many times (bootstrap). Best "
+        "How certain the ranks are, given that judgments may be wrong and queries could be others. Best "
         "and worst are the ends of the rank's 95% interval."
     ) + _by_rate(data)
     return Table("ranks", _("How certain the ranks are"), about, columns, rows)
@@ -308,17 +311,17 @@ def _reversed(data: Data) -> Table:
 
 
 def _by_rate(data: Data) -> str:
-    """How the judgments vary, and how that is known."""
+    """How often a judgment is wrong, and how that is known."""
     rate, compared = f"{100 * data['error_rate']:.3g}", f"{data['error_compared']:,}"
     by_source = {
-        "given": _("Judgments vary by the error rate of the settings: each is wrong in %(share)s %% of the cases."),
+        "given": _("Each judgment is wrong in %(share)s %% of the cases, as the settings say."),
         "repeated": _(
-            "Judgments vary by an error rate: each is wrong in %(share)s %% of the cases, which follows from how far "
-            "people agree on pairs that were judged several times (%(compared)s comparisons)."
+            "A judgment is wrong in about %(share)s %% of the cases, by all judgments together, among them pairs that "
+            "were judged several times (%(compared)s comparisons)."
         ),
         "assumed": _(
-            "Judgments vary by an error rate: each is wrong in %(share)s %% of the cases, which is assumed, since the "
-            "judgments do not show how far people agree."
+            "A judgment is wrong in about %(share)s %% of the cases, if people err as is assumed: too few pairs were "
+            "judged several times to know."
         ),
     }
     return " " + by_source[data["error_source"]] % {"share": rate, "compared": compared}
@@ -805,7 +808,7 @@ def _stability(data: Data) -> Table:
     columns = [
         Column("query", _("Query"), "query"),
         Column("best", _("Best known answers"), "text"),
-        Column("share", _("Stays"), "share"),
+        Column("share", _("P(right)"), "share"),
         Column("fragility", _("Fragility"), "count"),
         Column("survives", _("Survives reversals"), "share"),
         Column("size", _("Size of the set"), "count"),
@@ -824,12 +827,12 @@ def _stability(data: Data) -> Table:
         for entry in least
     ]  # fmt: skip
     about = _(
-        "In what share of the resamples of the judgments each best known answer stays among the best; for "
-        "several answers, the lowest share. Fragility is the fewest judgments whose reversal changes the best known "
-        "answers; it is empty where no reversal does. They survive reversals in this share of the draws in which "
-        "5% of the judgments are reversed. P(best) is the share of resamples in which a passage is the best "
-        "known answer (in the files, of every passage), and the confidence set has the fewest passages whose P(best) "
-        "adds up to 90%. The least certain come first: if you judge any again, start with these."
+        "P(right) is how probable it is that the best passage is one of the best known answers. Fragility is the "
+        "fewest judgments whose reversal changes the best known answers; it is empty where no reversal does. They "
+        "survive reversals in this share of the draws in which 5% of the judgments are reversed. P(best) is how "
+        "probable it is that a passage is the best of its pool (in the files, of every passage), and the confidence "
+        "set has the fewest passages whose P(best) adds up to 90%. The least certain come first: if you judge any "
+        "again, start with these."
     ) + _by_rate(data)
     return Table("stability", _("How certain the best known answers are"), about, columns, rows)
 

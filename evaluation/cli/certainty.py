@@ -36,13 +36,11 @@ from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.pooling import canonical
 from evaluation.judging.rounds import Settings, Status, count_full_pairs, replay_all
 from evaluation.measures.named import Measure
-from evaluation.statistics.agreement import ASSUMED, FEW, JudgingError, error_rate, judging_error, repeated_agreement
+from evaluation.statistics.agreement import FEW, error_evidence
 from evaluation.statistics.certainty import KINDS, SURE, Certainty, certainty, confidence_set
 from evaluation.statistics.fragility import Fragility, final_fragilities, fragilities
 from evaluation.statistics.ranks import K_MOST, Board
 from evaluation.statistics.resampling import DRAWS
-
-REPEATED, OWN = "repeated", "own"
 
 
 def add_certainty(commands: Any) -> None:
@@ -52,41 +50,36 @@ def add_certainty(commands: Any) -> None:
         "certainty",
         _certainty,
         "tell how sure the best known answers and the ranks of runs are",
-        f"""Draws the judgments again, many times, and plays every pool's tournament each time. Of each query it tells
+        f"""Tells how probable it is of each passage that it is the best of its pool, from all judgments of all queries
+together: two that agree, and pairs that were judged several times, say how often people err. Of each query it tells
 
-  P(best)         of every passage: the share of resamples in which it is the best known answer, shared where several
-                  are. Those of a query add up to 1
+  P(best)         of every passage; those of a query add up to 1
   confidence set  the fewest passages whose P(best) adds up to 0.9, or --level
-  stays           the share of resamples in which the best known answers stay among the best: of several, the one that
-                  stays the least
+  P(right)        of the best known answers: how probable it is that the best passage is one of them
   fragility       the fewest judgments whose reversal changes the best known answers; `-` where no reversal does (ties
                   are not reversed), with a ~ where not all ways were tried: fewer might do
 
-With runs, queries are drawn again too, and each run's rank on the preference qrels is told with its 95% interval: by
-RR@k, or by another --measure of which each best known answer tells what it adds ({", ".join(KINDS[1:])}).
+With runs, their means are told as judged, and corrected for judging errors, which pull all runs together; with 95%
+intervals of the corrected mean and of the rank over queries and judges, and the probability of being first: by RR@k, or
+by another --measure of which each best known answer tells what it adds ({", ".join(KINDS[1:])}).
 
-Judgments vary by --error-rate, the chance by which one judgment is wrong: a single judgment is turned round by that
-chance; of several of a pair, as many are drawn again from their own, mixed with the opposite as far as the rate says.
-Two judgments that agree are no proof. Without --error-rate, it is the rate by which two people would agree as often as
-repeated judgments do in this file (`repeated`); where fewer than {FEW} can be compared, it is {ASSUMED}, by which two
-people agree in 58% of the cases. `champion` prints such a rate, too. `own` draws each pair's judgments from its own, so
-that a single one never varies. No judgment is ever left out.
+How people err is learned from the judgments. Where fewer than {FEW} repeated judgments can be compared, it rests on the
+assumption that they err as the model says, and the command tells so: a campaign that asks some thirty pairs twice knows
+more. With --error-rate, every judgment is wrong at that rate, however close two passages are.
 
-In a pool with pairs that nobody judged, those are drawn by how strong the judgments say their passages are. So it does
-not count against a passage that it was asked about less often, as passages that left early were in rounds. With
---partners and --finalists, those of `rounds`, the best known answers are the winners of rounds, and queries with open
-requests are left out. Their fragility counts judgments of the final: a ~ says that fewer of earlier rounds might do.
+Pairs that nobody judged say nothing for or against their passages. With --partners and --finalists, those of `rounds`,
+the best known answers are the winners of rounds, and queries with open requests are left out. Their fragility counts
+judgments of the final: a ~ says that fewer of earlier rounds might do.
 
 --json prints:
 
   {{"measure", "draws", "seed", "error_rate", "error_source", "level", "queries": [{{"query", "best": [...], "share",
    "fragility", "exact", "set": [...], "passages": [{{"passage", "p"}}]}}],
    "runs": [{{"run", "mean", "interval": [low, high], "first_place", "middle_place", "last_place", "first",
-   "centred": [low, high]}}]}}
+   "centred": [low, high], "corrected"}}]}}
 
-`error_source` is `given`, `repeated`, `assumed` or `own`. `first` is the share of resamples in which the run is first.
-`centred` is the interval moved so that its middle is the mean as judged: judgments drawn again are noisier, which pulls
-all means one way. Passages are sorted by P(best).""",
+`share` is P(right). `error_source` is `given`, `repeated` or `assumed`. `first` is the probability of being first.
+`interval`, and `centred`, which is the same, are those of the corrected mean. Passages are sorted by P(best).""",
         [
             "python -m evaluation certainty --pools members.txt --judgments preferences.txt",
             "python -m evaluation certainty --error-rate 0.1 --judgments preferences.txt bm25.txt.gz dense.txt.gz",
@@ -106,7 +99,7 @@ all means one way. Passages are sorted by P(best).""",
         "--error-rate",
         metavar="RATE",
         type=_rate,
-        help="how often a judgment is wrong, 0 to 0.5, or `repeated`, or `own`",
+        help="how often a judgment is wrong, 0 to 0.5; default: learned from the judgments",
     )
     command.add_argument("--sets", metavar="FILE", help="write the confidence sets there as TREC qrels of grade 1")
     command.add_argument("--level", metavar="P", type=alpha, default=SURE, help=f"of the sets; default: {SURE}")
@@ -119,7 +112,9 @@ all means one way. Passages are sorted by P(best).""",
     command.add_argument("--finalists", metavar="F", type=positive, help=f"of rounds; default: {Settings.finalists}")
     command.add_argument("--complete", action="store_true", help="leave out pools with pairs that nobody judged")
     add_seed(command)
-    command.add_argument("--draws", metavar="N", type=positive, default=DRAWS, help=f"resamples; default: {DRAWS:,}")
+    command.add_argument(
+        "--draws", metavar="N", type=positive, default=DRAWS, help=f"of the queries; default: {DRAWS:,}"
+    )
     add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
@@ -127,8 +122,9 @@ all means one way. Passages are sorted by P(best).""",
 def _certainty(options: argparse.Namespace) -> int:
     measure = _measure(options)
     pools, preferences = read_pools(options.pools, options.preferences)
-    error = _error_of(preferences, options)
-    rate = None if error is None else error.rate
+    source, _ = error_evidence(preferences, is_given=options.error_rate is not None)
+    if source == "assumed":
+        tell("Too few repeated judgments to say how often people err: it is assumed that they err as the model says.")
     runs = read_runs(options.files, options.k, without_query=options.without_query)
     if runs is None:
         return BAD
@@ -137,7 +133,8 @@ def _certainty(options: argparse.Namespace) -> int:
     try:
         certain = certainty(
             pools, preferences, board=Board(runs, options.k, options.order) if runs else None, measure=measure,
-            error_rate=rate, draws=options.draws, seed=options.seed, allow_incomplete=not options.complete,
+            error_rate=options.error_rate, draws=options.draws, seed=options.seed,
+            allow_incomplete=not options.complete,
             best=None if done is None else {query: status.winners for query, status in done.items()},
         )  # fmt: skip
     except ValueError:
@@ -163,14 +160,14 @@ def _certainty(options: argparse.Namespace) -> int:
                 "measure": str(measure),
                 "draws": options.draws,
                 "seed": options.seed,
-                "error_rate": rate,
-                "error_source": OWN if error is None else error.source,
+                "error_rate": certain.error_rate,
+                "error_source": source,
                 "level": options.level,
                 "queries": [
                     {
                         "query": query,
                         "best": list(shares),
-                        "share": min(shares.values()),
+                        "share": sum(shares.values()),
                         "fragility": fragile[query].judgments,
                         "exact": fragile[query].exact,
                         "set": confidence_set(certain.chances[query], options.level),
@@ -182,7 +179,7 @@ def _certainty(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join(_report(certain, fragile, rate, measure, options)))
+        print("\n".join(_report(certain, fragile, measure, options)))
     return OK
 
 
@@ -207,7 +204,7 @@ def _tell_unjudged(
     judged = Counter(query for query, _, _ in {(row.query, *canonical(row.a, row.b)) for row in preferences})
     lacking = sum(judged[query] < count_full_pairs(len(set(pool))) for query, pool in pools.items())
     if lacking:
-        what = "left out" if options.complete else "these are drawn by the strengths of their passages"
+        what = "left out" if options.complete else "these pairs say nothing for or against their passages"
         tell(f"{counted(lacking, 'pool')} with pairs that nobody judged: {what}.")
 
 
@@ -223,45 +220,14 @@ def _measure(options: argparse.Namespace) -> Measure:
     return asked
 
 
-def _error_of(preferences: list[Preference], options: argparse.Namespace) -> JudgingError | None:
-    """None where each pair's judgments are drawn from its own."""
-    if isinstance(options.error_rate, float):
-        return judging_error(preferences, options.error_rate)
-    if options.error_rate == OWN:
-        times = Counter((row.query, *canonical(row.a, row.b)) for row in preferences)
-        if once := sum(count == 1 for count in times.values()):
-            tell(f"{once:,} of {counted(len(times), 'pair')} were judged once, and do not vary by their own.")
-        return None
-    if options.error_rate == REPEATED:
-        repeated = repeated_agreement(preferences)
-        rate = None if repeated.raw is None else error_rate(repeated.raw)
-        if rate is None:
-            reason = (
-                "no pair was judged twice"
-                if repeated.raw is None
-                else "repeated judgments agree less often than by chance"
-            )
-            raise BadInput(options.preferences, None, f"{reason}, so --error-rate needs a number.")
-        return JudgingError(rate, "repeated", repeated.compared)
-    error = judging_error(preferences)
-    if error.source == "assumed":
-        why = "Too few repeated judgments" if error.compared < FEW else "Repeated judgments agree too seldom"
-        tell(f"{why} to take the error rate from them: it is assumed to be {ASSUMED}.")
-    return error
-
-
 def _report(
-    certain: Certainty,
-    fragile: Mapping[str, Fragility],
-    rate: float | None,
-    measure: Measure,
-    options: argparse.Namespace,
+    certain: Certainty, fragile: Mapping[str, Fragility], measure: Measure, options: argparse.Namespace
 ) -> Iterator[str]:
-    how = "each pair's from its own" if rate is None else f"each wrong in {rate:.1%} of the cases"
-    yield f"{counted(options.draws, 'resample')} of the judgments, {how}. The least certain come first."
+    how = "" if options.error_rate is not None else ", as the judgments say"
+    yield f"A judgment is wrong in {certain.error_rate:.1%} of the cases{how}. The least certain come first."
     yield ""
-    rows = [["query", "best known answers", "stays", "fragility", f"{options.level:.0%} set"]]
-    for share, query in sorted((min(shares.values()), query) for query, shares in certain.answers.items()):
+    rows = [["query", "best known answers", "P(right)", "fragility", f"{options.level:.0%} set"]]
+    for share, query in sorted((sum(shares.values()), query) for query, shares in certain.answers.items()):
         judgments, exact = fragile[query]
         least = ("" if exact else "~") + ("-" if judgments is None else str(judgments))
         size = len(confidence_set(certain.chances[query], options.level))
@@ -269,15 +235,16 @@ def _report(
     yield from table(rows, left=2)
     if certain.runs:
         yield ""
-        yield f"With queries drawn again too: mean {measure}, and ranks with their 95% intervals."
-        head = ["run", "mean", "95%", "best rank", "median", "worst rank", "first"]
+        yield f"Mean {measure} as judged, and corrected for judging errors; with 95% intervals of that and of ranks."
+        head = ["run", "mean", "corrected", "95%", "best rank", "median", "worst rank", "first"]
         yield from table(
             [
                 head,
                 *(
                     [
-                        *(run.run, f"{run.mean:.4f}", f"{run.interval.low:.4f} to {run.interval.high:.4f}"),
-                        *map(str, run[3:6]),
+                        *(run.run, f"{run.mean:.4f}", f"{run.corrected:.4f}"),
+                        f"{run.interval.low:.4f} to {run.interval.high:.4f}",
+                        *map(str, (run.first_place, run.middle_place, run.last_place)),
                         f"{run.first:.1%}",
                     ]
                     for run in certain.runs
@@ -286,13 +253,11 @@ def _report(
         )
 
 
-def _rate(text: str) -> float | str:
-    if text in (REPEATED, OWN):
-        return text
+def _rate(text: str) -> float:
     try:
         rate = float(text)
     except ValueError:
         rate = -1.0
     if not 0 <= rate <= 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} where a number from 0 to 0.5 is needed, or {REPEATED} or {OWN}")
+        raise argparse.ArgumentTypeError(f"{text!r} where a number from 0 to 0.5 is needed")
     return rate

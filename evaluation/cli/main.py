@@ -24,6 +24,7 @@ from evaluation.cli.recognize import add_recognize
 from evaluation.cli.rounds import add_rounds
 from evaluation.cli.score import add_score
 from evaluation.cli.seal import add_seal, add_unseal
+from evaluation.cli.settle import add_settle
 from evaluation.cli.strengths import add_strengths
 from evaluation.cli.upkeep import add_upkeep
 from evaluation.cli.wins import add_wins
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     add_workers(commands)
     add_champion(commands)
     add_challenge(commands)
+    add_settle(commands)
     add_upkeep(commands)
     add_agreement(commands)
     add_board(commands)

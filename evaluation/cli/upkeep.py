@@ -32,8 +32,10 @@ from evaluation.files.qrels import POLICIES, Qrels
 from evaluation.files.textfiles import counted
 from evaluation.judging.challengers import OUTCOMES
 from evaluation.judging.pooling import Tops, all_pairs, canonical, pool_queries
+from evaluation.judging.posterior import given
+from evaluation.judging.settling import MOST
 from evaluation.judging.tournament import derive
-from evaluation.judging.upkeep import Expected, Judge, Prices, Step, Upkeep, Year, judge_by, replay, year_of
+from evaluation.judging.upkeep import Expected, Judge, Prices, Step, Upkeep, Year, err, judge_by, replay, year_of
 
 _ORDERS = 100  # random orders of the runs
 
@@ -52,7 +54,12 @@ judge: it needs a judgment of every pair that is asked about, and the command sa
 
 After every submission, it prints how many challengers there were, how many pairs were judged for them, how many have
 been judged so far, how many a tournament of all passages would take, and on how many queries the best known answers
-are those of such a tournament, held from scratch. They are whenever the preferences of a query are transitive.
+are those of such a tournament, held from scratch. They are whenever the preferences of a query are transitive, and
+nobody errs.
+
+With --error-rate, each judgment says the opposite at that rate. A challenger that wins its first comparison is asked
+about again, up to --most judgments, before it replaces an answer; and after every submission, the command says how many
+of its replacements are expected to be wrong. The tournament from scratch is still that of the preferences as they are.
 
 With --year, it simulates a year: the upkeep is replayed in random orders of the runs, and from how the number of pairs
 falls as entries become more, the cost is drawn for so many submissions. --new-qrels writes the last preference qrels.
@@ -60,8 +67,8 @@ falls as entries become more, the cost is drawn for so many submissions. --new-q
 --json prints one object:
 
   {"start": {"runs", "queries", "pairs"}, "steps": [{"name", "challengers", "pairs", "rounds", "outcomes": {"won",
-   "tied", "lost", "open"}, "changed", "total", "all_pairs", "share", "as_from_scratch", "queries"}], "year": {"pairs",
-   "assignments", "dollars", "dollars_per_submission", "a", "b"}}
+   "tied", "lost", "open"}, "changed", "total", "all_pairs", "share", "as_from_scratch", "queries",
+   "expected_wrong"}], "year": {"pairs", "assignments", "dollars", "dollars_per_submission", "a", "b"}}
 
 `as_from_scratch` counts the `queries` whose best known answers are those of the tournament held from scratch; `year` is
 null without --year, and its numbers are {"mean", "low", "high"} (5% and 95% of the simulated years are below).""",
@@ -99,6 +106,16 @@ null without --year, and its numbers are {"mean", "low", "high"} (5% and 95% of 
     year.add_argument(
         "--redone", metavar="SHARE", type=_share, default=0.0, help="of assignments that are done again; default: 0"
     )
+    command.add_argument(
+        "--error-rate", metavar="RATE", type=_rate, help="how often a judgment is wrong, 0 to 0.5; default: never"
+    )
+    command.add_argument(
+        "--most",
+        metavar="N",
+        type=positive,
+        default=MOST,
+        help=f"with --error-rate, judgments of a pair in which a challenger won the first; default: {MOST}",
+    )
     add_seed(command)
     add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
@@ -115,21 +132,30 @@ def _upkeep(options: argparse.Namespace) -> int:
         return BAD
     tops: dict[str, Tops] = {name: run.top(options.order) for name, run in runs.items()}
     knows, lacked = judge_by(preferences), set[Pair]()
+    most = 1 if options.error_rate is None else options.most
+    says = knows if options.error_rate is None else err(knows, options.error_rate, seed=options.seed)
 
     def judge(pairs: Any) -> Any:
-        judgments = knows(pairs)
+        judgments = says(pairs)
         lacked.update({*pairs} - {Pair(own.query, *canonical(own.a, own.b)) for own in judgments})
         return judgments
 
     names = list(tops)
     upkeep = Upkeep.start(
-        [tops[name] for name in names[: options.first]], qrels, judge, options.qrel, min_grade=options.min_grade
+        [tops[name] for name in names[: options.first]],
+        qrels,
+        judge,
+        options.qrel,
+        min_grade=options.min_grade,
+        most=most,
     )
     started = {"runs": options.first, "queries": len(upkeep.answers), "pairs": upkeep.total}
     steps = []
     for number, name in enumerate(names[options.first :], options.first + 1):
         step = upkeep.submit(name, tops[name], judge)
-        steps.append((step, *_compare(upkeep, [tops[name] for name in names[:number]], qrels, knows, options)))
+        alike = _compare(upkeep, [tops[name] for name in names[:number]], qrels, knows, options)
+        wrong = None if options.error_rate is None else upkeep.expected_wrong(step, given(options.error_rate))
+        steps.append((step, *alike, wrong))
     year = _simulate(list(tops.values()), qrels, knows, options) if options.year else None
     if lacked:
         tell(
@@ -199,12 +225,13 @@ def _check_target(options: argparse.Namespace) -> None:
         raise BadInput(options.new_qrels, None, "is one of the input files, and would be overwritten.")
 
 
-def _as_dict(step: Step, alike: int, queries: int) -> dict[str, Any]:
+def _as_dict(step: Step, alike: int, queries: int, wrong: float | None) -> dict[str, Any]:
     return step._asdict() | {
         "changed": len(step.changed),
         "share": step.share,
         "as_from_scratch": alike,
         "queries": queries,
+        "expected_wrong": wrong,
     }
 
 
@@ -213,7 +240,10 @@ def _plain(value: Any) -> Any:
 
 
 def _report(
-    started: dict[str, int], steps: list[tuple[Step, int, int]], year: Year | None, options: argparse.Namespace
+    started: dict[str, int],
+    steps: list[tuple[Step, int, int, float | None]],
+    year: Year | None,
+    options: argparse.Namespace,
 ) -> Iterator[str]:
     yield (
         f"The tournament of {counted(started['runs'], 'run')} took {counted(started['pairs'], 'pair')} and found best "
@@ -221,7 +251,9 @@ def _report(
     )
     yield ""
     rows = [["submission", "challengers", *OUTCOMES, "pairs", "so far", "of all", "share", "as from scratch"]]
-    for step, alike, queries in steps:
+    if options.error_rate is not None:
+        rows[0].append("expected wrong")
+    for step, alike, queries, wrong in steps:
         counts = step.challengers, *(step.outcomes[outcome] for outcome in OUTCOMES), step.pairs, step.total
         rows.append(
             [
@@ -229,6 +261,7 @@ def _report(
                 *(f"{count:,}" for count in (*counts, step.all_pairs)),
                 f"{step.share:.1%}",
                 f"{alike:,} of {queries:,}",
+                *([] if wrong is None else [f"{wrong:.1f}"]),
             ]
         )
     yield from table(rows)
@@ -252,6 +285,12 @@ def _dollars(text: str) -> Decimal:
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,4})?", text, re.ASCII):
         raise argparse.ArgumentTypeError(f"{text!r} where an amount is needed, as in 2.40")
     return Decimal(text)
+
+
+def _rate(text: str) -> float:
+    if (rate := _share(text)) > 0.5:
+        raise argparse.ArgumentTypeError(f"{text!r} where a rate from 0 to 0.5 is needed")
+    return rate
 
 
 def _share(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Tournaments of `best_known` by the thousand, as arrays, and what they are drawn from.
+"""Tournaments of `best_known` by the thousand, as arrays, and what they are played by.
 
 Wins are counted in halves, as in `tournament`: a pair with n judgments has 2n half wins, of which `halves` are those of
 its first passage. Pairs of a pool are those of `combinations(range(size), 2)`, in that order.
@@ -7,7 +7,7 @@ its first passage. Pairs of a pool are those of `combinations(range(size), 2)`, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -22,8 +22,6 @@ Integers = NDArray[Any]
 Bools = NDArray[np.bool_]
 _BATCH = 1 << 20  # numbers at a time, so that a batch stays in cache
 _CHANCES = 1 << 32  # what a draw is one of
-_SPREAD = 4.0  # variance of the strengths of a pool's passages, before anything is judged
-_STEPS, _NEAR = 100, 1e-6  # of fitting them: steps at most, and the step that is small enough
 
 
 def winners(size: int, halves: Integers, totals: Integers, again: bool = True) -> Bools:
@@ -89,40 +87,16 @@ class SizedPools:
     counts: NDArray[np.int64]
     again: bool = True
 
-    def resampled(
-        self, error_rate: float | None, draws: int, random: np.random.Generator
-    ) -> Iterator[tuple[slice, Bools]]:
-        """Who wins when judgments are drawn again, [size x pools x draws], for slice after slice of the pools.
-
-        Without an error rate, a pair's judgments are drawn with replacement from its own, as many as there are. With
-        one, as many are drawn too, ties stay, and each other one is for the first passage by a chance that lies between
-        the pair's own share and a half: so far that a single judgment is turned round by the error rate. The more
-        judgments a pair has, the more its own share counts.
-
-        A pair without judgments, in a pool that has some, is drawn by the strengths that the judgments say its passages
-        have: as many judgments as the other pairs of the pool have on average, rounded.
-        """
-        return self._play(lambda kind: _law(kind, error_rate), draws, random, guesses=True)
-
     def reversed(self, share: float, draws: int, random: np.random.Generator) -> Iterator[tuple[slice, Bools]]:
-        """The same where each judgment is reversed with a chance of `share`, independently; ties stay."""
-        return self._play(lambda kind: _reversed_law(kind, share), draws, random)
-
-    def _play(
-        self,
-        law: Callable[[list[int]], dict[int, float]],
-        draws: int,
-        random: np.random.Generator,
-        guesses: bool = False,
-    ) -> Iterator[tuple[slice, Bools]]:
+        """Who wins when each judgment is reversed with a chance of `share`, independently of the others; ties stay.
+        [size x pools x draws], for slice after slice of the pools.
+        """
         step = max(1, _BATCH // (draws * max(1, self.counts.shape[1])))
         for start in range(0, len(self.pools), step):
             part = slice(start, min(start + step, len(self.pools)))
             counts = self.counts[part].swapaxes(0, 1)
-            halves = _draw(counts, law, draws, random)
+            halves = _draw(counts, share, draws, random)
             totals = 2 * counts.sum(axis=2)[..., None]
-            if guesses:
-                _guess(self.size, counts, halves, totals, random)
             yield part, winners(self.size, halves, totals, self.again)
 
 
@@ -154,50 +128,7 @@ def by_size(
     return [SizedPools(size, own, counts[size], again) for size, own in sorted(sizes.items())]
 
 
-def _strengths(size: int, counts: Integers) -> NDArray[np.float64]:
-    """Strengths of the passages of pools [pools x size], on a scale of log odds, from counts [pools x pairs x 3].
-
-    They are the likeliest ones by Bradley and Terry's model, a tie being half a win for both, where strengths are
-    normal with variance `_SPREAD` before anything is judged.
-    """
-    first, second = np.triu_indices(size, 1)
-    wins = np.zeros((len(counts), size, size))
-    wins[:, first, second] = counts[..., 0] + counts[..., 2] / 2
-    wins[:, second, first] = counts[..., 1] + counts[..., 2] / 2
-    met = wins + wins.swapaxes(1, 2)
-    strengths = np.zeros((len(counts), size))
-    for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(strengths[:, None, :] - strengths[:, :, None]))
-        bend = met * chance * (1 - chance)
-        information = -bend
-        information[:, range(size), range(size)] += bend.sum(axis=2) + 1 / _SPREAD
-        slope = (wins - met * chance).sum(axis=2) - strengths / _SPREAD
-        step = np.clip(np.linalg.solve(information, slope[..., None])[..., 0], -1, 1)
-        strengths += step
-        if np.abs(step).max(initial=0) < _NEAR:
-            break
-    return strengths
-
-
-def _guess(size: int, counts: Integers, halves: Integers, totals: Integers, random: np.random.Generator) -> None:
-    """Draw the pairs that nobody judged, of pools that have judgments, into half wins and their totals."""
-    judgments = counts.sum(axis=2)  # [pairs x pools]
-    open_ = np.flatnonzero((judgments > 0).any(axis=0) & (judgments == 0).any(axis=0))
-    if not open_.size:
-        return
-    strengths = _strengths(size, counts[:, open_].swapaxes(0, 1)).T
-    first, second = np.triu_indices(size, 1)
-    chances = 1 / (1 + np.exp(strengths[second] - strengths[first]))
-    for at, own in zip(open_, chances.T, strict=True):
-        pairs = np.flatnonzero(judgments[:, at] == 0)
-        usual = max(1, round(judgments[:, at].sum() / (len(judgments) - len(pairs))))
-        halves[pairs, at] = 2 * random.binomial(usual, own[pairs, None], (len(pairs), halves.shape[2]))
-        totals[pairs, at] = 2 * usual
-
-
-def _draw(
-    counts: Integers, law_of: Callable[[list[int]], dict[int, float]], draws: int, random: np.random.Generator
-) -> Integers:
+def _draw(counts: Integers, share: float, draws: int, random: np.random.Generator) -> Integers:
     """Half wins of the first of each pair, [pairs x pools x draws], from counts [pairs x pools x 3].
 
     One number is drawn for each pair; which half wins it stands for is read off their distribution.
@@ -205,7 +136,7 @@ def _draw(
     flat = counts.reshape(-1, 3)
     base = int(flat.max(initial=0)) + 1
     _, one_each, which = np.unique(flat @ (base**2, base, 1), return_index=True, return_inverse=True)
-    laws = [law_of(kind) for kind in flat[one_each].tolist()]
+    laws = [_reversed_law(kind, share) for kind in flat[one_each].tolist()]
     most = max((len(law) for law in laws), default=1)
     # No more half wins than the judgments of a pair have; less than none keeps the type signed.
     values = np.zeros((len(laws), most), np.min_scalar_type(-1 - 2 * int(flat.sum(axis=1).max(initial=1))))
@@ -227,31 +158,13 @@ def _draw(
     return halves.reshape(*counts.shape[:2], draws)
 
 
-def _law(kind: list[int], error_rate: float | None) -> dict[int, float]:
-    """The chances of each number of half wins of a pair's first passage: `kind` is its counts."""
-    first, second, ties = kind
-    total = first + second + ties
-    if error_rate is None:
-        one = (second / total, ties / total, first / total) if total else (0.0, 0.0, 0.0)
-        steps = [one] * total
-    else:
-        # As if so many others had preferred each: then one judgment leaves its opposite a chance of the error rate.
-        unseen = error_rate / max(1 - 2 * error_rate, 1e-9)
-        share = (first + unseen) / (first + second + 2 * unseen) if first + second else 0.0
-        steps = [(1 - share, 0.0, share)] * (first + second) + [(0.0, 1.0, 0.0)] * ties
-    return _added(steps)
-
-
 def _reversed_law(kind: list[int], share: float) -> dict[int, float]:
-    """The same where each judgment that is no tie is reversed by a chance."""
+    """The chances of each number of half wins of a pair's first passage, where each judgment that is no tie is reversed
+    by a chance: `kind` is its counts.
+    """
     first, second, ties = kind
     kept, turned = (share, 0.0, 1 - share), (1 - share, 0.0, share)
-    return _added([kept] * first + [turned] * second + [(0.0, 1.0, 0.0)] * ties)
-
-
-def _added(steps: Sequence[tuple[float, float, float]]) -> dict[int, float]:
-    """The chances of each sum of half wins, where each step is 0, 1 or 2 by these chances."""
     chances = np.ones(1)
-    for step in steps:
+    for step in [kept] * first + [turned] * second + [(0.0, 1.0, 0.0)] * ties:
         chances = np.convolve(chances, step)
     return {half: chance for half, chance in enumerate(chances.tolist()) if chance > 0}

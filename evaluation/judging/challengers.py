@@ -6,7 +6,7 @@ with the whole pool. It takes their place if it wins; if it ties, both stay; a d
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 from typing import Literal, NamedTuple, get_args
@@ -69,34 +69,52 @@ class Challenge(NamedTuple):
         return "tied" if {*self.before} <= {*self.best} else "won"
 
 
-def settle_challenges(best: Answers, challengers: Answers, preferences: Iterable[Preference]) -> list[Challenge]:
+def settle_challenges(
+    best: Answers, challengers: Answers, preferences: Iterable[Preference], *, most: int = 1
+) -> list[Challenge]:
     """The outcome of every challenge. `preferences` are all judgments, those before the challenge among them.
 
     A challenger that loses to every answer is out. The others and the answers play the tournament of `best_known` among
     themselves, by the judgments there are of any two of them. A pair's judgments are counted; as many for one as for
-    the other is a tie.
+    the other is a tie. With `most`, a challenger that does not lose its first comparison is confirmed: the pair is
+    missing until it has so many judgments, or more would not change who leads.
     """
     judged: dict[str, list[Judgment]] = defaultdict(list)
     for query, a, b, preferred in preferences:
         judged[query].append(Tied(a, b) if preferred is None else Judged(preferred, b if preferred == a else a))
     return [
-        _settle(query, tuple(sorted(best[query])), own, judged.get(query, []))
+        _settle(query, tuple(sorted(best[query])), own, judged.get(query, []), most)
         for query, own in challengers.items()
         if best.get(query)
     ]
 
 
 def _settle(
-    query: str, before: tuple[str, ...], challengers: Collection[str], judgments: Collection[Judgment]
+    query: str, before: tuple[str, ...], challengers: Collection[str], judgments: Collection[Judgment], most: int
 ) -> Challenge:
     lead: dict[tuple[str, str], int] = {}
+    times = Counter(canonical(*judgment) for judgment in judgments)
+
+    def is_open(pair: tuple[str, str]) -> bool:
+        """Whether a pair is to be asked, or asked again."""
+        return pair not in lead or (times[pair] < most and abs(lead[pair]) <= most - times[pair])
+
+    def is_unconfirmed(answer: str, challenger: str) -> bool:
+        pair = canonical(answer, challenger)
+        is_behind = pair in lead and (lead[pair] > 0) == (pair[0] == answer) and lead[pair] != 0
+        return is_open(pair) and not (times[pair] == 1 and is_behind)
+
     for judgment in judgments:
         pair = canonical(*judgment)
         # Positive where the first of the pair leads.
         won = 0 if isinstance(judgment, Tied) else 1 if judgment.winner == pair[0] else -1
         lead[pair] = lead.get(pair, 0) + won
-    asked = [canonical(answer, challenger) for challenger in challengers for answer in before]
-    missing = sorted(Pair(query, *pair) for pair in asked if pair not in lead)
+    missing = sorted(
+        Pair(query, *canonical(answer, challenger))
+        for challenger in challengers
+        for answer in before
+        if is_unconfirmed(answer, challenger)
+    )
     if missing:
         return Challenge(query, before, before, tuple(missing))
     left = {*before}
@@ -108,7 +126,12 @@ def _settle(
                 left.add(challenger)
     # Answers were found by tournaments of whole pools, and may never have met: only challengers' pairs are asked for.
     pairs = combinations(sorted(left), 2)
-    missing = [Pair(query, *pair) for pair in pairs if pair not in lead and not {*pair} <= {*before}]
+    # The answers' own pairs with challengers were settled above.
+    missing = [
+        Pair(query, *pair)
+        for pair in pairs
+        if (is_open(pair) if not {*pair}.intersection(before) else pair not in lead and not {*pair} <= {*before})
+    ]
     if missing:
         return Challenge(query, before, before, tuple(missing))
     if left == {*before}:

@@ -18,6 +18,8 @@ from evaluation.files.preferences import Pair, Preference
 from evaluation.files.qrels import Policy, Qrels
 from evaluation.judging.challengers import OUTCOMES, Answers, Challenge, find_challengers, settle_challenges
 from evaluation.judging.pooling import Tops, all_pairs, canonical, pool_queries
+from evaluation.judging.posterior import Judging
+from evaluation.judging.settling import expected_wrong
 from evaluation.judging.tournament import derive
 
 # Given pairs, sorted, the judgments of them. It may leave some out, which are asked for again with the next submission.
@@ -53,8 +55,13 @@ class Upkeep:
     have been compared with the best known answers of their time. Answers stay, whoever brought them.
     """
 
-    def __init__(self, answers: Answers, considered: Answers, judgments: Iterable[Preference] = ()) -> None:
-        """`considered` are the passages of the pools that the answers come from; `judgments` are all that there are."""
+    def __init__(
+        self, answers: Answers, considered: Answers, judgments: Iterable[Preference] = (), *, most: int = 1
+    ) -> None:
+        """`considered` are the passages of the pools that the answers come from; `judgments` are all that there are.
+        Pairs of challengers are judged up to so many times, as `settle_challenges` has it.
+        """
+        self._most, self._again = most, 0
         self.answers: dict[str, tuple[str, ...]] = {query: tuple(sorted(own)) for query, own in answers.items() if own}
         self.considered = {query: {*own, *considered.get(query, ())} for query, own in self.answers.items()}
         self._judgments: dict[str, list[Preference]] = defaultdict(list)
@@ -64,7 +71,14 @@ class Upkeep:
 
     @classmethod
     def start(
-        cls, tops: Iterable[Tops], qrels: Qrels, judge: Judge, policy: Policy = "first", *, min_grade: int = 1
+        cls,
+        tops: Iterable[Tops],
+        qrels: Qrels,
+        judge: Judge,
+        policy: Policy = "first",
+        *,
+        min_grade: int = 1,
+        most: int = 1,
     ) -> Upkeep:
         """From the tournament of the first runs' top passages and the qrels. A query that `judge` leaves incomplete has
         no best known answer, so nothing challenges it.
@@ -74,12 +88,12 @@ class Upkeep:
         answers: dict[str, list[str]] = {}
         for query, passage in derive(pools, judgments).qrels:
             answers.setdefault(query, []).append(passage)
-        return cls(answers, pools, judgments)
+        return cls(answers, pools, judgments, most=most)
 
     @property
     def total(self) -> int:
-        """How many pairs have been judged."""
-        return len(self._judged)
+        """How many pairs have been judged, each as often as it was asked again."""
+        return len(self._judged) + self._again
 
     @property
     def all_pairs(self) -> int:
@@ -101,8 +115,9 @@ class Upkeep:
         before, rounds = self.total, 0
         challenges = self._settle(challengers)
         while missing := sorted(pair for challenge in challenges for pair in challenge.missing):
-            known = self.total
-            self._learn(judge(missing))
+            known, answered = self.total, list(judge(missing))
+            self._again += len({Pair(own.query, *canonical(own.a, own.b)) for own in answered} & self._judged)
+            self._learn(answered)
             if self.total == known:
                 break
             rounds += 1
@@ -125,6 +140,18 @@ class Upkeep:
             self.all_pairs,
         )
 
+    def expected_wrong(self, step: Step, judging: Judging | None = None) -> float:
+        """How many of a step's replacements are expected to be wrong, by all judgments until now."""
+        replaced = [
+            (challenge.query, new, old)
+            for challenge in step.changed
+            for new in challenge.best
+            for old in challenge.before
+            if new not in challenge.before and old not in challenge.best
+        ]
+        rows = [row for own in self._judgments.values() for row in own]
+        return expected_wrong(replaced, self.considered, rows, judging=judging)
+
     def withdraw(self, name: str) -> None:
         """Ask no more about what only this submission put first. What has become an answer stays one."""
         for query, own in list(self._open.items()):
@@ -133,7 +160,7 @@ class Upkeep:
 
     def _settle(self, challengers: Answers) -> list[Challenge]:
         judgments = (judgment for query in challengers for judgment in self._judgments.get(query, ()))
-        return settle_challenges(self.answers, challengers, judgments)
+        return settle_challenges(self.answers, challengers, judgments, most=self._most)
 
     def _learn(self, judgments: Iterable[Preference]) -> None:
         for judgment in judgments:
@@ -151,6 +178,22 @@ def judge_by(preferences: Iterable[Preference]) -> Judge:
         return [preference for pair in pairs for preference in known.get(pair, ())]
 
     return judge
+
+
+def err(judge: Judge, error_rate: float, *, seed: int = 0) -> Judge:
+    """A judge who says the opposite at a rate, anew each time, and judges a pair once where it is asked; ties stay."""
+    random = np.random.default_rng(seed)
+
+    def judge_wrongly(pairs: Sequence[Pair]) -> list[Preference]:
+        said = {Pair(own.query, *canonical(own.a, own.b)): own for own in judge(pairs)}
+        return [
+            own._replace(preferred=own.b if own.preferred == own.a else own.a)
+            if own.preferred is not None and random.random() < error_rate
+            else own
+            for own in said.values()
+        ]
+
+    return judge_wrongly
 
 
 class Submitted(NamedTuple):

@@ -97,30 +97,14 @@ FEW = 30  # comparisons of repeated judgments that say too little of the error r
 ASSUMED = 0.3  # the error rate by which two people agree in 58% of the cases
 
 
-class JudgingError(NamedTuple):
-    """How often one judgment is wrong, 0 to 0.5, and how that is known.
+def error_evidence(preferences: Iterable[Preference], *, is_given: bool) -> tuple[Evidence, int]:
+    """How it is known how often one judgment is wrong, and how many repeated judgments can be compared.
 
-    `source`: somebody gave the rate; or it follows from how far repeated judgments agree, of which so many were
-    `compared`; or it is assumed.
+    Somebody gave the rate; or judgments of one pair say it, where `FEW` or more can be compared; or else it is assumed
+    that people who contradict themselves between pairs err as the model says.
     """
-
-    rate: float
-    source: Evidence
-    compared: int
-
-
-def judging_error(preferences: Iterable[Preference], given: float | None = None) -> JudgingError:
-    """The rate that was given; else that by which two people would agree as often as repeated judgments do.
-
-    It is assumed where fewer than `FEW` repeated judgments can be compared, or they agree less often than by chance.
-    """
-    repeated = repeated_agreement(preferences)
-    if given is not None:
-        return JudgingError(given, "given", repeated.compared)
-    rate = error_rate(repeated.raw) if repeated.raw is not None and repeated.compared >= FEW else None
-    if rate is None:
-        return JudgingError(ASSUMED, "assumed", repeated.compared)
-    return JudgingError(rate, "repeated", repeated.compared)
+    compared = repeated_agreement(preferences).compared
+    return ("given" if is_given else "repeated" if compared >= FEW else "assumed"), compared
 
 
 class SideBias(NamedTuple):

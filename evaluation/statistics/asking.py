@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.files.preferences import Preference
-from evaluation.judging.batch_tournaments import SizedPools, by_size
+from evaluation.judging.pooling import canonical
 from evaluation.statistics.certainty import SURE
 
-FUTURES, DRAWS = 5, 200
+FUTURES = 25
 WANTED = (1, 2, 3)  # sizes of a confidence set that somebody may want
 JUDGMENTS = (3, 5, 7)  # of a pair, that somebody may want
+_RARE = 0.01  # a judgment is never surer than that
 
 
 class Prospect(NamedTuple):
@@ -30,7 +31,7 @@ class Prospect(NamedTuple):
 
 
 def settling_prospects(
-    pools: Mapping[str, Collection[str]],
+    chances: Mapping[str, Mapping[str, float]],
     preferences: Iterable[Preference],
     sets: Mapping[str, Collection[str]],
     *,
@@ -40,61 +41,48 @@ def settling_prospects(
     seed: int = 0,
     finals: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, dict[int, Prospect]]:
-    """By query, sorted, and number of judgments of a pair; `sets` are the confidence sets. Queries whose set has one
-    passage are left out.
+    """By query, sorted, and number of judgments of a pair; `chances` are P(best) of its passages, and `sets` the
+    confidence sets. Queries whose set has one passage are left out.
 
     `finals` are who played in the finals, where rounds found the answers: only their pairs are asked about, as no
-    judgment brings back a passage that is out, and those that tie for first are all best, as in `certainty`.
+    judgment brings back a passage that is out.
 
-    What people will say is drawn `FUTURES` times: which passage of a pair is better, by its judgments so far, and then
-    judgments that are wrong by the error rate, 0 to 0.5. The same seed gives the same, whatever the order of the input.
+    What people will say is drawn `FUTURES` times: which passage is the best, by P(best); then judgments of its pairs,
+    wrong by the error rate, 0 to 0.5, and of other pairs, which may go either way. P(best) follows from these as if
+    judgments said of a passage only whether it is the best. The same seed gives the same.
     """
-    random = np.random.default_rng(seed)
-    wide = {query: pools[query] for query, likely in sets.items() if len(likely) > 1}
-    asked: Mapping[str, Collection[str]] = sets
-    if finals is not None:
-        asked = {query: {*sets[query]}.intersection(finals[query]) for query in wide}
-    found: dict[str, dict[int, Prospect]] = {query: {} for query in sorted(wide)}
-    for group in by_size(wide, (row for row in preferences if row.query in wide), again=finals is None):
-        inside, first_is_better = _inside(group, asked), _belief(group.counts, error_rate)
+    judged: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    for query, a, b, _ in preferences:
+        judged[query][canonical(a, b)] += 1
+    random, rate = np.random.default_rng(seed), min(max(error_rate, _RARE), 0.5)
+    # What a judgment for a passage, and one against it, say of its being the best.
+    right, wrong = np.log(2 * (1 - rate)), np.log(2 * rate)
+    found: dict[str, dict[int, Prospect]] = {}
+    for query in sorted(query for query, likely in sets.items() if len(likely) > 1):
+        asked = {*sets[query]} if finals is None else {*sets[query]}.intersection(finals[query])
+        names = sorted(chances[query])
+        before = np.array([chances[query][passage] for passage in names])
+        inside = [at for at, passage in enumerate(names) if passage in asked]
+        pairs = list(combinations(inside, 2))
+        has = np.array([judged[query][names[one], names[other]] for one, other in pairs], np.int64)
+        ends = np.array(pairs, np.int64).reshape(-1, 2)
+        best = random.choice(len(names), FUTURES, p=before / before.sum())[:, None]
+        first = np.where(best == ends[:, 0], 1 - rate, np.where(best == ends[:, 1], rate, 0.5))
+        found[query] = {}
         for wanted in judgments:
-            lacking = np.where(inside, np.maximum(0, wanted - group.counts.sum(axis=2)), 0)
-            drawn = np.tile(lacking, (FUTURES, 1))
-            better = random.random(drawn.shape) < np.tile(first_is_better, (FUTURES, 1))
-            firsts = random.binomial(drawn, np.where(better, 1 - error_rate, error_rate))
-            futures = np.tile(group.counts, (FUTURES, 1, 1))
-            futures[..., 0] += firsts
-            futures[..., 1] += drawn - firsts
-            sizes = _sizes(group, futures, error_rate, level, random).reshape(FUTURES, -1)
-            shares = np.array([(sizes <= size).mean(axis=0) for size in WANTED]).T
-            for query, own, chances in zip(group.pools, lacking.tolist(), shares.tolist(), strict=True):
-                found[query][wanted] = Prospect(dict(sorted(Counter(filter(None, own)).items())), chances)
+            lacking = np.maximum(0, wanted - has)
+            won = random.binomial(lacking, first)  # [futures x pairs], by the first
+            logs = np.zeros((FUTURES, len(names)))
+            for at, (one, other) in enumerate(pairs):
+                lost = lacking[at] - won[:, at]
+                logs[:, one] += won[:, at] * right + lost * wrong
+                logs[:, other] += lost * right + won[:, at] * wrong
+            after = before * np.exp(logs - logs.max(axis=1, keepdims=True))
+            after /= after.sum(axis=1, keepdims=True)
+            likeliest = np.sort(after, axis=1)[:, ::-1]
+            sizes = 1 + (np.cumsum(likeliest, axis=1)[:, :-1] < level - 1e-9).sum(axis=1)
+            found[query][wanted] = Prospect(
+                dict(sorted(Counter(lacking[lacking > 0].tolist()).items())),
+                [float((sizes <= size).mean()) for size in WANTED],
+            )
     return found
-
-
-def _inside(group: SizedPools, sets: Mapping[str, Collection[str]]) -> NDArray[np.bool_]:
-    """Which pairs [pools x pairs] have both passages among these."""
-    members = np.array([[passage in sets[query] for passage in pool] for query, pool in group.pools.items()])
-    first, second = np.triu_indices(group.size, 1)
-    both: NDArray[np.bool_] = members[:, first] & members[:, second]
-    return both
-
-
-def _belief(counts: NDArray[np.int64], error_rate: float) -> NDArray[np.float64]:
-    """The chance that the first of a pair is better [pools x pairs], by its judgments, each wrong by the rate."""
-    odds = np.log(max(error_rate, 1e-9)) - np.log(1 - error_rate)
-    belief: NDArray[np.float64] = 1 / (1 + np.exp(np.clip(odds * (counts[..., 0] - counts[..., 1]), -700, 700)))
-    return belief
-
-
-def _sizes(
-    group: SizedPools, counts: NDArray[np.int64], error_rate: float, level: float, random: np.random.Generator
-) -> NDArray[np.int64]:
-    """The sizes of the confidence sets of pools with other counts."""
-    passages = next(iter(group.pools.values()))
-    played = SizedPools(group.size, {str(at): passages for at in range(len(counts))}, counts, group.again)
-    sizes = np.zeros(len(counts), np.int64)
-    for part, won in played.resampled(error_rate, DRAWS, random):
-        chances = np.sort((won / won.sum(axis=0)).mean(axis=2), axis=0)[::-1]
-        sizes[part] = 1 + (np.cumsum(chances, axis=0)[:-1] < level - 1e-9).sum(axis=0)
-    return sizes

@@ -1,31 +1,35 @@
-"""How sure the best known answers and the order of runs are: judgments, and queries, drawn again (bootstrap)."""
+"""How sure the best known answers and the order of runs are: by all judgments, and with queries drawn again."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.files.preferences import Preference
-from evaluation.judging.batch_tournaments import Bools, SizedPools, by_size
+from evaluation.judging.batch_tournaments import by_size
+from evaluation.judging.posterior import best_chances, given, judge_again, learn
 from evaluation.judging.tournament import derive
 from evaluation.measures.named import Measure
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, query_weights
 
 Floats = NDArray[np.float64]
-_SEVERAL = 4096  # deadlocks at a time
+_ALIKE = 20  # queries by which pools of a size are corrected
+_AGAIN, _FEW = 3, 200  # more times that truths are judged again, for so many queries
+_TINY = 1e-12
+_SOME = 0.05  # of what judgments could say, the least by which scores are corrected
 
 
 class RunOrder(NamedTuple):
-    """Where a run may truly stand on the preference qrels.
+    """Where a run may truly stand.
 
-    `mean`: as judged. `interval`: percentiles of its mean over resamples. `first_place`, `last_place`: the same of
-    its place, from 1; `middle_place`: the median. `first`: the share of resamples in which it is first, shared where
-    several are. `centred`: the interval, moved so that the median of the resamples is the mean as judged; judgments
-    drawn again are noisier, which pulls all means one way.
+    `mean`: as judged. `corrected`: what it would be without judging errors, which pull all means together. `interval`:
+    of that, over queries and judges. `first_place`, `last_place`: the interval of its place, from 1; `middle_place`:
+    the median. `first`: how probable it is that the run is first, shared where several are. `centred`: the interval, as
+    earlier versions called it.
     """
 
     run: str
@@ -36,18 +40,19 @@ class RunOrder(NamedTuple):
     last_place: int
     first: float
     centred: Interval
+    corrected: float
 
 
 class Certainty(NamedTuple):
-    """`answers`: by query and best known answer, the share of resamples in which it stays one. `runs`: their ranks.
-
-    `chances`: by query and passage of the pool, P(best): the share of resamples in which it is the best known answer,
-    shared where several are. They add up to 1; the likeliest comes first, equal ones by id.
+    """`answers`: by query, how probable it is of each best known answer that it is the best passage. `runs`: their
+    ranks. `chances`: by query and passage of the pool, P(best), which add up to 1; the likeliest comes first, equal
+    ones by id. `error_rate`: how often a judgment is wrong, as given or learned.
     """
 
     answers: dict[str, dict[str, float]]
     runs: list[RunOrder]
     chances: dict[str, dict[str, float]]
+    error_rate: float
 
 
 SURE = 0.9  # of a confidence set
@@ -104,23 +109,24 @@ def certainty(
     counted: Iterable[Preference] | None = None,
     best: Mapping[str, Collection[str]] | None = None,
 ) -> Certainty:
-    """Over resamples of the judgments and, for the runs of a board, of the queries too. Runs are scored by RR@k of the
-    board, or by another measure of `KINDS` with its cutoff.
+    """P(best) from all judgments, by the model of `posterior`; and where the runs of a board stand, with queries drawn
+    again. Runs are scored by RR@k of the board, or by another measure of `KINDS` with its cutoff.
 
     The answers are those of the judgments, or of `counted`: the same with what was decided on adjudicated pairs; or
-    those of `best`, by query, where other rules found them, as rounds do: then other pools are left out, and in the
-    resamples, passages that tie for first are all best. What is drawn again is what people judged.
+    those of `best`, by query, where other rules found them, as rounds do: then other pools are left out.
 
-    In pools with pairs that nobody judged, those are drawn by the strengths that the judgments say their passages have
-    (`SizedPools.resampled`). So it does not count against a passage that it was asked about less often, as in rounds.
+    How people err is learned from all judgments, those of incomplete pools too, unless an error rate is given.
 
-    Without an error rate, each pair's judgments are drawn again from its own. A pair that was judged once would then
-    never vary: such judgments need the rate at which people err, by which each is turned round. Two that agree would
-    never vary either, so with a rate, the judgments of every pair vary more than they would by themselves. No judgment
-    is ever left out of a resample.
+    As judgments may be wrong, what runs score on the answers lies too near to what any run would score; and so does
+    what they are expected to score by P(best). By how much, two steps tell. Of pools of a size, P(best) of the best
+    passage is on average the mean of the sum of all squared P(best): gains over any passage are divided by what that
+    leaves of them. But passages that are nearly the best are taken for it more often than others, and good runs rank
+    them high, too. So truths are drawn that the judgments make probable, they are judged again, and what that leaves of
+    the gains is compared with what the first step says. Corrected scores vary from query to query by errors of
+    judgments too, so queries drawn again vary by both. How probable it is that a run is first takes account of how far
+    runs lie apart: the less, the more of what lies between them is chance.
 
-    Pools that `derive` refuses are left out. Judgments drawn again are noisier than those that were made, so means may
-    shift against `mean`; places are what to read. The same seed gives the same, whatever the order of the input, and
+    Pools that `derive` refuses are left out. The same seed gives the same, whatever the order of the input, and
     the same answers with a board and without. Raises ValueError where there is a board and no pool gives qrels, or
     where the error rate is not 0 to 1/2, or where the measure is another or has another cutoff.
     """
@@ -131,120 +137,127 @@ def certainty(
     judgments = list(preferences)
     if best is None:
         best = _answers(pools, judgments if counted is None else counted, allow_incomplete)
-        sized = _sized(pools, judgments, best, again=True)
-    else:
-        sized = _sized(pools, judgments, best, again=False)
-    of_judgments, of_queries = np.random.default_rng(seed).spawn(2)
-    standing = None
-    if board is not None:
-        if not best:
-            raise ValueError("no pool gives qrels")
-        weights = np.concatenate(list(query_weights(len(best), draws, of_queries)))
-        standing = Standing(board, sorted(best), weights, measure)
-    answers: dict[str, dict[str, float]] = {}
-    chances: dict[str, dict[str, float]] = {}
-    for group in sized:
-        queries = list(group.pools)
-        if standing is not None:
-            standing.enter(group, best)
-        for part, won in group.resampled(error_rate, draws, of_judgments):
-            shares, alone = won.mean(axis=2), (won / won.sum(axis=0)).mean(axis=2)
-            for query, own, chance in zip(queries[part], shares.T.tolist(), alone.T.tolist(), strict=True):
-                share = dict(zip(group.pools[query], own, strict=True))
-                answers[query] = {passage: share[passage] for passage in sorted(best[query])}
-                chances[query] = dict(
-                    sorted(zip(group.pools[query], chance, strict=True), key=lambda one: (-one[1], one[0]))
-                )
-            if standing is not None:
-                standing.add(part, won)
+    if board is not None and not best:
+        raise ValueError("no pool gives qrels")
+    groups = by_size(pools, judgments)
+    judging = learn(groups, seed=seed) if error_rate is None else given(error_rate)
+    scores = None if board is None else _Scores(board, measure)
+    found: dict[str, dict[str, float]] = {}
+    for group in groups:
+        kept = [at for at, query in enumerate(group.pools) if query in best]
+        if not kept:
+            continue
+        chances = best_chances(group, judging, seed=seed)[kept]
+        names = list(group.pools.items())
+        own = {names[at][0]: names[at][1] for at in kept}
+        for (query, pool), row in zip(own.items(), chances.tolist(), strict=True):
+            found[query] = dict(sorted(zip(pool, row, strict=True), key=lambda one: (-one[1], one[0])))
+        if scores is not None:
+            random = np.random.default_rng([seed, group.size])
+            again = [
+                best_chances(judge_again(group, judging, random), judging, seed=seed)[kept]
+                for _ in range(1 + min(_AGAIN, _FEW // len(best)))
+            ]
+            scores.add(own, best, chances, np.mean(again, axis=0))
     return Certainty(
-        {query: answers[query] for query in sorted(answers)},
-        [] if standing is None else standing.orders(confidence),
-        {query: chances[query] for query in sorted(chances)},
+        {query: {passage: found[query][passage] for passage in sorted(best[query])} for query in sorted(found)},
+        [] if scores is None else scores.orders(draws, confidence, np.random.default_rng(seed)),
+        {query: found[query] for query in sorted(found)},
+        error_rate if error_rate is not None else judging.error_rate,
     )
 
 
-class Standing:
-    """Sums of the runs' scores over resamples, group after group of pools of one size.
+class _Scores:
+    """What runs score on queries: on the best known answers, and expected by P(best)."""
 
-    `weights` [draws x queries]: how often each query counts in each resample. The measure is one of `KINDS` with the
-    cutoff of the board, or RR at that.
-    """
+    def __init__(self, board: Board, measure: Measure | None) -> None:
+        self._board, self._worth = board, _Worth(measure or Measure("RR", board.k))
+        self._rows: list[tuple[str, int, float, Floats, Floats, Floats, Floats]] = []
 
-    def __init__(self, board: Board, queries: list[str], weights: NDArray[Any], measure: Measure | None = None) -> None:
-        self._board = board
-        self._worth = _Worth(measure or Measure("RR", board.k))
-        self._weights = weights
-        self._column = {query: at for at, query in enumerate(queries)}
-        self._sums = np.zeros((len(weights), len(board.runs)))
-        self._point = np.zeros(len(board.runs))
+    def add(
+        self, pools: Mapping[str, tuple[str, ...]], best: Mapping[str, Collection[str]], chances: Floats, again: Floats
+    ) -> None:
+        """Take up pools of one size, with P(best) of their passages [pools x size]."""
+        size = chances.shape[1]
+        values = self._worth.of_rank[self._board.places(pools)]  # [runs x pools x size]
+        kept = np.array([[passage in best[query] for passage in pool] for query, pool in pools.items()])
+        judged = self._worth.together((values * kept).transpose(2, 1, 0), kept.sum(axis=1))
+        expected, after = (np.einsum("rqs,qs->qr", values, own) for own in (chances, again))
+        usual = values.mean(axis=2).T
+        told = np.ones(len(chances)) if size == 1 else ((chances**2).sum(axis=1) * size - 1) / (size - 1)
+        self._rows += zip(pools, [size] * len(pools), told.tolist(), judged, expected, after, usual, strict=True)
 
-    def enter(self, group: SizedPools, best: Mapping[str, Collection[str]]) -> None:
-        """Take up the pools of one size: what each of their passages is worth to each run."""
-        self._columns = np.array([self._column[query] for query in group.pools])
-        places = self._board.places(group.pools).transpose(1, 2, 0)
-        self._values = np.ascontiguousarray(self._worth.of_rank[places])
-        kept = np.array([[passage in best[query] for passage in pool] for query, pool in group.pools.items()])
-        own = (self._values * kept[..., None]).transpose(1, 0, 2)
-        self._point += self._worth.together(own, kept.sum(axis=1)).sum(axis=0)
-
-    def add(self, part: slice, won: Bools) -> None:
-        """Add these pools, [size x pools x draws], to the sums."""
-        from scipy import sparse  # here, since most commands need none of it and it takes long to load
-
-        values, weights = self._values[part], self._weights[:, self._columns[part]]
-        size, pools, draws = won.shape
-        # A winner's place in the list of all passages; several winners have a place of their own at its end.
-        places = won.argmax(axis=0) + size * np.arange(pools)[:, None]
-        counts = won.sum(axis=0)
-        row, draw = np.nonzero(counts > 1)
-        best = self._several(values, won, row, draw, counts[row, draw])
-        places[row, draw] = size * pools + np.arange(len(row))
-        chosen = sparse.csr_array(
-            (weights.ravel(), places.T.ravel(), np.arange(0, draws * pools + 1, pools)),
-            shape=(draws, size * pools + len(row)),
-        )
-        self._sums += chosen @ np.concatenate([values.reshape(size * pools, -1), best])
-
-    def means(self) -> Floats:
-        """The runs' means in each resample, [runs x draws]."""
-        # Equal sums may differ in their last digits, by the order that they were added in.
-        means: Floats = (self._sums / self._weights.sum(axis=1)[:, None]).T.round(12)
-        return means
-
-    def _several(
-        self, values: Floats, won: Bools, row: NDArray[np.int64], draw: NDArray[np.int64], counts: NDArray[np.int64]
-    ) -> Floats:
-        """[several x runs]: what several winners of a pool in a draw are worth; part by part, to bound memory."""
-        best = np.zeros((len(row), values.shape[2]))
-        for start in range(0, len(row), _SEVERAL):
-            own = slice(start, start + _SEVERAL)
-            of_them = values[row[own]].transpose(1, 0, 2) * won[:, row[own], draw[own]][..., None]
-            best[own] = self._worth.together(of_them, counts[own])
-        return best
-
-    def orders(self, confidence: float) -> list[RunOrder]:
+    def orders(self, draws: int, confidence: float, random: np.random.Generator) -> list[RunOrder]:
         """The runs, in the board's order."""
-        means, point = self.means(), self._point / len(self._column)
-        places = 1 + (means[None, :, :] > means[:, None, :]).sum(axis=1)
+        _, sizes, told, judged, expected, after, usual = zip(*sorted(self._rows, key=lambda row: row[0]), strict=True)
+        plain, shares = np.array(usual), _shares(np.array(sizes), np.array(told))[:, None]
+        once, twice, most = np.array(expected) - plain, (np.array(after) - plain) / shares, 1 / float(shares.mean())
+
+        def right(weights: Floats) -> Floats:
+            """The corrected means [draws x runs] where queries have such weights, which add up to 1."""
+            gains, again = weights @ once, weights @ twice
+            kept = np.clip((gains * again).sum(axis=1) / np.maximum((gains * gains).sum(axis=1), _TINY), 1, most)
+            return weights @ plain + weights @ (once / shares) / kept[:, None]
+
+        queries = len(plain)
+        means = right(np.full((1, queries), 1 / queries))[0]
+        # By Student's t, whose quantiles at these numbers of queries are about so much beyond those of draws.
+        wider = (queries / max(1, queries - 1)) ** 0.5 * (1 + 1.2 / queries)
+        drawn = np.concatenate([right(weights / queries) for weights in query_weights(queries, draws, random)])
+        drawn = wider * (drawn - means)
+        tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+        bounds = np.clip(means + np.quantile(drawn, tails, axis=0), 0, 1).T
+        named = np.argsort(self._board.runs)  # the same whatever the order of the runs
+        likely = np.empty_like(drawn.T)
+        likely[named] = _shrunken(means[named], drawn[:, named], random).round(9).T
+        places = 1 + (likely[None, :, :] > likely[:, None, :]).sum(axis=1)
         leads = places == 1
         first = (leads / leads.sum(axis=0)).mean(axis=1)
-        tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-        bounds = np.quantile(means, tails, axis=1).T
-        centred = np.clip(bounds + (point - np.median(means, axis=1))[:, None], 0, 1)
         between = np.quantile(places, [tails[0], 0.5, tails[1]], axis=1, method="inverted_cdf").T
         return [
-            RunOrder(run, mean, Interval(*own), int(low), int(middle), int(high), share, Interval(*moved))
-            for run, mean, own, (low, middle, high), share, moved in zip(
+            RunOrder(run, mean, Interval(*own), int(low), int(middle), int(high), share, Interval(*own), right)
+            for run, mean, own, (low, middle, high), share, right in zip(
                 self._board.runs,
-                point.tolist(),
+                np.array(judged).mean(axis=0).tolist(),
                 bounds.tolist(),
                 between,
                 first.tolist(),
-                centred.tolist(),
+                np.clip(means, 0, 1).tolist(),
                 strict=True,
             )
         ]
+
+
+def _shares(sizes: NDArray[np.int64], told: Floats) -> Floats:
+    """How much judgments tell of the best passage [queries], 0 to 1: the mean over the queries with pools of about the
+    same size, `_ALIKE` at least where there are so many.
+    """
+    shares = np.ones(len(sizes))
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        apart = np.where(sizes > 1, np.abs(np.log(sizes / size)), np.inf)
+        near = apart <= np.sort(apart)[min(_ALIKE, int((sizes > 1).sum())) - 1]
+        shares[sizes == size] = max(_SOME, float(told[near].mean()))
+    return shares
+
+
+def _shrunken(means: Floats, drawn: Floats, random: np.random.Generator) -> Floats:
+    """Draws of the runs' true means [draws x runs], from draws of the error of their means.
+
+    True means are normal around a common one, as far apart as the means are beyond their errors; draws of both are
+    moved to what is known (Matheron's rule).
+    """
+    runs = len(means)
+    if runs < 2 or len(drawn) < 2:
+        return means + drawn
+    errors = np.cov(drawn.T)
+    own = float(np.trace(errors)) / runs
+    differ = own - (float(errors.sum()) - own * runs) / (runs * (runs - 1))  # of the error of a run beside another
+    spread = max(float(means.var(ddof=1)) - differ, 0.5 * differ, _TINY)
+    truly = random.normal(0, spread**0.5, (len(drawn), runs))
+    common = means.mean()
+    gain = spread * np.linalg.inv(errors + spread * np.eye(runs))
+    moved: Floats = common + truly + (means - common - truly - drawn) @ gain.T
+    return moved
 
 
 def _answers(
@@ -255,11 +268,3 @@ def _answers(
     for query, passage in derive(pools, counted, allow_incomplete=allow_incomplete).qrels:
         best.setdefault(query, set()).add(passage)
     return best
-
-
-def _sized(
-    pools: Mapping[str, Collection[str]], judgments: list[Preference], queries: Collection[str], again: bool
-) -> list[SizedPools]:
-    """The pools of these queries with their judgments, by size."""
-    own = [preference for preference in judgments if preference.query in queries]
-    return by_size({query: pools[query] for query in queries}, own, again=again)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.files.preferences import Preference
-from evaluation.judging.batch_tournaments import by_size, winners
-from evaluation.statistics.certainty import Standing
-from evaluation.statistics.ranks import Board
+from evaluation.judging.batch_tournaments import Bools, SizedPools, by_size, winners
+from evaluation.statistics.ranks import Board, reciprocals
 from evaluation.statistics.resampling import DRAWS
 
+Floats = NDArray[np.float64]
+_SEVERAL = 4096  # deadlocks at a time
 SHARE = 0.05  # of the judgments
 SURVIVES = 0.95  # a conclusion survives that holds in so many of the draws
 
@@ -62,17 +63,13 @@ def reverse_judgments(
     answers: dict[str, float] = {}
     scored = {*queries}
     counts = np.array([query in scored for query in sorted(pools)], np.int64)
-    standing = Standing(board, sorted(pools), np.tile(counts, (draws, 1))) if counts.any() else None
+    standing = _Standing(board, sorted(pools), np.tile(counts, (draws, 1))) if counts.any() else None
     for group in by_size(pools, preferences, again=again):
         names = list(group.pools)
         halves = (2 * group.counts[..., 0] + group.counts[..., 2]).T
         before = winners(group.size, halves, 2 * group.counts.sum(axis=2).T, again)
         if standing is not None:
-            best = {
-                query: {passage for passage, won in zip(group.pools[query], own, strict=True) if won}
-                for query, own in zip(names, before.T, strict=True)
-            }
-            standing.enter(group, best)
+            standing.enter(group)
         for part, won in group.reversed(share, draws, random):
             same = (won == before[:, part, None]).all(axis=0).mean(axis=1)
             answers |= dict(zip(names[part], same.tolist(), strict=True))
@@ -80,3 +77,56 @@ def reverse_judgments(
                 standing.add(part, won)
     means = None if standing is None else standing.means()
     return Reversals({query: answers[query] for query in sorted(answers)}, means)
+
+
+class _Standing:
+    """Sums of the runs' scores over resamples, group after group of pools of one size.
+
+    `weights` [draws x queries]: how often each query counts in each resample. Scores are RR@k
+    of the board.
+    """
+
+    def __init__(self, board: Board, queries: list[str], weights: NDArray[Any]) -> None:
+        self._board = board
+        self._weights = weights
+        self._column = {query: at for at, query in enumerate(queries)}
+        self._sums = np.zeros((len(weights), len(board.runs)))
+
+    def enter(self, group: SizedPools) -> None:
+        """Take up the pools of one size: what each of their passages is worth to each run."""
+        self._columns = np.array([self._column[query] for query in group.pools])
+        places = self._board.places(group.pools).transpose(1, 2, 0)
+        self._values = np.ascontiguousarray(reciprocals(self._board.k)[places])
+
+    def add(self, part: slice, won: Bools) -> None:
+        """Add these pools, [size x pools x draws], to the sums."""
+        from scipy import sparse  # here, since most commands need none of it and it takes long to load
+
+        values, weights = self._values[part], self._weights[:, self._columns[part]]
+        size, pools, draws = won.shape
+        # A winner's place in the list of all passages; several winners have a place of their own at its end.
+        places = won.argmax(axis=0) + size * np.arange(pools)[:, None]
+        counts = won.sum(axis=0)
+        row, draw = np.nonzero(counts > 1)
+        best = self._several(values, won, row, draw)
+        places[row, draw] = size * pools + np.arange(len(row))
+        chosen = sparse.csr_array(
+            (weights.ravel(), places.T.ravel(), np.arange(0, draws * pools + 1, pools)),
+            shape=(draws, size * pools + len(row)),
+        )
+        self._sums += chosen @ np.concatenate([values.reshape(size * pools, -1), best])
+
+    def means(self) -> Floats:
+        """The runs' means in each resample, [runs x draws]."""
+        # Equal sums may differ in their last digits, by the order that they were added in.
+        means: Floats = (self._sums / self._weights.sum(axis=1)[:, None]).T.round(12)
+        return means
+
+    def _several(self, values: Floats, won: Bools, row: NDArray[np.int64], draw: NDArray[np.int64]) -> Floats:
+        """[several x runs]: what several winners of a pool in a draw are worth; part by part, to bound memory."""
+        best = np.zeros((len(row), values.shape[2]))
+        for start in range(0, len(row), _SEVERAL):
+            own = slice(start, start + _SEVERAL)
+            of_them = values[row[own]].transpose(1, 0, 2) * won[:, row[own], draw[own]][..., None]
+            best[own] = of_them.max(axis=0)
+        return best

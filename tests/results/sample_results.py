@@ -37,7 +37,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
                 "original_all": before[name],
                 "original": _standing(before[name]), "preference": _standing(after[name]),
                 "place_original": original.index(name) + 1, "place_preference": place,
-                "with_judges": [after[name] - 0.04, after[name] + 0.04],
+                "corrected": after[name], "with_judges": [after[name] - 0.04, after[name] + 0.04],
             }
             for place, name in enumerate(names, 1)
         ],

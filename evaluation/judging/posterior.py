@@ -1,0 +1,372 @@
+"""How probable it is of each passage of a pool that it is the best, given every judgment that was ever made there.
+
+People judge in one of several ways, the hypotheses. Either passages have strengths, normal around a common mean, the
+first of two is preferred by Bradley and Terry's model, and a share of the judgments is guessed; or passages have a true
+order, and each judgment is wrong at one rate, however close the two are. What all queries of a campaign say, pairs that
+were judged several times above all, weighs the hypotheses by their marginal likelihood; a query's probabilities are the
+mean of theirs. A tie is half a judgment for each passage. Pairs without judgments say nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.judging.batch_tournaments import SizedPools
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Integers = NDArray[np.int64]
+
+SPREADS = (0.4, 0.7, 1.1, 1.6, 2.4, 4.0)
+GUESSES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6)
+RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
+_USUAL, _VARIES = math.log(1.4), 0.7  # a spread's logarithm before anything is judged: normal
+_RARE = 5.0  # guesses before anything is judged: exponential with this rate
+_ORDERED = 10  # passages of the largest pool whose orders are all summed over
+_LEARNED = 6000  # pairs of the pools that weigh the hypotheses
+_TRIALS, _DRAWS = 150, 600  # draws of a pool's strengths, to weigh a hypothesis, and to say which passage is best
+_LEAST = 0.05  # weight of a hypothesis that counts, of the heaviest
+_FREEDOM = 6.0  # of the t-distribution that strengths are drawn from, beside one for each passage
+_ENOUGH, _POWERS = 1 / 12, (0.5, 0.25, 0.1, 0.0)  # of the draws, that many must decide; else, powers of their weights
+_NUMBERS = 1 << 19  # at a time, so that a batch stays in cache
+_STEPS, _NEAR, _FAR = 40, 1e-4, 1.5  # of looking for the likeliest strengths: how many, the last, the longest
+_TINY = 1e-9
+# How far a standard normal number is from 0: twenty distances, evenly likely.
+_APART = np.array([NormalDist().inv_cdf(0.5 + (at + 0.5) / 40) for at in range(20)])
+
+
+class Strengths(NamedTuple):
+    """Strengths are normal with the spread, on a scale of log odds; so many of the judgments are guessed."""
+
+    spread: float
+    guesses: float
+
+    @property
+    def error_rate(self) -> float:
+        """How often a judgment of two passages is wrong."""
+        wrong = 1 / (1 + np.exp(self.spread * math.sqrt(2) * _APART))
+        return float(self.guesses / 2 + (1 - self.guesses) * wrong.mean())
+
+
+class Order(NamedTuple):
+    """Passages have a true order; each judgment is wrong at the rate."""
+
+    error_rate: float
+
+
+Hypothesis = Strengths | Order
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How people judge: hypotheses with their weights, which add up to 1."""
+
+    weights: dict[Hypothesis, float]
+
+    @property
+    def error_rate(self) -> float:
+        """How often a judgment is wrong, in the mean of the hypotheses."""
+        return sum(weight * hypothesis.error_rate for hypothesis, weight in self.weights.items())
+
+
+def given(error_rate: float) -> Judging:
+    """People whose judgments are wrong at a rate, 0 to 0.5, however close the passages are."""
+    return Judging({Order(min(max(error_rate, _TINY), 0.5)): 1.0})
+
+
+def learn(groups: Sequence[SizedPools], *, seed: int = 0) -> Judging:
+    """How people judge, by the pools of a campaign. The same pools give the same."""
+    logs: dict[Hypothesis, float] = {}
+    for spread in SPREADS:
+        likely = -0.5 * ((math.log(spread) - _USUAL) / _VARIES) ** 2 - math.log(len(SPREADS) * len(GUESSES))
+        logs |= {Strengths(spread, guesses): likely - _RARE * guesses for guesses in GUESSES}
+    logs |= {Order(rate): -math.log(len(RATES)) for rate in RATES}
+    judged = [(group, np.flatnonzero(group.counts.any(axis=(1, 2)))) for group in groups if group.size > 1]
+    pairs = sum(int(group.counts[rows].any(axis=2).sum()) for group, rows in judged)
+    share = min(1.0, _LEARNED / max(1, pairs))
+    for group, rows in judged:
+        if not rows.size:
+            continue
+        kept = rows[np.linspace(0, len(rows) - 1, max(1, round(share * len(rows)))).astype(np.int64)]
+        for hypothesis in logs:
+            random = np.random.default_rng([seed, group.size])  # the same for each, so that they are told apart
+            found = _tell(hypothesis, group.size, group.counts[kept], _TRIALS, random)
+            logs[hypothesis] += float(found.evidence.sum()) * len(rows) / len(kept)
+    most = max(logs.values())
+    weights = {hypothesis: math.exp(value - most) for hypothesis, value in logs.items()}
+    weights = {hypothesis: weight for hypothesis, weight in weights.items() if weight >= _LEAST}
+    total = sum(weights.values())
+    return Judging({hypothesis: weight / total for hypothesis, weight in weights.items()})
+
+
+def best_chances(group: SizedPools, judging: Judging, *, seed: int = 0) -> Floats:
+    """P(best) of the passages of pools of one size [pools x size]. A pool without judgments has equal ones."""
+    return _mean(group, judging, None, seed)[0]
+
+
+def better_chances(group: SizedPools, rivals: Integers, judging: Judging, *, seed: int = 0) -> Floats:
+    """How probable it is [pools] that one passage of a pool is better than another: `rivals` [pools x 2]."""
+    return _mean(group, judging, rivals, seed)[1]
+
+
+def _mean(group: SizedPools, judging: Judging, rivals: Integers | None, seed: int) -> tuple[Floats, Floats]:
+    best = np.full((len(group.pools), group.size), 1 / group.size)
+    better = np.full(len(group.pools), 0.5)
+    rows = np.flatnonzero(group.counts.any(axis=(1, 2)))
+    if group.size == 1 or not rows.size:
+        return best, better
+    best[rows], better[rows] = 0, 0
+    for hypothesis, weight in judging.weights.items():
+        random = np.random.default_rng([seed, group.size])
+        own = None if rivals is None else rivals[rows]
+        found = _tell(hypothesis, group.size, group.counts[rows], _DRAWS, random, own)
+        best[rows] += weight * found.best
+        if own is not None:
+            better[rows] += weight * found.better
+    return best, better
+
+
+def judge_again(group: SizedPools, judging: Judging, random: np.random.Generator) -> SizedPools:
+    """The pools with as many judgments of each pair, where how people judge
+    and what is true of each pool are drawn from what the judgments make probable.
+    """
+    counts = group.counts.copy()
+    rows = np.flatnonzero(counts.any(axis=(1, 2)))
+    hypotheses, weights = zip(*judging.weights.items(), strict=True)
+    kinds = random.choice(len(hypotheses), len(rows), p=weights)
+    for kind, hypothesis in enumerate(hypotheses):
+        own = rows[kinds == kind]
+        if group.size == 1 or not own.size:
+            continue
+        chances = _tell(hypothesis, group.size, counts[own], _TRIALS, random, again=True).again
+        times = counts[own].sum(axis=2)
+        counts[own, :, 0] = random.binomial(times, chances)
+        counts[own, :, 1] = times - counts[own, :, 0]
+        counts[own, :, 2] = 0
+    return SizedPools(group.size, group.pools, counts, group.again)
+
+
+class _Told(NamedTuple):
+    """What a hypothesis says of pools: how likely it makes their judgments [pools], as a logarithm; P(best) of their
+    passages [pools x size]; that one rival is better than the other [pools], where there are rivals; and where it is
+    wanted, how probable it is by a truth that is drawn that the first of each pair is preferred [pools x pairs].
+    """
+
+    evidence: Floats
+    best: Floats
+    better: Floats
+    again: Floats
+
+
+def _tell(
+    hypothesis: Hypothesis,
+    size: int,
+    counts: Integers,
+    draws: int,
+    random: np.random.Generator,
+    rivals: Integers | None = None,
+    again: bool = False,
+) -> _Told:
+    if isinstance(hypothesis, Order) and size > _ORDERED:  # strengths that lie far apart are an order
+        hypothesis = Strengths(SPREADS[-1], 2 * hypothesis.error_rate)
+    pairs = int(counts.any(axis=2).sum(axis=1).max())
+    step = _NUMBERS // (size << size if isinstance(hypothesis, Order) else draws * max(pairs, size))
+    found = []
+    for start in range(0, len(counts), max(1, step)):
+        part = slice(start, start + max(1, step))
+        own = None if rivals is None else rivals[part]
+        wins = _wins(size, counts[part])
+        found.append(
+            _tell_orders(hypothesis, wins, random, own, again)
+            if isinstance(hypothesis, Order)
+            else _tell_strengths(hypothesis, wins, draws, random, own, again)
+        )
+    return _Told(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def _wins(size: int, counts: Integers) -> Floats:
+    """How often each passage was preferred to each other one [pools x size x size], a tie half of the time."""
+    first, second = np.triu_indices(size, 1)
+    wins = np.zeros((len(counts), size, size))
+    wins[:, first, second] = counts[..., 0] + counts[..., 2] / 2
+    wins[:, second, first] = counts[..., 1] + counts[..., 2] / 2
+    return wins
+
+
+# --- strengths: their posterior is drawn from by a t-distribution around its mode, and draws are weighed
+
+
+def _tell_strengths(
+    of: Strengths, wins: Floats, draws: int, random: np.random.Generator, rivals: Integers | None, again: bool
+) -> _Told:
+    pools, size, _ = wins.shape
+    freedom = _FREEDOM + size
+    likeliest, information = _likeliest(of, wins)
+    spreads = np.linalg.cholesky(np.linalg.inv(information))
+    steps = random.standard_normal((pools, draws, size), np.float32)
+    steps /= np.sqrt(random.chisquare(freedom, (pools, draws, 1)) / freedom).astype(np.float32)
+    strengths = likeliest.astype(np.float32)[:, None] + steps @ spreads.astype(np.float32).swapaxes(1, 2)
+    logs = _log_likelihood(of, wins, strengths).astype(np.float64)
+    logs -= (strengths * strengths).sum(axis=2) / (2 * of.spread**2)
+    logs += (freedom + size) / 2 * np.log1p((steps * steps).sum(axis=2) / freedom)
+    most = logs.max(axis=1, keepdims=True)
+    weights = np.exp(logs - most)
+    evidence = most[:, 0] + np.log(weights.mean(axis=1))
+    evidence += np.log(np.diagonal(spreads, axis1=1, axis2=2)).sum(axis=1) - size * math.log(of.spread)
+    evidence += math.lgamma(freedom / 2) - math.lgamma((freedom + size) / 2) + size / 2 * math.log(freedom / 2)
+    weights = _evened(weights)
+    places = strengths.argmax(axis=2) + size * np.arange(pools)[:, None]
+    best: Floats = np.bincount(places.ravel(), weights.ravel(), pools * size).reshape(pools, size).astype(np.float64)
+    better = np.zeros(pools)
+    if rivals is not None:
+        one, other = (strengths[np.arange(pools), :, rivals[:, at]] for at in (0, 1))
+        better = (weights * (one > other)).sum(axis=1)
+    chances = np.zeros((pools, 0))
+    if again:
+        drawn = (np.cumsum(weights, axis=1) > random.random((pools, 1))).argmax(axis=1)
+        truly = strengths[np.arange(pools), drawn].astype(np.float64)
+        first, second = np.triu_indices(size, 1)
+        chances = of.guesses / 2 + (1 - of.guesses) / (1 + np.exp(np.clip(truly[:, second] - truly[:, first], -30, 30)))
+    return _Told(evidence, best, better, chances)
+
+
+def _evened(weights: Floats) -> Floats:
+    """Weights of draws [pools x draws] that add up to 1. Where few draws would decide, as may be in large pools, all
+    weights are drawn towards 1, which is what the mode and the information there say.
+    """
+    found: Floats = weights / weights.sum(axis=1, keepdims=True)
+    for power in _POWERS:
+        few = 1 / (found * found).sum(axis=1) < _ENOUGH * weights.shape[1]
+        if not few.any():
+            break
+        evener = weights[few] ** power
+        found[few] = evener / evener.sum(axis=1, keepdims=True)
+    return found
+
+
+def _log_likelihood(of: Strengths, wins: Floats, strengths: Singles) -> Singles:
+    """Of the judgments, by strengths [pools x draws x size]: [pools x draws]."""
+    first, second = np.triu_indices(wins.shape[1], 1)
+    ahead, behind = wins[:, first, second], wins[:, second, first]
+    met = ahead + behind > 0
+    # Of each pool, the pairs that were judged, and others where it has fewer than another.
+    own = np.argsort(~met, axis=1, kind="stable")[:, : int(met.sum(axis=1).max())]
+    ahead, behind = (np.take_along_axis(chosen, own, axis=1) for chosen in (ahead, behind))
+    turned = np.where(behind > ahead, -1, 1).astype(np.float32)[:, None]
+    if met.all():
+        gap = strengths[..., second] - strengths[..., first]
+    else:
+        gap = np.take_along_axis(strengths, second[own][:, None], axis=2)
+        gap -= np.take_along_axis(strengths, first[own][:, None], axis=2)
+    gap *= turned
+    np.exp(np.clip(gap, -30, 30, out=gap), out=gap)  # the odds of the one that was preferred less often
+    share = np.float32(1 - of.guesses) / (1 + gap)
+    guessed = np.float32(of.guesses / 2)
+    more, less = (chosen.astype(np.float32)[..., None] for chosen in _larger(ahead, behind))
+    logs: Singles = (np.log(share + guessed) @ more)[..., 0]
+    if less.any():
+        logs += (np.log(share * gap + guessed) @ less)[..., 0]
+    return logs
+
+
+def _larger(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    return np.maximum(one, other), np.minimum(one, other)
+
+
+def _likeliest(of: Strengths, wins: Floats) -> tuple[Floats, Floats]:
+    """The mode of the strengths [pools x size], by Fisher's scoring, and the information there."""
+    pools, size, _ = wins.shape
+    met, own, usual = wins + wins.swapaxes(1, 2), np.arange(size), 1 / of.spread**2
+    strengths = np.zeros((pools, size))
+    for _ in range(_STEPS):
+        logistic = 1 / (1 + np.exp(np.clip(strengths[:, None, :] - strengths[:, :, None], -30, 30)))
+        slope = (1 - of.guesses) * logistic * (1 - logistic)
+        chance = of.guesses / 2 + (1 - of.guesses) * logistic
+        varies = np.maximum(chance * (1 - chance), _TINY)
+        gradient = (slope * (wins - met * chance) / varies).sum(axis=2) - usual * strengths
+        bend = met * slope * slope / varies
+        information = -bend
+        information[:, own, own] += bend.sum(axis=2) + usual
+        step = np.linalg.solve(information, gradient[..., None])[..., 0]
+        longest = np.abs(step).max(axis=1, keepdims=True)
+        strengths += step * np.minimum(1, _FAR / np.maximum(longest, _TINY))
+        if longest.max() < _NEAR:
+            break
+    return strengths, information
+
+
+# --- a true order: the likelihoods of all orders are added up, subset by subset
+
+
+def _tell_orders(of: Order, wins: Floats, random: np.random.Generator, rivals: Integers | None, again: bool) -> _Told:
+    pools, size, _ = wins.shape
+    right, wrong = math.log1p(-of.error_rate), math.log(of.error_rate)
+    lead = np.ascontiguousarray((wins - wins.swapaxes(1, 2)).transpose(1, 2, 0)) * (right - wrong) / 2
+    above, sums = _sum_orders(lead)
+    evidence = sums[-1] - math.lgamma(size + 1) + wins.sum(axis=(1, 2)) * (right + wrong) / 2
+    best = _first_of(np.full(pools, (1 << size) - 1), above, sums)
+    better = np.zeros(pools)
+    chances = np.zeros((pools, 0))
+    if again:
+        left, places = np.full(pools, (1 << size) - 1), np.zeros((pools, size), np.int64)
+        for place in range(size):
+            likely = np.cumsum(_first_of(left, above, sums), axis=1)
+            drawn = (likely > random.random((pools, 1)) * likely[:, -1:]).argmax(axis=1)
+            places[np.arange(pools), drawn] = place
+            left = left - (1 << drawn)
+        first, second = np.triu_indices(size, 1)
+        chances = np.where(places[:, first] < places[:, second], 1 - of.error_rate, of.error_rate)
+    if rivals is not None:
+        lead[rivals[:, 1], rivals[:, 0], np.arange(pools)] = -1e9  # the other is never above
+        better = np.exp(_sum_orders(lead)[1][-1] - sums[-1])
+    return _Told(evidence, best, better, chances)
+
+
+def _sum_orders(lead: Floats) -> tuple[Floats, Floats]:
+    """What each passage gains above each subset [size x subsets x pools], and the logarithm of the sum over all orders
+    of each subset [subsets x pools]: it is that over the passage that is first, and the orders of the others.
+
+    `lead` [size x size x pools]: what an order's logarithm gains where the first passage is above the second.
+    """
+    size, _, pools = lead.shape
+    above = np.zeros((size, 1 << size, pools))
+    for other in range(size):
+        bit = 1 << other
+        np.add(above[:, :bit], lead[:, None, other], out=above[:, bit : 2 * bit])
+    sums = np.zeros((1 << size, pools))
+    for subsets, firsts, others in _subsets(size):
+        terms = sums[others] + above[firsts, others]
+        most = terms.max(axis=1)
+        sums[subsets] = most + np.log(np.exp(terms - most[:, None]).sum(axis=1))
+    return above, sums
+
+
+def _first_of(subset: Integers, above: Floats, sums: Floats) -> Floats:
+    """How probable it is of each passage that it is the first of a subset of each pool [pools x size]."""
+    size, _, pools = above.shape
+    own, bits = np.arange(pools), 1 << np.arange(size)
+    others = subset[:, None] & ~bits
+    logs = above[np.arange(size), others, own[:, None]] + sums[others, own[:, None]] - sums[subset, own][:, None]
+    return np.where(subset[:, None] & bits, np.exp(np.minimum(logs, 0)), 0.0)
+
+
+@lru_cache(_ORDERED)
+def _subsets(size: int) -> list[tuple[Any, Any, Any]]:
+    """Subsets as bits, the smallest first: those of one size, [subsets], and of each its members, and what it is
+    without each, [subsets x members].
+    """
+    found = []
+    for count in range(1, size + 1):
+        members = np.array(list(combinations(range(size), count)))
+        subsets = (1 << members).sum(axis=1)
+        found.append((subsets, members, subsets[:, None] - (1 << members)))
+    return found

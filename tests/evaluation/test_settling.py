@@ -1,0 +1,107 @@
+"""Newcomers are compared with the answers only, and confirmed before they replace one."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluation.cli.main import main
+from evaluation.files.preferences import Preference
+from evaluation.judging.posterior import Judging, Strengths, given
+from evaluation.judging.settling import expected_wrong, settle, worth_asking
+
+from .conftest import Write
+
+
+def judged(order: str, query: str = "q") -> list[Preference]:
+    return [Preference(query, a, b, a) for a, b in combinations(order, 2)]
+
+
+def test_a_newcomer_is_compared_with_the_answer_only() -> None:
+    (found,) = settle({"q": "abcxy"}, judged("abc"))
+    assert (found.answers, list(found.pairs)) == (("a",), [("q", "a", "x"), ("q", "a", "y")])
+    assert not settle({"q": "abc"}, judged("abc"))[0].pairs
+    (alone, whole) = settle({"p": "a", "q": "abc"}, [])
+    assert (alone.answers, alone.pairs) == (("a",), {})
+    assert (whole.answers, list(whole.pairs)) == ((), [("q", *pair) for pair in combinations("abc", 2)])
+
+
+def test_a_newcomer_that_wins_once_is_confirmed_and_one_that_loses_is_out() -> None:
+    pools, rows = {"q": "abcxy"}, judged("abc")
+    lost, won = Preference("q", "a", "x", "a"), Preference("q", "a", "y", "y")
+    (found,) = settle(pools, [*rows, lost, won], judging=given(0.3))
+    assert (found.answers, list(found.pairs)) == (("a",), [("q", "a", "y")])
+    (twice,) = settle(pools, [*rows, lost, won, won], judging=given(0.3))
+    assert (twice.answers, twice.pairs) == (("y",), {})  # no third judgment would change the majority
+    assert 0.5 < twice.replaced["y"] < 0.9
+    wrong = expected_wrong([("q", "y", "a")], pools, [*rows, lost, won, won], judging=given(0.3))
+    assert wrong == pytest.approx(1 - twice.replaced["y"])
+    against = Preference("q", "a", "y", "a")
+    (split,) = settle(pools, [*rows, lost, won, against], judging=given(0.3))
+    assert (split.answers, list(split.pairs)) == (("a",), [("q", "a", "y")])
+    assert not settle(pools, [*rows, lost, won, against, against], judging=given(0.3))[0].pairs
+    sure = settle(pools, [*rows, lost, won], judging=given(0.001))[0]
+    assert (sure.answers, sure.pairs) == (("y",), {}), "who never errs is asked once"
+    assert settle(pools, [*rows, lost, won], most=1)[0].answers == ("y",)
+
+
+def test_two_newcomers_that_beat_the_answer_are_compared_with_each_other() -> None:
+    rows = [*judged("abc"), *[Preference("q", "a", own, own) for own in "xxyy"]]
+    (found,) = settle({"q": "abcxy"}, rows, judging=given(0.3))
+    assert (found.answers, list(found.pairs)) == (("x",), [("q", "x", "y")])
+
+
+def test_within_a_budget_the_most_open_pairs_are_asked() -> None:
+    rows = [*judged("ab", "p"), *judged("ab", "r"), Preference("p", "a", "x", "x"), Preference("r", "a", "x", "x")]
+    found = settle({"p": "abx", "q": "ab", "r": "abx"}, rows, judging=given(0.2))
+    assert worth_asking(found) == [("p", "a", "x"), ("q", "a", "b"), ("r", "a", "x")]
+    assert len(worth_asking(found, 2)) == 2 and worth_asking(found, 0) == []
+
+
+def test_confirming_keeps_the_best_more_often_than_one_judgment_does() -> None:
+    """Seven first passages and eight newcomers: simulated people, by Bradley and Terry."""
+    names, judging = [f"p{at:02}" for at in range(15)], Judging({Strengths(1.2, 0.0): 1.0})
+    kept, asked = {}, {}
+    for most in (1, 3):
+        random = np.random.default_rng(4)
+        pools = {f"q{number:03}": names for number in range(100)}
+        strengths = {query: dict(zip(names, random.normal(0, 1.2, 15).tolist(), strict=True)) for query in pools}
+
+        def ask(query: str, a: str, b: str, random: np.random.Generator = random, of: Any = strengths) -> Preference:
+            return Preference(query, a, b, a if random.random() < 1 / (1 + np.exp(of[query][b] - of[query][a])) else b)
+
+        firsts = {query: sorted(random.permutation(names).tolist()[:7]) for query in pools}
+        rows = [ask(query, *pair) for query, first in firsts.items() for pair in combinations(first, 2)]
+        started = len(rows)
+        while pairs := worth_asking(found := settle(pools, rows, judging=judging, most=most)):
+            rows += [ask(*pair) for pair in pairs]
+        truly = {query: max(own, key=own.__getitem__) for query, own in strengths.items()}
+        kept[most] = sum(truly[own.query] in own.answers for own in found) / len(pools)
+        asked[most] = (len(rows) - started) / len(pools)
+    assert kept[3] >= kept[1] + 0.05
+    # A tournament of all would ask 84 more.
+    assert 8 <= asked[1] < asked[3] <= 15
+
+
+def test_the_command_prints_pairs_until_all_is_settled_and_then_the_answers(
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    members = write("members.txt", "q a\nq b\nq c\nr x\n")
+    judgments = tmp_path / "judgments.txt"
+    judgments.write_text("")
+    options = ["--pools", members, "--judgments", str(judgments)]
+    assert main(["settle", "next", *options]) == 0
+    assert capsys.readouterr().out == "q a b\nq a c\nq b c\n"
+    judgments.write_text("q a b a\nq a c c\n")
+    assert main(["settle", "next", *options]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == ("q a c\n", "1 of 2 pools settled.\n")
+    judgments.write_text("q a b a\nq a c c\nq a c c\n")
+    assert main(["settle", "next", *options]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["settle", "result", *options]) == 0
+    out, err = capsys.readouterr()
+    assert out == "q 0 c 1\nr 0 x 1\n" and "1 newcomer replaced an answer" in err
+    assert main(["settle", "next", "--pools", members, "--judgments", write("other.txt", "q a z a\n")]) == 1
