@@ -49,7 +49,8 @@ judgments.tsv of a campaign's exports, or what other tools export; without worke
 
 Scores: RR@k of every run from people alone, and from both together by prediction-powered inference, each with a 95%
 interval. People's queries are those where they judged every pair of the pool; they must be a random sample. Pools of
-one passage are left out. The weight is how far the machine is relied on, 0 to 1: what makes the interval narrowest.
+one passage are left out. The weight, 0 to 1, is how far the machine is relied on: never so far
+that the interval is wider than people's.
 
 Standing in: the alternative annotator test. Each person is left out in turn: does the machine agree with the others at
 least as often, but for epsilon? It passes if that holds for half of the people or more.

@@ -26,7 +26,8 @@ class Corrected(NamedTuple):
 
     `people`, `people_interval`: from people alone. `machine`: from the machine alone, over all queries that it
     answered. `mean`, `interval`: from both. `weight`: how far the machine is relied on, 0 (not at all: what people say
-    alone) to 1, chosen so that the interval is narrowest. Intervals are None of less than two queries by people.
+    alone) to 1, tuned so that the interval is narrow: never wider than people's. Intervals are None of less than two
+    queries by people.
     """
 
     people: float
@@ -45,8 +46,10 @@ def correct(people: Floats, machine: Floats, further: Floats, confidence: float 
     if n > 2 and more > 1 and (spread := both.var(ddof=1)) > 0:
         slope = np.cov(people, machine)[0, 1] / (spread * (1 + n / more))
         weight = float(np.clip(slope, 0, 1))
+    by_people = Corrected(float(people.mean()), alone, float(both.mean()), float(people.mean()), alone, 0.0)
     if not weight:
-        return Corrected(float(people.mean()), alone, float(both.mean()), float(people.mean()), alone, 0.0)
+        return by_people
+    assert alone is not None
     from scipy import special  # here, since most commands need none of it and it takes long to load
 
     rest = people - weight * machine
@@ -56,8 +59,10 @@ def correct(people: Floats, machine: Floats, further: Floats, confidence: float 
     held = 1 / n + (apart**2 / (apart**2).sum() if apart.any() else 0)
     own = (((rest - rest.mean()) / (1 - np.minimum(held, 0.5))) ** 2).sum() * (n - 1) / n**2
     half = special.stdtrit(n - 2, (1 + confidence) / 2) * np.sqrt(own / n + weight**2 * further.var(ddof=1) / more)
+    if 2 * half > alone.high - alone.low:
+        return by_people
     interval = Interval(float(mean - half), float(mean + half))
-    return Corrected(float(people.mean()), alone, float(both.mean()), float(mean), interval, weight)
+    return by_people._replace(mean=float(mean), interval=interval, weight=weight)
 
 
 class Scored(NamedTuple):
