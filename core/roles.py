@@ -183,6 +183,7 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "pools:run": R.SEE,
     "pools:run_upload": R.MAINTAIN,
     "pools:run_release": R.MAINTAIN,
+    "pools:run_models": R.MAINTAIN,
     "pools:run_delete": R.MAINTAIN,
     # designing a campaign
     "pools:campaign_new": R.DESIGN,
@@ -289,6 +290,8 @@ ADDRESSES: dict[str, Right | tuple[Right, Right]] = {
     "results:figure": R.SEE,
     "results:machines": R.SEE,
     "results:machines_file": R.SEE,
+    "results:machine": R.SEE,
+    "results:machine_table_file": R.SEE,
     "results:machine_file": R.EXPORT,
     "results:version": R.SEE,
     "results:version_new": R.MAINTAIN,

@@ -223,6 +223,14 @@ class Run(models.Model):
     name = models.CharField(max_length=100)
     team = models.CharField(max_length=100, blank=True)
     notes = models.TextField(blank=True)
+    models_used = models.CharField(
+        max_length=300,
+        blank=True,
+        db_default="",
+        default="",
+        help_text=_("Names of the language models that it uses, separated by commas."),
+    )
+    described_at = models.DateTimeField(null=True, editable=False, help_text=_("When these names last changed."))
     original = models.FileField(upload_to=run_path, max_length=255)
     artifact = models.FileField(upload_to=run_path, max_length=255)
     sha256 = models.CharField(max_length=64)
@@ -243,6 +251,10 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def uses(self, model: str) -> bool:
+        """Whether it uses a model of this name; capitals make no difference."""
+        return model.strip().casefold() in [name.strip().casefold() for name in self.models_used.split(",")]
 
 
 def new_token() -> str:

@@ -554,6 +554,7 @@ def run_import(
     filename: str,
     team: str = "",
     notes: str = "",
+    models_used: str = "",
     without_query: bool = False,
     stored: str = "",
     report: Report | None = None,
@@ -574,6 +575,7 @@ def run_import(
         filename=filename,
         team=team,
         notes=notes,
+        models_used=models_used,
         without_query=without_query,
         report=report,
     )
@@ -612,6 +614,7 @@ def run_check(
     filename: str,
     team: str = "",
     notes: str = "",
+    models_used: str = "",
     without_query: bool = False,
     report: Report | None = None,
 ) -> tuple[Run, RunArtifact]:
@@ -622,6 +625,7 @@ def run_check(
     report = report or silent()
     digest = _digest(source, filename, report)
     run = Run(lab=collection.lab, collection=collection, name=name, team=team, notes=notes, sha256=digest)
+    run.models_used = models_used
     _must_be_free(collection, name, run.sha256)
     query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
     checking = cast(BinaryIO, ReportedFile(source, filename, _("Checking %(name)s") % {"name": filename}, report))
@@ -696,6 +700,14 @@ def run_release(*, run: Run, is_released: bool) -> Run:
     run.save(update_fields=["is_released"])
     for campaign_id in run.campaigns.order_by("id").values_list("id", flat=True):
         campaign_mark_changed(campaign_id=campaign_id)
+    return run
+
+
+@transaction.atomic
+def run_describe(*, run: Run, models_used: str, at: datetime) -> Run:
+    """Say which models a run uses. Machine judges are compared again, and nothing else changes."""
+    run.models_used, run.described_at = models_used.strip(), at
+    run.save(update_fields=["models_used", "described_at"])
     return run
 
 

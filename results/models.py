@@ -47,8 +47,9 @@ class ResultList(models.Model):
 class MachineComparison(models.Model):
     """A machine's answers beside what people preferred in a campaign: derived, and made again at any time.
 
-    `data` is what `results.machines` counts, `runs` the mean RR of each run by people and by the machine, and `qrels`
-    the winners by the machine's answers alone, as TREC qrels: empty where the campaign's design has no such winners.
+    `data` is what `results.machines` counts, `runs` the mean RR of each run by people and by the machine, `scores`
+    those that people's judgments correct (`evaluation.statistics.machine_scores`), and `qrels` the winners by the
+    machine's answers alone, as TREC qrels: empty where the campaign's design has no such winners.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="machine_comparisons")
@@ -58,6 +59,7 @@ class MachineComparison(models.Model):
     computed_at = models.DateTimeField()
     data = models.JSONField()
     runs = models.JSONField()
+    scores = models.JSONField(default=dict)
     qrels = models.TextField(blank=True)
 
     class Meta:

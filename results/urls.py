@@ -23,6 +23,12 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/figures/<slug:name>.<slug:form>", views.figure, name="figure"),
     path("campaigns/<int:pk>/machines/", machine_views.machines, name="machines"),
     path("campaigns/<int:pk>/machines.<slug:form>", machine_views.machines_file, name="machines_file"),
+    path("campaigns/<int:pk>/machines/<int:judge_pk>/", machine_views.machine, name="machine"),
+    path(
+        "campaigns/<int:pk>/machines/<int:judge_pk>/tables/<slug:name>.<slug:form>",
+        machine_views.machine_table_file,
+        name="machine_table_file",
+    ),
     path("campaigns/<int:pk>/machines/<int:judge_pk>/<slug:what>.txt", machine_views.machine_file, name="machine_file"),
     path(f"{VERSION}/", version_views.version, name="version"),
     path(f"{VERSION}/preference-qrels.<slug:form>", version_views.version_file, name="version_file"),

@@ -385,6 +385,8 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('team', models.CharField(blank=True, max_length=100)),
                 ('notes', models.TextField(blank=True)),
+                ('models_used', models.CharField(blank=True, db_default='', default='', help_text='Names of the language models that it uses, separated by commas.', max_length=300)),
+                ('described_at', models.DateTimeField(editable=False, help_text='When these names last changed.', null=True)),
                 ('original', models.FileField(max_length=255, upload_to=pools.models.run_path)),
                 ('artifact', models.FileField(max_length=255, upload_to=pools.models.run_path)),
                 ('sha256', models.CharField(max_length=64)),
@@ -521,5 +523,5 @@ class Migration(migrations.Migration):
         record_changes(
             "pools_round", "INSERT OR UPDATE", CAMPAIGN, "$1->>'number'", ignored="asked_by_id", why="obstacle",
         ),
-        record_changes("pools_run", CHANGES, LAB, "$1->>'name'", ignored="census metadata scores original artifact"),
+        record_changes("pools_run", CHANGES, LAB, "$1->>'name'", ignored="census metadata scores original artifact described_at"),
     ]

@@ -39,6 +39,7 @@ class Migration(migrations.Migration):
                 ('computed_at', models.DateTimeField()),
                 ('data', models.JSONField()),
                 ('runs', models.JSONField()),
+                ('scores', models.JSONField(default=dict)),
                 ('qrels', models.TextField(blank=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_comparisons', to='pools.campaign')),
                 ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comparisons', to='judgments.machinejudge')),
