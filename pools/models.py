@@ -563,6 +563,12 @@ class Campaign(models.Model):
     rounds_revision = models.PositiveBigIntegerField(
         null=True, editable=False, help_text=_("The revision at which no further round was left to plan.")
     )
+    fixed_runs = models.JSONField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Keys of the runs that results score, fixed when it first finished. Empty: all of the collection."),
+    )
     finished_revision = models.PositiveBigIntegerField(
         null=True,
         blank=True,

@@ -597,7 +597,7 @@ def run_import(
             run.save()
             tops = (artifact.top(order, 1).values() for order in ("score", "rank"))
             _keys(Passage, "pid", collection, {pid for top in tops for pids in top for pid in pids})
-            _mark_changed(collection)
+            _mark_runs_changed(collection)
     except Exception:
         if not stored:
             run.original.delete(save=False)
@@ -674,9 +674,15 @@ def _must_be_free(collection: Collection, name: str, sha256: str) -> None:
 
 
 def _mark_changed(collection: Collection) -> None:
-    """Mark that the runs to score have changed, for all campaigns of a collection."""
+    """Mark that what results are made of has changed, for all campaigns of a collection."""
     for campaign_id in collection.campaigns.order_by("id").values_list("id", flat=True):
         campaign_mark_changed(campaign_id=campaign_id)
+
+
+def _mark_runs_changed(collection: Collection) -> None:
+    """Mark that the runs to score have changed, for the campaigns of a collection whose runs are not fixed."""
+    for campaign_id in collection.campaigns.order_by("id").values_list("id", flat=True):
+        Campaign.objects.filter(pk=campaign_id, fixed_runs=None).update(revision=F("revision") + 1)
 
 
 def _original_qrels(collection: Collection) -> Qrels:
@@ -717,15 +723,35 @@ def run_delete(*, run: Run) -> None:
     users = list(run.campaigns.order_by("name").values_list("name", flat=True))
     if users:
         raise NotNow(_("The run cannot be deleted, because campaigns use it: %(names)s.") % {"names": ", ".join(users)})
+    scored = Campaign.objects.filter(fixed_runs__contains=[run.pk]).order_by("name").values_list("name", flat=True)
+    if names := ", ".join(scored):
+        text = _("The run cannot be deleted, because the results of finished campaigns score it: %(names)s.")
+        raise NotNow(text % {"names": names})
     files = [file for file in (run.original, run.artifact) if file.name]
     run.delete()
-    _mark_changed(run.collection)
+    _mark_runs_changed(run.collection)
 
     def delete_files() -> None:
         for file in files:
             file.storage.delete(str(file.name))
 
     transaction.on_commit(delete_files)
+
+
+@transaction.atomic
+def later_runs_score(*, campaign: Campaign) -> int:
+    """Have the results of a campaign whose runs are fixed score all runs of its collection. How many are new.
+
+    The results so far are kept beside the new ones. Raises NotNow without new runs.
+    """
+    locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    later = list(pool_selectors.later_runs(locked).values_list("pk", flat=True))
+    if locked.fixed_runs is None or not later:
+        raise NotNow(_("There is no run that these results do not score."))
+    locked.fixed_runs = sorted([*locked.fixed_runs, *later])
+    locked.save(update_fields=["fixed_runs"])
+    campaign_mark_changed(campaign_id=campaign.pk)
+    return len(later)
 
 
 # --- campaigns

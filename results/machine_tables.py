@@ -65,9 +65,9 @@ def _values(compared: Sequence[MachineComparison]) -> list[Value]:
         data["longer"]["people_share"],
         orders.get("tau"),
         orders.get("tau_first"),
-        data["stand_in"]["advantage"],
-        data["stand_in"]["passes"],
-        *((data["favour"] or {}).get(key) for key in ("mean", "p")),
+        # Older software did not count these.
+        *((data.get("stand_in") or {}).get(key) for key in ("advantage", "passes")),
+        *((data.get("favour") or {}).get(key) for key in ("mean", "p")),
     ]
 
 

@@ -18,6 +18,7 @@ from judgments.models import MachineJudge
 from pools.models import Campaign
 from pools.views import campaign_of
 from results.machine_tables import judges_beside, machine_data, machine_table, tables_of
+from results.machines import SOFTWARE
 from results.models import MachineComparison
 from results.presentation import Shown, cells, heads
 from results.writing import as_csv, as_tex
@@ -71,7 +72,7 @@ def machine(request: Request, pk: int, judge_pk: int) -> HttpResponse:
     """What one machine judge is worth here: whether it may stand in for people, and scores that it helps with."""
     campaign = campaign_of(request, pk)
     judge = _judge_of(campaign, judge_pk)
-    comparison = MachineComparison.objects.filter(campaign=campaign, judge=judge).defer("qrels", "runs").first()
+    comparison = _compared(campaign, judge)
     if comparison is None:
         raise NotYours(_("This machine judge has not been compared with people here yet."))
     context = {
@@ -98,8 +99,8 @@ def machine_table_file(request: Request, pk: int, judge_pk: int, name: str, form
     """One of its tables as CSV or LaTeX."""
     campaign = campaign_of(request, pk)
     judge = _judge_of(campaign, judge_pk)
-    compared = MachineComparison.objects.filter(campaign=campaign, judge=judge).defer("qrels", "runs")
-    table = next((table for one in compared for table in tables_of(one) if table.name == name), None)
+    comparison = _compared(campaign, judge)
+    table = next((table for table in tables_of(comparison) if table.name == name), None) if comparison else None
     if table is None or form not in ("csv", "tex"):
         raise NotYours(_("Tables are available as .csv and .tex files."))
     body, kind = (as_csv(table), "text/csv") if form == "csv" else (as_tex(table), "application/x-tex")
@@ -107,6 +108,11 @@ def machine_table_file(request: Request, pk: int, judge_pk: int, name: str, form
     file = f"{_base(campaign)}-machine-{slugify(judge.name) or judge.pk}-{name}.{form}"
     response["Content-Disposition"] = f'attachment; filename="{file}"'
     return response
+
+
+def _compared(campaign: Campaign, judge: MachineJudge) -> MachineComparison | None:
+    own = MachineComparison.objects.filter(campaign=campaign, judge=judge, software=SOFTWARE)
+    return own.defer("qrels", "runs").first()
 
 
 def _judge_of(campaign: Campaign, pk: int) -> MachineJudge:

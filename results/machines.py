@@ -91,7 +91,7 @@ def comparisons_refresh(*, campaign: Campaign) -> int:
         if not ours:
             return 0
         with one_moment():
-            campaign.refresh_from_db(fields=["revision"])
+            campaign.refresh_from_db(fields=["revision", "fixed_runs"])
             inputs = inputs_of(campaign)
             lengths = _lengths(campaign)
             withheld = withheld_passages(campaign)
@@ -218,10 +218,14 @@ def _in_pools(
 def _qrels_lines(
     inputs: Inputs, machine: Settled, method: Method, withheld: Collection[tuple[str, str]]
 ) -> Iterator[str]:
-    """The winners by the machine alone, with every id of their texts that may leave, as TREC qrels."""
+    """The winners by the machine alone, with every id of their texts that may leave, as TREC qrels: without the queries
+    of which a winner may not leave.
+    """
     ids = _ids_of(inputs.stands_for)
     winners = winners_of(inputs.pools, machine, method)
-    lines = {(query, pid) for query, passage in winners for pid in (passage, *ids.get((query, passage), ()))}
+    held_back = {query for query, passage in winners if (query, passage) in withheld}
+    kept = [key for key in winners if key[0] not in held_back]
+    lines = {(query, pid) for query, passage in kept for pid in (passage, *ids.get((query, passage), ()))}
     return (f"{query} 0 {pid} 1\n" for query, pid in sorted(lines.difference(withheld)))
 
 

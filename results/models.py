@@ -22,12 +22,41 @@ class Result(models.Model):
     computed_at = models.DateTimeField()
     seconds = models.FloatField(help_text=_("How long it took to compute."))
     rests_until = models.DateTimeField(help_text=_("By itself it is not computed again before."))
+    final_at = models.DateTimeField(null=True, help_text=_("When the campaign finished with these results."))
     data = models.JSONField()
     figures = models.JSONField()
     tops = models.JSONField()
 
     def __str__(self) -> str:
         return f"results of {self.campaign_id}"
+
+
+class EarlierResult(models.Model):
+    """Results that were final until others took their place, since runs were added or judgments or settings changed.
+
+    Numbered from 1 in each campaign; what is current has the next number. Their report is a stored file. `data` is
+    whole, in the format of the software that computed it.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="earlier_results")
+    number = models.PositiveIntegerField()
+    revision = models.PositiveBigIntegerField(help_text=_("The campaign's at that moment."))
+    software = models.CharField(max_length=50)
+    computed_at = models.DateTimeField()
+    final_at = models.DateTimeField()
+    replaced_at = models.DateTimeField()
+    data = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "number"], name="earlier_result_number_once")]
+
+    def __str__(self) -> str:
+        return f"result {self.number} of {self.campaign_id}"
+
+    @property
+    def report(self) -> str:
+        """The name of its report among the stored files."""
+        return f"result-{self.number}/report.zip"
 
 
 class ResultList(models.Model):

@@ -24,7 +24,9 @@ from judgments.stored_files import sha256_of
 from pools.models import Campaign
 from results import figures
 from results import selectors as result_selectors
+from results.computing import compute, held_back
 from results.figures import Figure
+from results.inputs import inputs_of
 from results.models import Result
 from results.presentation import Shown, cells, heads
 from results.sentences import findings
@@ -73,6 +75,11 @@ def report_to(campaign: Campaign, folder: Path) -> list[Path]:
             raise about_nothing(campaign)
         source = Source(campaign)
         exported = write_files(source, folder / DATA)
+        inputs = inputs_of(campaign) if found["held_back"] else None
+    if inputs is not None:
+        found = compute(inputs, held_back(inputs, source.withheld), is_release=True)
+        if not is_about_something(found):
+            raise about_nothing(campaign)
     data = without(found, source.withheld)
     return list(write_report(data, exported, write_result_files(data, folder), folder).values())
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from results import asking_views, machine_views, version_views, views
+from results import asking_views, earlier_views, machine_views, version_views, views
 
 app_name = "results"
 VERSION = "collections/<int:pk>/versions/<int:number>"
@@ -10,6 +10,14 @@ urlpatterns = [
     path("campaigns/<int:pk>/queries/<int:pool_pk>/", views.query, name="query"),
     path("campaigns/<int:pk>/results/", views.results, name="results"),
     path("campaigns/<int:pk>/results/compute/", views.compute, name="compute"),
+    path("campaigns/<int:pk>/results/later-runs/", earlier_views.later_runs, name="later_runs"),
+    path("campaigns/<int:pk>/results/earlier/<int:number>/", earlier_views.earlier, name="earlier"),
+    path("campaigns/<int:pk>/results/earlier/<int:number>.json", earlier_views.earlier_json, name="earlier_json"),
+    path(
+        "campaigns/<int:pk>/results/earlier/<int:number>/report.zip",
+        earlier_views.earlier_report,
+        name="earlier_report",
+    ),
     path("campaigns/<int:pk>/results/settings/", views.settings, name="settings"),
     path("campaigns/<int:pk>/results/plan/", views.plan, name="plan"),
     path("campaigns/<int:pk>/results/ask/", asking_views.ask, name="ask"),

@@ -22,6 +22,7 @@ from core.snapshot import one_moment
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
+from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Passage
 from pools.views import campaign_of
@@ -39,6 +40,7 @@ from results.tables import Table
 log = logging.getLogger(__name__)
 
 REFRESH = 20  # seconds between two looks of the page
+EARLIER = 20  # earlier results on the page
 CANDIDATES = 25  # passages with their texts on a page
 TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
 # These have more rows than there are runs. Of one with more rows than the first number, the second is shown.
@@ -80,6 +82,8 @@ def results(request: Request, pk: int) -> HttpResponse:
         "campaign": campaign,
         "status": status,
         "waiting": 0 if result is None else status.judgments - result.data["judgments"],
+        "earlier": result_selectors.earlier_results(campaign)[:EARLIER],
+        "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
         "refresh": REFRESH if status.stale or campaign.state != Campaign.State.CLOSED else 0,
     }
     if result is not None:

@@ -120,6 +120,7 @@ class Migration(migrations.Migration):
                 ('resumed_at', models.DateTimeField(blank=True, editable=False, help_text='After the last pause; empty without one.', null=True)),
                 ('archived_at', models.DateTimeField(blank=True, help_text='Since then it is listed only for those who ask for the archive.', null=True)),
                 ('rounds_revision', models.PositiveBigIntegerField(editable=False, help_text='The revision at which no further round was left to plan.', null=True)),
+                ('fixed_runs', models.JSONField(blank=True, editable=False, help_text='Keys of the runs that results score, fixed when it first finished. Empty: all of the collection.', null=True)),
                 ('finished_revision', models.PositiveBigIntegerField(blank=True, editable=False, help_text='The revision at which no work could come any more, and nothing was left to do.', null=True)),
                 ('link', models.CharField(default=pools.models.new_token, editable=False, max_length=32, unique=True)),
                 ('pilot_hits', models.PositiveIntegerField(blank=True, editable=False, help_text='With how many HITs it began. Empty if with all.', null=True)),

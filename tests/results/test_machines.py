@@ -161,7 +161,10 @@ def test_what_is_not_for_release_is_in_no_qrels_of_a_machine(judged: Campaign) -
     judged.refresh_from_db()
     refreshing.result_refresh(campaign=judged)
     assert result_jobs.compare_machines() == "machine judges compared: 1"
-    assert set(MachineComparison.objects.get().qrels.splitlines()) == lines - withheld
+    held_back = {line.split()[0] for line in lines & withheld}  # what is left of their winners would be wrong
+    assert set(MachineComparison.objects.get().qrels.splitlines()) == {
+        line for line in lines if line.split()[0] not in held_back
+    }
 
 
 def test_another_design_has_no_winners_to_order_runs_by(judged: Campaign) -> None:
