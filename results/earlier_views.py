@@ -8,22 +8,16 @@ from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
-from core.errors import NotYours
 from core.http import Request, see_other
-from judgments.downloads import file_response
-from judgments.models import StoredFile
 from pools import services as pool_services
-from pools.models import Campaign
 from pools.views import campaign_of
 from results import tables
+from results.earlier import must_not_tell, report_of, result_of
 from results.inputs import FORMAT
-from results.models import EarlierResult
 from results.presentation import Shown, cells, heads
-from results.selectors import earlier_result, must_not_tell
 from results.sentences import findings, headline
 
 SHOWN = 50  # rows of a table on the page; all of them are in the report
@@ -48,7 +42,7 @@ def later_runs(request: Request, pk: int) -> HttpResponse:
 def earlier(request: Request, pk: int, number: int) -> HttpResponse:
     """Results that were final once, as they were."""
     campaign = campaign_of(request, pk)
-    result = _result_of(campaign, number)
+    result = result_of(campaign, number)
     data = result.data
     context: dict[str, Any] = {"campaign": campaign, "result": result, "data": data, "refused": must_not_tell(result)}
     if data["version"] == FORMAT:
@@ -69,8 +63,7 @@ def earlier(request: Request, pk: int, number: int) -> HttpResponse:
 @require_GET
 def earlier_report(request: Request, pk: int, number: int) -> FileResponse:
     """Their report."""
-    campaign = campaign_of(request, pk)
-    return report_of(campaign, number)
+    return report_of(campaign_of(request, pk), number)
 
 
 @login_required
@@ -78,24 +71,9 @@ def earlier_report(request: Request, pk: int, number: int) -> FileResponse:
 def earlier_json(request: Request, pk: int, number: int) -> HttpResponse:
     """All of them as data."""
     campaign = campaign_of(request, pk)
-    result = _result_of(campaign, number)
+    result = result_of(campaign, number)
     body = json.dumps(result.data, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     response = HttpResponse(body.encode(), content_type="application/json")
     name = f"{slugify(campaign.name) or campaign.pk}-result-{number}.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-def report_of(campaign: Campaign, number: int) -> FileResponse:
-    """The report of earlier results. Raises NotYours where there is none, or a run has been held back since."""
-    result = _result_of(campaign, number)
-    if refused := must_not_tell(result):
-        raise NotYours(refused)
-    return file_response(campaign, StoredFile.Kind.KEPT, result.report)
-
-
-def _result_of(campaign: Campaign, number: int) -> EarlierResult:
-    result = earlier_result(campaign, number)
-    if result is None:
-        raise NotYours(_("This campaign has no such earlier results."))
-    return result

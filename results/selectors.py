@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from judgments.models import Acceptance
 from pools.models import Campaign, Pool
 from results import apart
 from results.inputs import FORMAT, SOFTWARE
-from results.models import EarlierResult, Result, ResultList
+from results.models import Result, ResultList
 
 
 class ResultStatus(NamedTuple):
@@ -60,26 +59,6 @@ def whole_data(campaign: Campaign) -> dict[str, Any] | None:
     whole = apart.put_together(data, _lists(campaign, data["apart"]))
     del whole["apart"]
     return whole
-
-
-def earlier_results(campaign: Campaign) -> QuerySet[EarlierResult]:
-    """Results that were final before the present ones, the newest first, without their data."""
-    return EarlierResult.objects.filter(campaign=campaign).defer("data").order_by("-number")
-
-
-def earlier_result(campaign: Campaign, number: int) -> EarlierResult | None:
-    """One of them."""
-    return EarlierResult.objects.filter(campaign=campaign, number=number).select_related("campaign").first()
-
-
-def must_not_tell(result: EarlierResult) -> str:
-    """Why the report of earlier results may not leave; empty if it may. A run that was released then may not be now."""
-    held_back = set(result.campaign.runs.filter(is_released=False).values_list("name", flat=True))
-    since = sorted(held_back.difference(result.data.get("held_back_runs", ())))
-    if not since:
-        return ""
-    text = _("The report of these results has passages of runs that are held back since: %(names)s.")
-    return text % {"names": ", ".join(since)}
 
 
 def _lists(campaign: Campaign, names: Collection[str]) -> dict[str, list[dict[str, Any]]]:

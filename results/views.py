@@ -29,6 +29,7 @@ from pools.views import campaign_of
 from results import apart, figures, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
+from results.earlier import earlier_results
 from results.forms import SettingsForm
 from results.models import Result
 from results.pool_detail import pool_detail
@@ -82,7 +83,7 @@ def results(request: Request, pk: int) -> HttpResponse:
         "campaign": campaign,
         "status": status,
         "waiting": 0 if result is None else status.judgments - result.data["judgments"],
-        "earlier": result_selectors.earlier_results(campaign)[:EARLIER],
+        "earlier": earlier_results(campaign)[:EARLIER],
         "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
         "refresh": REFRESH if status.stale or campaign.state != Campaign.State.CLOSED else 0,
     }

@@ -69,7 +69,7 @@ from pools.models import (
 from results import machines
 from results.apart import take_apart
 from results.inputs import SOFTWARE
-from results.models import MachineComparison, Result, ResultList, VersionRequest, VersionScore
+from results.models import EarlierResult, MachineComparison, Result, ResultList, VersionRequest, VersionScore
 from tasks import links
 from tasks.models import (
     Assignment,
@@ -158,7 +158,7 @@ MOST_VISITED = (
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
     *("results:results", "results:plan", "platforms:submission", "pools:campaign_delete", "pools:campaign_rename"),
-    *("results:machine", "pools:run_models"),
+    *("results:machine", "results:earlier", "pools:run_models"),
     *(
         "pools:collection_new",
         "pools:collection_add",
@@ -251,7 +251,7 @@ NOT_PAGES = {
     ),
     *("results:compute", "results:report", "results:confidence_sets", "results:file", "results:figure"),
     *("judgments:machine_delete", "judgments:machine_stop", "results:machines_file", "results:machine_file"),
-    "results:machine_table_file",
+    *("results:machine_table_file", "results:earlier_json", "results:earlier_report", "results:later_runs"),
     *("results:version_file", "results:version_scores_file"),
     "leaderboards:terms",
     "leaderboards:sample",
@@ -360,6 +360,7 @@ class World(NamedTuple):
             "pools:preferences_import": [self.collection.pk],
             "judgments:judgments_import": [self.collection.pk],
             "results:machine": [campaign.pk, self.judge.pk],
+            "results:earlier": [campaign.pk, 1],
             "judgments:machines": [self.collection.pk],
             "judgments:machine_import": [self.collection.pk],
             "judgments:machine_ask": [self.collection.pk],
@@ -578,6 +579,9 @@ def make(count: int) -> World:
     result = Result.objects.create(**moment, software=SOFTWARE, computed_at=at, data=parts.data, figures={}, tops={})
     for name, rows in parts.lists.items():
         ResultList.objects.create(result=result, name=name, rows=rows)
+    result_moment = {"revision": 0, "software": SOFTWARE, "computed_at": at, "final_at": at, "replaced_at": at}
+    earlier = EarlierResult.objects.create(campaign=campaign, number=1, data=data, **result_moment)
+    multiply(earlier, count, number="n + 1")
     asked = VersionRequest.objects.create(campaign=campaign, why="Once.", parent=0, asked_at=at)
     multiply(asked, count, ended_at="asked_at")
     version = QrelsVersion.objects.create(

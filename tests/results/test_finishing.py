@@ -13,6 +13,7 @@ from core.errors import NotNow
 from core.models import User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
+from judgments.models import Export
 from platforms.models import Publication
 from pools.models import Campaign
 from pools.services import later_runs_score, run_delete, run_release
@@ -164,6 +165,7 @@ def test_runs_that_come_after_the_end_change_nothing_until_somebody_asks_and_the
 
     member.post(reverse("results:later_runs", args=[done.pk]))
     Result.objects.update(rests_until=timezone.now())
+    Export.objects.update(rests_until=timezone.now())
     assert turn(done)
     now, earlier = Result.objects.get(), EarlierResult.objects.get()
     assert {row["run"] for row in now.data["leaderboard"]} == {"red", "green", "blue", "late"}
@@ -191,7 +193,6 @@ def test_the_same_again_is_no_other_result(done: Campaign) -> None:
     final_at = Result.objects.get().final_at
     Campaign.objects.filter(pk=done.pk).update(revision=F("revision") + 1)
     Result.objects.update(rests_until=timezone.now())
-    done.export.rests_until = timezone.now()
-    done.export.save()
+    Export.objects.update(rests_until=timezone.now())
     assert turn(done)
     assert Result.objects.get().final_at == final_at and not EarlierResult.objects.exists()
