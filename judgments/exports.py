@@ -292,14 +292,14 @@ def _merged(source: Source) -> Iterator[bytes]:
 
 
 def _graded(source: Source) -> Iterator[bytes]:
-    """The levels of `graded_levels`, by every id of their texts, sorted."""
+    """The levels of `graded_levels`, by every id of their texts, sorted: of the queries that are not held back."""
     pools = judgment_selectors.pools_of(source.campaign)
     grades = graded_levels(pools, source.counted, source.derived.qrels)
     every = {
         (query, other): grade
         for (query, pid), grade in grades.items()
         for other in (pid, *source.twins.get((query, pid), ()))
-        if source.may_leave(query, other)
+        if query not in source.held_back and source.may_leave(query, other)
     }
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in sorted(every.items()))
 

@@ -151,11 +151,11 @@ def test_runs_that_come_after_the_end_change_nothing_until_somebody_asks_and_the
     assert turn(done)
     page, before = reverse("results:results", args=[done.pk]), Result.objects.get()
     archive = member.get(f"{page}report.zip").getvalue()
-    factories.run(done.collection, "late", {"q1": ["p1", "p3"], "q2": ["p4"]})
+    factories.run(done.collection, "belated", {"q1": ["p1", "p3"], "q2": ["p4"]})
     assert turn(done)
     assert Result.objects.get().computed_at == before.computed_at
     seen = member.get(page).content.decode()
-    assert "1 run was imported after" in seen and "late" in seen
+    assert "1 run was imported after" in seen and "belated" in seen
 
     red = done.collection.runs.get(name="red")
     done.runs.remove(red)
@@ -168,14 +168,14 @@ def test_runs_that_come_after_the_end_change_nothing_until_somebody_asks_and_the
     Export.objects.update(rests_until=timezone.now())
     assert turn(done)
     now, earlier = Result.objects.get(), EarlierResult.objects.get()
-    assert {row["run"] for row in now.data["leaderboard"]} == {"red", "green", "blue", "late"}
+    assert {row["run"] for row in now.data["leaderboard"]} == {"red", "green", "blue", "belated"}
     assert {row["run"] for row in earlier.data["leaderboard"]} == {"red", "green", "blue"}
     assert (earlier.number, earlier.computed_at, earlier.final_at) == (1, before.computed_at, before.final_at)
     assert now.final_at is not None and now.final_at > before.final_at
     assert "imported after" not in member.get(page).content.decode()
     kept = f"{page}earlier/1/"
     assert kept in member.get(page).content.decode()
-    assert "late" not in member.get(kept).content.decode() and "red" in member.get(kept).content.decode()
+    assert "belated" not in member.get(kept).content.decode() and "red" in member.get(kept).content.decode()
     assert member.get(f"{kept}report.zip").getvalue() == archive
     assert member.get(f"{page}report.zip").getvalue() != archive
     assert member.get(f"{kept[:-1]}.json").json()["leaderboard"] == earlier.data["leaderboard"]
