@@ -82,6 +82,7 @@ def machine(request: Request, pk: int, judge_pk: int) -> HttpResponse:
         "data": comparison.data,
         "test": comparison.data["stand_in"],
         "favour": comparison.data["favour"],
+        "favoured_by": abs(comparison.data["favour"]["mean"]) if comparison.data["favour"] else None,
         "least": {"pairs": PAIRS, "people": PEOPLE},
         "tables": [
             Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:SHOWN], {}), len(table.rows))

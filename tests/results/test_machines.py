@@ -197,7 +197,7 @@ def test_a_judge_has_a_page_with_the_scores_it_helps_with_and_whether_it_favours
     assert result_jobs.compare_machines() == "machine judges compared: 0"
     data = MachineComparison.objects.get().data
     assert (data["theirs"], data["favour"]["own"], data["favour"]["others"]) == (["blue"], 1, 2)
-    assert "Runs that use its model (1: blue) get" in member.get(page).content.decode()
+    assert "the runs of its own model (1: blue)" in member.get(page).content.decode()
     assert "bge-m3, =GPT" in member.get(reverse("pools:run", args=[judged.runs.get(name="blue").pk])).content.decode()
 
 
