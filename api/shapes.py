@@ -1040,6 +1040,8 @@ class AskedFor(serializers.Serializer[Any]):
 @example(
     {
         "computed_at": "2026-11-22T14:01:00Z",
+        "final_at": None,
+        "later_runs": [],
         "is_current": True,
         "judgments": 1200,
         "tables": ["leaderboard", "ranks", "pairs"],
@@ -1050,6 +1052,10 @@ class ResultsShape(serializers.Serializer[Any]):
     """What the preferences say about the runs."""
 
     computed_at = serializers.DateTimeField(allow_null=True, help_text="Null before the first time.")
+    final_at = serializers.DateTimeField(allow_null=True, help_text="Since when they are final; null until then.")
+    later_runs = serializers.ListField(
+        child=serializers.CharField(), help_text="Runs that came after the campaign finished, and are not scored."
+    )
     is_current = serializers.BooleanField()
     judgments = serializers.IntegerField(help_text="How many count now.")
     tables = serializers.ListField(child=serializers.CharField())

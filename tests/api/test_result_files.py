@@ -133,6 +133,8 @@ def test_runs_that_came_later_are_scored_when_asked_and_the_earlier_report_stays
     assert_problem(program.post(f"{base}later-runs/"), 409)
     run = factories.run(judged.collection, "late", {"q1": ["p1", "p3"]})
     assert program.patch(f"runs/{run.pk}/", {"models_used": "gpt-4o"}).json()["models_used"] == "gpt-4o"
+    told = program.get(base).json()
+    assert told["later_runs"] == ["late"] and told["final_at"]
     assert program.post(f"{base}later-runs/").json() == {"scored": 1}
     refreshing.result_refresh(campaign=judged)
     assert [row["number"] for row in program.get(f"{base}earlier/").json()] == [1]
