@@ -5,7 +5,10 @@ from typing import Any
 from rest_framework import serializers
 
 from api.shapes import TableShape, example
+from results.models import EarlierResult
 from results.pool_detail import PairDetail
+
+_WHEN = "2026-11-22T10:00:00Z"
 
 
 class QueryPassage(serializers.Serializer[Any]):
@@ -122,6 +125,22 @@ class MachinesBeside(serializers.Serializer[Any]):
     """Each machine judge of the collection beside the campaign's people, with all that was counted."""
 
     judges = serializers.ListField(child=serializers.DictField())
+
+
+@example({"number": 1, "computed_at": _WHEN, "final_at": _WHEN, "replaced_at": _WHEN, "software": "0.2.0/18"})
+class EarlierShape(serializers.ModelSerializer[EarlierResult]):
+    """Results that were final until others took their place."""
+
+    class Meta:
+        model = EarlierResult
+        fields = ["number", "computed_at", "final_at", "replaced_at", "software"]
+
+
+@example({"scored": 2})
+class LaterRuns(serializers.Serializer[Any]):
+    """Runs that came after a campaign finished."""
+
+    scored = serializers.IntegerField(help_text="How many are scored from now on.")
 
 
 @example(

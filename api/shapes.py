@@ -209,6 +209,7 @@ RUN_EXAMPLE = {
     "name": "bm25",
     "team": "ours",
     "notes": "",
+    "models_used": "gpt-4o",
     "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "is_released": True,
     "imported_at": "2026-11-22T10:05:00Z",
@@ -224,7 +225,10 @@ class RunShape(serializers.ModelSerializer[Run]):
 
     class Meta:
         model = Run
-        fields = ["id", "collection", "name", "team", "notes", "sha256", "is_released", "imported_at", "scores"]
+        fields = [
+            *("id", "collection", "name", "team", "notes", "models_used", "sha256", "is_released", "imported_at"),
+            "scores",
+        ]
 
 
 @example({**RUN_EXAMPLE, "census": {"queries": 53, "hits": 5300}, "metadata": {}})
@@ -247,6 +251,9 @@ class NewRun(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the file's.")
     team = serializers.CharField(max_length=100, required=False, allow_blank=True, default="")
     notes = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")
+    models_used = serializers.CharField(
+        max_length=300, required=False, allow_blank=True, default="", help_text="Language models, separated by commas."
+    )
     without_query = serializers.BooleanField(
         required=False, default=False, help_text="Leave out hits whose passage has the id of their query, as BEIR does."
     )
@@ -254,9 +261,14 @@ class NewRun(serializers.Serializer[Any]):
 
 @example({"is_released": False})
 class RunChange(serializers.Serializer[Any]):
-    """Whether exports may have what only this run brought into a pool."""
+    """Whether exports may have what only this run brought into a pool, and which models it uses. What is not sent
+    stays.
+    """
 
-    is_released = serializers.BooleanField()
+    is_released = serializers.BooleanField(required=False)
+    models_used = serializers.CharField(
+        max_length=300, required=False, allow_blank=True, help_text="Language models, separated by commas."
+    )
 
 
 # --- jobs
@@ -1028,6 +1040,8 @@ class AskedFor(serializers.Serializer[Any]):
 @example(
     {
         "computed_at": "2026-11-22T14:01:00Z",
+        "final_at": None,
+        "later_runs": [],
         "is_current": True,
         "judgments": 1200,
         "tables": ["leaderboard", "ranks", "pairs"],
@@ -1038,6 +1052,10 @@ class ResultsShape(serializers.Serializer[Any]):
     """What the preferences say about the runs."""
 
     computed_at = serializers.DateTimeField(allow_null=True, help_text="Null before the first time.")
+    final_at = serializers.DateTimeField(allow_null=True, help_text="Since when they are final; null until then.")
+    later_runs = serializers.ListField(
+        child=serializers.CharField(), help_text="Runs that came after the campaign finished, and are not scored."
+    )
     is_current = serializers.BooleanField()
     judgments = serializers.IntegerField(help_text="How many count now.")
     tables = serializers.ListField(child=serializers.CharField())

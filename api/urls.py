@@ -317,6 +317,13 @@ routes = [
     path(f"{CAMPAIGN}/results/tables/<slug:name>/", outcomes.Table.as_view(), name="table"),
     path(f"{CAMPAIGN}/results/tables/<slug:name>.<slug:form>", result_files.TableFile.as_view(), name="table_file"),
     path(f"{CAMPAIGN}/results/figures/<slug:name>.<slug:form>", result_files.Figure.as_view(), name="figure"),
+    path(f"{CAMPAIGN}/results/earlier/", result_files.EarlierResults.as_view(), name="earlier_results"),
+    path(
+        f"{CAMPAIGN}/results/earlier/<int:number>/report.zip",
+        result_files.EarlierReport.as_view(),
+        name="earlier_report",
+    ),
+    path(f"{CAMPAIGN}/results/later-runs/", result_files.LaterRuns.as_view(), name="later_runs"),
     path(f"{CAMPAIGN}/results/report.zip", result_files.Report.as_view(), name="report"),
     path(f"{CAMPAIGN}/results/confidence-sets.txt", result_files.ConfidenceSets.as_view(), name="confidence_sets"),
     path(f"{CAMPAIGN}/machines/", result_files.MachinesBeside.as_view(), name="machines_beside"),

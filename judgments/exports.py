@@ -190,10 +190,13 @@ class Source:
     @cached_property
     def qrels(self) -> list[tuple[str, str]]:
         """`(query id, passage id)` of the preference qrels that may leave, by every id of their texts, sorted."""
-        every = {key: (key[1], *self.twins.get(key, ())) for key in self.derived.qrels}
-        return sorted(
-            {(query, pid) for (query, _), pids in every.items() for pid in pids if self.may_leave(query, pid)}
-        )
+        kept = [key for key in self.derived.qrels if key[0] not in self.held_back]
+        return sorted({(query, pid) for query, own in kept for pid in (own, *self.twins.get((query, own), ()))})
+
+    @cached_property
+    def held_back(self) -> set[str]:
+        """The queries with a best known answer that may not leave. What is left of their answers would be wrong."""
+        return {query for query, passage in self.derived.qrels if not self.may_leave(query, passage)}
 
     @cached_property
     def withheld(self) -> set[tuple[str, str]]:
@@ -289,14 +292,14 @@ def _merged(source: Source) -> Iterator[bytes]:
 
 
 def _graded(source: Source) -> Iterator[bytes]:
-    """The levels of `graded_levels`, by every id of their texts, sorted."""
+    """The levels of `graded_levels`, by every id of their texts, sorted: of the queries that are not held back."""
     pools = judgment_selectors.pools_of(source.campaign)
     grades = graded_levels(pools, source.counted, source.derived.qrels)
     every = {
         (query, other): grade
         for (query, pid), grade in grades.items()
         for other in (pid, *source.twins.get((query, pid), ()))
-        if source.may_leave(query, other)
+        if query not in source.held_back and source.may_leave(query, other)
     }
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in sorted(every.items()))
 
@@ -469,6 +472,7 @@ def _reuse_manifest(source: Source) -> dict[str, Any]:
 
 def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
     campaign, derived = source.campaign, source.derived
+    sizes = Counter(Counter(query for query, _ in derived.qrels if query not in source.held_back).values())
     progress = task_selectors.progress(campaign)
     consent = task_selectors.current_consent(campaign)
     manifest = {
@@ -491,8 +495,8 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
             **({"pairs weighed": len(source.weighed.keys() - source.decided.keys())} if source.weighed else {}),
             "qrels": {
                 "pools": derived.single + sum(derived.deadlocks.values()) + len(derived.incomplete),
-                "single": derived.single,
-                "deadlocks": {str(size): count for size, count in sorted(derived.deadlocks.items())},
+                "single": sizes[1],
+                "deadlocks": {str(size): count for size, count in sorted(sizes.items()) if size > 1},
                 "incomplete": len(derived.incomplete),
             },
         },
@@ -500,6 +504,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
         **({"reused": _reuse_manifest(source)} if source.reused else {}),
         **({"ids of equal texts": files["equal-texts.tsv"].lines - 1} if source.twins else {}),
         **({"withheld passages": len(source.withheld)} if source.withheld else {}),
+        **({"queries held back": len(source.held_back)} if source.held_back else {}),
         "files": {
             name: {"what": NAMES[name], "bytes": summary.bytes, "sha256": summary.sha256.hexdigest()}
             for name, summary in files.items()

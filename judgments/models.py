@@ -256,6 +256,7 @@ class StoredFile(models.Model):
         EXPORT = "export", _("export")
         RESULT = "result", _("result")
         BUNDLE = "bundle", _("release bundle")
+        KEPT = "kept", _("report of earlier results")
 
     class State(models.TextChoices):
         WRITING = "writing", _("being written")

@@ -60,12 +60,13 @@ def run_ask(
     name: str,
     team: str,
     notes: str,
+    models_used: str = "",
     without_query: bool = False,
     by: User | None,
     at: datetime,
 ) -> Job:
     """Store a run file, and ask for it to be checked and imported. Raises FileAway if it cannot be stored."""
-    request = {"team": team, "notes": notes, "without_query": without_query}
+    request = {"team": team, "notes": notes, "models_used": models_used, "without_query": without_query}
     job = Job(lab=collection.lab, kind=Job.Kind.RUN, name=name, collection=collection, request=request)
     return _ask(job, {Part.RUN: file}, by, at)
 

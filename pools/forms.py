@@ -205,6 +205,18 @@ HELP: dict[str, "_StrPromise"] = {
 }
 
 
+def _models_used() -> forms.CharField:
+    return forms.CharField(
+        label=gettext_lazy("Models that it uses"),
+        max_length=300,
+        required=False,
+        help_text=gettext_lazy(
+            "Names of language models, separated by commas, such as gpt-4o. Machine judges are then tested for "
+            "favouring runs that use their own model."
+        ),
+    )
+
+
 def _without_query() -> forms.BooleanField:
     return forms.BooleanField(
         label=gettext_lazy("Leave the query out of its own results"),
@@ -234,6 +246,7 @@ class RunUploadForm(forms.Form):
     )
     team = forms.CharField(label=gettext_lazy("Team"), max_length=100, required=False)
     notes = forms.CharField(label=gettext_lazy("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
+    models_used = _models_used()
     without_query = _without_query()
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
@@ -254,6 +267,12 @@ class RunUploadForm(forms.Form):
         if upload.size > settings.UPLOAD_MEGABYTES * MEGABYTE:
             raise forms.ValidationError(too_large())
         return upload
+
+
+class RunModelsForm(EditForm, forms.Form):
+    """Which models a run uses."""
+
+    models_used = _models_used()
 
 
 class AnswersForm(forms.Form):

@@ -125,6 +125,7 @@ COLLECTION_COLUMNS: Columns = {
 RUN_COLUMNS: Columns = {
     "run": "name",
     "team": "team",
+    "models": "models_used",
     "collection": "collection.name",
     "queries": lambda run: run.census.get("queries"),
     "hits": lambda run: run.census.get("hits"),

@@ -224,6 +224,14 @@ class Run(models.Model):
     name = models.CharField(max_length=100)
     team = models.CharField(max_length=100, blank=True)
     notes = models.TextField(blank=True)
+    models_used = models.CharField(
+        max_length=300,
+        blank=True,
+        db_default="",
+        default="",
+        help_text=_("Names of the language models that it uses, separated by commas."),
+    )
+    described_at = models.DateTimeField(null=True, editable=False, help_text=_("When these names last changed."))
     original = models.FileField(upload_to=run_path, max_length=255)
     artifact = models.FileField(upload_to=run_path, max_length=255)
     sha256 = models.CharField(max_length=64)
@@ -244,6 +252,10 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def uses(self, model: str) -> bool:
+        """Whether it uses a model of this name; capitals make no difference."""
+        return model.strip().casefold() in [name.strip().casefold() for name in self.models_used.split(",")]
 
 
 def new_token() -> str:
@@ -558,6 +570,12 @@ class Campaign(models.Model):
     )
     rounds_revision = models.PositiveBigIntegerField(
         null=True, editable=False, help_text=_("The revision at which no further round was left to plan.")
+    )
+    fixed_runs = models.JSONField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("Keys of the runs that results score, fixed when it first finished. Empty: all of the collection."),
     )
     finished_revision = models.PositiveBigIntegerField(
         null=True,

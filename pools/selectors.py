@@ -338,6 +338,14 @@ def alike_pairs(campaign: Campaign) -> QuerySet[AlikePair]:
     return AlikePair.objects.filter(campaign=campaign).select_related("pool__query", "a", "b").order_by("id")
 
 
+def later_runs(campaign: Campaign) -> QuerySet[Run]:
+    """The runs of its collection that the results of a campaign do not score, as they were fixed before, by name."""
+    is_of_all = campaign.design in (Campaign.Design.ALL_PAIRS, Campaign.Design.ROUNDS)
+    if campaign.fixed_runs is None or not is_of_all:
+        return Run.objects.none()
+    return campaign.collection.runs.exclude(pk__in=campaign.fixed_runs).order_by("name")
+
+
 def _brought(runs: Iterable[Run], campaign: Campaign, depth: int) -> set[tuple[str, str]]:
     return {
         (query, pid)

@@ -554,6 +554,7 @@ def run_import(
     filename: str,
     team: str = "",
     notes: str = "",
+    models_used: str = "",
     without_query: bool = False,
     stored: str = "",
     report: Report | None = None,
@@ -574,6 +575,7 @@ def run_import(
         filename=filename,
         team=team,
         notes=notes,
+        models_used=models_used,
         without_query=without_query,
         report=report,
     )
@@ -595,7 +597,7 @@ def run_import(
             run.save()
             tops = (artifact.top(order, 1).values() for order in ("score", "rank"))
             _keys(Passage, "pid", collection, {pid for top in tops for pids in top for pid in pids})
-            _mark_changed(collection)
+            _mark_runs_changed(collection)
     except Exception:
         if not stored:
             run.original.delete(save=False)
@@ -612,6 +614,7 @@ def run_check(
     filename: str,
     team: str = "",
     notes: str = "",
+    models_used: str = "",
     without_query: bool = False,
     report: Report | None = None,
 ) -> tuple[Run, RunArtifact]:
@@ -622,6 +625,7 @@ def run_check(
     report = report or silent()
     digest = _digest(source, filename, report)
     run = Run(lab=collection.lab, collection=collection, name=name, team=team, notes=notes, sha256=digest)
+    run.models_used = models_used
     _must_be_free(collection, name, run.sha256)
     query_ids = set(Query.objects.filter(collection=collection).values_list("qid", flat=True))
     checking = cast(BinaryIO, ReportedFile(source, filename, _("Checking %(name)s") % {"name": filename}, report))
@@ -670,9 +674,15 @@ def _must_be_free(collection: Collection, name: str, sha256: str) -> None:
 
 
 def _mark_changed(collection: Collection) -> None:
-    """Mark that the runs to score have changed, for all campaigns of a collection."""
+    """Mark that what results are made of has changed, for all campaigns of a collection."""
     for campaign_id in collection.campaigns.order_by("id").values_list("id", flat=True):
         campaign_mark_changed(campaign_id=campaign_id)
+
+
+def _mark_runs_changed(collection: Collection) -> None:
+    """Mark that the runs to score have changed, for the campaigns of a collection whose runs are not fixed."""
+    for campaign_id in collection.campaigns.order_by("id").values_list("id", flat=True):
+        Campaign.objects.filter(pk=campaign_id, fixed_runs=None).update(revision=F("revision") + 1)
 
 
 def _original_qrels(collection: Collection) -> Qrels:
@@ -700,20 +710,48 @@ def run_release(*, run: Run, is_released: bool) -> Run:
 
 
 @transaction.atomic
+def run_describe(*, run: Run, models_used: str, at: datetime) -> Run:
+    """Say which models a run uses. Machine judges are compared again, and nothing else changes."""
+    run.models_used, run.described_at = models_used.strip(), at
+    run.save(update_fields=["models_used", "described_at"])
+    return run
+
+
+@transaction.atomic
 def run_delete(*, run: Run) -> None:
     """Delete a run that no campaign uses, and its files. Raises NotNow naming the campaigns that use it."""
     users = list(run.campaigns.order_by("name").values_list("name", flat=True))
     if users:
         raise NotNow(_("The run cannot be deleted, because campaigns use it: %(names)s.") % {"names": ", ".join(users)})
+    scored = Campaign.objects.filter(fixed_runs__contains=[run.pk]).order_by("name").values_list("name", flat=True)
+    if names := ", ".join(scored):
+        text = _("The run cannot be deleted, because the results of finished campaigns score it: %(names)s.")
+        raise NotNow(text % {"names": names})
     files = [file for file in (run.original, run.artifact) if file.name]
     run.delete()
-    _mark_changed(run.collection)
+    _mark_runs_changed(run.collection)
 
     def delete_files() -> None:
         for file in files:
             file.storage.delete(str(file.name))
 
     transaction.on_commit(delete_files)
+
+
+@transaction.atomic
+def later_runs_score(*, campaign: Campaign) -> int:
+    """Have the results of a campaign whose runs are fixed score all runs of its collection. How many are new.
+
+    The results so far are kept beside the new ones. Raises NotNow without new runs.
+    """
+    locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    later = list(pool_selectors.later_runs(locked).values_list("pk", flat=True))
+    if locked.fixed_runs is None or not later:
+        raise NotNow(_("There is no run that these results do not score."))
+    locked.fixed_runs = sorted([*locked.fixed_runs, *later])
+    locked.save(update_fields=["fixed_runs"])
+    campaign_mark_changed(campaign_id=campaign.pk)
+    return len(later)
 
 
 # --- campaigns

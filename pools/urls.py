@@ -36,5 +36,6 @@ urlpatterns = [
     path("runs/new/", views.run_upload, name="run_upload"),
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/release/", views.run_release, name="run_release"),
+    path("runs/<int:pk>/models/", views.run_models, name="run_models"),
     path("runs/<int:pk>/delete/", views.run_delete, name="run_delete"),
 ]

@@ -41,6 +41,7 @@ from pools.forms import (
     OutsideScoresForm,
     PreferencesForm,
     RenameForm,
+    RunModelsForm,
     RunUploadForm,
     too_large,
 )
@@ -364,6 +365,20 @@ def run_release(request: Request, pk: int) -> HttpResponse:
     return see_other("pools:run", pk)
 
 
+@login_required
+@require_http_methods(["GET", "POST"])
+@edits
+def run_models(request: Request, pk: int) -> HttpResponse:
+    """Say which models a run uses."""
+    run = run_of(request, pk)
+    form = RunModelsForm(request.POST or None, initial={"models_used": run.models_used})
+    if form.is_valid():
+        pool_services.run_describe(run=run, at=timezone.now(), **form.cleaned_data)
+        messages.success(request, _("Saved. Machine judges are compared again, within a minute or two."))
+        return see_other("pools:run", pk)
+    return render(request, "pools/run_models.html", {"run": run, "form": form}, status=400 if form.is_bound else 200)
+
+
 @csrf_exempt  # the check would read the whole upload first; _run_upload_checked has it
 @login_required
 @require_http_methods(["GET", "POST"])
@@ -397,6 +412,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
                 name=data["name"] or run_name(data["file"].name),
                 team=data["team"],
                 notes=data["notes"],
+                models_used=data["models_used"],
                 without_query=data["without_query"],
                 by=request.user,
                 at=timezone.now(),

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -84,8 +84,22 @@ def derive_answers(inputs: Inputs) -> People:
     return People(settled, judgments, derived)
 
 
-def compute(inputs: Inputs) -> Json:
-    """Everything of the results, ready for JSON. The same inputs give the same."""
+def held_back(inputs: Inputs, withheld: Collection[tuple[str, str]]) -> frozenset[str]:
+    """The queries with a best known answer that may not leave, given as `(query id, passage id)`."""
+    if not withheld or inputs.campaign.design not in (Campaign.Design.ALL_PAIRS, Campaign.Design.ROUNDS):
+        return frozenset()
+    return frozenset(query for query, passage in derive_answers(inputs).derived.qrels if (query, passage) in withheld)
+
+
+def compute(inputs: Inputs, held: Collection[str] = (), *, is_release: bool = False) -> Json:
+    """Everything of the results, ready for JSON. The same inputs give the same.
+
+    `held` are the queries that are held back: a release is without them, and all else only counts them.
+    """
+    if is_release:
+        released = compute(inputs._replace(waiting=inputs.waiting.union(held)))
+        incomplete = released["incomplete"] - len(held)
+        return released | {"held_back": len(held), "is_release": True, "incomplete": incomplete}
     settled, judgments, derived = derive_answers(inputs)
     # By candidates. Original qrels and runs may name the same texts by other ids.
     preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
@@ -97,7 +111,7 @@ def compute(inputs: Inputs) -> Json:
         data |= _NO_SCORES | {"challengers": _challengers(inputs), "agreement": _agreement(inputs)}
     else:
         data |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
-    plain: Json = _plain(data)
+    plain: Json = _plain(data | {"held_back": len(held)})
     return plain
 
 
@@ -147,6 +161,8 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
             passage in best.get(query, ()) for query, own in inputs.stands_for.items() for passage in own.values()
         ),
         "incomplete": len(inputs.pools) - len(best),
+        "held_back": 0,
+        "is_release": False,
         "pairs": inputs.pairs,
         "judgments": len(inputs.preferences),
         "adjudicated": inputs.adjudicated,

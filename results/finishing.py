@@ -1,22 +1,29 @@
 """When a campaign is finished: no work can come, nothing is owed, and its exports and results are as they will stay.
 
+The runs that it scores are fixed then, and its results are final: results.refreshing keeps them beside later ones.
+
 That holds for one revision of it: late work and decisions on data raise it. Opening, publishing or readmitting reopens
 it (`pools.services.campaign_reopen`). Until then, no periodic job reads it.
 """
 
 from datetime import datetime
 
-from django.db.models import Exists, F, OuterRef, Q
+from django.contrib.postgres.aggregates import JSONBAgg
+from django.db import transaction
+from django.db.models import Exists, F, JSONField, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from judgments import selectors as judgment_selectors
 from platforms.models import Publication
-from pools.models import Campaign
+from pools.models import Campaign, Run
 from results import refreshing
+from results.models import Result
 from tasks.models import Assignment, CampaignAlarm, Hit
 
 
+@transaction.atomic
 def campaigns_finish(*, at: datetime) -> int:
-    """Mark the campaigns that are finished now, in one statement however many there are. How many."""
+    """Mark the campaigns that are finished now, in two statements however many there are. How many."""
     finished = Q(finished_revision=F("revision"), finished_revision__isnull=False)
     going_on = Campaign.objects.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING]).exclude(finished)
     of_it = {"campaign": OuterRef("pk")}
@@ -28,4 +35,10 @@ def campaigns_finish(*, at: datetime) -> int:
     in_rounds = Q(design=Campaign.Design.ROUNDS) & ~Q(rounds_revision=F("revision"), rounds_revision__isnull=False)
     over = going_on.filter(Q(state=Campaign.State.CLOSED) | ~wanted & ~in_rounds).exclude(at_work | alarmed | unsettled)
     made = over.exclude(pk__in=judgment_selectors.campaigns_to_export()).exclude(pk__in=refreshing.out_of_step())
-    return made.update(finished_revision=F("revision"))
+    runs = Run.objects.filter(collection=OuterRef("collection")).order_by().values("collection")
+    fixed = Coalesce(F("fixed_runs"), Subquery(runs.values(keys=JSONBAgg("id"))), Value([], JSONField()))
+    count = made.update(finished_revision=F("revision"), fixed_runs=fixed)
+    # Not only of these: who opens a finished campaign again and changes nothing has it finish with the same results.
+    of_finished = Q(revision=F("campaign__revision"), campaign__finished_revision=F("campaign__revision"))
+    Result.objects.filter(of_finished, final_at=None).update(final_at=at)
+    return count

@@ -32,9 +32,10 @@ K = 10
 class Inputs(NamedTuple):
     """Everything that the results of a campaign depend on.
 
-    `runs` are all runs of the collection, by name: those that made the pools, whose names are `pooled`, and those
-    that are only scored. `imported` are their names in the order of import, `teams` those of runs that have one.
-    `outside` is how they score elsewhere, by the measure of `outside_source`. `unreadable` are the names of others
+    `runs` are all runs of the collection, or those that were fixed when the campaign finished, by name: those that made
+    the pools, whose names are `pooled`, and those that are only scored. `imported` are their names in the order of
+    import, `teams` those of runs that have one. `outside` is how they score elsewhere, by the measure of
+    `outside_source`. `unreadable` are the names of others
     whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment.
     `preferences` is every accepted judgment, on waiting queries too, and `counted` the same as it counts: on
     `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh. `votes` are the same with
@@ -116,8 +117,11 @@ def _runs_of(campaign: Campaign, pooled: frozenset[str]) -> tuple[dict[str, RunA
     """The runs to score, and the names of those that were not pooled and whose file is missing."""
     # The other designs are about their own runs.
     is_of_pooled = campaign.design not in (Campaign.Design.ALL_PAIRS, Campaign.Design.ROUNDS)
+    chosen = (campaign.runs if is_of_pooled else campaign.collection.runs).order_by("name")
+    if campaign.fixed_runs is not None:
+        chosen = chosen.filter(pk__in=campaign.fixed_runs)
     runs, unreadable = {}, []
-    for run in (campaign.runs if is_of_pooled else campaign.collection.runs).order_by("name"):
+    for run in chosen:
         try:
             runs[run.name] = pool_selectors.load_artifact(run)
         except FileMissing as error:

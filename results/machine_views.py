@@ -12,14 +12,18 @@ from django.views.decorators.http import require_GET
 from core.errors import NotYours
 from core.http import Request
 from core.lists import Listing
+from evaluation.statistics.alternative_annotator import PAIRS, PEOPLE
 from judgments.machines import answers_of
+from judgments.models import MachineJudge
 from pools.models import Campaign
 from pools.views import campaign_of
-from results.machine_tables import judges_beside, machine_data, machine_table
+from results.machine_tables import judges_beside, machine_data, machine_table, tables_of
+from results.machines import SOFTWARE
 from results.models import MachineComparison
-from results.presentation import cells
-from results.writing import as_csv
+from results.presentation import Shown, cells, heads
+from results.writing import as_csv, as_tex
 
+SHOWN = 50  # rows of a table on a page; all of them are in its files
 SORTS = {"name": "name", "model": "model", "imported": "imported_at"}
 
 
@@ -64,11 +68,68 @@ def machines_file(request: Request, pk: int, form: str) -> HttpResponse:
 
 @login_required
 @require_GET
+def machine(request: Request, pk: int, judge_pk: int) -> HttpResponse:
+    """What one machine judge is worth here: whether it may stand in for people, and scores that it helps with."""
+    campaign = campaign_of(request, pk)
+    judge = _judge_of(campaign, judge_pk)
+    comparison = _compared(campaign, judge)
+    if comparison is None:
+        raise NotYours(_("This machine judge has not been compared with people here yet."))
+    context = {
+        "campaign": campaign,
+        "judge": judge,
+        "comparison": comparison,
+        "data": comparison.data,
+        "test": comparison.data["stand_in"],
+        "favour": comparison.data["favour"],
+        "favoured_by": abs(comparison.data["favour"]["mean"]) if comparison.data["favour"] else None,
+        "least": {"pairs": PAIRS, "people": PEOPLE},
+        "tables": [
+            Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:SHOWN], {}), len(table.rows))
+            for table in tables_of(comparison)
+            if table.rows
+        ],
+        "changed": comparison.revision < campaign.revision,
+    }
+    return render(request, "results/machine.html", context)
+
+
+@login_required
+@require_GET
+def machine_table_file(request: Request, pk: int, judge_pk: int, name: str, form: str) -> HttpResponse:
+    """One of its tables as CSV or LaTeX."""
+    campaign = campaign_of(request, pk)
+    judge = _judge_of(campaign, judge_pk)
+    comparison = _compared(campaign, judge)
+    table = next((table for table in tables_of(comparison) if table.name == name), None) if comparison else None
+    if table is None or form not in ("csv", "tex"):
+        raise NotYours(_("Tables are available as .csv and .tex files."))
+    body, kind = (as_csv(table), "text/csv") if form == "csv" else (as_tex(table), "application/x-tex")
+    response = HttpResponse(body.encode(), content_type=f"{kind}; charset=utf-8")
+    file = f"{_base(campaign)}-machine-{slugify(judge.name) or judge.pk}-{name}.{form}"
+    response["Content-Disposition"] = f'attachment; filename="{file}"'
+    return response
+
+
+def _compared(campaign: Campaign, judge: MachineJudge) -> MachineComparison | None:
+    own = MachineComparison.objects.filter(campaign=campaign, judge=judge, software=SOFTWARE)
+    return own.defer("qrels", "runs").first()
+
+
+def _judge_of(campaign: Campaign, pk: int) -> MachineJudge:
+    judge = campaign.collection.machine_judges.filter(pk=pk).first()
+    if judge is None:
+        raise NotYours(_("This collection has no such machine judge."))
+    return judge
+
+
+@login_required
+@require_GET
 def machine_file(request: Request, pk: int, judge_pk: int, what: str) -> HttpResponseBase:
     """A machine's answers as they were imported, or the winners by its answers alone, in a file of its own."""
     campaign = campaign_of(request, pk)
-    judge = campaign.collection.machine_judges.filter(pk=judge_pk).first()
-    if judge is None or what not in ("answers", "qrels"):
+    judge = _judge_of(campaign, judge_pk)
+    if what not in ("answers", "qrels"):
         raise NotYours(_("This collection has no such machine judge."))
     kind = "text/plain; charset=utf-8"
     response: HttpResponseBase

@@ -4,6 +4,7 @@ People's results never depend on it: here they are read, and what is computed is
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple, cast
 
 from django.db import transaction
@@ -16,9 +17,13 @@ from core.snapshot import one_moment
 from core.version import VERSION
 from evaluation.files.answers import Answer
 from evaluation.files.artifact import Order
-from evaluation.judging.equal_texts import StandsFor
+from evaluation.files.qrels import Policy
+from evaluation.judging.equal_texts import StandsFor, merge_equal
+from evaluation.judging.pooling import pool_queries
 from evaluation.judging.tournament import Method
 from evaluation.statistics.agreement import Agreement, agreement
+from evaluation.statistics.alternative_annotator import leave_each_out
+from evaluation.statistics.machine_scores import favour, score
 from evaluation.statistics.machines import (
     Settled,
     compare_orders,
@@ -31,14 +36,14 @@ from evaluation.statistics.machines import (
 from evaluation.statistics.ranks import Board
 from judgments.machines import answers_of
 from judgments.models import MachineJudge
-from pools.models import Campaign, Candidate
-from pools.selectors import withheld_passages
+from pools.models import Campaign, Candidate, Run
+from pools.selectors import text_keys, withheld_passages
 from results.computing import People, derive_answers
 from results.inputs import Inputs, inputs_of
 from results.models import MachineComparison
 
 # Of what is stored. Comparisons of another version of the software are computed again.
-FORMAT = 2
+FORMAT = 3
 SOFTWARE = f"{VERSION}/{FORMAT}"
 
 
@@ -47,19 +52,33 @@ class Compared(NamedTuple):
 
     data: dict[str, Any]
     runs: dict[str, dict[str, float]]
+    scores: dict[str, Any]
     qrels: str
+
+
+class Further(NamedTuple):
+    """Queries that a campaign's are a sample of, which people were not asked about: what their pools would be."""
+
+    pools: dict[str, tuple[str, ...]]
+    stands_for: StandsFor
+
+
+NOTHING = Further({}, {})
 
 
 def campaigns_to_compare() -> QuerySet[Campaign]:
     """Campaigns with results and a machine judge that has not been compared with the judgments that they are of."""
-    stands = MachineComparison.objects.filter(
-        judge=OuterRef("pk"),
-        campaign=OuterRef(OuterRef("pk")),
-        revision__gte=OuterRef(OuterRef("result__revision")),
-        software=SOFTWARE,
-    )
+    stands = _standing().filter(campaign=OuterRef(OuterRef("pk")), revision__gte=OuterRef(OuterRef("result__revision")))
     waiting = MachineJudge.objects.filter(~Exists(stands), collection=OuterRef("collection"))
     return Campaign.objects.filter(Exists(waiting), result__isnull=False).order_by("id")
+
+
+def _standing() -> QuerySet[MachineComparison]:
+    """What this software compared of a judge, unless it has been said since which models runs use."""
+    described = Run.objects.filter(
+        collection=OuterRef("campaign__collection"), described_at__gte=OuterRef("computed_at")
+    )
+    return MachineComparison.objects.filter(~Exists(described), judge=OuterRef("pk"), software=SOFTWARE)
 
 
 def comparisons_refresh(*, campaign: Campaign) -> int:
@@ -72,20 +91,22 @@ def comparisons_refresh(*, campaign: Campaign) -> int:
         if not ours:
             return 0
         with one_moment():
-            campaign.refresh_from_db(fields=["revision"])
+            campaign.refresh_from_db(fields=["revision", "fixed_runs"])
             inputs = inputs_of(campaign)
             lengths = _lengths(campaign)
             withheld = withheld_passages(campaign)
+            further = further_of(inputs)
+            described = [run for run in campaign.collection.runs.exclude(models_used="") if run.name in inputs.runs]
+            at = timezone.now()
         people = derive_answers(inputs)
-        board = _board(inputs)
+        board = board_of(inputs, further)
         own = agreement(inputs.votes)
-        standing = MachineComparison.objects.filter(
-            campaign=campaign, judge=OuterRef("pk"), revision=campaign.revision, software=SOFTWARE
-        )
+        standing = _standing().filter(campaign=campaign, revision=campaign.revision)
         judges = list(campaign.collection.machine_judges.filter(~Exists(standing)).order_by("id"))
         for judge in judges:
-            compared = compare(inputs, people, board, own, lengths, answers_of(judge), withheld)
-            _store(campaign, judge, compared)
+            theirs = [run.name for run in described if run.uses(judge.model)]
+            compared = compare(inputs, people, board, own, lengths, answers_of(judge), withheld, further, theirs)
+            _store(campaign, judge, compared, at)
         return len(judges)
 
 
@@ -95,18 +116,36 @@ def _lengths(campaign: Campaign) -> dict[str, int]:
     return dict(rows.annotate(length=Length("passage__text")).values_list("passage__pid", "length").distinct())
 
 
-def _board(inputs: Inputs) -> Board | None:
+def further_of(inputs: Inputs) -> Further:
+    """None but where the campaign's queries are a sample: there, a machine may have answered about the others."""
+    campaign = inputs.campaign
+    if campaign.design != Campaign.Design.ALL_PAIRS or campaign.selection != Campaign.Selection.SAMPLE:
+        return NOTHING
+    tops = [inputs.runs[name].top(cast(Order, campaign.order), campaign.depth) for name in sorted(inputs.pooled)]
+    pools = pool_queries(tops, inputs.qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
+    others = {query: pool for query, pool in pools.items() if query not in inputs.pools and len(pool) > 1}
+    merged = merge_equal(others, text_keys(campaign.collection, others.values()))
+    named = {
+        query: twins
+        for query, own in merged.stands_for.items()
+        if (twins := {twin: passage for twin, passage in own.items() if twin != passage})
+    }
+    return Further({query: pool for query, pool in merged.pools.items() if len(pool) > 1}, named)
+
+
+def board_of(inputs: Inputs, further: Further) -> Board | None:
     """The runs, where the design makes winners that runs are scored with."""
     if inputs.campaign.design != Campaign.Design.ALL_PAIRS or not inputs.runs:
         return None
-    return Board(inputs.runs, inputs.k, cast(Order, inputs.campaign.order)).with_twins(inputs.stands_for)
+    board = Board(inputs.runs, inputs.k, cast(Order, inputs.campaign.order))
+    return board.with_twins({**inputs.stands_for, **further.stands_for})
 
 
 @transaction.atomic
-def _store(campaign: Campaign, judge: MachineJudge, compared: Compared) -> None:
-    """Store a comparison instead of the last, unless its judge has been deleted meanwhile."""
+def _store(campaign: Campaign, judge: MachineJudge, compared: Compared, at: datetime) -> None:
+    """Store a comparison of that moment instead of the last, unless its judge has been deleted meanwhile."""
     if MachineJudge.objects.select_for_update(no_key=True).filter(pk=judge.pk).exists():
-        values = {"revision": campaign.revision, "software": SOFTWARE, "computed_at": timezone.now()}
+        values = {"revision": campaign.revision, "software": SOFTWARE, "computed_at": at}
         MachineComparison.objects.update_or_create(
             campaign=campaign, judge=judge, defaults={**values, **compared._asdict()}
         )
@@ -120,12 +159,17 @@ def compare(
     lengths: Mapping[str, int],
     answers: Iterable[Answer],
     withheld: Collection[tuple[str, str]] = (),
+    further: Further = NOTHING,
+    theirs: Collection[str] = (),
 ) -> Compared:
     """A machine's answers about the campaign's pools beside its judgments. The same inputs give the same.
 
-    `withheld`: `(query id, passage id)` of what may not leave, and so is in no qrels.
+    `withheld`: `(query id, passage id)` of what may not leave, and so is in no qrels. `further`: what else it was asked
+    about. `theirs`: runs that use its model.
     """
-    about = list(_in_pools(inputs, answers))
+    pools = {**inputs.pools, **further.pools}
+    everything = list(_in_pools(pools, {**inputs.stands_for, **further.stands_for}, answers))
+    about = [answer for answer in everything if answer.query in inputs.pools]
     machine = settle(about)
     beside, side = count_beside(inputs.preferences, machine), first_preferred(about)
     data: dict[str, Any] = {
@@ -137,23 +181,35 @@ def compare(
         "people": own._asdict(),
         "first": side._asdict(),
         "longer": longer_preferred(inputs.preferences, machine, lengths).as_dict(),
+        "stand_in": leave_each_out(inputs.votes, machine).as_dict(),
+        "theirs": sorted(theirs),
+        "favour": None,
         "orders": None,
     }
     if board is None:
-        return Compared(data, {}, "")
+        return Compared(data, {}, {}, "")
     method = cast(Method, inputs.campaign.method)
     orders = compare_orders(board, people.derived.qrels, winners_of(people.pools, machine, method))
     runs: dict[str, dict[str, float]] = {}
     if orders is not None:
         data["orders"] = orders.as_dict()
         runs = data["orders"].pop("runs")
-    return Compared(data, runs, "".join(_qrels_lines(inputs, machine, method, withheld)))
+    judged = [(query, passage) for query, passage in people.derived.qrels if len(pools[query]) > 1]
+    scored = score(board, judged, winners_of(pools, settle(everything), method))
+    scores: dict[str, Any] = {}
+    if scored is not None:
+        scores = scored.as_dict(scored.neighbours())
+        found = favour(scored, theirs)
+        data["favour"] = found and found._asdict()
+    return Compared(data, runs, scores, "".join(_qrels_lines(inputs, machine, method, withheld)))
 
 
-def _in_pools(inputs: Inputs, answers: Iterable[Answer]) -> Iterator[Answer]:
+def _in_pools(
+    pools: Mapping[str, Collection[str]], stands_for: StandsFor, answers: Iterable[Answer]
+) -> Iterator[Answer]:
     """The answers about two passages of a pool, by the ids that stand for their texts."""
     for query, a, b, said in answers:
-        pool, named = inputs.pools.get(query, ()), inputs.stands_for.get(query, {})
+        pool, named = pools.get(query, ()), stands_for.get(query, {})
         answer = Answer(query, *(named.get(one, one) for one in (a, b, said)))
         if answer.a != answer.b and answer.a in pool and answer.b in pool:
             yield answer
@@ -162,10 +218,14 @@ def _in_pools(inputs: Inputs, answers: Iterable[Answer]) -> Iterator[Answer]:
 def _qrels_lines(
     inputs: Inputs, machine: Settled, method: Method, withheld: Collection[tuple[str, str]]
 ) -> Iterator[str]:
-    """The winners by the machine alone, with every id of their texts that may leave, as TREC qrels."""
+    """The winners by the machine alone, with every id of their texts that may leave, as TREC qrels: without the queries
+    of which a winner may not leave.
+    """
     ids = _ids_of(inputs.stands_for)
     winners = winners_of(inputs.pools, machine, method)
-    lines = {(query, pid) for query, passage in winners for pid in (passage, *ids.get((query, passage), ()))}
+    held_back = {query for query, passage in winners if (query, passage) in withheld}
+    kept = [key for key in winners if key[0] not in held_back]
+    lines = {(query, pid) for query, passage in kept for pid in (passage, *ids.get((query, passage), ()))}
     return (f"{query} 0 {pid} 1\n" for query, pid in sorted(lines.difference(withheld)))
 
 

@@ -22,12 +22,41 @@ class Result(models.Model):
     computed_at = models.DateTimeField()
     seconds = models.FloatField(help_text=_("How long it took to compute."))
     rests_until = models.DateTimeField(help_text=_("By itself it is not computed again before."))
+    final_at = models.DateTimeField(null=True, help_text=_("When the campaign finished with these results."))
     data = models.JSONField()
     figures = models.JSONField()
     tops = models.JSONField()
 
     def __str__(self) -> str:
         return f"results of {self.campaign_id}"
+
+
+class EarlierResult(models.Model):
+    """Results that were final until others took their place, since runs were added or judgments or settings changed.
+
+    Numbered from 1 in each campaign; what is current has the next number. Their report is a stored file. `data` is
+    whole, in the format of the software that computed it.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="earlier_results")
+    number = models.PositiveIntegerField()
+    revision = models.PositiveBigIntegerField(help_text=_("The campaign's at that moment."))
+    software = models.CharField(max_length=50)
+    computed_at = models.DateTimeField()
+    final_at = models.DateTimeField()
+    replaced_at = models.DateTimeField()
+    data = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "number"], name="earlier_result_number_once")]
+
+    def __str__(self) -> str:
+        return f"result {self.number} of {self.campaign_id}"
+
+    @property
+    def report(self) -> str:
+        """The name of its report among the stored files."""
+        return f"result-{self.number}/report.zip"
 
 
 class ResultList(models.Model):
@@ -47,8 +76,9 @@ class ResultList(models.Model):
 class MachineComparison(models.Model):
     """A machine's answers beside what people preferred in a campaign: derived, and made again at any time.
 
-    `data` is what `results.machines` counts, `runs` the mean RR of each run by people and by the machine, and `qrels`
-    the winners by the machine's answers alone, as TREC qrels: empty where the campaign's design has no such winners.
+    `data` is what `results.machines` counts, `runs` the mean RR of each run by people and by the machine, `scores`
+    those that people's judgments correct (`evaluation.statistics.machine_scores`), and `qrels` the winners by the
+    machine's answers alone, as TREC qrels: empty where the campaign's design has no such winners.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="machine_comparisons")
@@ -58,6 +88,7 @@ class MachineComparison(models.Model):
     computed_at = models.DateTimeField()
     data = models.JSONField()
     runs = models.JSONField()
+    scores = models.JSONField(default=dict)
     qrels = models.TextField(blank=True)
 
     class Meta:

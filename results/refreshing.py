@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -17,9 +18,9 @@ from pools.models import Campaign, Pair
 from results import figures, report
 from results import selectors as result_selectors
 from results.apart import take_apart
-from results.computing import compute, tops
+from results.computing import compute, held_back, tops
 from results.inputs import SOFTWARE, inputs_of
-from results.models import Result, ResultList
+from results.models import EarlierResult, Result, ResultList
 
 # While judgments come in, results are computed again once this many times their computing time has passed.
 REST_FACTOR = 10
@@ -36,34 +37,42 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         started, folder = perf_counter(), Path(name)
         with one_moment():
             at = timezone.now()
-            campaign.refresh_from_db(fields=["revision"])
+            campaign.refresh_from_db(fields=["revision", "finished_revision", "fixed_runs"])
             result = Result.objects.filter(campaign=campaign).only("revision", "software", "campaign").first()
             if not anew and result is not None and result_selectors.is_in_step(result, campaign):
                 return False
             inputs = inputs_of(campaign)
             source = exports.Source(campaign)
+            secret = sorted(campaign.runs.filter(is_released=False).values_list("name", flat=True))
             exported = exports.write_files(source, folder / report.DATA)
-        data = compute(inputs)
-        released = report.without(data, source.withheld)
+        held = held_back(inputs, source.withheld)
+        data = compute(inputs, held)
+        released = report.without(compute(inputs, held, is_release=True) if held else dict(data), source.withheld)
         files = report.write_result_files(released, folder)
-        drawn = {figure.name: files[f"figures/{figure.name}.svg"].read_text() for figure in figures.drawable(data)}
-        if report.is_about_something(data):
+        drawn = {
+            figure.name: (figures.svg(figure.name, data) if held else files[f"figures/{figure.name}.svg"].read_bytes())
+            for figure in figures.drawable(data)
+        }
+        if report.is_about_something(released):
             files[report.ARCHIVE] = report.write_archive(released, exported, files, folder)
         kind, revision = StoredFile.Kind.RESULT, campaign.revision
         written = stored_files.files_write(campaign=campaign, kind=kind, files=files, revision=revision, at=at)
         seconds = perf_counter() - started
+        data["held_back_runs"] = secret
+        parts = take_apart(data)
         with transaction.atomic():
+            final_at = _keep(campaign, data, at)
             stored_files.files_publish(campaign=campaign, kind=kind, rows=written, at=timezone.now())
-            parts = take_apart(data)
             result, _new = Result.objects.update_or_create(
                 campaign=campaign,
                 defaults={
                     "data": parts.data,
-                    "figures": drawn,
+                    "figures": {name: svg.decode() for name, svg in drawn.items()},
                     "tops": tops(inputs),
                     "revision": revision,
                     "software": SOFTWARE,
                     "computed_at": at,
+                    "final_at": final_at,
                     "seconds": seconds,
                     "rests_until": timezone.now() + timedelta(seconds=REST_FACTOR * seconds),
                 },
@@ -75,6 +84,32 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         return True
 
 
+def _keep(campaign: Campaign, data: dict[str, Any], at: datetime) -> datetime | None:
+    """Keep final results that these take the place of, with their report, unless they say the same. Since when the new
+    ones are final, None where they are not.
+    """
+    final = Result.objects.select_for_update().filter(campaign=campaign).exclude(final_at=None).first()
+    is_finished = campaign.finished_revision == campaign.revision
+    if final is None or final.final_at is None:
+        return at if is_finished else None
+    whole = result_selectors.whole_data(campaign)
+    if whole == data:
+        return final.final_at
+    earlier = EarlierResult.objects.create(
+        campaign=campaign,
+        number=campaign.earlier_results.count() + 1,
+        revision=final.revision,
+        software=final.software,
+        computed_at=final.computed_at,
+        final_at=final.final_at,
+        replaced_at=at,
+        data=whole or final.data,
+    )
+    current = StoredFile.objects.filter(campaign=campaign, kind=StoredFile.Kind.RESULT, state=StoredFile.State.CURRENT)
+    current.filter(name=report.ARCHIVE).update(kind=StoredFile.Kind.KEPT, name=earlier.report)
+    return at if is_finished else None
+
+
 def report_try(*, campaign: Campaign, folder: Path) -> list[Path]:
     """Write the report that a campaign would have once its results are computed, and store nothing. Returns its paths.
 
@@ -84,7 +119,8 @@ def report_try(*, campaign: Campaign, folder: Path) -> list[Path]:
         campaign.refresh_from_db(fields=["revision"])
         inputs, source = inputs_of(campaign), exports.Source(campaign)
         exported = exports.write_files(source, folder / report.DATA)
-    data = compute(inputs)
+    held = held_back(inputs, source.withheld)
+    data = compute(inputs, held, is_release=bool(held))
     if not report.is_about_something(data):
         raise report.about_nothing(campaign)
     released = report.without(data, source.withheld)

@@ -24,7 +24,9 @@ from judgments.stored_files import sha256_of
 from pools.models import Campaign
 from results import figures
 from results import selectors as result_selectors
+from results.computing import compute, held_back
 from results.figures import Figure
+from results.inputs import inputs_of
 from results.models import Result
 from results.presentation import Shown, cells, heads
 from results.sentences import findings
@@ -73,6 +75,11 @@ def report_to(campaign: Campaign, folder: Path) -> list[Path]:
             raise about_nothing(campaign)
         source = Source(campaign)
         exported = write_files(source, folder / DATA)
+        inputs = inputs_of(campaign) if found["held_back"] else None
+    if inputs is not None:
+        found = compute(inputs, held_back(inputs, source.withheld), is_release=True)
+        if not is_about_something(found):
+            raise about_nothing(campaign)
     data = without(found, source.withheld)
     return list(write_report(data, exported, write_result_files(data, folder), folder).values())
 
@@ -83,7 +90,9 @@ def about_nothing(campaign: Campaign) -> Refused:
 
 
 def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict[str, Any]:
-    """Results without the ids of passages that may not leave, given as `(query id, passage id)`."""
+    """Results without the ids of passages that may not leave, given as `(query id, passage id)`. An answer of whose set
+    a passage may not leave is `partial`.
+    """
     if not withheld:
         return data
     released = dict(data)
@@ -91,6 +100,7 @@ def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict
         released["stability"] = [
             answer
             | {name: [pid for pid in answer[name] if (answer["qid"], pid) not in withheld] for name in _NAMED}
+            | ({"partial": True} if any((answer["qid"], pid) in withheld for pid in answer["set"]) else {})
             | {"passages": [one for one in answer["passages"] if (answer["qid"], one["passage"]) not in withheld]}
             for answer in data["stability"]
         ]
@@ -130,7 +140,8 @@ def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
 
 
 def _sets(answers: list[dict[str, Any]]) -> str:
-    rows = sorted((answer["qid"], pid) for answer in answers for pid in {*answer["set"], *answer["also"]})
+    whole = [answer for answer in answers if "partial" not in answer]  # what is left of another would be no set of 90%
+    rows = sorted((answer["qid"], pid) for answer in whole for pid in {*answer["set"], *answer["also"]})
     return "".join(f"{query} 0 {pid} 1\n" for query, pid in rows)
 
 

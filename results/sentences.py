@@ -643,7 +643,29 @@ def _crowd(data: Data) -> Iterator[str]:
         }
 
 
+def _held_back(data: Data) -> str:
+    if data["is_release"]:
+        text = ngettext(
+            "%(count)s query is left out here, in the qrels and in every score: a passage that won it came only from a "
+            "run that is not for release.",
+            "%(count)s queries are left out here, in the qrels and in every score: passages that won them came only "
+            "from runs that are not for release.",
+            data["held_back"],
+        )
+    else:
+        text = ngettext(
+            "The report, the exports and the tables’ files are without %(count)s query, since a passage that won it "
+            "came only from a run that is not for release. Their scores differ from those on this page for that.",
+            "The report, the exports and the tables’ files are without %(count)s queries, since passages that won them "
+            "came only from runs that are not for release. Their scores differ from those on this page for that.",
+            data["held_back"],
+        )
+    return text % {"count": f"{data['held_back']:,}"}
+
+
 def _limits(data: Data) -> Iterator[str]:
+    if data["held_back"]:
+        yield _held_back(data)
     if data["incomplete"]:
         yield ngettext(
             "%(count)s of %(all)s queries still needs judgments and is left out of every score.",

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from results import asking_views, machine_views, version_views, views
+from results import asking_views, earlier_views, machine_views, version_views, views
 
 app_name = "results"
 VERSION = "collections/<int:pk>/versions/<int:number>"
@@ -10,6 +10,14 @@ urlpatterns = [
     path("campaigns/<int:pk>/queries/<int:pool_pk>/", views.query, name="query"),
     path("campaigns/<int:pk>/results/", views.results, name="results"),
     path("campaigns/<int:pk>/results/compute/", views.compute, name="compute"),
+    path("campaigns/<int:pk>/results/later-runs/", earlier_views.later_runs, name="later_runs"),
+    path("campaigns/<int:pk>/results/earlier/<int:number>/", earlier_views.earlier, name="earlier"),
+    path("campaigns/<int:pk>/results/earlier/<int:number>.json", earlier_views.earlier_json, name="earlier_json"),
+    path(
+        "campaigns/<int:pk>/results/earlier/<int:number>/report.zip",
+        earlier_views.earlier_report,
+        name="earlier_report",
+    ),
     path("campaigns/<int:pk>/results/settings/", views.settings, name="settings"),
     path("campaigns/<int:pk>/results/plan/", views.plan, name="plan"),
     path("campaigns/<int:pk>/results/ask/", asking_views.ask, name="ask"),
@@ -23,6 +31,12 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/figures/<slug:name>.<slug:form>", views.figure, name="figure"),
     path("campaigns/<int:pk>/machines/", machine_views.machines, name="machines"),
     path("campaigns/<int:pk>/machines.<slug:form>", machine_views.machines_file, name="machines_file"),
+    path("campaigns/<int:pk>/machines/<int:judge_pk>/", machine_views.machine, name="machine"),
+    path(
+        "campaigns/<int:pk>/machines/<int:judge_pk>/tables/<slug:name>.<slug:form>",
+        machine_views.machine_table_file,
+        name="machine_table_file",
+    ),
     path("campaigns/<int:pk>/machines/<int:judge_pk>/<slug:what>.txt", machine_views.machine_file, name="machine_file"),
     path(f"{VERSION}/", version_views.version, name="version"),
     path(f"{VERSION}/preference-qrels.<slug:form>", version_views.version_file, name="version_file"),

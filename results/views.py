@@ -22,12 +22,14 @@ from core.snapshot import one_moment
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
+from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Passage
 from pools.views import campaign_of
 from results import apart, figures, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
+from results.earlier import earlier_results
 from results.forms import SettingsForm
 from results.models import Result
 from results.pool_detail import pool_detail
@@ -39,6 +41,7 @@ from results.tables import Table
 log = logging.getLogger(__name__)
 
 REFRESH = 20  # seconds between two looks of the page
+EARLIER = 20  # earlier results on the page
 CANDIDATES = 25  # passages with their texts on a page
 TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
 # These have more rows than there are runs. Of one with more rows than the first number, the second is shown.
@@ -80,6 +83,8 @@ def results(request: Request, pk: int) -> HttpResponse:
         "campaign": campaign,
         "status": status,
         "waiting": 0 if result is None else status.judgments - result.data["judgments"],
+        "earlier": earlier_results(campaign)[:EARLIER],
+        "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
         "refresh": REFRESH if status.stale or campaign.state != Campaign.State.CLOSED else 0,
     }
     if result is not None:

@@ -26,6 +26,8 @@ from core.models import Lab, MemberInvitation, User
 from core.roles import ADDRESSES
 from core.version import VERSION
 from evaluation.files.runs import Census
+from evaluation.statistics.machine_scores import Corrected, Favour
+from evaluation.statistics.resampling import Interval
 from judgments.erasing import KEPT_NAMED
 from judgments.models import (
     Acceptance,
@@ -64,9 +66,10 @@ from pools.models import (
     Upload,
     VersionQuery,
 )
+from results import machines
 from results.apart import take_apart
 from results.inputs import SOFTWARE
-from results.models import MachineComparison, Result, ResultList, VersionRequest, VersionScore
+from results.models import EarlierResult, MachineComparison, Result, ResultList, VersionRequest, VersionScore
 from tasks import links
 from tasks.models import (
     Assignment,
@@ -155,6 +158,7 @@ MOST_VISITED = (
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
     *("results:results", "results:plan", "platforms:submission", "pools:campaign_delete", "pools:campaign_rename"),
+    *("results:machine", "results:earlier", "pools:run_models"),
     *(
         "pools:collection_new",
         "pools:collection_add",
@@ -247,6 +251,7 @@ NOT_PAGES = {
     ),
     *("results:compute", "results:report", "results:confidence_sets", "results:file", "results:figure"),
     *("judgments:machine_delete", "judgments:machine_stop", "results:machines_file", "results:machine_file"),
+    *("results:machine_table_file", "results:earlier_json", "results:earlier_report", "results:later_runs"),
     *("results:version_file", "results:version_scores_file"),
     "leaderboards:terms",
     "leaderboards:sample",
@@ -319,6 +324,7 @@ class World(NamedTuple):
     asked: VersionRequest
     bulk: BulkDecision
     tray: Job
+    judge: MachineJudge
     template: CampaignTemplate
     webhook: Webhook
 
@@ -353,6 +359,8 @@ class World(NamedTuple):
             "core:people": [campaign.lab_id],
             "pools:preferences_import": [self.collection.pk],
             "judgments:judgments_import": [self.collection.pk],
+            "results:machine": [campaign.pk, self.judge.pk],
+            "results:earlier": [campaign.pk, 1],
             "judgments:machines": [self.collection.pk],
             "judgments:machine_import": [self.collection.pk],
             "judgments:machine_ask": [self.collection.pk],
@@ -360,6 +368,7 @@ class World(NamedTuple):
             "pools:files": [self.tray.pk],
             "pools:job": [self.job.pk],
             "pools:run": [self.run.pk],
+            "pools:run_models": [self.run.pk],
             "judgments:assignment": [campaign.pk, self.assignment.pk],
             "judgments:worker": [campaign.pk, self.worker.pk],
             "judgments:disagreement": [campaign.pk, self.pool.pairs.earliest("pk").pk],
@@ -570,6 +579,9 @@ def make(count: int) -> World:
     result = Result.objects.create(**moment, software=SOFTWARE, computed_at=at, data=parts.data, figures={}, tops={})
     for name, rows in parts.lists.items():
         ResultList.objects.create(result=result, name=name, rows=rows)
+    result_moment = {"revision": 0, "software": SOFTWARE, "computed_at": at, "final_at": at, "replaced_at": at}
+    earlier = EarlierResult.objects.create(campaign=campaign, number=1, data=data, **result_moment)
+    multiply(earlier, count, number="n + 1")
     asked = VersionRequest.objects.create(campaign=campaign, why="Once.", parent=0, asked_at=at)
     multiply(asked, count, ended_at="asked_at")
     version = QrelsVersion.objects.create(
@@ -584,9 +596,17 @@ def make(count: int) -> World:
     beside |= {"share": 0.5, "interval": [0.4, 0.6], "people": {"pairs": 9, "compared": 9, "raw": 0.6, "alpha": 0.1}}
     beside |= {"first": {"left": 9, "right": 9, "left_share": 0.5, "p": 1.0}, "orders": {"tau": 0.5, "tau_first": 0.5}}
     beside["longer"] = {"judgments": 9, "machine": 5, "people": 4, "machine_share": 0.6, "people_share": 0.5}
+    person = {"pairs": 40, "machine": 0.9, "person": 0.9, "p": 0.01, "stands": True}
+    beside["stand_in"] = {
+        "epsilon": 0.1, "people": [person] * count, "few": count, "winning": 1.0, "advantage": 0.9, "passes": True
+    }  # fmt: skip
+    beside |= {"theirs": ["run"], "favour": Favour(1, count, 9, 0.1, Interval(0.05, 0.15), 0.01)._asdict()}
+    corrected = Corrected(0.5, Interval(0.4, 0.6), 0.6, 0.5, Interval(0.45, 0.55), 0.5)._asdict()
+    helped = {"k": 10, "queries": 9, "further": 9, "runs": {f"run {n}": corrected for n in range(count)}}
+    helped["differences"] = [{"a": f"run {n}", "b": f"run {n + 1}", **corrected} for n in range(count - 1)]
     comparison = MachineComparison.objects.create(
-        campaign=campaign, judge=judge, revision=0, software=VERSION, computed_at=at, data=beside, runs={},
-        qrels="q 0 p 1\n",
+        campaign=campaign, judge=judge, revision=0, software=machines.SOFTWARE, computed_at=at, data=beside, runs={},
+        scores=helped, qrels="q 0 p 1\n",
     )  # fmt: skip
     multiply(comparison, count, judge=f"{judge.pk} + n")
     score = VersionScore.objects.create(version=version, run=run, software=VERSION, scored_at=at, found=1, **scores)
@@ -616,6 +636,7 @@ def make(count: int) -> World:
         asked,
         bulk,
         tray,
+        judge,
         template,
         webhook,
     )

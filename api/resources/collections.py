@@ -202,6 +202,7 @@ class Runs(Endpoint):
             name=name_of(sent),
             team=sent["team"],
             notes=sent["notes"],
+            models_used=sent["models_used"],
             without_query=sent["without_query"],
             by=user_of(request),
             at=timezone.now(),
@@ -223,9 +224,13 @@ class RunOne(Endpoint):
 
     @operation("run_change", takes=shapes.RunChange, answer=shapes.RunDetail, right=Right.MAINTAIN, tags=["Runs"])
     def patch(self, request: Request, pk: int) -> Response:
-        """Let exports have what only this run brought, or hold it back."""
+        """Let exports have what only this run brought, or hold it back; and say which models it uses."""
         run, sent = self.run(pk), checked(shapes.RunChange, request)
-        return Response(shapes.RunDetail(pool_services.run_release(run=run, **sent)).data)
+        if "is_released" in sent:
+            run = pool_services.run_release(run=run, is_released=sent["is_released"])
+        if "models_used" in sent:
+            run = pool_services.run_describe(run=run, models_used=sent["models_used"], at=timezone.now())
+        return Response(shapes.RunDetail(run).data)
 
     @operation("run_delete", status=204, right=Right.MAINTAIN, tags=["Runs"])
     def delete(self, request: Request, pk: int) -> Response:

@@ -81,10 +81,13 @@ class Results(Endpoint):
     @operation("results", answer=shapes.ResultsShape, tags=["Results"])
     def get(self, request: Request, pk: int) -> Response:
         """What the preferences say about the runs: in sentences, and which tables there are."""
-        status = result_selectors.result_status(self.campaign(pk))
+        campaign = self.campaign(pk)
+        status = result_selectors.result_status(campaign)
         data = status.result.data if status.result else None
         content = {
             "computed_at": status.result.computed_at if status.result else None,
+            "final_at": status.result.final_at if status.result else None,
+            "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
             "is_current": not status.stale,
             "judgments": status.judgments,
             "tables": tables.tables(data) if data else [],

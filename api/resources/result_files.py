@@ -20,6 +20,8 @@ from judgments.downloads import TYPES, file_response
 from judgments.machines import answers_of
 from judgments.models import StoredFile
 from pools import selectors as pool_selectors
+from pools import services as pool_services
+from results.earlier import earlier_results, report_of
 from results.machine_tables import judges_beside, machine_data
 from results.models import MachineComparison
 from results.pool_detail import pool_detail
@@ -48,6 +50,34 @@ class Report(_ResultFile):
     def get(self, request: Request, pk: int) -> FileResponse:
         """Download the whole report on a campaign's results: pages, tables, figures, and a manifest."""
         return self.file(pk, ARCHIVE)
+
+
+class EarlierResults(Endpoint):
+    """Results that were final once."""
+
+    @operation("earlier_results", answer=result_shapes.EarlierShape(many=True), tags=TAGS)
+    def get(self, request: Request, pk: int) -> Response:
+        """Results that were final until others took their place, the newest first."""
+        found = earlier_results(self.campaign(pk))
+        return Response(result_shapes.EarlierShape(found, many=True).data)
+
+
+class EarlierReport(Endpoint):
+    """A report of results that were final once."""
+
+    @operation("earlier_report", answer=FILE, media="application/zip", tags=TAGS)
+    def get(self, request: Request, pk: int, number: int) -> FileResponse:
+        """Download the report of earlier results, as it was."""
+        return report_of(self.campaign(pk), number)
+
+
+class LaterRuns(Endpoint):
+    """Runs that came after a campaign finished."""
+
+    @operation("later_runs_score", answer=result_shapes.LaterRuns, right=Right.DESIGN, tags=TAGS)
+    def post(self, request: Request, pk: int) -> Response:
+        """Score the runs that came after the campaign finished, as new results beside those that there are."""
+        return Response({"scored": pool_services.later_runs_score(campaign=self.campaign(pk))})
 
 
 class ConfidenceSets(_ResultFile):

@@ -18,6 +18,7 @@ from evaluation.cli.common import FILES, run_command
 from evaluation.cli.compare import add_compare
 from evaluation.cli.ladder import add_ladder
 from evaluation.cli.leaderboard import add_leaderboard
+from evaluation.cli.machines import add_machines
 from evaluation.cli.pool import add_pool
 from evaluation.cli.qrels import add_qrels
 from evaluation.cli.recognize import add_recognize
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     add_settle(commands)
     add_upkeep(commands)
     add_agreement(commands)
+    add_machines(commands)
     add_board(commands)
     add_ladder(commands)
     add_seal(commands)

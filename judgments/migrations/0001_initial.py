@@ -463,7 +463,7 @@ class Migration(migrations.Migration):
             name='StoredFile',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('export', 'export'), ('result', 'result'), ('bundle', 'release bundle')], max_length=6)),
+                ('kind', models.CharField(choices=[('export', 'export'), ('result', 'result'), ('bundle', 'release bundle'), ('kept', 'report of earlier results')], max_length=6)),
                 ('name', models.CharField(max_length=100)),
                 ('state', models.CharField(choices=[('writing', 'being written'), ('current', 'current'), ('replaced', 'replaced')], default='writing', max_length=8)),
                 ('file', models.FileField(max_length=255, upload_to='')),

@@ -121,6 +121,7 @@ class Migration(migrations.Migration):
                 ('resumed_at', models.DateTimeField(blank=True, editable=False, help_text='After the last pause; empty without one.', null=True)),
                 ('archived_at', models.DateTimeField(blank=True, help_text='Since then it is listed only for those who ask for the archive.', null=True)),
                 ('rounds_revision', models.PositiveBigIntegerField(editable=False, help_text='The revision at which no further round was left to plan.', null=True)),
+                ('fixed_runs', models.JSONField(blank=True, editable=False, help_text='Keys of the runs that results score, fixed when it first finished. Empty: all of the collection.', null=True)),
                 ('finished_revision', models.PositiveBigIntegerField(blank=True, editable=False, help_text='The revision at which no work could come any more, and nothing was left to do.', null=True)),
                 ('link', models.CharField(default=pools.models.new_token, editable=False, max_length=32, unique=True)),
                 ('pilot_hits', models.PositiveIntegerField(blank=True, editable=False, help_text='With how many HITs it began. Empty if with all.', null=True)),
@@ -386,6 +387,8 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('team', models.CharField(blank=True, max_length=100)),
                 ('notes', models.TextField(blank=True)),
+                ('models_used', models.CharField(blank=True, db_default='', default='', help_text='Names of the language models that it uses, separated by commas.', max_length=300)),
+                ('described_at', models.DateTimeField(editable=False, help_text='When these names last changed.', null=True)),
                 ('original', models.FileField(max_length=255, upload_to=pools.models.run_path)),
                 ('artifact', models.FileField(max_length=255, upload_to=pools.models.run_path)),
                 ('sha256', models.CharField(max_length=64)),
@@ -522,5 +525,5 @@ class Migration(migrations.Migration):
         record_changes(
             "pools_round", "INSERT OR UPDATE", CAMPAIGN, "$1->>'number'", ignored="asked_by_id", why="obstacle",
         ),
-        record_changes("pools_run", CHANGES, LAB, "$1->>'name'", ignored="census metadata scores original artifact"),
+        record_changes("pools_run", CHANGES, LAB, "$1->>'name'", ignored="census metadata scores original artifact described_at"),
     ]

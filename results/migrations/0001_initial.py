@@ -24,6 +24,7 @@ class Migration(migrations.Migration):
                 ('computed_at', models.DateTimeField()),
                 ('seconds', models.FloatField(help_text='How long it took to compute.')),
                 ('rests_until', models.DateTimeField(help_text='By itself it is not computed again before.')),
+                ('final_at', models.DateTimeField(help_text='When the campaign finished with these results.', null=True)),
                 ('data', models.JSONField()),
                 ('figures', models.JSONField()),
                 ('tops', models.JSONField()),
@@ -39,12 +40,30 @@ class Migration(migrations.Migration):
                 ('computed_at', models.DateTimeField()),
                 ('data', models.JSONField()),
                 ('runs', models.JSONField()),
+                ('scores', models.JSONField(default=dict)),
                 ('qrels', models.TextField(blank=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_comparisons', to='pools.campaign')),
                 ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comparisons', to='judgments.machinejudge')),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('campaign', 'judge'), name='machine_comparison_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='EarlierResult',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('revision', models.PositiveBigIntegerField(help_text="The campaign's at that moment.")),
+                ('software', models.CharField(max_length=50)),
+                ('computed_at', models.DateTimeField()),
+                ('final_at', models.DateTimeField()),
+                ('replaced_at', models.DateTimeField()),
+                ('data', models.JSONField()),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='earlier_results', to='pools.campaign')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('campaign', 'number'), name='earlier_result_number_once')],
             },
         ),
         migrations.CreateModel(

@@ -12,6 +12,7 @@ from core.models import User
 from judgments.models import StoredFile
 from pools.models import Campaign
 from results import jobs as result_jobs
+from results import refreshing
 from results.versions import version_add
 from tests import factories
 from tests.api.conftest import Program
@@ -118,3 +119,24 @@ def test_scores_on_a_version_beside_those_on_other_qrels(
     assert_problem(viewer.get(f"{address}?measure=nDCG%4011"), 400, field="measure")
     assert_problem(viewer.get(f"{address}?beside=odd"), 400, field="beside")
     assert_problem(viewer.get(f"{address}?beside=9"), 404)
+
+
+def test_runs_that_came_later_are_scored_when_asked_and_the_earlier_report_stays(
+    judged: Campaign,  # noqa: F811
+    program: Program,
+) -> None:
+    base = f"campaigns/{judged.pk}/results/"
+    Campaign.objects.filter(pk=judged.pk).update(fixed_runs=list(judged.runs.values_list("pk", flat=True)))
+    judged.result.final_at = timezone.now()
+    judged.result.save()
+    before = b"".join(program.get(f"{base}report.zip").streaming_content)
+    assert_problem(program.post(f"{base}later-runs/"), 409)
+    run = factories.run(judged.collection, "late", {"q1": ["p1", "p3"]})
+    assert program.patch(f"runs/{run.pk}/", {"models_used": "gpt-4o"}).json()["models_used"] == "gpt-4o"
+    told = program.get(base).json()
+    assert told["later_runs"] == ["late"] and told["final_at"]
+    assert program.post(f"{base}later-runs/").json() == {"scored": 1}
+    refreshing.result_refresh(campaign=judged)
+    assert [row["number"] for row in program.get(f"{base}earlier/").json()] == [1]
+    assert b"".join(program.get(f"{base}earlier/1/report.zip").streaming_content) == before
+    assert_problem(program.get(f"{base}earlier/2/report.zip"), 404)

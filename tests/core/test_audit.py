@@ -85,7 +85,13 @@ NOT_RECORDED = {
     },
     "computed, and computed again": {
         *("judgments_acceptance", "judgments_storedfile", "judgments_export", "judgments_assignmentsummary"),
-        *("judgments_workersummary", "judgments_campaignsummary", "results_result", "results_resultlist"),
+        *(
+            "judgments_workersummary",
+            "judgments_campaignsummary",
+            "results_result",
+            "results_earlierresult",
+            "results_resultlist",
+        ),
         *(
             "judgments_disagreement",
             "judgments_retentionresult",

@@ -62,6 +62,7 @@ EDITS = [
     Edit("api:webhook", "url", "https://example.org/theirs", "https://example.org/yours"),
     Edit("pools:campaign_edit", "instructions", "Their instructions.", "Your instructions."),
     Edit("pools:campaign_rename", "name", "Their name", "Your name"),
+    Edit("pools:run_models", "models_used", "their-model", "your-model"),
     Edit("admin", "username", "theirs", "yours"),
 ]
 # Where nothing that a page shows is replaced by what somebody entered into it.
@@ -96,7 +97,14 @@ EXEMPT: dict[str, set[str]] = {
         *("platforms:message_set_aside", "platforms:move", "platforms:retry", "platforms:set_aside"),
         *("platforms:template_default", "platforms:template_delete", "pools:campaign_archive"),
         *("pools:campaign_delete", "pools:campaign_unarchive", "pools:job_cancel", "pools:outside_scores_delete"),
-        *("pools:preferences_delete", "pools:run_delete", "pools:run_release", "results:compute", "tasks:launch"),
+        *(
+            "pools:preferences_delete",
+            "pools:run_delete",
+            "pools:run_release",
+            "results:compute",
+            "results:later_runs",
+            "tasks:launch",
+        ),
         *("tasks:outside_panel_delete", "tasks:trials_revoke", "usersessions_list", "socialaccount_connections"),
         *("platforms:pause", "platforms:resume", "platforms:stop", "platforms:expire"),
     },
@@ -162,6 +170,7 @@ def world(draft: Campaign, rita: User, settings: Any) -> World:
         "leaderboards:board_edit": (board.slug,),
         "leaderboards:policy_new": (board.slug,),
         "core:role": (lab.pk, member.pk),
+        "pools:run_models": (draft.collection.runs.order_by("pk").values_list("pk", flat=True)[0],),
         "api:webhook": (lab.pk, webhook.pk),
         "admin:core_user_change": (member.user.pk,),
     }

@@ -4,16 +4,21 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from core.errors import NotNow
 from core.models import User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
+from judgments.models import Export
 from platforms.models import Publication
 from pools.models import Campaign
+from pools.services import later_runs_score, run_delete, run_release
 from results import jobs as result_jobs
+from results.models import EarlierResult, Result
 from tasks import services as task_services
 from tasks.models import Assignment, CampaignAlarm, Worker
 from tests import factories
@@ -138,3 +143,56 @@ def test_whatever_changes_the_files_of_a_finished_campaign_has_them_made_again(
     campaign.result.save()
     assert turn(campaign) == (happen is not exclude)  # whose pairs wait for another worker's judgments
     assert Campaign.objects.get().export.made_at > before
+
+
+def test_runs_that_come_after_the_end_change_nothing_until_somebody_asks_and_the_old_results_stay(
+    done: Campaign, member: Client
+) -> None:
+    assert turn(done)
+    page, before = reverse("results:results", args=[done.pk]), Result.objects.get()
+    archive = member.get(f"{page}report.zip").getvalue()
+    factories.run(done.collection, "belated", {"q1": ["p1", "p3"], "q2": ["p4"]})
+    assert turn(done)
+    assert Result.objects.get().computed_at == before.computed_at
+    seen = member.get(page).content.decode()
+    assert "1 run was imported after" in seen and "belated" in seen
+
+    red = done.collection.runs.get(name="red")
+    done.runs.remove(red)
+    with pytest.raises(NotNow, match="results of finished campaigns score it: pilot"):
+        run_delete(run=red)
+    done.runs.add(red)
+
+    member.post(reverse("results:later_runs", args=[done.pk]))
+    Result.objects.update(rests_until=timezone.now())
+    Export.objects.update(rests_until=timezone.now())
+    assert turn(done)
+    now, earlier = Result.objects.get(), EarlierResult.objects.get()
+    assert {row["run"] for row in now.data["leaderboard"]} == {"red", "green", "blue", "belated"}
+    assert {row["run"] for row in earlier.data["leaderboard"]} == {"red", "green", "blue"}
+    assert (earlier.number, earlier.computed_at, earlier.final_at) == (1, before.computed_at, before.final_at)
+    assert now.final_at is not None and now.final_at > before.final_at
+    assert "imported after" not in member.get(page).content.decode()
+    kept = f"{page}earlier/1/"
+    assert kept in member.get(page).content.decode()
+    assert "belated" not in member.get(kept).content.decode() and "red" in member.get(kept).content.decode()
+    assert member.get(f"{kept}report.zip").getvalue() == archive
+    assert member.get(f"{page}report.zip").getvalue() != archive
+    assert member.get(f"{kept[:-1]}.json").json()["leaderboard"] == earlier.data["leaderboard"]
+    assert member.get(f"{page}earlier/2/").status_code == 404
+    with pytest.raises(NotNow):
+        later_runs_score(campaign=done)
+
+    run_release(run=red, is_released=False)
+    assert "held back since: red" in member.get(kept).content.decode()
+    assert member.get(f"{kept}report.zip").status_code == 404
+
+
+def test_the_same_again_is_no_other_result(done: Campaign) -> None:
+    assert turn(done)
+    final_at = Result.objects.get().final_at
+    Campaign.objects.filter(pk=done.pk).update(revision=F("revision") + 1)
+    Result.objects.update(rests_until=timezone.now())
+    Export.objects.update(rests_until=timezone.now())
+    assert turn(done)
+    assert Result.objects.get().final_at == final_at and not EarlierResult.objects.exists()

@@ -12,7 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evaluation.cli.main import main
+from evaluation.files.answers import Answer
 from evaluation.files.preferences import Preference
+from evaluation.statistics.agreement import agreement
 from judgments import exports, releasing
 from judgments import selectors as judgment_selectors
 from judgments.machines import machine_judge_import
@@ -20,8 +22,8 @@ from judgments.models import MachineJudge, StoredFile
 from pools.models import Campaign
 from pools.selectors import withheld_passages
 from results import jobs as result_jobs
-from results import refreshing
-from results.computing import compute
+from results import machines, refreshing
+from results.computing import compute, derive_answers
 from results.inputs import inputs_of
 from results.models import MachineComparison
 
@@ -159,7 +161,10 @@ def test_what_is_not_for_release_is_in_no_qrels_of_a_machine(judged: Campaign) -
     judged.refresh_from_db()
     refreshing.result_refresh(campaign=judged)
     assert result_jobs.compare_machines() == "machine judges compared: 1"
-    assert set(MachineComparison.objects.get().qrels.splitlines()) == lines - withheld
+    held_back = {line.split()[0] for line in lines & withheld}  # what is left of their winners would be wrong
+    assert set(MachineComparison.objects.get().qrels.splitlines()) == {
+        line for line in lines if line.split()[0] not in held_back
+    }
 
 
 def test_another_design_has_no_winners_to_order_runs_by(judged: Campaign) -> None:
@@ -169,3 +174,52 @@ def test_another_design_has_no_winners_to_order_runs_by(judged: Campaign) -> Non
     comparison = MachineComparison.objects.get()
     assert comparison.data["pairs"] == 7
     assert (comparison.data["orders"], comparison.runs, comparison.qrels) == (None, {}, "")
+
+
+def test_a_judge_has_a_page_with_the_scores_it_helps_with_and_whether_it_favours_its_own(
+    member: Client, judged: Campaign
+) -> None:
+    judge = store(judged)
+    page = reverse("results:machine", args=[judged.pk, judge.pk])
+    assert member.get(page).status_code == 404
+    result_jobs.compare_machines()
+    seen = member.get(page).content.decode()
+    assert "Whether it may stand in for a person cannot be said." in seen and "No run is said to use" in seen
+    rows = list(csv.DictReader(io.StringIO(member.get(f"{page}tables/scores.csv").content.decode())))
+    assert {row["run"] for row in rows} == {"red", "green", "blue"}
+    assert all(row["mean"] == row["people"] and row["weight"] == "0.0" for row in rows)  # people judged every query
+    assert member.get(f"{page}tables/differences.tex").content.decode().count("\\\\") == 3
+    assert member.get(f"{page}tables/other.csv").status_code == 404
+
+    edit = reverse("pools:run_models", args=[judged.runs.get(name="blue").pk])
+    member.post(edit, {"models_used": "bge-m3, =GPT"})
+    assert result_jobs.compare_machines() == "machine judges compared: 1"
+    assert result_jobs.compare_machines() == "machine judges compared: 0"
+    data = MachineComparison.objects.get().data
+    assert (data["theirs"], data["favour"]["own"], data["favour"]["others"]) == (["blue"], 1, 2)
+    assert "the runs of its own model (1: blue)" in member.get(page).content.decode()
+    assert "bge-m3, =GPT" in member.get(reverse("pools:run", args=[judged.runs.get(name="blue").pk])).content.decode()
+
+
+def test_queries_outside_of_a_sample_help_where_a_machine_answered_them(judged: Campaign) -> None:
+    """The campaign's queries become the rest of a sample, since the collection has no others."""
+    store(judged)
+    inputs = inputs_of(judged)
+    people = derive_answers(inputs)
+    gone = sorted({query for query, _passage in people.derived.qrels if len(inputs.pools[query]) > 1})[0]
+    judged.selection = Campaign.Selection.SAMPLE
+    some = inputs._replace(
+        campaign=judged,
+        pools={query: pool for query, pool in inputs.pools.items() if query != gone},
+        waiting=frozenset(),
+        counted=[row for row in inputs.counted if row.query != gone],
+    )
+    further = machines.further_of(some)
+    assert further.pools == {gone: inputs.pools[gone]}
+    board = machines.board_of(some, further)
+    said = [Answer(row.query, row.a, row.b, str(row.preferred)) for row in inputs.preferences]
+    own = agreement(some.votes)
+    scores = machines.compare(some, derive_answers(some), board, own, {}, said, (), further).scores
+    alone = machines.compare(some, derive_answers(some), board, own, {}, said).scores
+    assert (scores["queries"], scores["further"]) == (alone["queries"], 1)
+    assert alone["further"] == 0

@@ -19,9 +19,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from core.errors import Refused
+from evaluation.files.qrels import read_qrels
+from evaluation.statistics.ranks import Board
 from judgments import selectors as judgment_selectors
 from judgments.models import StoredFile
 from pools.models import Campaign
+from pools.selectors import collection_qrels, load_artifact, twins_of
+from pools.services import run_release
 from results import figures, report
 from results import selectors as result_selectors
 from results.models import Result
@@ -267,3 +271,37 @@ def test_nothing_judged_is_refused_by_the_command(lab: object, tmp_path: Path) -
         with pytest.raises(CommandError, match="nothing to report"):
             call_command("report_campaign", campaign.name, "--to", str(tmp_path / "out"), *options)
     assert not (tmp_path / "out").exists()
+
+
+def test_scores_of_a_report_are_those_of_its_own_qrels_whichever_run_is_held_back(
+    judged: Campaign, tmp_path: Path, without_figures: None
+) -> None:
+    held = 0
+    for run in judged.runs.all():
+        run_release(run=run, is_released=False)
+        result_refresh(campaign=judged)
+        folder = tmp_path / run.name
+        report.report_to(judged, folder)
+        results = json.loads((folder / "data/results.json").read_text())
+        manifest = json.loads((folder / "data/manifest.json").read_text())
+        qrels = read_qrels(str(folder / "data/preference-qrels.txt"))
+        original = {query for query, _passage, _grade in collection_qrels(judged.collection)}
+        artifacts = {run.name: load_artifact(run) for run in judged.collection.runs.all()}
+        board = Board(artifacts, 10, "score").with_twins(twins_of(judged))
+        queries = [query for query in qrels.queries if query in original]
+        means = board.ranks(qrels).only(queries).means()
+        assert {row["run"]: row["preference"]["mean"] for row in results["leaderboard"]} == pytest.approx(means)
+        assert {row["qid"] for row in results["stability"]} <= set(qrels.queries)
+        assert all(row["best"] for row in results["stability"])
+        assert results["answered"] == len(qrels.queries)
+        assert manifest["counts"]["qrels"]["single"] + sum(manifest["counts"]["qrels"]["deadlocks"].values()) == len(
+            qrels.queries
+        )
+        inside = result_selectors.whole_data(judged)
+        assert inside is not None and inside["answered"] == results["answered"] + results["held_back"]
+        if results["held_back"]:
+            held += 1
+            assert manifest["queries held back"] == results["held_back"] == inside["held_back"]
+            assert "not for release" in (folder / "index.html").read_text()
+        run_release(run=run, is_released=True)
+    assert held

@@ -37,6 +37,7 @@ class Command(SiteCommand):
         parser.add_argument("--name", help="the run's name (for one file); otherwise the file's name without endings")
         parser.add_argument("--team", default="")
         parser.add_argument("--notes", default="")
+        parser.add_argument("--models", default="", help="the language models that it uses, separated by commas")
         parser.add_argument(
             "--without-query",
             action="store_true",
@@ -97,6 +98,7 @@ class Command(SiteCommand):
         facts: dict[str, Any] = {"file": filename, "name": name, "passed": False, "run": None, "errors": []}
         self._files.append(facts)
         about = {key: options[key] for key in ("team", "notes", "without_query")}
+        about["models_used"] = options["models"]
         try:
             with reporting_to(self.stderr) as report:
                 if options["dry_run"]:

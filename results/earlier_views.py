@@ -1,0 +1,79 @@
+"""The pages of results that were final before others took their place, and adding runs to results that are final."""
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, HttpResponse
+from django.shortcuts import render
+from django.utils.text import slugify
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from core.http import Request, see_other
+from pools import services as pool_services
+from pools.views import campaign_of
+from results import tables
+from results.earlier import must_not_tell, report_of, result_of
+from results.inputs import FORMAT
+from results.presentation import Shown, cells, heads
+from results.sentences import findings, headline
+
+SHOWN = 50  # rows of a table on the page; all of them are in the report
+
+
+@login_required
+@require_POST
+def later_runs(request: Request, pk: int) -> HttpResponse:
+    """Score the runs that came after the campaign finished, as new results beside those that there are."""
+    count = pool_services.later_runs_score(campaign=campaign_of(request, pk))
+    text = ngettext(
+        "%(count)d more run is being scored. The results so far stay, under “Earlier results”.",
+        "%(count)d more runs are being scored. The results so far stay, under “Earlier results”.",
+        count,
+    )
+    messages.success(request, text % {"count": count})
+    return see_other("results:results", pk)
+
+
+@login_required
+@require_GET
+def earlier(request: Request, pk: int, number: int) -> HttpResponse:
+    """Results that were final once, as they were."""
+    campaign = campaign_of(request, pk)
+    result = result_of(campaign, number)
+    data = result.data
+    context: dict[str, Any] = {"campaign": campaign, "result": result, "data": data, "refused": must_not_tell(result)}
+    if data["version"] == FORMAT:
+        whole = data | {"apart": {}}
+        context |= {
+            "headline": headline(whole),
+            "findings": [finding for finding in findings(whole) if finding.sentences],
+            "tables": [
+                Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:SHOWN], {}), len(table.rows))
+                for name in tables.tables(whole)
+                if (found := tables.table(whole, name)) is not None and (table := found.for_pages())
+            ],
+        }
+    return render(request, "results/earlier.html", context)
+
+
+@login_required
+@require_GET
+def earlier_report(request: Request, pk: int, number: int) -> FileResponse:
+    """Their report."""
+    return report_of(campaign_of(request, pk), number)
+
+
+@login_required
+@require_GET
+def earlier_json(request: Request, pk: int, number: int) -> HttpResponse:
+    """All of them as data."""
+    campaign = campaign_of(request, pk)
+    result = result_of(campaign, number)
+    body = json.dumps(result.data, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    response = HttpResponse(body.encode(), content_type="application/json")
+    name = f"{slugify(campaign.name) or campaign.pk}-result-{number}.json"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
