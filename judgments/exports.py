@@ -22,6 +22,7 @@ from typing import IO, Any
 from core.snapshot import one_moment
 from core.version import VERSION
 from evaluation.files.preferences import TIE, Preference
+from evaluation.judging.equal_texts import answers_by_id
 from evaluation.judging.tournament import Derived, graded_levels
 from judgments import selectors as judgment_selectors
 from judgments.models import Reuse
@@ -189,11 +190,11 @@ class Source:
 
     @cached_property
     def qrels(self) -> list[tuple[str, str]]:
-        """`(query id, passage id)` of the preference qrels that may leave, by every id of their texts, sorted."""
-        every = {key: (key[1], *self.twins.get(key, ())) for key in self.derived.qrels}
-        return sorted(
-            {(query, pid) for (query, _), pids in every.items() for pid in pids if self.may_leave(query, pid)}
-        )
+        """`(query id, passage id)` of the preference qrels, by every id of their texts, sorted; without the queries of
+        which an answer may not leave.
+        """
+        answers = answers_by_id(self.derived.qrels, self.stands_for, self.withheld)
+        return sorted((query, pid) for query, pids in answers.items() for pid in pids)
 
     @cached_property
     def withheld(self) -> set[tuple[str, str]]:
@@ -292,11 +293,12 @@ def _graded(source: Source) -> Iterator[bytes]:
     """The levels of `graded_levels`, by every id of their texts, sorted."""
     pools = judgment_selectors.pools_of(source.campaign)
     grades = graded_levels(pools, source.counted, source.derived.qrels)
+    answered = {query for query, _pid in source.qrels}
     every = {
         (query, other): grade
         for (query, pid), grade in grades.items()
         for other in (pid, *source.twins.get((query, pid), ()))
-        if source.may_leave(query, other)
+        if query in answered and source.may_leave(query, other)
     }
     return _lines(f"{query} 0 {pid} {grade}" for (query, pid), grade in sorted(every.items()))
 

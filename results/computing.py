@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Policy, Qrels
 from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.challengers import OUTCOMES
-from evaluation.judging.equal_texts import name_once, relevant_once
+from evaluation.judging.equal_texts import answers_by_id, name_once, relevant_once
 from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
-from evaluation.measures.named import Measure, Scorer, read_measures
+from evaluation.measures.named import read_measures
 from evaluation.statistics.agreement import agreement, judging_error
 from evaluation.statistics.asking import settling_prospects
 from evaluation.statistics.certainty import SURE, certainty, confidence_set
@@ -87,8 +85,9 @@ def derive_answers(inputs: Inputs) -> People:
 def compute(inputs: Inputs) -> Json:
     """Everything of the results, ready for JSON. The same inputs give the same."""
     settled, judgments, derived = derive_answers(inputs)
-    # By candidates. Original qrels and runs may name the same texts by other ids.
-    preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
+    answers = answers_by_id(derived.qrels, inputs.stands_for, inputs.withheld)
+    # As they are exported, so that scores are those of the files.
+    preference = Qrels.of(Entry(query, pid, 1) for query, pids in answers.items() for pid in pids)
     data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
     queries = common_queries(inputs.qrels, preference)
     if inputs.campaign.design == Campaign.Design.CHAMPION_CHECK:
@@ -96,7 +95,10 @@ def compute(inputs: Inputs) -> Json:
     elif inputs.campaign.design == Campaign.Design.CHALLENGERS:
         data |= _NO_SCORES | {"challengers": _challengers(inputs), "agreement": _agreement(inputs)}
     else:
-        data |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
+        held_back = {query for query, _passage in derived.qrels} - answers.keys()
+        pools = {query: pool for query, pool in settled.items() if query not in held_back}
+        own = [row for row in judgments if row.query not in held_back]
+        data |= _scores(inputs, preference, queries, pools, own) if queries else _NO_SCORES
     plain: Json = _plain(data)
     return plain
 
@@ -126,10 +128,14 @@ def tops(inputs: Inputs) -> dict[str, dict[str, list[str]]]:
 
 
 def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
-    best = preference.relevant()
+    best: dict[str, list[str]] = {query: [] for query in preference.queries}  # by candidates
+    for query, passage in derived.qrels:
+        if query in best:
+            best[query].append(passage)
     min_grade = inputs.campaign.min_grade
     relevant = relevant_once(inputs.stands_for, inputs.qrels, min_grade).relevant("all", min_grade)
-    outcomes = ({1: derived.single} if derived.single else {}) | derived.deadlocks
+    outcomes = sorted(Counter(map(len, best.values())).items())
+    held_back = len({query for query, _passage in derived.qrels} - best.keys())
     return {
         "version": FORMAT,
         "k": inputs.k,
@@ -146,12 +152,13 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "twins": sum(
             passage in best.get(query, ()) for query, own in inputs.stands_for.items() for passage in own.values()
         ),
-        "incomplete": len(inputs.pools) - len(best),
+        "held_back": held_back,
+        "incomplete": len(inputs.pools) - len(best) - held_back,
         "pairs": inputs.pairs,
         "judgments": len(inputs.preferences),
         "adjudicated": inputs.adjudicated,
         "weighed": inputs.weighed,
-        "best": {str(size): count for size, count in outcomes.items()},
+        "best": {str(size): count for size, count in outcomes},
         "changed": sum(
             not set(relevant[query]).intersection(passages) for query, passages in best.items() if relevant.get(query)
         ),
@@ -173,7 +180,7 @@ def _scores(
     qrels_once = relevant_once(inputs.stands_for, inputs.qrels, campaign.min_grade)
     everywhere = original.ranks(inputs.qrels, campaign.min_grade)
     before = everywhere.only(queries)
-    after = board.ranks(preference).only(queries)
+    after = original.ranks(preference).only(queries)
     perfect = perfect_finds(qrels_once, preference, queries, campaign.min_grade)
     scores = leaderboard(before, after, perfect, alpha=ALPHA, seed=seed)
     runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
@@ -191,7 +198,7 @@ def _scores(
             lists=lists,
         )
         for ranks in (
-            deep.with_twins(inputs.stands_for).ranks(preference),
+            deep.ranks(preference),
             deep.ranks(inputs.qrels, campaign.min_grade),
         )
     )
@@ -291,8 +298,7 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
     graded = [one._replace(rel=campaign.min_grade) if one.rel == 1 else one for one in asked]
     plain = [one._replace(rel=1) for one in asked]
     before = measured(inputs.runs, inputs.qrels, graded, order)
-    after = _measured_once(inputs, preference, plain) if inputs.stands_for else None
-    after = after or measured(inputs.runs, preference, plain, order)
+    after = measured(inputs.runs, preference, plain, order)
     rows: list[Json] = [{"run": run, "scores": []} for run in runs]
     tests: list[Json] = []
     for one, own, alone in zip(asked, graded, plain, strict=True):
@@ -311,30 +317,6 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
         if one.kind != "Judged":
             tests += _measure_tests(str(one), original, best, sorted(runs, key=lambda run: (-means[0][run], run)))
     return {"names": [str(one) for one in asked], "alpha": ALPHA, "runs": rows, "tests": tests}
-
-
-def _measured_once(inputs: Inputs, preference: Qrels, measures: Sequence[Measure]) -> dict[Measure, Measured]:
-    """By candidates: a text that a run returns again by another id gains nothing there."""
-    scorer, depth = Scorer(preference), max(measure.cutoff or 1 for measure in measures)
-    values = []
-    for run in inputs.runs.values():
-        lists: dict[str, list[str]] = {}
-        for query, passages in run.top(cast(Order, inputs.campaign.order), depth).items():
-            own, seen = inputs.stands_for.get(query, {}), set[str]()
-            named = [own.get(passage, passage) for passage in passages]
-            listed = lists[query] = list[str]()
-            for passage in named:
-                listed.append("" if passage in seen else passage)
-                seen.add(passage)
-        values.append(scorer.score_lists(lists, measures))
-    shared = np.array([scorer.shared(run) for run in inputs.runs.values()])
-    return {
-        measure: Measured(
-            measure, tuple(inputs.runs), scorer.queries, np.array([own[number] for own in values]),
-            shared if measure.kind == "Compat" else None,
-        )
-        for number, measure in enumerate(measures)
-    }  # fmt: skip
 
 
 def _measure_tests(name: str, original: Measured, best: Measured, order: Sequence[str]) -> list[Json]:
