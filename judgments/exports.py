@@ -39,7 +39,8 @@ SETTINGS = (
     "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker", "minutes_per_hit",
     "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs", "exclusion", "partial",
     "method", "weighing", "error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs", "teams_apart",
-    "rank_by", "measures", "reward", "fee_rate", "redo_rate", "language", "title", "question", "instructions",
+    "rank_by", "correction", "margin", "measures", "reward", "fee_rate", "redo_rate", "language", "title", "question",
+    "instructions",
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",

@@ -80,6 +80,8 @@ LABELS: dict[str, "_StrPromise"] = {
     "compared_pairs": gettext_lazy("Chosen pairs of runs"),
     "teams_apart": gettext_lazy("Do not compare runs of the same team"),
     "rank_by": gettext_lazy("Compare ranking by"),
+    "correction": gettext_lazy("Correct for many tests by"),
+    "margin": gettext_lazy("Margin of no harm"),
     "measures": gettext_lazy("Other measures"),
     "reward": gettext_lazy("Reward per HIT"),
     "fee_rate": gettext_lazy("Fee rate"),
@@ -105,8 +107,8 @@ HELP: dict[str, "_StrPromise"] = {
         "The leaderboard stays at 10."
     ),
     "comparisons": gettext_lazy(
-        "Which runs are compared two by two. A test is significant at 0.05 over the number of these comparisons, so "
-        "with fewer comparisons, smaller differences are significant."
+        "Which runs are compared two by two. The tests share a level of 0.05, so with fewer comparisons, smaller "
+        "differences are significant."
     ),
     "baseline": gettext_lazy("The name of a run. For “each run with a baseline” only."),
     "compared_pairs": gettext_lazy(
@@ -116,6 +118,14 @@ HELP: dict[str, "_StrPromise"] = {
     "rank_by": gettext_lazy(
         "How to decide which of two runs ranks better, over the queries where both find a relevant passage. This is "
         "the second part of a verdict; the first is which run finds a relevant passage for more queries."
+    ),
+    "correction": gettext_lazy(
+        "How many tests share the level of 0.05. By Bonferroni, as in the paper, and Holm, who finds no less, it is the "
+        "chance of any false finding; by Benjamini-Hochberg, which finds more, their share."
+    ),
+    "margin": gettext_lazy(
+        "How much worse a run that does no harm may be, as a test must show, in the share of queries found and in mean "
+        "RR where both find. 0, as in the paper: that no test shows it to be worse is enough."
     ),
     "measures": gettext_lazy(
         "What the runs are scored by besides RR@10: names as in ir_measures, with commas between, such as "

@@ -32,11 +32,11 @@ from evaluation.statistics.leaderboards import (
     pairings,
     perfect_finds,
 )
-from evaluation.statistics.measured import Measured, measured, pair_tests
+from evaluation.statistics.measured import Measured, measured, pair_tests, significant_tests
 from evaluation.statistics.ranks import Board, Ranks
 from evaluation.statistics.resampling import DRAWS
 from evaluation.statistics.reversals import SHARE, SURVIVES, Reversals, reverse_judgments
-from evaluation.statistics.significance import sign_test
+from evaluation.statistics.significance import Correction, sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
 from judgments.quality import Behaviour
 from judgments.selectors import derived_from, derived_in_rounds
@@ -109,8 +109,8 @@ _NO_CERTAINTY: Json = {
 }  # fmt: skip
 _NO_SCORES: Json = {
     "leaderboard": [], "outside": None, "unreadable": [], "perfect": None, "queries_all": None,
-    "tau_all": None, "tau": None, "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins": None,
-    "comparisons": None, "compare": None, "compare_original": None, "verdicts": None, "contributions": [],
+    "tau_all": None, "tau": None, "tau_ap": None, "neighbours": [], "significance": None, "pairings": None,
+    "wins": None, "comparisons": None, "compare": None, "compare_original": None, "verdicts": None, "contributions": [],
     "champion": None, "challengers": None, **_NO_CERTAINTY, "agreement": None,
     "order_agreement": [], "triples": None, "measures": None,
 }  # fmt: skip
@@ -174,6 +174,7 @@ def _scores(
     judgments: Sequence[Preference],
 ) -> Json:
     campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
+    correction = cast(Correction, campaign.correction)
     seed = campaign.seed % (1 << 63)
     original = Board(inputs.runs, inputs.k, order)
     board = original.with_twins(inputs.stands_for)
@@ -182,7 +183,7 @@ def _scores(
     before = everywhere.only(queries)
     after = original.ranks(preference).only(queries)
     perfect = perfect_finds(qrels_once, preference, queries, campaign.min_grade)
-    scores = leaderboard(before, after, perfect, alpha=ALPHA, seed=seed)
+    scores = leaderboard(before, after, perfect, alpha=ALPHA, correction=correction, seed=seed)
     runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
     on_all = everywhere.means()
     lists = {run: inputs.runs[run].longest for run in runs}
@@ -193,7 +194,7 @@ def _scores(
         compare_runs(
             choice,
             _in_order(ranks.only(queries), in_order),
-            rank_by=campaign.rank_by,
+            campaign=campaign,
             alpha=ALPHA,
             lists=lists,
         )
@@ -204,7 +205,10 @@ def _scores(
     )
     tops = {run: name_once(inputs.stands_for, inputs.runs[run].top(order)) for run in runs}
     top = perfect_top(qrels_once, campaign.min_grade)
-    wins = win_ratios(tops | {_NOBODY: top}, list(preference.queries), judgments, alpha=ALPHA)
+    wins = win_ratios(
+        tops | {_NOBODY: top}, list(preference.queries), judgments,
+        alpha=ALPHA, correction=correction, pooled={_NOBODY, *inputs.pooled},
+    )  # fmt: skip
     brought = {
         run: name_once(inputs.stands_for, inputs.runs[run].top(order, campaign.depth))
         for run in runs
@@ -246,7 +250,12 @@ def _scores(
         "tau": scores.tau,
         "tau_ap": scores.tau_ap,
         "neighbours": [contribution._asdict() for contribution in scores.neighbours],
-        "bonferroni": {"alpha": scores.alpha, "family": len(scores.neighbours), "threshold": scores.threshold},
+        "significance": {
+            "alpha": scores.alpha,
+            "correction": scores.correction,
+            "family": len(scores.neighbours),
+            "threshold": scores.threshold,
+        },
         "pairings": {
             "preference": _share(pairings(preference.relevant(), judgments)),
             "original": _share(pairings(qrels_once.relevant("all", campaign.min_grade), judgments)),
@@ -273,7 +282,7 @@ def _scores(
         "challengers": None,
         "agreement": _agreement(inputs),
         "order_agreement": [
-            agreed._asdict()
+            agreed._asdict() | {"pooled": agreed.run in inputs.pooled}
             for agreed in order_agreement(
                 {run: name_once(inputs.stands_for, inputs.runs[run].top(order, TOP)) for run in runs}, judgments
             )
@@ -292,7 +301,7 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
     All preference qrels are relevant, whatever the grade that a measure wants of the original ones.
     """
     campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
-    asked = read_measures(campaign.measures)
+    asked, correction = read_measures(campaign.measures), cast(Correction, campaign.correction)
     if not asked:
         return None
     graded = [one._replace(rel=campaign.min_grade) if one.rel == 1 else one for one in asked]
@@ -315,14 +324,24 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
                 }
             )
         if one.kind != "Judged":
-            tests += _measure_tests(str(one), original, best, sorted(runs, key=lambda run: (-means[0][run], run)))
-    return {"names": [str(one) for one in asked], "alpha": ALPHA, "runs": rows, "tests": tests}
+            in_order = sorted(runs, key=lambda run: (-means[0][run], run))
+            tests += _measure_tests(str(one), original, best, in_order, correction)
+    return {
+        "names": [str(one) for one in asked],
+        "alpha": ALPHA,
+        "correction": correction,
+        "runs": rows,
+        "tests": tests,
+    }
 
 
-def _measure_tests(name: str, original: Measured, best: Measured, order: Sequence[str]) -> list[Json]:
+def _measure_tests(
+    name: str, original: Measured, best: Measured, order: Sequence[str], correction: Correction
+) -> list[Json]:
     """Each run against the next one in the order that the original qrels give by the measure."""
     pairs = [(lower, upper) for upper, lower in pairwise(order)]
-    threshold = ALPHA / max(1, len(pairs))
+    before, after = pair_tests(original, pairs), pair_tests(best, pairs)
+    _thresholds, winners = significant_tests(after, ALPHA, correction)
     return [
         {
             "measure": name,
@@ -330,14 +349,15 @@ def _measure_tests(name: str, original: Measured, best: Measured, order: Sequenc
             "lower": lower,
             "original_delta": was.delta,
             "preference_delta": now.delta,
+            "preference_interval": now.delta_interval,
             "changed": was.delta > 0 > now.delta,
             "higher": now.higher,
             "lower_on": now.lower,
             "wsr": now.wsr,
             "t": now.t,
-            "significant": now.wsr is not None and now.wsr < threshold and now.direction * now.delta > 0,
+            "significant": winner["wsr"] is not None,
         }
-        for (lower, upper), was, now in zip(pairs, pair_tests(original, pairs), pair_tests(best, pairs), strict=True)
+        for (lower, upper), was, now, winner in zip(pairs, before, after, winners, strict=True)
     ]
 
 
@@ -596,6 +616,7 @@ def _wins(wins: Wins) -> Json:
         "of": of,
         "p": p,
         "alpha": wins.alpha,
+        "correction": wins.correction,
         "family": len(wins.meetings),
         "threshold": wins.threshold,
         "row": [
@@ -609,6 +630,7 @@ def _wins(wins: Wins) -> Json:
             }
             for run, row in at.items()
         ],
+        "apart": [run._asdict() for run in wins.apart],
     }
 
 

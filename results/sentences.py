@@ -118,18 +118,21 @@ def _field(data: Data) -> Iterator[str]:
             % scores
         )
     yield _beating_perfect(data["wins"])
-    agreed = [row for row in data["order_agreement"] if row["both"]]
+    agreed = [row for row in data["order_agreement"] if row["both"] and row["pooled"]]
     if agreed:
         most = max(agreed, key=lambda row: (row["share"], row["both"]))
         yield _(
-            "Of all runs, %(run)s agrees most often with people about the order of passages: in %(share)s of the "
-            "judged pairs with both passages in its top %(top)d (%(alike)s of %(both)s)."
+            "Of the pooled runs, %(run)s agrees most often with people about the order of passages: in %(share)s of "
+            "the judged pairs with both passages in its top %(top)d (%(alike)s of %(both)s; 95 %% interval %(low)s to "
+            "%(high)s)."
         ) % {
             "run": most["run"],
             "share": percent(most["share"]),
             "top": TOP,
             "alike": f"{most['alike']:,}",
             "both": f"{most['both']:,}",
+            "low": percent(most["interval"][0]),
+            "high": percent(most["interval"][1]),
         }
 
 
@@ -403,12 +406,16 @@ def _leader(data: Data) -> str:
 def _evidence(data: Data, run: str) -> str:
     """The queries that a winner is first on, and how often it is where queries and judgments are resampled."""
     share = next((row["first"] for row in data["ranks"] or () if row["run"] == run), None)
+    pooled, coverage = sum(row["pooled"] for row in data["leaderboard"]), _coverage(data)
+    if pooled < len(data["leaderboard"]):
+        coverage = _("%(coverage)s; only %(pooled)d of the %(all)d runs were pooled, which favours these") % {
+            "coverage": coverage,
+            "pooled": pooled,
+            "all": len(data["leaderboard"]),
+        }
     if share is None:
-        return _coverage(data)
-    return _("%(coverage)s; first in %(share)s of the resamples") % {
-        "coverage": _coverage(data),
-        "share": percent(share),
-    }
+        return coverage
+    return _("%(coverage)s; first in %(share)s of the resamples") % {"coverage": coverage, "share": percent(share)}
 
 
 def _outside(outside: Data) -> Iterator[str]:

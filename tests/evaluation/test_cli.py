@@ -244,13 +244,16 @@ def test_score_takes_several_measures_by_their_names(files: dict[str, str], writ
     assert found["runs"]["red"]["Judged@2"]["mean"] == 0.5
 
 
-def test_score_by_compat_is_over_queries_that_both_have(files: dict[str, str], write: Write) -> None:
+def test_by_compat_a_query_that_a_run_lacks_counts_0_and_the_mean_of_its_authors_stands_beside(
+    files: dict[str, str], write: Write
+) -> None:
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 0\nq7 0 p1 1\n")
     found = good("score", "--qrels", graded, "--measure", "Compat(p=0.9)", "--per-query", files["red"])
     assert found["measure"] == "Compat(p=0.9)" and found["queries"] == 3
     (own,) = found["runs"].values()
-    assert list(own["queries"]) == ["q1"] and own["shared"] == own["answered"] == 1
-    assert own["mean"] == own["queries"]["q1"] > 0
+    assert list(own["queries"]) == ["q1", "q2", "q7"] and own["shared"] == own["answered"] == 1
+    assert own["shared_mean"] == own["queries"]["q1"] > 0
+    assert own["mean"] == pytest.approx(own["shared_mean"] / 3)
     refused = run("score", "--qrels", graded, "--measure", "Compat(p=1)", files["red"])
     assert refused.returncode == 2 and "p is a number from 0.01 to 0.99" in refused.stderr
 
