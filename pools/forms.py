@@ -116,16 +116,16 @@ HELP: dict[str, "_StrPromise"] = {
     ),
     "teams_apart": gettext_lazy("Runs without a team are compared with all others."),
     "rank_by": gettext_lazy(
-        "How to decide which of two runs ranks better, over the queries where both find a relevant passage. This is "
-        "the second part of a verdict; the first is which run finds a relevant passage for more queries."
+        "Which of two runs ranks better where both find a relevant passage. This is the second part of a verdict; the "
+        "first is which run finds one for more queries."
     ),
     "correction": gettext_lazy(
-        "How many tests share the level of 0.05. By Bonferroni, as in the paper, and Holm, who finds no less, it is the "
-        "chance of any false finding; by Benjamini-Hochberg, which finds more, their share."
+        "How many tests share the level of 0.05: Bonferroni, as in the paper, and Holm bound the chance of any false "
+        "finding; Benjamini-Hochberg bounds their share."
     ),
     "margin": gettext_lazy(
-        "How much worse a run that does no harm may be, as a test must show, in the share of queries found and in mean "
-        "RR where both find. 0, as in the paper: that no test shows it to be worse is enough."
+        "How much worse a run that does no harm may be, in the share of queries found or in mean RR, as a test must "
+        "show. 0, as in the paper: it is not significantly worse."
     ),
     "measures": gettext_lazy(
         "What the runs are scored by besides RR@10: names as in ir_measures, with commas between, such as "

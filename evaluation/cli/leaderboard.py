@@ -50,6 +50,7 @@ from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.leaderboards import (
     Agreement,
     Leaderboard,
+    Neighbours,
     Pairings,
     RunScore,
     agree_outside,
@@ -409,10 +410,15 @@ def _neighbours(board: Leaderboard) -> Iterator[str]:
     )
     for pair in changed:
         yield (
-            f"{pair.lower} is now above {pair.upper}, by {-pair.preference_delta:.4f} "
+            f"{pair.lower} is now above {pair.upper}, by {-pair.preference_delta:.4f}{_interval(pair)} "
             f"({'significantly' if pair.significant else 'not significantly'}: p = {p_shown(pair.preference_p)}); "
             f"it was below by {pair.original_delta:.4f} (p = {p_shown(pair.original_p)})."
         )
+
+
+def _interval(pair: Neighbours) -> str:
+    found = pair.preference_interval
+    return "" if found is None else f", 95% {-found.high:.4f} to {-found.low:.4f}"
 
 
 def _contribution(found: Contribution) -> list[str]:

@@ -355,7 +355,7 @@ def test_tables_sort_by_links(researcher: Client, demo: Campaign) -> None:
     assert [link for _aria, link in first[:3]][2] == "?table=leaderboard&amp;sort=change#leaderboard"
     up = researcher.get(f"{where}?table=leaderboard&sort=run").content.decode()
     assert heads_of(up, "The leaderboard")[1] == ("ascending", "?table=leaderboard&amp;sort=-run#leaderboard")
-    assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 7
+    assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 8
     runs = re.findall(r'<th scope="row">([^<]+)</th>', up)[:11]
     assert runs == sorted(runs)
     down = researcher.get(f"{where}?table=leaderboard&sort=-run").content.decode()
