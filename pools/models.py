@@ -332,7 +332,7 @@ class Campaign(models.Model):
     class Correction(models.TextChoices):
         BONFERRONI = "bonferroni", _("Bonferroni")
         HOLM = "holm", _("Holm")
-        BH = "bh", _("Benjamini-Hochberg (false discovery rate)")
+        BH = "bh", _("Benjamini-Hochberg")
         NONE = "none", _("nothing")
 
     class RankBy(models.TextChoices):

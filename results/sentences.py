@@ -408,7 +408,7 @@ def _evidence(data: Data, run: str) -> str:
     share = next((row["first"] for row in data["ranks"] or () if row["run"] == run), None)
     pooled, coverage = sum(row["pooled"] for row in data["leaderboard"]), _coverage(data)
     if pooled < len(data["leaderboard"]):
-        coverage = _("%(coverage)s; only %(pooled)d of the %(all)d runs were pooled, which favours these") % {
+        coverage = _("%(coverage)s; only %(pooled)d of the %(all)d runs were pooled, which favours those") % {
             "coverage": coverage,
             "pooled": pooled,
             "all": len(data["leaderboard"]),

@@ -459,7 +459,7 @@ def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_some
     assert apart is not None and {row[0] for row in apart.rows} == others
     said = [sentence for finding in findings(before) for sentence in finding.sentences]
     assert not any(f"{run} agrees most often" in sentence for run in others for sentence in said)
-    assert any("only 2 of the 3 runs were pooled, which favours these" in sentence for sentence in said)
+    assert any("only 2 of the 3 runs were pooled, which favours those" in sentence for sentence in said)
 
     revision = revision_of(campaign)
     factories.run(collection, "late", {"q1": ["p2", "p1"], "q2": ["p5"], "q3": ["p7"], "q4": ["p9"]})  # as red
