@@ -549,7 +549,10 @@ class PlannedOverlap(serializers.Serializer[Any]):
 @example(
     {
         "error_rate": 0.18,
-        "observed": {"rate": 0.18, "source": "how far workers agree on the pairs that several judged"},
+        "observed": {
+            "rate": 0.18, "low": 0.12, "high": 0.26, "compared": 174,
+            "source": "how far workers agree on the pairs that several judged",
+        },
         "pools": 43,
         "draws": 233,
         "overlaps": [
@@ -565,7 +568,8 @@ class PlanShape(serializers.Serializer[Any]):
 
     error_rate = serializers.FloatField(help_text="The share of wrong judgments that is planned for.")
     observed = serializers.DictField(
-        allow_null=True, help_text="The share that the judgments speak of, and how; null while nothing shows it."
+        allow_null=True,
+        help_text="The share that judgments speak of, its 95% interval, of how many, and how; null if none shows it.",
     )
     pools = serializers.IntegerField()
     draws = serializers.IntegerField(help_text="How often each pool is played.")

@@ -22,6 +22,7 @@ from typing import IO, Any
 from core.snapshot import one_moment
 from core.version import VERSION
 from evaluation.files.preferences import TIE, Preference
+from evaluation.judging.equal_texts import answers_by_id
 from evaluation.judging.tournament import Derived, graded_levels
 from judgments import selectors as judgment_selectors
 from judgments.models import Reuse
@@ -38,7 +39,8 @@ SETTINGS = (
     "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker", "minutes_per_hit",
     "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs", "exclusion", "partial",
     "method", "weighing", "error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs", "teams_apart",
-    "rank_by", "measures", "reward", "fee_rate", "redo_rate", "language", "title", "question", "instructions",
+    "rank_by", "correction", "margin", "measures", "reward", "fee_rate", "redo_rate", "language", "title", "question",
+    "instructions",
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
@@ -190,8 +192,8 @@ class Source:
     @cached_property
     def qrels(self) -> list[tuple[str, str]]:
         """`(query id, passage id)` of the preference qrels that may leave, by every id of their texts, sorted."""
-        kept = [key for key in self.derived.qrels if key[0] not in self.held_back]
-        return sorted({(query, pid) for query, own in kept for pid in (own, *self.twins.get((query, own), ()))})
+        answers = answers_by_id(self.derived.qrels, self.stands_for, self.withheld)
+        return sorted((query, pid) for query, pids in answers.items() for pid in pids)
 
     @cached_property
     def held_back(self) -> set[str]:

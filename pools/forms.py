@@ -81,6 +81,8 @@ LABELS: dict[str, "_StrPromise"] = {
     "compared_pairs": gettext_lazy("Chosen pairs of runs"),
     "teams_apart": gettext_lazy("Do not compare runs of the same team"),
     "rank_by": gettext_lazy("Compare ranking by"),
+    "correction": gettext_lazy("Correct for many tests by"),
+    "margin": gettext_lazy("Margin of no harm"),
     "measures": gettext_lazy("Other measures"),
     "reward": gettext_lazy("Reward per HIT"),
     "fee_rate": gettext_lazy("Fee rate"),
@@ -105,8 +107,8 @@ HELP: dict[str, "_StrPromise"] = {
         "The leaderboard stays at 10."
     ),
     "comparisons": gettext_lazy(
-        "Which runs are compared two by two. A test is significant at 0.05 over the number of these comparisons, so "
-        "with fewer comparisons, smaller differences are significant."
+        "Which runs are compared two by two. The tests share a level of 0.05, so with fewer comparisons, smaller "
+        "differences are significant."
     ),
     "baseline": gettext_lazy("The name of a run. For “each run with a baseline” only."),
     "compared_pairs": gettext_lazy(
@@ -114,8 +116,16 @@ HELP: dict[str, "_StrPromise"] = {
     ),
     "teams_apart": gettext_lazy("Runs without a team are compared with all others."),
     "rank_by": gettext_lazy(
-        "How to decide which of two runs ranks better, over the queries where both find a relevant passage. This is "
-        "the second part of a verdict; the first is which run finds a relevant passage for more queries."
+        "Which of two runs ranks better where both find a relevant passage. This is the second part of a verdict; the "
+        "first is which run finds one for more queries."
+    ),
+    "correction": gettext_lazy(
+        "How many tests share the level of 0.05: Bonferroni, as in the paper, and Holm bound the chance of any false "
+        "finding; Benjamini-Hochberg bounds their share."
+    ),
+    "margin": gettext_lazy(
+        "How much worse a run that does no harm may be, in the share of queries found or in mean RR, as a test must "
+        "show. 0, as in the paper: it is not significantly worse."
     ),
     "measures": gettext_lazy(
         "What the runs are scored by besides RR@10: names as in ir_measures, with commas between, such as "

@@ -342,6 +342,12 @@ class Campaign(models.Model):
         REQUIRED = "required", _("practice for everybody")
         CHECK = "check", _("a comprehension check, with a second try")
 
+    class Correction(models.TextChoices):
+        BONFERRONI = "bonferroni", _("Bonferroni")
+        HOLM = "holm", _("Holm")
+        BH = "bh", _("Benjamini-Hochberg")
+        NONE = "none", _("nothing")
+
     class RankBy(models.TextChoices):
         ESL_WSR = "esl-wsr", _("mean search length, signed-rank test")
         ESL_T = "esl-t", _("mean search length, t-test")
@@ -482,6 +488,19 @@ class Campaign(models.Model):
     )
     teams_apart = models.BooleanField(default=False, help_text=_("Whether runs of one team are not compared."))
     rank_by = models.CharField(max_length=10, choices=RankBy, default=RankBy.ESL_WSR)
+    correction = models.CharField(
+        max_length=10,
+        choices=Correction,
+        default=Correction.BONFERRONI,
+        help_text=_("How the level of 0.05 is shared by the tests of many pairs of runs."),
+    )
+    margin = models.DecimalField(
+        max_digits=4,
+        decimal_places=3,
+        default=Decimal(0),
+        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal("0.5"))],
+        help_text=_("How much worse a run that does no harm may be. 0: not significantly worse is enough."),
+    )
     measures = models.CharField(
         max_length=200,
         blank=True,

@@ -91,6 +91,8 @@ READING = (
     "compared_pairs",
     "teams_apart",
     "rank_by",
+    "correction",
+    "margin",
     "measures",
 )
 QUERIES_AT_ONCE = 500  # whose passages' texts are in memory

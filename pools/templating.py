@@ -34,8 +34,8 @@ KEPT = (
     ),
     *("minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs"),
     *("exclusion", "partial", "method", "weighing"),
-    *("error_rate", "compare_depth", "comparisons", "teams_apart", "rank_by", "measures", "reward", "fee_rate"),
-    "redo_rate",
+    *("error_rate", "compare_depth", "comparisons", "teams_apart", "rank_by", "correction", "margin"),
+    *("measures", "reward", "fee_rate", "redo_rate"),
     *("language", "title", "question", "instructions", *EXAMPLE),
 )
 # What needs what a template does not keep, and what stands in its place.

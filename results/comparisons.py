@@ -1,11 +1,12 @@
 """Which runs the results compare two by two, as the campaign's settings say."""
 
 import io
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from evaluation.files.about_runs import read_run_pairs
-from evaluation.statistics.comparing import Comparison, choose_matches, compare
+from evaluation.statistics.comparing import Comparison, RankBy, choose_matches, compare
 from evaluation.statistics.ranks import Ranks
+from evaluation.statistics.significance import Correction
 from pools.models import Campaign
 from results.inputs import Inputs
 
@@ -47,7 +48,9 @@ def choose_comparisons(inputs: Inputs) -> Choice:
     return Choice(campaign.comparisons, baseline, pairs, campaign.teams_apart, groups, missing)
 
 
-def compare_runs(choice: Choice, ranks: Ranks, *, rank_by: Any, alpha: float, lists: dict[str, int]) -> Comparison:
+def compare_runs(
+    choice: Choice, ranks: Ranks, *, campaign: Campaign, alpha: float, lists: dict[str, int]
+) -> Comparison:
     """Make the comparisons. Along a chain, each run follows those before it in `ranks`."""
     matches = choose_matches(
         ranks,
@@ -56,4 +59,7 @@ def compare_runs(choice: Choice, ranks: Ranks, *, rank_by: Any, alpha: float, li
         chain=choice.comparisons == Comparisons.CHAIN,
         groups=choice.groups,
     )
-    return compare(ranks, alpha, matches=matches, rank_by=rank_by, lists=lists)
+    return compare(
+        ranks, alpha, matches=matches, rank_by=cast(RankBy, campaign.rank_by), lists=lists,
+        correction=cast(Correction, campaign.correction), margin=float(campaign.margin),
+    )  # fmt: skip

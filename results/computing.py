@@ -6,17 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Policy, Qrels
 from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.challengers import OUTCOMES
-from evaluation.judging.equal_texts import name_once, relevant_once
+from evaluation.judging.equal_texts import answers_by_id, name_once, relevant_once
 from evaluation.judging.pooling import ChampionQrel, pool_sizes
 from evaluation.judging.tournament import Derived, Method, derive
-from evaluation.measures.named import Measure, Scorer, read_measures
+from evaluation.measures.named import read_measures
 from evaluation.statistics.agreement import agreement, error_evidence
 from evaluation.statistics.asking import settling_prospects
 from evaluation.statistics.certainty import SURE, certainty, confidence_set
@@ -34,11 +32,11 @@ from evaluation.statistics.leaderboards import (
     pairings,
     perfect_finds,
 )
-from evaluation.statistics.measured import Measured, measured, pair_tests
+from evaluation.statistics.measured import Measured, measured, pair_tests, significant_tests
 from evaluation.statistics.ranks import Board, Ranks
 from evaluation.statistics.resampling import DRAWS
 from evaluation.statistics.reversals import SHARE, SURVIVES, Reversals, reverse_judgments
-from evaluation.statistics.significance import sign_test
+from evaluation.statistics.significance import Correction, sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
 from judgments.quality import Behaviour
 from judgments.selectors import derived_from, derived_in_rounds
@@ -97,12 +95,17 @@ def compute(inputs: Inputs, held: Collection[str] = (), *, is_release: bool = Fa
     `held` are the queries that are held back: a release is without them, and all else only counts them.
     """
     if is_release:
-        released = compute(inputs._replace(waiting=inputs.waiting.union(held)))
+        released = _compute(inputs._replace(waiting=inputs.waiting.union(held)))
         incomplete = released["incomplete"] - len(held)
         return released | {"held_back": len(held), "is_release": True, "incomplete": incomplete}
+    return _compute(inputs._replace(withheld=frozenset())) | {"held_back": len(held)}
+
+
+def _compute(inputs: Inputs) -> Json:
     settled, judgments, derived = derive_answers(inputs)
-    # By candidates. Original qrels and runs may name the same texts by other ids.
-    preference = Qrels.of(Entry(query, passage, 1) for query, passage in derived.qrels)
+    answers = answers_by_id(derived.qrels, inputs.stands_for, inputs.withheld)
+    # As they are exported, so that scores are those of the files.
+    preference = Qrels.of(Entry(query, pid, 1) for query, pids in answers.items() for pid in pids)
     data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
     queries = common_queries(inputs.qrels, preference)
     if inputs.campaign.design == Campaign.Design.CHAMPION_CHECK:
@@ -111,7 +114,7 @@ def compute(inputs: Inputs, held: Collection[str] = (), *, is_release: bool = Fa
         data |= _NO_SCORES | {"challengers": _challengers(inputs), "agreement": _agreement(inputs)}
     else:
         data |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
-    plain: Json = _plain(data | {"held_back": len(held)})
+    plain: Json = _plain(data)
     return plain
 
 
@@ -121,8 +124,8 @@ _NO_CERTAINTY: Json = {
 }  # fmt: skip
 _NO_SCORES: Json = {
     "leaderboard": [], "outside": None, "unreadable": [], "perfect": None, "queries_all": None,
-    "tau_all": None, "tau": None, "tau_ap": None, "neighbours": [], "bonferroni": None, "pairings": None, "wins": None,
-    "comparisons": None, "compare": None, "compare_original": None, "verdicts": None, "contributions": [],
+    "tau_all": None, "tau": None, "tau_ap": None, "neighbours": [], "significance": None, "pairings": None,
+    "wins": None, "comparisons": None, "compare": None, "compare_original": None, "verdicts": None, "contributions": [],
     "champion": None, "challengers": None, **_NO_CERTAINTY, "agreement": None,
     "order_agreement": [], "triples": None, "measures": None,
 }  # fmt: skip
@@ -140,10 +143,13 @@ def tops(inputs: Inputs) -> dict[str, dict[str, list[str]]]:
 
 
 def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
-    best = preference.relevant()
+    best: dict[str, list[str]] = {query: [] for query in preference.queries}  # by candidates
+    for query, passage in derived.qrels:
+        if query in best:
+            best[query].append(passage)
     min_grade = inputs.campaign.min_grade
     relevant = relevant_once(inputs.stands_for, inputs.qrels, min_grade).relevant("all", min_grade)
-    outcomes = ({1: derived.single} if derived.single else {}) | derived.deadlocks
+    outcomes = sorted(Counter(map(len, best.values())).items())
     return {
         "version": FORMAT,
         "k": inputs.k,
@@ -167,7 +173,7 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "judgments": len(inputs.preferences),
         "adjudicated": inputs.adjudicated,
         "weighed": inputs.weighed,
-        "best": {str(size): count for size, count in outcomes.items()},
+        "best": {str(size): count for size, count in outcomes},
         "changed": sum(
             not set(relevant[query]).intersection(passages) for query, passages in best.items() if relevant.get(query)
         ),
@@ -183,15 +189,16 @@ def _scores(
     judgments: Sequence[Preference],
 ) -> Json:
     campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
+    correction = cast(Correction, campaign.correction)
     seed = campaign.seed % (1 << 63)
     original = Board(inputs.runs, inputs.k, order)
     board = original.with_twins(inputs.stands_for)
     qrels_once = relevant_once(inputs.stands_for, inputs.qrels, campaign.min_grade)
     everywhere = original.ranks(inputs.qrels, campaign.min_grade)
     before = everywhere.only(queries)
-    after = board.ranks(preference).only(queries)
+    after = original.ranks(preference).only(queries)
     perfect = perfect_finds(qrels_once, preference, queries, campaign.min_grade)
-    scores = leaderboard(before, after, perfect, alpha=ALPHA, seed=seed)
+    scores = leaderboard(before, after, perfect, alpha=ALPHA, correction=correction, seed=seed)
     runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
     on_all = everywhere.means()
     lists = {run: inputs.runs[run].longest for run in runs}
@@ -202,18 +209,21 @@ def _scores(
         compare_runs(
             choice,
             _in_order(ranks.only(queries), in_order),
-            rank_by=campaign.rank_by,
+            campaign=campaign,
             alpha=ALPHA,
             lists=lists,
         )
         for ranks in (
-            deep.with_twins(inputs.stands_for).ranks(preference),
+            deep.ranks(preference),
             deep.ranks(inputs.qrels, campaign.min_grade),
         )
     )
     tops = {run: name_once(inputs.stands_for, inputs.runs[run].top(order)) for run in runs}
     top = perfect_top(qrels_once, campaign.min_grade)
-    wins = win_ratios(tops | {_NOBODY: top}, list(preference.queries), judgments, alpha=ALPHA)
+    wins = win_ratios(
+        tops | {_NOBODY: top}, list(preference.queries), judgments,
+        alpha=ALPHA, correction=correction, pooled={_NOBODY, *inputs.pooled},
+    )  # fmt: skip
     brought = {
         run: name_once(inputs.stands_for, inputs.runs[run].top(order, campaign.depth))
         for run in runs
@@ -256,7 +266,12 @@ def _scores(
         "tau": scores.tau,
         "tau_ap": scores.tau_ap,
         "neighbours": [contribution._asdict() for contribution in scores.neighbours],
-        "bonferroni": {"alpha": scores.alpha, "family": len(scores.neighbours), "threshold": scores.threshold},
+        "significance": {
+            "alpha": scores.alpha,
+            "correction": scores.correction,
+            "family": len(scores.neighbours),
+            "threshold": scores.threshold,
+        },
         "pairings": {
             "preference": _share(pairings(preference.relevant(), judgments)),
             "original": _share(pairings(qrels_once.relevant("all", campaign.min_grade), judgments)),
@@ -283,7 +298,7 @@ def _scores(
         "challengers": None,
         "agreement": _agreement(inputs),
         "order_agreement": [
-            agreed._asdict()
+            agreed._asdict() | {"pooled": agreed.run in inputs.pooled}
             for agreed in order_agreement(
                 {run: name_once(inputs.stands_for, inputs.runs[run].top(order, TOP)) for run in runs}, judgments
             )
@@ -302,14 +317,13 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
     All preference qrels are relevant, whatever the grade that a measure wants of the original ones.
     """
     campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
-    asked = read_measures(campaign.measures)
+    asked, correction = read_measures(campaign.measures), cast(Correction, campaign.correction)
     if not asked:
         return None
     graded = [one._replace(rel=campaign.min_grade) if one.rel == 1 else one for one in asked]
     plain = [one._replace(rel=1) for one in asked]
     before = measured(inputs.runs, inputs.qrels, graded, order)
-    after = _measured_once(inputs, preference, plain) if inputs.stands_for else None
-    after = after or measured(inputs.runs, preference, plain, order)
+    after = measured(inputs.runs, preference, plain, order)
     rows: list[Json] = [{"run": run, "scores": []} for run in runs]
     tests: list[Json] = []
     for one, own, alone in zip(asked, graded, plain, strict=True):
@@ -326,38 +340,24 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
                 }
             )
         if one.kind != "Judged":
-            tests += _measure_tests(str(one), original, best, sorted(runs, key=lambda run: (-means[0][run], run)))
-    return {"names": [str(one) for one in asked], "alpha": ALPHA, "runs": rows, "tests": tests}
-
-
-def _measured_once(inputs: Inputs, preference: Qrels, measures: Sequence[Measure]) -> dict[Measure, Measured]:
-    """By candidates: a text that a run returns again by another id gains nothing there."""
-    scorer, depth = Scorer(preference), max(measure.cutoff or 1 for measure in measures)
-    values = []
-    for run in inputs.runs.values():
-        lists: dict[str, list[str]] = {}
-        for query, passages in run.top(cast(Order, inputs.campaign.order), depth).items():
-            own, seen = inputs.stands_for.get(query, {}), set[str]()
-            named = [own.get(passage, passage) for passage in passages]
-            listed = lists[query] = list[str]()
-            for passage in named:
-                listed.append("" if passage in seen else passage)
-                seen.add(passage)
-        values.append(scorer.score_lists(lists, measures))
-    shared = np.array([scorer.shared(run) for run in inputs.runs.values()])
+            in_order = sorted(runs, key=lambda run: (-means[0][run], run))
+            tests += _measure_tests(str(one), original, best, in_order, correction)
     return {
-        measure: Measured(
-            measure, tuple(inputs.runs), scorer.queries, np.array([own[number] for own in values]),
-            shared if measure.kind == "Compat" else None,
-        )
-        for number, measure in enumerate(measures)
-    }  # fmt: skip
+        "names": [str(one) for one in asked],
+        "alpha": ALPHA,
+        "correction": correction,
+        "runs": rows,
+        "tests": tests,
+    }
 
 
-def _measure_tests(name: str, original: Measured, best: Measured, order: Sequence[str]) -> list[Json]:
+def _measure_tests(
+    name: str, original: Measured, best: Measured, order: Sequence[str], correction: Correction
+) -> list[Json]:
     """Each run against the next one in the order that the original qrels give by the measure."""
     pairs = [(lower, upper) for upper, lower in pairwise(order)]
-    threshold = ALPHA / max(1, len(pairs))
+    before, after = pair_tests(original, pairs), pair_tests(best, pairs)
+    _thresholds, winners = significant_tests(after, ALPHA, correction)
     return [
         {
             "measure": name,
@@ -365,14 +365,15 @@ def _measure_tests(name: str, original: Measured, best: Measured, order: Sequenc
             "lower": lower,
             "original_delta": was.delta,
             "preference_delta": now.delta,
+            "preference_interval": now.delta_interval,
             "changed": was.delta > 0 > now.delta,
             "higher": now.higher,
             "lower_on": now.lower,
             "wsr": now.wsr,
             "t": now.t,
-            "significant": now.wsr is not None and now.wsr < threshold and now.direction * now.delta > 0,
+            "significant": winner["wsr"] is not None,
         }
-        for (lower, upper), was, now in zip(pairs, pair_tests(original, pairs), pair_tests(best, pairs), strict=True)
+        for (lower, upper), was, now, winner in zip(pairs, before, after, winners, strict=True)
     ]
 
 
@@ -633,6 +634,7 @@ def _wins(wins: Wins) -> Json:
         "of": of,
         "p": p,
         "alpha": wins.alpha,
+        "correction": wins.correction,
         "family": len(wins.meetings),
         "threshold": wins.threshold,
         "row": [
@@ -646,6 +648,7 @@ def _wins(wins: Wins) -> Json:
             }
             for run, row in at.items()
         ],
+        "apart": [run._asdict() for run in wins.apart],
     }
 
 

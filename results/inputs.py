@@ -42,7 +42,8 @@ class Inputs(NamedTuple):
     who judged, sorted, where a pair is judged more than once. `pairs` are those that the design asks about.
     `stands_for`: by query and id, the candidate that has the text of a passage with another id. `challenged` are the
     best known answers that are challenged, by query; `challenges` those whose pairs have all their judgments. `rounds`:
-    how far each query has come in a campaign in rounds, whose queries wait until their rounds are over.
+    how far each query has come in a campaign in rounds, whose queries wait until their rounds are over. `withheld`:
+    `(query id, passage id)` of the passages that may not leave.
     """
 
     campaign: Campaign
@@ -68,6 +69,7 @@ class Inputs(NamedTuple):
     challenged: Mapping[str, tuple[str, ...]]
     challenges: Sequence[Challenge]
     rounds: Mapping[str, Status]
+    withheld: frozenset[tuple[str, str]]
 
 
 def inputs_of(campaign: Campaign) -> Inputs:
@@ -110,6 +112,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
         challenged=pool_selectors.base_answers(campaign),
         challenges=judgment_selectors.challenges_of(campaign) if is_challenge else (),
         rounds=rounds,
+        withheld=frozenset(pool_selectors.withheld_passages(campaign)),
     )
 
 

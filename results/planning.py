@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from evaluation.judging.planning import plan
-from evaluation.statistics.agreement import ASSUMED, error_rate
+from evaluation.statistics.agreement import ASSUMED, FEW, error_rate
+from evaluation.statistics.resampling import share_interval
 from platforms.bills import Bill, campaign_bill
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
@@ -39,10 +40,20 @@ class PlanForm(forms.Form):
 
 
 class Observed(NamedTuple):
-    """A share of wrong judgments that the results speak of, and where it comes from."""
+    """A share of wrong judgments that the results speak of, at most one half, and where it comes from: of so many
+    comparisons, with its exact 95% interval, in which comparisons count as independent of each other.
+    """
 
     rate: float
+    low: float
+    high: float
+    compared: int
     source: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it rests on enough comparisons to plan by."""
+        return self.compared >= FEW
 
 
 def observed_error(campaign: Campaign) -> Observed | None:
@@ -56,7 +67,7 @@ def observed_error(campaign: Campaign) -> Observed | None:
 
 def likely_error(observed: Observed | None) -> float:
     """The share of wrong judgments to plan for, unless somebody says another."""
-    return min(observed.rate, WORST) if observed else ASSUMED
+    return observed.rate if observed and observed.is_known else ASSUMED
 
 
 def _error_of_champion_check(campaign: Campaign) -> Observed | None:
@@ -65,21 +76,39 @@ def _error_of_champion_check(campaign: Campaign) -> Observed | None:
     ).order_by("-id")
     for check in checks[:CHECKS]:
         data = result_selectors.stored_data(check)
-        if data and data["champion"] and data["champion"]["crowd_error"] is not None:
-            return Observed(data["champion"]["crowd_error"], _("the champion check “%(name)s”") % {"name": check.name})
+        source = _("the champion check “%(name)s”") % {"name": check.name}
+        if data and data["champion"] and (observed := _of_champion(data["champion"], source)):
+            return observed
     return None
+
+
+def _of_champion(champion: dict[str, Any], source: str) -> Observed | None:
+    """How often people preferred another passage where run and qrels agree; None if in more than half: then the qrels
+    are wrong, and not the people.
+    """
+    agreeing, rate = champion["a"], champion["crowd_error"]
+    if rate is None or rate > WORST:
+        return None
+    low, high = agreeing["interval"]
+    return Observed(rate, low, min(WORST, high), agreeing["for_qrel"] + agreeing["against"], source)
 
 
 def _own_error(data: dict[str, Any]) -> Observed | None:
     """What the campaign's own champion check, or the agreement of its workers, says."""
     champion, agreement = data["champion"], data["agreement"]
     # With several judgments a pair, the check speaks of their majority, which errs less than one of them.
-    if data["overlap"] == 1 and champion is not None and champion["crowd_error"] is not None:
-        return Observed(champion["crowd_error"], _("the champion check, where the run and the qrels agree"))
+    if data["overlap"] == 1 and champion is not None:
+        return _of_champion(champion, _("the champion check, where the run and the qrels agree"))
     rate = error_rate(agreement["raw"]) if agreement is not None else None
-    if rate is not None:
-        return Observed(rate, _("how far workers agree on the pairs that several judged"))
-    return None
+    if rate is None:
+        return None
+    compared = agreement["compared"]
+    alike = round(agreement["raw"] * compared)
+    interval = share_interval(alike, compared - alike)
+    assert interval is not None  # some were compared
+    high, low = (error_rate(raw) for raw in interval)
+    source = _("how far workers agree on the pairs that several judged")
+    return Observed(rate, low or 0.0, WORST if high is None else high, compared, source)
 
 
 class Row(NamedTuple):

@@ -119,18 +119,21 @@ def _field(data: Data) -> Iterator[str]:
             % scores
         )
     yield _beating_perfect(data["wins"])
-    agreed = [row for row in data["order_agreement"] if row["both"]]
+    agreed = [row for row in data["order_agreement"] if row["both"] and row["pooled"]]
     if agreed:
         most = max(agreed, key=lambda row: (row["share"], row["both"]))
         yield _(
-            "Of all runs, %(run)s agrees most often with people about the order of passages: in %(share)s of the "
-            "judged pairs with both passages in its top %(top)d (%(alike)s of %(both)s)."
+            "Of the pooled runs, %(run)s agrees most often with people about the order of passages: in %(share)s of "
+            "the judged pairs with both passages in its top %(top)d (%(alike)s of %(both)s; 95 %% interval %(low)s to "
+            "%(high)s)."
         ) % {
             "run": most["run"],
             "share": percent(most["share"]),
             "top": TOP,
             "alike": f"{most['alike']:,}",
             "both": f"{most['both']:,}",
+            "low": percent(most["interval"][0]),
+            "high": percent(most["interval"][1]),
         }
 
 
@@ -404,10 +407,17 @@ def _leader(data: Data) -> str:
 def _evidence(data: Data, run: str) -> str:
     """The queries that a winner is first on, and how probable it is that it truly is."""
     share = next((row["first"] for row in data["ranks"] or () if row["run"] == run), None)
+    pooled, coverage = sum(row["pooled"] for row in data["leaderboard"]), _coverage(data)
+    if pooled < len(data["leaderboard"]):
+        coverage = _("%(coverage)s; only %(pooled)d of the %(all)d runs were pooled, which favours those") % {
+            "coverage": coverage,
+            "pooled": pooled,
+            "all": len(data["leaderboard"]),
+        }
     if share is None:
-        return _coverage(data)
+        return coverage
     return _("%(coverage)s; truly first with a probability of %(share)s") % {
-        "coverage": _coverage(data),
+        "coverage": coverage,
         "share": percent(share),
     }
 
@@ -672,6 +682,14 @@ def _limits(data: Data) -> Iterator[str]:
             "%(count)s of %(all)s queries still need judgments and are left out of every score.",
             data["incomplete"],
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
+    if data["held_back"]:
+        yield ngettext(
+            "%(count)s query is left out of every score and file, because only a run that is not for release brought "
+            "its best known answer.",
+            "%(count)s queries are left out of every score and file, because only runs that are not for release "
+            "brought their best known answers.",
+            data["held_back"],
+        ) % {"count": f"{data['held_back']:,}"}
     if data["design"] == "rounds":
         yield _(
             "The pools were judged in rounds: who loses early meets few others, and may be better than it looks. For "

@@ -11,8 +11,8 @@ from pools.models import Campaign
 from results.computing import PERFECT
 
 # What a column's values are: words, whole numbers, RR, a difference of RR, a search length, a share of 1, such a share
-# with whether it is significant (`[share, True]`), a p-value, `[low, high]` of RR or of a share, seconds, or True and
-# False. None wherever there is no value.
+# with whether it is significant and of how many (`[share, True, 18]`), a p-value, `[low, high]` of RR or of a share,
+# seconds, or True and False. None wherever there is no value.
 Kind = Literal[
     "name", "text", "query", "count", "score", "change", "length", "share", "tested", "p", "interval", "shares",
     "seconds", "yes",
@@ -190,20 +190,22 @@ def _neighbours(data: Data) -> Table:
         Column("changed", _("Changed ranks"), "yes"),
         Column("original_delta", _("%(rr)s apart before") % {"rr": rr}, "change"),
         Column("preference_delta", _("%(rr)s apart") % {"rr": rr}, "change"),
+        Column("preference_interval", _("95%"), "interval"),
         Column("preference_p", _("p (signed rank)"), "p"),
         Column("significant", _("Significant"), "yes"),
     ]
     rows = [[pair[column.key] for column in columns] for pair in data["neighbours"]]
-    bonferroni = data["bonferroni"]
+    family = data["significance"]
     about = _(
         "Runs that follow each other on the original qrels, and how far they are apart there and on the preference "
         "qrels. p-values are raw, from the signed-rank test on %(rr)s on the preference qrels; "
-        "significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (Bonferroni)."
+        "significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (%(correction)s)."
     ) % {
         "rr": rr,
-        "threshold": f"{bonferroni['threshold']:.3g}",
-        "alpha": f"{bonferroni['alpha']:g}",
-        "family": bonferroni["family"],
+        "threshold": f"{family['threshold']:.3g}",
+        "alpha": f"{family['alpha']:g}",
+        "family": family["family"],
+        "correction": correction_name(family["correction"]),
     }
     return Table("neighbours", _("Neighbours"), about, columns, rows)
 
@@ -235,7 +237,7 @@ def _measures(data: Data) -> Table:
         "To choose others, see “Other measures” in the settings of the results."
     ) % {"answered": f"{data['compare']['queries']:,}"}
     if any(name.startswith("Compat") for name in found["names"]):
-        about += " " + _("By Compat, a mean is over the queries with a relevant passage that the run has.")
+        about += " " + _("By Compat, the queries are those with a relevant passage that the run has; others count 0.")
     return Table("measures", _("By other measures"), about, columns, rows)
 
 
@@ -247,6 +249,7 @@ def _measure_tests(data: Data) -> Table:
         Column("changed", _("Changed ranks"), "yes"),
         Column("original_delta", _("Apart before"), "change"),
         Column("preference_delta", _("Apart"), "change"),
+        Column("preference_interval", _("95%"), "interval"),
         Column("higher", _("Queries higher"), "count"),
         Column("lower_on", _("Queries lower"), "count"),
         Column("wsr", _("p (signed rank)"), "p"),
@@ -257,10 +260,11 @@ def _measure_tests(data: Data) -> Table:
     about = _(
         "Runs that follow each other on the original qrels by each measure, compared query by query on the preference "
         "qrels. p-values are raw; significant is a signed-rank test below %(alpha)s over the number of neighbours by "
-        "that measure (Bonferroni)."
-    ) % {"alpha": f"{data['measures']['alpha']:g}"}
-    if any(name.startswith("Compat") for name in data["measures"]["names"]):
-        about += " " + _("By Compat, runs are compared on the queries that count for both.")
+        "that measure (%(correction)s)."
+    ) % {
+        "alpha": f"{data['measures']['alpha']:g}",
+        "correction": correction_name(data["measures"]["correction"]),
+    }
     return Table("measure-tests", _("Neighbours by other measures"), about, columns, rows, per_run=("upper", "lower"))
 
 
@@ -340,6 +344,7 @@ def _pairs(data: Data) -> Table:
         Column("rr_a", _("%(rr)s of a") % {"rr": rr}, "score"),
         Column("rr_b", _("%(rr)s of b") % {"rr": rr}, "score"),
         Column("delta", _("b minus a"), "change"),
+        Column("delta_interval", _("95%, b minus a"), "interval"),
         Column("wsr", _("p, signed rank"), "p"),
         Column("wrs", _("p, rank sum"), "p"),
         Column("wrs_tie_corrected", _("p, rank sum, ties corrected"), "p"),
@@ -358,21 +363,22 @@ def _pairs(data: Data) -> Table:
             [
                 *(pair["a"], pair["b"]),
                 *(_verdict(one, words) for one in (pair, before.get(frozenset((pair["a"], pair["b"]))))),
-                *(means[pair["a"]], means[pair["b"]], pair["delta"]),
+                *(means[pair["a"]], means[pair["b"]], pair["delta"], pair["delta_interval"]),
                 *(p["wsr"], p["wrs"], p["wrs_tie_corrected"], p["t"]),
                 *(pair["outcomes"]["p"], pair["both"]["p"][ranking], _disagreement(pair)),
             ]
         )
     about = _(
-        "%(which)s on the preference qrels, over %(queries)d queries, by RR@%(k)d. p-values are raw. A verdict "
-        "takes p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs, those compared here "
-        "(Bonferroni). A run is strictly better if it finds significantly more, and ranks significantly better where "
-        "both find (%(ranking)s); it is better by doing no harm if it does one of these, at half that level, and is "
-        "not significantly worse in the other. If one run finds significantly more and the other ranks significantly "
-        "better, that is a trade-off. “Not significantly” means that it finds more, and ranks better on average. To "
-        "find more is to find a relevant passage for more queries."
+        "%(which)s on the preference qrels, over %(queries)d queries, by RR@%(k)d. p-values are raw. A verdict takes "
+        "p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs, those compared here "
+        "(%(correction)s). A run is strictly better if it finds significantly more, and ranks significantly better "
+        "where both find (%(ranking)s); it is better by doing no harm if it does one of these, at half that level, "
+        "and is not significantly worse in the other. If one run finds significantly more and the other ranks "
+        "significantly better, that is a trade-off. “Not significantly” means that it finds more, and ranks better on "
+        "average. To find more is to find a relevant passage for more queries."
     ) % {
         "which": _which(data),
+        "correction": correction_name(compared["correction"]),
         "ranking": rank_by_name(data),
         "k": compared["k"],
         "queries": compared["queries"],
@@ -380,6 +386,15 @@ def _pairs(data: Data) -> Table:
         "alpha": f"{compared['alpha']:g}",
         "family": compared["family"],
     }
+    if compared["thresholds"]["esl"] != compared["threshold"]:
+        about += " " + _("For the test of ranking, it takes p < %(threshold)s.") % {
+            "threshold": f"{compared['thresholds']['esl']:.3g}"
+        }
+    if compared["margin"]:
+        about += " " + _(
+            "To do no harm is also shown here: by a one-sided t-test, the run is worse in the other by less than "
+            "%(margin)s of the queries, or of %(rr)s."
+        ) % {"margin": f"{compared['margin']:g}", "rr": rr}
     if short := {run: longest for run, longest in sorted(compared["lists"].items()) if longest < compared["k"]}:
         named = ", ".join(f"{run} ({longest})" for run, longest in short.items())
         about += " " + _("Some runs have lists shorter than %(k)d, and what is below counts as missed: %(named)s.") % {
@@ -387,6 +402,13 @@ def _pairs(data: Data) -> Table:
             "named": named,
         }
     return Table("pairs", _("Pairwise comparison of runs"), about, columns, rows, per_run=("a", "b"))
+
+
+def correction_name(correction: str) -> str:
+    """How many tests share a level, to go in brackets after "0.05 over 120 pairs"."""
+    if correction == Campaign.Correction.NONE:
+        return _("not corrected for their number")
+    return str(Campaign.Correction(correction).label)
 
 
 def _which(data: Data) -> str:
@@ -537,7 +559,7 @@ def _win_totals(data: Data) -> Table:
         name = _wins_name(data, number)
         rows.append([name, total["beats"], total["beats_significantly"], total["won"], total["of"], total["share"]])
     about = _(
-        "By top passages only: where those of two runs differ and people compared them, whose was "
+        "By top passages only: where those of two pooled runs differ and people compared them, whose was "
         "preferred? The perfect ranking returns the original qrel first."
     )
     return Table("wins", _("Whose top passages people preferred"), about, columns, rows)
@@ -552,9 +574,10 @@ def _win_matrix(data: Data) -> Table:
     rows = [[name, *(_preferred(wins, column, row) for column in every)] for row, name in enumerate(names)]
     foot = [_("Runs beaten"), *(total["beats"] for total in wins["row"])]
     about = _(
-        "How often the top passage of the run in the column was preferred to that of the run in the row. A star, and "
-        "bold type, mark what is significant (p < %(threshold)s, see below). The last row counts the runs that the run "
-        "in the column beats: that were preferred to it less than half of the time."
+        "How often the top passage of the run in the column was preferred to that of the run in the row, and in "
+        "brackets, of how many decided queries. A star, and bold type, mark what is significant (p < %(threshold)s, "
+        "see below). The last row counts the runs that the run in the column beats: that were preferred to it less "
+        "than half of the time."
     ) % {"threshold": f"{wins['threshold']:.3g}"}
     return Table("win-matrix", _("Who was preferred to whom"), about, columns, rows, foot=[foot])
 
@@ -562,7 +585,7 @@ def _win_matrix(data: Data) -> Table:
 def _preferred(wins: Data, one: int, other: int) -> list[Value] | None:
     """How often people preferred one run's top passage to that of the other, and whether that is significant."""
     of = wins["of"][one][other]
-    return [wins["won"][one][other] / of, wins["p"][one][other] < wins["threshold"]] if of else None
+    return [wins["won"][one][other] / of, wins["p"][one][other] < wins["threshold"], of] if of else None
 
 
 def _win_pairs(data: Data) -> Table:
@@ -585,9 +608,34 @@ def _win_pairs(data: Data) -> Table:
             rows.append([names[a], names[b], won, lost, share, p, p < wins["threshold"]])
     about = _(
         "The same, pair by pair, with the exact two-sided binomial test. p-values are raw; significant is below "
-        "%(threshold)s: %(alpha)s over %(family)d pairs, the perfect ranking among them (Bonferroni)."
-    ) % {"threshold": f"{wins['threshold']:.3g}", "alpha": f"{wins['alpha']:g}", "family": wins["family"]}
+        "%(threshold)s: %(alpha)s over %(family)d pairs, the perfect ranking among them (%(correction)s)."
+    ) % {
+        "threshold": f"{wins['threshold']:.3g}",
+        "alpha": f"{wins['alpha']:g}",
+        "family": wins["family"],
+        "correction": correction_name(wins["correction"]),
+    }
     return Table("win-pairs", _("Preferred top passages, pair by pair"), about, columns, rows, per_run=("a", "b"))
+
+
+def _wins_apart(data: Data) -> Table:
+    columns = [
+        Column("run", _("Run"), "name"),
+        Column("differ", _("Top passages differ"), "count"),
+        Column("judged", _("Judged"), "count"),
+        Column("won", _("Won"), "count"),
+        Column("lost", _("Lost"), "count"),
+        Column("share", _("Share won"), "share"),
+        Column("low", _("If all others lost"), "share"),
+        Column("high", _("If all others won"), "share"),
+    ]
+    rows = [[row[column.key] for column in columns] for row in data["wins"]["apart"]]
+    about = _(
+        "Runs that are only scored, against the pooled ones and the perfect ranking. Nobody was asked about their top "
+        "passages: these were judged only where others brought them, which is no fair sample. The last two columns say "
+        "what the share would be if they had lost, or won, all comparisons that were not judged."
+    )
+    return Table("wins-apart", _("Top passages of runs that were not pooled"), about, columns, rows, per_run=("run",))
 
 
 def _wins_name(data: Data, number: int) -> str:
@@ -601,13 +649,16 @@ def _order_agreement(data: Data) -> Table:
         Column("both", _("Judged pairs in its top %(top)d") % {"top": TOP}, "count"),
         Column("alike", _("Ordered as people did"), "count"),
         Column("share", _("Share"), "share"),
+        Column("interval", _("95%"), "shares"),
+        Column("pooled", _("Pooled"), "yes"),
     ]
-    agreed = data["order_agreement"]
+    agreed = sorted(data["order_agreement"], key=lambda row: not row["pooled"])
     rows = [[row[column.key] for column in columns] for row in agreed]
     about = _(
         "How often runs order passages as people do: of the %(judged)s decided pairs, how many have both passages in "
         "the run's top %(top)d, and how many of these the run orders as people did. If a pair was judged several "
-        "times, the majority counts."
+        "times, the majority counts. Of a run that was not pooled, these are only pairs of passages that others "
+        "brought: no fair sample, so it is last here. Intervals are exact."
     ) % {"judged": f"{agreed[0]['judged']:,}", "top": TOP}
     return Table("order-agreement", _("Who orders passages as people do"), about, columns, rows)
 
@@ -646,7 +697,10 @@ def _champion_split(data: Data) -> Table:
         "run's second passage; in category B, the run returns another passage first, which is compared with the qrel."
     )
     if data["champion"]["qrel"] == Campaign.ChampionQrel.EACH:
-        about += " " + _("A query with several qrels has a comparison for each.")
+        about += " " + _(
+            "A query with several qrels has a comparison for each. These are not independent, so intervals are too "
+            "narrow and p-values too small."
+        )
     elif data["champion"]["qrel"] == Campaign.ChampionQrel.HIGHEST:
         about += " " + _("If a query has several qrels, the one that the run ranks highest is compared.")
     else:
@@ -873,6 +927,7 @@ _TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
     ),
     "wins": (lambda data: data["wins"], _win_totals),
     "win-matrix": (lambda data: data["wins"], _win_matrix),
+    "wins-apart": (lambda data: data["wins"] and data["wins"]["apart"], _wins_apart),
     "win-pairs": (lambda data: data["wins"], _win_pairs),
     "order-agreement": (lambda data: data["order_agreement"], _order_agreement),
     "contributions": (lambda data: data["contributions"], _contributions),

@@ -129,5 +129,5 @@ def _about(version: QrelsVersion, beside: QrelsVersion | None, measure: str) -> 
     if measure == f"RR@{K}":
         more.append(_("Found: queries with a best known answer in the top %(k)d."))
     if measure.startswith("Compat"):
-        more.append(_("Queries: those that count for the run, with a relevant passage that it has."))
+        more.append(_("Queries: those with a relevant passage that the run has; others count 0."))
     return " ".join(more) % values

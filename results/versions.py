@@ -16,6 +16,7 @@ from core.models import User
 from core.progress import Report, silent
 from core.snapshot import one_moment
 from core.version import VERSION
+from evaluation.judging.equal_texts import answers_by_id
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Collection, QrelsVersion, Query, VersionQuery
@@ -57,17 +58,13 @@ def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
     }
     withheld = pool_selectors.withheld_passages(campaign)
     stands_for = pool_selectors.twins_of(campaign)
-    answers: dict[str, tuple[str, ...]] = {}
-    for query, passage in derived.qrels:
-        twins = (twin for twin, candidate in stands_for.get(query, {}).items() if candidate == passage)
-        ids = (passage, *(twin for twin in twins if (query, twin) not in withheld))
-        answers[query] = tuple(sorted({*answers.get(query, ()), *ids}))
-    held_back = {query for query, passage in derived.qrels if (query, passage) in withheld}
-    left = held_back | overtaken
-    settled = {query: passages for query, passages in answers.items() if query not in left}
+    answers = answers_by_id(derived.qrels, stands_for, withheld)
+    answered = {query for query, _passage in derived.qrels}
+    held_back = answered - answers.keys()
+    settled = {query: passages for query, passages in answers.items() if query not in overtaken}
     return Settled(
         settled,
-        frozenset(overtaken.intersection({*answers, *derived.incomplete})),
+        frozenset(overtaken.intersection({*answered, *derived.incomplete})),
         frozenset({*derived.incomplete} - overtaken),
         frozenset(held_back - overtaken),
         sum(query in settled for query, _a, _b in judgment_selectors.decided_pairs(campaign)),

@@ -59,7 +59,7 @@ PARTS: tuple[tuple[str, Promise, tuple[str, ...], tuple[str, ...]], ...] = (
     ("compared", gettext_lazy("Runs compared"), ("pairs", "outcomes", "outcomes-original", "verdict-order"), ()),
     (
         "passages", gettext_lazy("Top passages"),
-        ("wins", "win-matrix", "win-pairs", "order-agreement", "contributions"), ("win-ratios",),
+        ("wins", "win-matrix", "win-pairs", "wins-apart", "order-agreement", "contributions"), ("win-ratios",),
     ),
     ("queries", gettext_lazy("Queries"), ("stability", "pool-sizes"), ("pool-sizes",)),
     ("work", gettext_lazy("Work"), ("positions",), ()),

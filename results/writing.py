@@ -47,8 +47,9 @@ def shown(column: Column, value: Value) -> str:
             return str(value)
 
 
-def _tested_shown(share: float, is_significant: bool) -> str:
-    return (_("%(percent).1f %%*") if is_significant else _("%(percent).1f %%")) % {"percent": 100 * share}
+def _tested_shown(share: float, is_significant: bool, of: int) -> str:
+    text = _("%(percent).1f %%* (%(of)s)") if is_significant else _("%(percent).1f %% (%(of)s)")
+    return text % {"percent": 100 * share, "of": f"{of:,}"}
 
 
 def p_shown(value: float) -> str:
@@ -59,7 +60,8 @@ def p_shown(value: float) -> str:
 def as_csv(table: Table) -> str:
     """All rows with full precision. CRLF line ends, as RFC 4180.
 
-    An interval is two columns, `_low` and `_high`; a tested share is two, itself and `_significant`.
+    An interval is two columns, `_low` and `_high`; a tested share is three, itself, `_significant`
+    and `_of`, of how many it is the share.
 
     Words that a spreadsheet would take for a formula are preceded by an apostrophe.
     """
@@ -71,7 +73,7 @@ def as_csv(table: Table) -> str:
         if column.kind in ("interval", "shares"):
             head += [f"{name}_low", f"{name}_high"]
         elif column.kind == "tested":
-            head += [name, f"{name}_significant"]
+            head += [name, f"{name}_significant", f"{name}_of"]
         else:
             head.append(name)
     writer.writerow(head)
@@ -81,7 +83,7 @@ def as_csv(table: Table) -> str:
             if column.kind in ("interval", "shares"):
                 cells += value or [None, None]
             elif column.kind == "tested":
-                cells += [value[0], str(value[1]).lower()] if isinstance(value, list) else [value, None]
+                cells += [value[0], str(value[1]).lower(), value[2]] if isinstance(value, list) else [value, None, None]
             elif column.kind == "yes":
                 cells.append(None if value is None else str(value).lower())
             else:

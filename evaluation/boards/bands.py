@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, query_weights
+from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, query_weights, t_intervals_of
 
 LEVEL = 0.05
 
@@ -30,15 +30,7 @@ class RankRange(NamedTuple):
 
 def mean_intervals(scores: ArrayLike, confidence: float = CONFIDENCE) -> list[Interval | None]:
     """Student's t-interval of each entry's mean over queries; None for less than two queries."""
-    values = _table(scores)
-    entries, queries = values.shape
-    if queries < 2:
-        return [None] * entries
-    from scipy import special  # here, since most commands need none of it and it takes long to load
-
-    halves = special.stdtrit(queries - 1, (1 + confidence) / 2) * values.std(axis=1, ddof=1) / queries**0.5
-    return [Interval(float(mean - half), float(mean + half))
-            for mean, half in zip(values.mean(axis=1), halves, strict=True)]  # fmt: skip
+    return t_intervals_of(_table(scores), confidence)
 
 
 def paired_p(one: ArrayLike, other: ArrayLike) -> float:

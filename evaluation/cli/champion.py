@@ -19,11 +19,13 @@ from evaluation.cli.common import (
     p_shown,
     positive,
     print_json,
+    print_report,
     read_judged,
     read_runs,
     table,
     tell,
     tell_left_out,
+    warn,
     write_whole,
 )
 from evaluation.errors import BadInput
@@ -118,6 +120,8 @@ def _champion(options: argparse.Namespace) -> int:
     if preferences is not None:
         outcomes = champion_outcomes(tops, qrels, preferences, min_grade=options.min_grade, choice=options.qrel)
     tell_left_out(runs, qrels)
+    if outcomes is not None and options.qrel == "each":
+        warn("Comparisons of one query are not independent: intervals are too narrow, and p-values too small.")
     if unasked:
         tell(f"{counted(unasked, 'query', 'queries')} without a qrel or without a second passage left out.")
     if options.pairs:
@@ -136,7 +140,7 @@ def _champion(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join(_report(name, asked, outcomes, qrels, options)))
+        print_report(_report(name, asked, outcomes, qrels, options))
     return OK
 
 
@@ -145,7 +149,8 @@ def _report(
 ) -> Iterator[str]:
     what = "comparisons" if options.qrel == "each" else "queries"
     split = Counter(pair.category for pair in asked)
-    yield f"The champion check of {name}: its top passages against the qrels of {len(qrels.queries):,} queries."
+    queries = counted(len(qrels.queries), "query", "queries")
+    yield f"The champion check of {name}: its top passages against the qrels of {queries}."
     yield ""
     rows = [
         ["category", what, "share"],

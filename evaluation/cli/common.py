@@ -25,6 +25,7 @@ from evaluation.files.textfiles import counted, quote_value
 from evaluation.files.texts import read_passages
 from evaluation.measures.named import Measure, read_measure
 from evaluation.statistics.ranks import K_MOST
+from evaluation.statistics.significance import CORRECTIONS, Correction
 
 OK, BAD, USAGE = 0, 1, 2
 WHOLE = 1 << 31  # passages of a query: all that a run has
@@ -49,6 +50,7 @@ def run_command(parser: argparse.ArgumentParser, arguments: Sequence[str] | None
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
+    take_warnings()  # of a command before, in this process
     try:
         code = run(options)
         sys.stdout.flush()
@@ -158,27 +160,27 @@ def tell_left_out(runs: dict[str, RunArtifact], qrels: Qrels) -> None:
         seen.update(run.queries)
         lacking = len(judged.difference(run.queries))
         if lacking:
-            tell(f"{name} lacks {counted(lacking, 'query', 'queries')} of the qrels.")
+            warn(f"{name} lacks {counted(lacking, 'query', 'queries')} of the qrels.")
         tell_notes(name, [*query_notes(run, qrels.queries), *judged_notes(run, qrels)])
     unjudged = len(seen - judged)
     if unjudged:
-        tell(f"{counted(unjudged, 'query', 'queries')} of the runs left out: not in the qrels.")
+        warn(f"{counted(unjudged, 'query', 'queries')} of the runs left out: not in the qrels.")
 
 
 def tell_short_lists(runs: dict[str, RunArtifact], k: int) -> None:
     """Say whose lists end above k, where what is below would count as missed."""
     short = {name: run.longest for name, run in runs.items() if run.longest < k}
     for name, longest in short.items():
-        tell(f"{name} has at most {counted(longest, 'hit')} a query: with k = {k:,}, what is below counts as missed.")
+        warn(f"{name} has at most {counted(longest, 'hit')} a query: with k = {k:,}, what is below counts as missed.")
     depths = {min(run.longest, k) for run in runs.values()}
     if len(depths) > 1:
-        tell(f"The runs' lists differ in depth, so they are not judged alike. k = {min(depths):,} would be fair.")
+        warn(f"The runs' lists differ in depth, so they are not judged alike. k = {min(depths):,} would be fair.")
 
 
 def tell_notes(name: str, notes: Iterable[Note]) -> None:
     """Say what makes numbers suspicious, each after the name of its run or file."""
     for note in notes:
-        tell(f"{name}: {note.sentence()}")
+        warn(f"{name}: {note.sentence()}")
 
 
 def tell(message: str) -> None:
@@ -186,9 +188,34 @@ def tell(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+_warnings: list[str] = []
+
+
+def warn(message: str) -> None:
+    """Say what changes the meaning of a number: at once on standard error, and with the numbers, which may be kept
+    without it.
+    """
+    tell(message)
+    _warnings.append(message)
+
+
+def take_warnings() -> list[str]:
+    """The warnings since they were last taken."""
+    taken = list(_warnings)
+    _warnings.clear()
+    return taken
+
+
 def print_json(value: Any) -> None:
-    """On standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """On standard output, with the `warnings`, if there are any."""
+    warnings = take_warnings()
+    print(json.dumps({**value, "warnings": warnings} if warnings else value, indent=2, ensure_ascii=False))
+
+
+def print_report(lines: Iterable[str]) -> None:
+    """On standard output, with the warnings below."""
+    warnings = [f"Note: {warning}" for warning in take_warnings()]
+    print("\n".join([*lines, *([""] if warnings else []), *warnings]))
 
 
 def positive(text: str) -> int:
@@ -242,6 +269,17 @@ def alpha(text: str) -> float:
         value = 0.0
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} where a number between 0 and 1 is needed, as in 0.05")
+    return value
+
+
+def margin(text: str) -> float:
+    """For argparse: how much worse is no harm."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} where a number from 0 to below 1 is needed, as in 0.02")
     return value
 
 
@@ -301,6 +339,13 @@ def add_comparing_options(command: argparse.ArgumentParser, k: int | None) -> No
     command.add_argument(
         "--alpha", metavar="A", type=alpha, default=0.05, help="the level of significance; default: 0.05"
     )
+    command.add_argument(
+        "--correction",
+        choices=CORRECTIONS,
+        default="bonferroni",
+        help="how alpha is shared by many tests. bonferroni, holm: any false finding is as rare as alpha; Holm finds "
+        "no less. bh: that share of the findings is false. none: each test has all of it. Default: bonferroni",
+    )
     add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
     if k:
@@ -311,6 +356,41 @@ def add_comparing_options(command: argparse.ArgumentParser, k: int | None) -> No
             default=k,
             help=f"how far down a run is read, up to {K_MOST:,}; default: {k}",
         )
+
+
+# As in "0.05 over 6 pairs (Bonferroni)".
+CORRECTED: dict[Correction, str] = {
+    "bonferroni": "Bonferroni", "holm": "Holm", "bh": "Benjamini-Hochberg", "none": "not corrected",
+}  # fmt: skip
+
+
+def add_pool_runs(command: argparse.ArgumentParser, others: str) -> None:
+    """Which runs made the pools."""
+    command.add_argument(
+        "--pool-runs",
+        metavar="RUN,RUN,...",
+        help=f"the names of the runs whose top passages made the pools; the others {others}. Default: all",
+    )
+
+
+def pooled_runs(runs: Iterable[str], options: argparse.Namespace) -> list[str]:
+    """The runs whose top passages made the pools: all, or those of --pool-runs."""
+    names = list(runs)
+    if options.pool_runs is None:
+        return names
+    pooled = options.pool_runs.split(",")
+    unknown = [name for name in pooled if name not in names]
+    if unknown:
+        options.command.error(f"--pool-runs names {unknown[0]!r}, which is not one of the runs: {', '.join(names)}")
+    return [name for name in names if name in pooled]
+
+
+def warn_unpooled(unjudged: Mapping[str, int], options: argparse.Namespace) -> None:
+    """Say that runs put passages first that nobody was asked about, unless the runs that made the pools are named."""
+    names = [run for run, count in unjudged.items() if count]
+    if names and options.pool_runs is None:
+        shown = ", ".join(f"{run} ({counted(unjudged[run], 'query', 'queries')})" for run in names)
+        warn(f"Put passages first that no pair has: {shown}. Name the runs that made the pools with --pool-runs.")
 
 
 def add_min_grade(command: argparse.ArgumentParser) -> None:

@@ -5,28 +5,31 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 from evaluation.cli.common import (
     BAD,
+    CORRECTED,
     OK,
     WHOLE,
     add_command,
     add_comparing_options,
     is_same_file,
+    margin,
     measure_name,
     needs_two_runs,
     p_shown,
     print_json,
+    print_report,
     read_judged,
     read_runs,
     table,
     take_measure,
-    tell,
     tell_left_out,
     tell_short_lists,
+    warn,
     write_whole,
 )
 from evaluation.cli.latex import escape, tabular
@@ -43,10 +46,11 @@ from evaluation.statistics.comparing import (
     choose_matches,
     compare,
 )
-from evaluation.statistics.measured import Measured, PairTest, measured, pair_tests
+from evaluation.statistics.measured import Measured, PairTest, measured, pair_tests, significant_tests
 from evaluation.statistics.ranks import Ranks, ranks_of
+from evaluation.statistics.resampling import Interval
 
-_TESTS = "a|b|delta|WRS|WRS ties|WSR|t|correlation".split("|")
+_TESTS = "a|b|delta|95%|WRS|WRS ties|WSR|t|correlation".split("|")
 _OUTCOMES = "a|b|neither|only a|only b|p|both|ESL a|ESL b|WSR|t|{rr} a|{rr} b|WSR|t"
 _SPOKEN = 10  # with no more pairs than that, a sentence for each; with more, for those with a verdict
 _FEW = 200  # with fewer queries, differences of the usual size do not show
@@ -61,7 +65,7 @@ def add_compare(commands: Any) -> None:
         "test whether runs differ, two by two",
         """Compares every two runs, a and b, in the order given, over all queries that the qrels name:
 
-  delta     mean RR@k of b less that of a
+  delta     mean RR@k of b less that of a, with its 95% interval by t
   WRS       rank-sum test on RR@k, without and with correction for ties (WRS ties)
   WSR       signed-rank test on RR@k; t: paired t-test on RR@k
   outcomes  queries in which neither, only a, only b, or both find a relevant passage within k, and the exact binomial
@@ -69,29 +73,30 @@ def add_compare(commands: Any) -> None:
   both      where both find it: mean search length (ESL, the rank) and mean RR@k of each, with WSR and t for
             each
 
-Differences are compared as exact fractions. p-values are raw. A verdict takes p < alpha / pairs as significant
-(Bonferroni), where the pairs are those compared:
+Differences are compared as exact fractions. p-values are raw. A test is significant at alpha among those of all pairs
+compared (--correction):
 
   strict      better in outcomes and in ranking where both find (--rank-by), both significantly
-  do no harm  strictly better; or better in one of the two, by p < alpha / (2 pairs), as there are two tests to win by,
-              without the other run being significantly better in the other
+  do no harm  strictly better; or better in one of the two, at half of alpha, as there are two tests to win by, without
+              the other run being significantly better in the other; or, with --margin, shown to be no worse by more
   trade-off   one run finds significantly more, the other ranks significantly better
   better      finds more, and ranks better on average; maybe not significantly
 
 --json prints:
 
-  {"k", "queries", "alpha", "family", "threshold", "rank_by", "means": {"<run>": ...}, "lists": {"<run>": longest},
-   "order_by_verdicts": [...], "order_by_means": [...], "pairs": [{"a", "b", "delta",
+  {"k", "queries", "alpha", "correction", "family", "threshold", "thresholds": {"<test>": ...}, "margin", "rank_by",
+   "means": {"<run>": ...}, "lists": {"<run>": longest},
+   "order_by_verdicts": [...], "order_by_means": [...], "pairs": [{"a", "b", "delta", "delta_interval": [low, high],
    "p": {"wrs", "wrs_tie_corrected", "wsr", "t"},
    "outcomes": {"neither", "a_only", "b_only", "both", "p"}, "shares": {"neither", "a_only", "b_only", "both"},
    "both": {"esl_a", "esl_b", "rr_a", "rr_b", "p": {"esl_wsr", "esl_t", "rr_wsr", "rr_t"}},
-   "identical", "significant": {"outcomes", "esl"}, "disagreement",
+   "identical", "significant": {"wrs", "wsr", "t", "outcomes", "esl"}, "disagreement",
    "alignment": {"correlation", "joint_misses", "unrelated"},
    "verdict": {"strict", "do_no_harm", "trade_off", "better"}}]}
 
 Means and p-values are null where there is nothing to take them from; a p-value of 1 may mean no difference at all.
-`significant.esl` is of the ranking, by --rank-by. `disagreement` is about where both find: "means" if ESL and RR favour
-different runs, "significance" if only one of them is significant.""",
+`significant` is who is better by each test: "a", "b", or null; `esl` is the ranking, by --rank-by. `disagreement` is
+about where both find: "means" if ESL and RR favour different runs, "significance" if only one is significant.""",
         [
             "python -m evaluation compare --qrels qrels.txt --k 10 bm25.txt.gz dense.txt.gz",
             "python -m evaluation compare --qrels qrels.txt --baseline bm25 --latex bm25.txt.gz dense.txt.gz",
@@ -127,6 +132,14 @@ different runs, "significance" if only one of them is significant.""",
         "--groups", metavar="FILE", help="do not compare runs of the same group, such as a team (lines: run group)"
     )
     command.add_argument(
+        "--margin",
+        metavar="M",
+        type=margin,
+        default=0.0,
+        help="how much worse a run that does no harm may be, from 0 to 1: in the share of queries found, and in mean "
+        "RR@k where both find, as a one-sided t-test must show. 0 (the default): not significantly worse is enough",
+    )
+    command.add_argument(
         "--rank-by",
         choices=RANK_BYS,
         default="esl-wsr",
@@ -147,7 +160,10 @@ def _compare(options: argparse.Namespace) -> int:
     ranks = ranks_of(runs, qrels, options.k, options.order, options.min_grade)
     lists = {name: run.longest for name, run in runs.items()}
     matches = _matches(ranks, options)
-    comparison = compare(ranks, options.alpha, matches=matches, rank_by=options.rank_by, lists=lists)
+    comparison = compare(
+        ranks, options.alpha, matches=matches, rank_by=options.rank_by, lists=lists,
+        correction=options.correction, margin=options.margin,
+    )  # fmt: skip
     tell_left_out(runs, qrels)
     tell_short_lists(runs, options.k)
     _tell_several(qrels, options)
@@ -160,7 +176,7 @@ def _compare(options: argparse.Namespace) -> int:
     elif options.latex:
         print("\n".join(_latex(comparison)))
     else:
-        print("\n".join(_report(comparison)))
+        print_report(_report(comparison))
     return OK
 
 
@@ -179,7 +195,7 @@ def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
     scores = measured(runs, qrels, [asked], options.order)[asked]
     chosen = _matches(scores, options)
     tests = pair_tests(scores, combinations(scores.runs, 2) if chosen is None else chosen)
-    threshold = options.alpha / max(1, len(tests))
+    thresholds, winners = significant_tests(tests, options.alpha, options.correction)
     tell_left_out(runs, qrels)
     if measure.cutoff is not None:
         tell_short_lists(runs, measure.cutoff)
@@ -190,45 +206,46 @@ def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
                 "measure": str(measure),
                 "queries": len(scores.queries),
                 "alpha": options.alpha,
+                "correction": options.correction,
                 "family": len(tests),
-                "threshold": threshold,
+                "threshold": thresholds["wsr"],
+                "thresholds": thresholds,
                 "means": means,
-                **({} if scores.counts is None else {"shared": scores.counted()}),
-                "pairs": [test._asdict() for test in tests],
+                **({} if scores.shared is None else {"shared": scores.counted()}),
+                "pairs": [test._asdict() | {"significant": own} for test, own in zip(tests, winners, strict=True)],
             }
         )
     elif options.csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(PairTest._fields)
-        writer.writerows(tests)
+        _write_rows([test._asdict() for test in tests], PairTest._fields)
     else:
-        print("\n".join(_report_by(measure, scores, means, tests, threshold)))
+        print_report(_report_by(measure, scores, tests, thresholds["wsr"], CORRECTED[options.correction]))
     return OK
 
 
 def _report_by(
-    measure: Measure, scores: Measured, means: dict[str, float], tests: list[PairTest], threshold: float
+    measure: Measure, scores: Measured, tests: list[PairTest], threshold: float, corrected: str
 ) -> Iterator[str]:
+    means = scores.means()
     queries, pairs = counted(len(scores.queries), "query", "queries"), counted(len(tests), "pair")
     yield f"{measure} over {queries}: {counted(len(means), 'run')}, {pairs}."
-    yield f"p-values are raw. A star marks signed ranks with p < {threshold:.3g}, over {pairs} (Bonferroni)."
+    yield f"p-values are raw. A star marks signed ranks with p < {threshold:.3g}, over {pairs} ({corrected})."
     yield ""
     counted_of = scores.counted()
-    more = [] if scores.counts is None else ["queries"]
+    more = [] if scores.shared is None else ["has queries"]
     rows = [[run, f"{mean:.4f}", *([f"{counted_of[run]:,}"] if more else [])] for run, mean in means.items()]
     yield from table([["run", f"mean {measure}", *more], *rows])
     if more:
-        yield "A mean is over the queries with a relevant passage that the run has, a test over those of both runs."
+        yield "A run has a query that the qrels answer if it returns anything for it; one that it lacks counts 0."
     if not tests:
         return
     yield ""
     yield "Query by query: on how many b is higher or lower, and the tests (delta is b less a)"
-    rows = [["a", "b", "delta", "higher", "lower", "equal", "sign", "WSR", "t", ""]]
+    rows = [["a", "b", "delta", "95%", "higher", "lower", "equal", "sign", "WSR", "t", ""]]
     for test in tests:
         star = "*" if test.wsr is not None and test.wsr < threshold else ""
         counts = [f"{count:,}" for count in (test.higher, test.lower, test.equal)]
         ps = [p_shown(p) for p in (test.sign, test.wsr, test.t)]
-        rows.append([test.a, test.b, f"{test.delta:+.4f}", *counts, *ps, star])
+        rows.append([test.a, test.b, f"{test.delta:+.4f}", _ends(test.delta_interval), *counts, *ps, star])
     yield from table(rows, left=2)
 
 
@@ -253,7 +270,7 @@ def _matches(ranks: Ranks | Measured, options: argparse.Namespace) -> list[Match
 def _tell_several(qrels: Qrels, options: argparse.Namespace) -> None:
     several = sum(len(passages) > 1 for passages in qrels.relevant("all", options.min_grade).values())
     if several:
-        tell(
+        warn(
             f"{counted(several, 'query', 'queries')} of {options.qrels} with several relevant passages: the first that "
             "a run has counts. Outcomes and ESL are meant for one relevant passage a query."
         )
@@ -269,9 +286,9 @@ def _report(comparison: Comparison) -> Iterator[str]:
         f"{counted(len(comparison.means), 'run')}, {counted(len(pairs), 'pair')}."
     )
     yield (
-        f"p-values are raw. A verdict takes p < {comparison.threshold:.3g} as significant: "
-        f"{comparison.alpha:g} over {counted(len(pairs), 'pair')} (Bonferroni); doing no harm takes half of that, "
-        "for its two tests."
+        f"p-values are raw. A verdict takes p < {comparison.threshold:.3g} as significant{_in_ranking(comparison)}: "
+        f"{comparison.alpha:g} over {counted(len(pairs), 'pair')} ({CORRECTED[comparison.correction]}); doing no harm "
+        f"takes half of {comparison.alpha:g}, for its two tests{_within(comparison)}."
     )
     if comparison.queries < _FEW:
         yield (
@@ -303,9 +320,24 @@ def _report(comparison: Comparison) -> Iterator[str]:
         yield f"In the order of their means: {', '.join(comparison.by_means())}."
 
 
+def _in_ranking(comparison: Comparison) -> str:
+    """By some corrections, each test has its own threshold."""
+    own = comparison.thresholds["esl"]
+    return "" if own == comparison.threshold else f" in outcomes, and p < {own:.3g} in ranking"
+
+
+def _within(comparison: Comparison) -> str:
+    return f", and shows that any harm is below {comparison.margin:g}" if comparison.margin else ""
+
+
 def _tests(pair: Compared) -> list[str]:
     values = (pair.wrs, pair.wrs_tie_corrected, pair.wsr, pair.t)
-    return [pair.a, pair.b, f"{pair.delta:+.4f}", *map(p_shown, values), _mean(pair.alignment.correlation, 2)]
+    delta = f"{pair.delta:+.4f}", _ends(pair.delta_interval)
+    return [pair.a, pair.b, *delta, *map(p_shown, values), _mean(pair.alignment.correlation, 2)]
+
+
+def _ends(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{interval.low:+.4f} to {interval.high:+.4f}"
 
 
 def _outcomes(pair: Compared) -> list[str]:
@@ -405,11 +437,16 @@ def _alignment(pair: Compared) -> list[str]:
 
 
 def _print_csv(comparison: Comparison) -> None:
-    rows = [_flat(pair.as_dict()) for pair in comparison.pairs]
+    _write_rows([pair.as_dict() for pair in comparison.pairs])
+
+
+def _write_rows(pairs: list[dict[str, Any]], names: Sequence[str] = ()) -> None:
+    """A line a pair, intervals as two columns; if there are none, the names alone."""
+    rows = [_flat(pair) for pair in pairs]
     out = csv.writer(sys.stdout, lineterminator="\n")
-    if rows:
-        out.writerow(rows[0])
-        out.writerows(row.values() for row in rows)
+    if rows or names:
+        out.writerow(rows[0] if rows else names)
+    out.writerows(row.values() for row in rows)
 
 
 def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -418,6 +455,8 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for name, own in value.items():
         if isinstance(own, Mapping):
             found |= _flat(own, f"{prefix}{name}_")
+        elif name == "delta_interval":
+            found |= dict(zip((f"{name}_low", f"{name}_high"), own or (None, None), strict=True))
         else:
             found[prefix + name] = own
     return found

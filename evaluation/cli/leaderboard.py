@@ -5,30 +5,35 @@ from __future__ import annotations
 import argparse
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evaluation.cli.common import (
     BAD,
+    CORRECTED,
     OK,
     POOLS_HELP,
     WHOLE,
     add_command,
     add_comparing_options,
+    add_pool_runs,
     add_seed,
     measure_name,
     p_shown,
+    pooled_runs,
     positive,
     print_json,
+    print_report,
     read_judged,
     read_pools,
     read_runs,
     table,
     take_measure,
-    tell,
     tell_left_out,
     tell_short_lists,
+    warn,
+    warn_unpooled,
 )
 from evaluation.errors import BadInput
 from evaluation.files.about_runs import Outside, read_outside
@@ -36,6 +41,7 @@ from evaluation.files.artifact import RunArtifact
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
 from evaluation.files.textfiles import counted
+from evaluation.judging.pooling import Tops
 from evaluation.judging.tournament import METHODS
 from evaluation.measures.named import Measure
 from evaluation.statistics.consistency import TOP, OrderAgreement, order_agreement
@@ -44,6 +50,7 @@ from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.leaderboards import (
     Agreement,
     Leaderboard,
+    Neighbours,
     Pairings,
     RunScore,
     agree_outside,
@@ -77,18 +84,19 @@ def add_leaderboard(commands: Any) -> None:
   tau, tau_ap  how far the two orders agree: Kendall's tau-b, and AP correlation, where the top weighs more and the
                original order is the reference
   neighbours   runs that follow each other on the original qrels: did they change ranks, and is the difference on the
-               preference qrels significant (WSR, p < alpha / neighbouring pairs)?
+               preference qrels (with its 95% interval) significant by WSR, among all neighbouring pairs?
 
 With --preferences also:
 
   pairings     how many of their judgments the preference qrels and the original qrels won, each judgment by itself
-  order        how many of the judged pairs with both passages in its top 10 each run orders as people did
+  order        how many of the judged pairs with both passages in its top 10 each run orders as people did; apart, runs
+               that did not make the pools, of whose own passages none was judged
   own          for each pooled run, mean and rank with preference qrels derived without the passages that it alone put
                first (`mean_without`, `place_without`): is its rank owed to what it brought into the pools? `mean` and
                `place` are on qrels derived from the whole pools, so over the queries that have judgments
 
-A measure's least grade, as in P(rel=2)@10, is of the original qrels: every preference qrel is relevant. By Compat, a
-mean is over the queries with a relevant passage that the run has, which `shared` counts.
+A measure's least grade, as in P(rel=2)@10, is of the original qrels: every preference qrel is relevant. By Compat,
+`shared` counts the queries with a relevant passage that a run has; the others count 0.
 
 --json prints all of this as one object.""",
         [
@@ -107,11 +115,7 @@ mean is over the queries with a relevant passage that the run has, which `shared
     command.add_argument(
         "--allow-incomplete", action="store_true", help="play pools with pairs that nobody judged, as in `qrels`"
     )
-    command.add_argument(
-        "--pool-runs",
-        metavar="RUN,RUN,...",
-        help="the names of the runs whose top passages made the pools; the others are only scored. Default: all",
-    )
+    add_pool_runs(command, "are only scored")
     command.add_argument(
         "--outside",
         metavar="FILE",
@@ -139,7 +143,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
     )
     if runs is None:
         return BAD
-    pooled = _pooled(runs, options)
+    pooled = pooled_runs(runs, options)
     scored = _scored(runs, original, preference, queries, options)
     found, everything, board = scored.board, scored.everything, scored.scoring
     won, own, ordered = None, None, None
@@ -151,6 +155,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
         tops = {name: runs[name].top(options.order) for name in pooled}
         ordered = order_agreement({name: run.top(options.order, TOP) for name, run in runs.items()}, preferences)
         own = _contributions(board, tops, original, pools, preferences, options)
+        warn_unpooled(_unpooled(tops, pools), options)
     tell_left_out(runs, original)
     if found.k is not None:
         tell_short_lists(runs, found.k)
@@ -171,7 +176,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
                 "pairings": won and {name: pairing.as_dict() for name, pairing in won.items()},
                 "own": own and [contribution.as_dict() for contribution in own],
                 "pool_runs": list(pooled),
-                "order_agreement": ordered and [one._asdict() for one in ordered],
+                "order_agreement": ordered and [{**one._asdict(), "pooled": one.run in pooled} for one in ordered],
                 "all_queries": {"queries": whole.queries, "means": whole.means, "tau": whole.tau},
                 "preference_qrels": {
                     "qrels": sum(size * count for size, count in whole.sizes.items()),
@@ -185,7 +190,7 @@ def _leaderboard(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join(_report(found, won, own, ordered, whole, outside)))
+        print_report(_report(found, won, own, ordered, whole, outside, scored.shared, pooled))
     return OK
 
 
@@ -207,7 +212,8 @@ def _scored(
     queries: tuple[str, ...],
     options: argparse.Namespace,
 ) -> Scored:
-    least, drawing = options.min_grade, {"alpha": options.alpha, "seed": options.seed, "draws": options.draws}
+    least = options.min_grade
+    drawing = {name: getattr(options, name) for name in ("alpha", "correction", "seed", "draws")}
     measure: Measure | None = options.measure
     if measure is None:
         everything = ranks_of(runs, original, options.k, options.order, least).means()
@@ -222,7 +228,7 @@ def _scored(
     ideal = perfect_by(original, preference, (graded, measure._replace(rel=1)), queries, graded.rel)
     found = replace(leaderboard_by(*both, ideal, **drawing), measure=str(measure))
     shared = None
-    if both[0].counts is not None:
+    if both[0].shared is not None:
         counted_of = [scores.counted() for scores in both]
         shared = {run: {"original": counted_of[0][run], "preference": counted_of[1][run]} for run in runs}
     return Scored(found, before.means(), plain, shared)
@@ -243,21 +249,18 @@ def _means(board: Leaderboard) -> list[float]:
     return [score.mean for score in board.original.values()]
 
 
-def _pooled(runs: dict[str, RunArtifact], options: argparse.Namespace) -> list[str]:
-    """The runs whose top passages made the pools: all, or those of --pool-runs."""
-    if options.pool_runs is None:
-        return list(runs)
-    names = options.pool_runs.split(",")
-    unknown = [name for name in names if name not in runs]
-    if unknown:
-        options.command.error(f"--pool-runs names {unknown[0]!r}, which is not one of the runs: {', '.join(runs)}")
-    return [name for name in runs if name in names]
+def _unpooled(tops: Mapping[str, Tops], pools: Mapping[str, Collection[str]]) -> dict[str, int]:
+    """By run, for how many queries with a pool its top passage is not in it."""
+    return {
+        run: sum(bool(top.get(query)) and top[query][0] not in pool for query, pool in pools.items())
+        for run, top in tops.items()
+    }
 
 
 def _tell_foreign(outside: dict[str, Outside], runs: dict[str, RunArtifact], options: argparse.Namespace) -> None:
     foreign = len(set(outside).difference(runs))
     if foreign:
-        tell(f"{counted(foreign, 'run')} of {options.outside} left out: not given.")
+        warn(f"{counted(foreign, 'run')} of {options.outside} left out: not given.")
 
 
 def _contributions(
@@ -285,7 +288,7 @@ def _tell_uncommon(original: Qrels, preference: Qrels, options: argparse.Namespa
     ):
         missing = len(set(one.queries).difference(other.queries))
         if missing:
-            tell(f"{counted(missing, 'query', 'queries')} of {path} left out: not in the other qrels.")
+            warn(f"{counted(missing, 'query', 'queries')} of {path} left out: not in the other qrels.")
 
 
 def _report(
@@ -295,6 +298,8 @@ def _report(
     ordered: list[OrderAgreement] | None,
     whole: Whole,
     outside: dict[str, Outside],
+    shared: dict[str, dict[str, int]] | None,
+    pooled: list[str],
 ) -> Iterator[str]:
     ordered_by = "outside" if outside else "original"
     queries = counted(board.queries, "query", "queries")
@@ -309,6 +314,9 @@ def _report(
     perfect = [PERFECT, f"{board.perfect_original:.4f}", "-", "-", "-", *_score_columns(board.perfect_score)[:-1], "-"]
     rows = [[run, *_score_columns(board.original[run]), *_score_columns(board.preference[run])] for run in order]
     rows = [head, perfect, *rows]
+    if shared:
+        has = ["has queries", "-", *(f"{shared[run]['preference']:,}" for run in order)]
+        rows = [[*row, own] for row, own in zip(rows, has, strict=True)]
     if board.queries != whole.queries:
         rows = [[row[0], cell, *row[1:]] for row, cell in zip(rows, _whole_column(whole, order, board), strict=True)]
     if outside:
@@ -340,11 +348,19 @@ def _report(
     if ordered:
         yield ""
         yield f"The judged pairs with both passages in a run's top {TOP}, and how many it orders as people did:"
-        rows = [["run", "judged", "both", "alike", "share"]]
-        for one in ordered:
-            share = "-" if one.share is None else f"{one.share:.1%}"
-            rows.append([one.run, f"{one.judged:,}", f"{one.both:,}", f"{one.alike:,}", share])
-        yield from table(rows)
+        for apart in (False, True):
+            rows = [["run", "judged", "both", "alike", "share", "95%"]]
+            for one in ordered:
+                if (one.run in pooled) is apart:
+                    continue
+                share = "-" if one.share is None else f"{one.share:.1%}"
+                interval = "-" if one.interval is None else f"{one.interval.low:.1%} to {one.interval.high:.1%}"
+                rows.append([one.run, f"{one.judged:,}", f"{one.both:,}", f"{one.alike:,}", share, interval])
+            if apart and len(rows) > 1:
+                yield ""
+                yield "Not pooled: only passages that others brought were judged, which is no fair sample."
+            if len(rows) > 1:
+                yield from table(rows)
 
 
 _NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -389,14 +405,20 @@ def _neighbours(board: Leaderboard) -> Iterator[str]:
     changed = [pair for pair in board.neighbours if pair.changed]
     yield (
         f"{len(changed):,} of {counted(len(board.neighbours), 'neighbouring pair')} changed ranks; significant is "
-        f"p < {board.threshold:.3g} (WSR; {board.alpha:g} over {len(board.neighbours):,}, Bonferroni)."
+        f"p < {board.threshold:.3g} (WSR; {board.alpha:g} over {len(board.neighbours):,}, "
+        f"{CORRECTED[board.correction]})."
     )
     for pair in changed:
         yield (
-            f"{pair.lower} is now above {pair.upper}, by {-pair.preference_delta:.4f} "
+            f"{pair.lower} is now above {pair.upper}, by {-pair.preference_delta:.4f}{_interval(pair)} "
             f"({'significantly' if pair.significant else 'not significantly'}: p = {p_shown(pair.preference_p)}); "
             f"it was below by {pair.original_delta:.4f} (p = {p_shown(pair.original_p)})."
         )
+
+
+def _interval(pair: Neighbours) -> str:
+    found = pair.preference_interval
+    return "" if found is None else f", 95% {-found.high:.4f} to {-found.low:.4f}"
 
 
 def _contribution(found: Contribution) -> list[str]:

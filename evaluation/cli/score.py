@@ -59,16 +59,15 @@ def _score(options: argparse.Namespace) -> int:
 def _summary(
     values: NDArray[np.float64], shared: NDArray[np.bool_] | None, queries: Sequence[str], per_query: bool
 ) -> dict[str, Any]:
-    counted = np.ones(len(values), np.bool_) if shared is None else shared
     summary: dict[str, Any] = {
-        "mean": float(exact_mean(values[counted])) if counted.any() else 0.0,
+        "mean": float(exact_mean(values)) if len(values) else 0.0,
         "answered": int(np.count_nonzero(values)),
     }
     if shared is not None:
         summary["shared"] = int(np.count_nonzero(shared))
+        summary["shared_mean"] = float(exact_mean(values[shared])) if shared.any() else 0.0
     if per_query:
-        own = zip(queries, values.tolist(), counted.tolist(), strict=True)
-        summary["queries"] = {query: value for query, value, counts in own if counts}
+        summary["queries"] = dict(zip(queries, values.tolist(), strict=True))
     return summary
 
 
@@ -104,12 +103,12 @@ the qrels name; one that a run lacks counts 0, and queries that only runs have a
 queries that do not score 0: by RR@k, those with a relevant passage within k. <run> is the file name without .txt,
 .trec, .tsv, .gz, .bz2, .zst.
 
-Compat is computed as its authors do. Its mean is over the queries with a relevant passage that the run has too, which
-`shared` counts; where scores tie, the lower passage id comes first; and the ideal ranking has higher grades first,
-passages of one grade as the run has them. It is meant for graded levels, such as those of preferences.
+Compat is computed as its authors do: where scores tie, the lower passage id comes first, and the ideal ranking has
+higher grades first, passages of one grade as the run has them. It is meant for graded levels, such as those of
+preferences. Its authors' mean, `shared_mean`, is over the `shared` queries alone: those with a relevant passage that
+the run has too. It does not compare runs that have other queries.
 
---per-query adds the value of each query that the mean is over: {"mean": ..., "answered": ..., "queries": {"<query>":
-value}}.""",
+--per-query adds the value of each query: {"mean": ..., "answered": ..., "queries": {"<query>": value}}.""",
         [
             "python -m evaluation score --qrels qrels.txt --measure RR@10 bm25.txt.gz dense.txt.gz",
             "python -m evaluation score --qrels qrels.txt --measure nDCG@10 --measure Judged@10 bm25.txt.gz",

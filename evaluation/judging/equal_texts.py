@@ -109,6 +109,24 @@ def with_equal_texts(
     return sorted(known)
 
 
+def answers_by_id(
+    qrels: Iterable[tuple[str, str]], stands_for: StandsFor, withheld: Collection[tuple[str, str]] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Derived qrels as they are scored, exported and put into versions: by query, every id of the answers, sorted.
+
+    `withheld`: `(query id, passage id)` of what may not leave. A query with an answer among these is left out as a
+    whole, since the rest of its answers would be others.
+    """
+    found: dict[str, set[str]] = {}
+    held_back = set()
+    for query, passage in qrels:
+        if (query, passage) in withheld:
+            held_back.add(query)
+        twins = (twin for twin, candidate in stands_for.get(query, {}).items() if candidate == passage)
+        found.setdefault(query, {passage}).update({passage, *(twin for twin in twins if (query, twin) not in withheld)})
+    return {query: tuple(sorted(ids)) for query, ids in found.items() if query not in held_back}
+
+
 class Alike(NamedTuple):
     """Two passages of a pool whose texts share so much of their sequences of three words, 1 where all."""
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
 from evaluation.judging.pooling import ChampionQrel, Tops, canonical, champion_pairs
-from evaluation.statistics.resampling import CONFIDENCE, Interval
+from evaluation.statistics.resampling import CONFIDENCE, Interval, share_interval
 from evaluation.statistics.significance import sign_test
 
 
@@ -33,14 +33,7 @@ class Category(NamedTuple):
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval | None:
         """The exact interval (Clopper and Pearson) of `other_share`; None without any decided."""
-        if not self.qrel + self.other:
-            return None
-        from scipy import special  # here, since most commands need none of it and it takes long to load
-
-        tail = (1 - confidence) / 2
-        low = special.betaincinv(self.other, self.qrel + 1, tail) if self.other else 0.0
-        high = special.betaincinv(self.other + 1, self.qrel, 1 - tail) if self.qrel else 1.0
-        return Interval(float(low), float(high))
+        return share_interval(self.other, self.qrel, confidence)
 
     @property
     def p(self) -> float:

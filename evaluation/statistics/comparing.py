@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from evaluation.statistics.joint_ranks import Differences, joint_histograms
 from evaluation.statistics.measured import Measured
 from evaluation.statistics.ranks import Ranks, reciprocals
-from evaluation.statistics.significance import paired_t, rank_sums, sign_test, signed_ranks
+from evaluation.statistics.resampling import Interval
+from evaluation.statistics.significance import (
+    Correction,
+    Spread,
+    mean_differences,
+    paired_t,
+    rank_sums,
+    sign_test,
+    signed_ranks,
+    significance_threshold,
+)
 
 Floats = NDArray[np.float64]
 Winner = Literal["a", "b"] | None
@@ -73,19 +83,23 @@ class Alignment(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """Run b against run a. `delta`: mean RR@k of b less that of a. p-values are raw; `t` may be None (one query).
+    """Run b against run a. `delta`: mean RR@k of b less that of a, with its 95% t-interval. p-values are raw; `t` and
+    the interval may be None (one query).
 
-    `identical`: the same RR in every query. `found`: who is significantly better in outcomes. `ranked`: who ranks
+    `identical`: the same RR in every query. `by_wrs`, `by_wsr`, `by_t`: who is significantly better by these tests,
+    where the test points the same way as delta. `found`: who is significantly better in outcomes. `ranked`: who ranks
     significantly better where both find, which takes a better mean, a significant test, and that both point the same
     way. `strict`: who is both. `trade_off`: one run is the one, and the other run the other. `do_no_harm`: who is
-    strictly better, or better in one of them by half the threshold, as it has two tests to win by, without the other
-    run being better in the other. `better`: who finds more queries and has the better mean where both find, whether
+    strictly better, or better in one of them at half the level, as it has two tests to win by, without the other
+    run being better in the other; with a margin, that is to be shown. `better`: who finds more queries and has the
+    better mean where both find, whether
     significantly or not. None: neither run.
     """
 
     a: str
     b: str
     delta: float
+    delta_interval: Interval | None
     wrs: float
     wrs_tie_corrected: float
     wsr: float
@@ -94,6 +108,9 @@ class Compared(NamedTuple):
     both: Both
     alignment: Alignment
     identical: bool
+    by_wrs: Winner
+    by_wsr: Winner
+    by_t: Winner
     found: Winner
     ranked: Winner
     strict: Winner
@@ -110,13 +127,20 @@ class Compared(NamedTuple):
             "a": self.a,
             "b": self.b,
             "delta": self.delta,
+            "delta_interval": self.delta_interval,
             "p": {"wrs": self.wrs, "wrs_tie_corrected": self.wrs_tie_corrected, "wsr": self.wsr, "t": self.t},
             "outcomes": self.outcomes._asdict(),
             "shares": self.outcomes.shares(),
             "both": {name: value for name, value in both.items() if name not in tests}
             | {"p": {name: both[name] for name in tests}},
             "identical": self.identical,
-            "significant": {"outcomes": self.found, "esl": self.ranked},
+            "significant": {
+                "wrs": self.by_wrs,
+                "wsr": self.by_wsr,
+                "t": self.by_t,
+                "outcomes": self.found,
+                "esl": self.ranked,
+            },
             "disagreement": self.disagreement,
             "alignment": self.alignment._asdict(),
             "verdict": {
@@ -132,13 +156,17 @@ class Compared(NamedTuple):
 class Comparison:
     """Pairs of runs, and what they are compared by.
 
-    A verdict takes p < `threshold` as significant, which is `alpha` over the number of pairs (Bonferroni); doing no
-    harm takes half of that. `lists`: how many passages the longest list of each run has, where that is known.
+    Significant is a p below the test's own one of `thresholds`, which `correction` makes of `alpha` for that test of
+    all pairs; doing no harm takes half of alpha, and any harm below the `margin`. `lists`: how many passages the
+    longest list of each run has, where that is known.
     """
 
     k: int
     queries: int
     alpha: float
+    correction: Correction
+    margin: float
+    thresholds: dict[str, float]
     rank_by: RankBy
     means: dict[str, float]
     lists: dict[str, int]
@@ -146,8 +174,8 @@ class Comparison:
 
     @property
     def threshold(self) -> float:
-        """The greatest p-value that is significant."""
-        return self.alpha / max(1, len(self.pairs))
+        """What is significant in outcomes is below: by Bonferroni and without a correction, by every test."""
+        return self.thresholds["outcomes"]
 
     def order(self) -> list[str]:
         """The runs by verdicts: of those left, always one that none of them beats by doing no harm.
@@ -181,7 +209,10 @@ class Comparison:
             "queries": self.queries,
             "alpha": self.alpha,
             "family": len(self.pairs),
+            "correction": self.correction,
             "threshold": self.threshold,
+            "thresholds": self.thresholds,
+            "margin": self.margin,
             "rank_by": self.rank_by,
             "means": self.means,
             "lists": self.lists,
@@ -202,8 +233,14 @@ def compare(
     matches: Sequence[Match] | None = None,
     rank_by: RankBy = "esl-wsr",
     lists: Mapping[str, int] | None = None,
+    correction: Correction = "bonferroni",
+    margin: float = 0,
 ) -> Comparison:
     """The matches, or every two runs in the order given, over all queries of `ranks`.
+
+    With a `margin`, doing no harm is shown, and not just unrefuted: where a run wins by outcomes alone, a one-sided
+    t-test must show that its mean RR where both find is worse by less than the margin; where by ranking alone, that the
+    share of queries in which it finds something is. 0: that the other run is not significantly better is enough.
 
     Raises ValueError where there is no query.
     """
@@ -211,8 +248,15 @@ def compare(
         raise ValueError("a comparison over no queries")
     row = {run: at for at, run in enumerate(ranks.runs)}
     rows = [(row[a], row[b]) for a, b in (combinations(ranks.runs, 2) if matches is None else matches)]
-    pairs = tuple(_compare(ranks, rows, alpha / max(1, len(rows)), rank_by))
-    return Comparison(ranks.k, len(ranks.queries), alpha, rank_by, ranks.means(), dict(lists or {}), pairs)
+    kinds = _Kinds(ranks.k)
+    found = [kinds.statistics(histograms) for histograms in joint_histograms(ranks, rows)] or [kinds.none()]
+    whole = {name: np.concatenate([own[name] for own in found], axis=-1) for name in found[0]}
+    thresholds, verdicts = _verdicts(whole, rank_by, (alpha, correction), margin)
+    pairs = tuple(_compare(ranks, rows, whole | verdicts))
+    return Comparison(
+        *(ranks.k, len(ranks.queries), alpha, correction, margin, thresholds, rank_by, ranks.means()),
+        *(dict(lists or {}), pairs),
+    )
 
 
 def choose_matches(
@@ -266,73 +310,56 @@ def _in_one_group(a: str, b: str, groups: Mapping[str, str]) -> bool:
     return a in groups and groups[a] == groups.get(b)
 
 
-def _compare(ranks: Ranks, rows: list[tuple[int, int]], threshold: float, rank_by: RankBy) -> Iterator[Compared]:
+Columns = dict[str, NDArray[Any]]
+
+
+def _compare(ranks: Ranks, rows: list[tuple[int, int]], columns: Columns) -> Iterator[Compared]:
     totals, scale = ranks.totals()
-    kinds = _Kinds(ranks.k, threshold, rank_by)
-    statistics = (row for histograms in joint_histograms(ranks, rows) for row in kinds.statistics(histograms))
-    for (a, b), row in zip(rows, statistics, strict=True):
+    fields = [name for name in columns if name not in _HIDDEN]
+    for (a, b), *values in zip(rows, *(columns[name].T.tolist() for name in fields), strict=True):
+        row = dict(zip(fields, values, strict=True))
+        outcomes, both = row["outcomes"], row["both"]
         yield Compared(
             a=ranks.runs[a],
             b=ranks.runs[b],
             delta=(totals[b] - totals[a]) / (scale * len(ranks.queries)),
-            wrs=row.wrs,
-            wrs_tie_corrected=row.wrs_tie_corrected,
-            wsr=row.wsr,
-            t=_known(row.t),
-            outcomes=_outcomes(row),
-            both=Both(*map(_known, row.both)),
-            alignment=Alignment(_known(row.correlation), _known(row.joint_misses), row.unrelated),
-            identical=row.identical,
-            found=_WINNERS[row.found],
-            ranked=_WINNERS[row.ranked],
-            strict=_WINNERS[row.strict],
-            do_no_harm=_WINNERS[row.do_no_harm],
-            trade_off=row.trade_off,
-            better=_WINNERS[row.better],
-            disagreement="means" if row.opposed else "significance" if row.half_significant else None,
+            delta_interval=None if math.isnan(row["interval"][0]) else Interval(*row["interval"]),
+            wrs=row["wrs"],
+            wrs_tie_corrected=row["wrs_tie_corrected"],
+            wsr=row["wsr"],
+            t=_known(row["t"]),
+            outcomes=Outcomes._make([*map(int, outcomes), row["answered"]]),
+            both=Both(*map(_known, both)),
+            alignment=Alignment(_known(row["correlation"]), _known(row["joint_misses"]), row["unrelated"]),
+            identical=row["identical"],
+            trade_off=row["trade_off"],
+            disagreement="means" if row["opposed"] else "significance" if row["half_significant"] else None,
+            **{name: _WINNERS[row[name]] for name in _WON},
         )
 
 
-class _Row(NamedTuple):
-    """A pair's statistics, NaN where there is none: `outcomes` and `both` in the order of their types."""
-
-    wrs: float
-    wrs_tie_corrected: float
-    wsr: float
-    t: float
-    outcomes: tuple[float, float, float, float]
-    answered: float
-    both: tuple[float, ...]
-    correlation: float
-    joint_misses: float
-    unrelated: bool
-    identical: bool
-    found: float
-    ranked: float
-    strict: float
-    do_no_harm: float
-    trade_off: bool
-    better: float
-    opposed: bool
-    half_significant: bool
-
-
 _WINNERS: dict[float, Winner] = {-1.0: "a", 0.0: None, 1.0: "b"}
+_WON = ("by_wrs", "by_wsr", "by_t", "found", "ranked", "strict", "do_no_harm", "better")
+# Of columns, those that only lead to the verdicts. Sides are 1 for b, -1 for a, 0 for neither.
+_HIDDEN = ("more", "sooner_esl", "sooner_rr", "by_esl", "by_rr", "sign", "sign_wrs", "sign_wsr", "both_spread")
 
 
 class _Kinds:
     """What is the same for all pairs."""
 
-    def __init__(self, k: int, threshold: float, rank_by: RankBy) -> None:
+    def __init__(self, k: int) -> None:
         self.k = k
-        self.threshold = threshold
-        self.measure, self.test = rank_by.split("-")
         self.rr = Differences.of_reciprocal_ranks(k)
         self.esl = Differences.of_search_lengths(k)
 
-    def statistics(self, histograms: Floats) -> Iterator[_Row]:
-        """Of every pair of the batch."""
-        threshold = self.threshold
+    def none(self) -> Columns:
+        """Of no pair."""
+        return self.statistics(np.zeros((0, (self.k + 1) ** 2)))
+
+    def statistics(self, histograms: Floats) -> Columns:
+        """Of every pair of the batch, [... x pairs], NaN where there is none: `outcomes` and `both` in the order of
+        their types.
+        """
         width = self.k + 1
         cube = histograms.reshape(-1, width, width)
         worst_first = [0, *range(self.k, 0, -1)]
@@ -341,44 +368,97 @@ class _Kinds:
         rr = self.rr.tally(histograms)
         neither, a_only = cube[:, 0, 0], cube[:, 1:, 0].sum(axis=1)
         b_only, both = cube[:, 0, 1:].sum(axis=1), all_a[:, 1:].sum(axis=1) - a_only
-        answered = sign_test(a_only, b_only)
         esl, rr_both = self.esl.tally(histograms), self.rr.where_both_found(rr, histograms)
-        esl_wsr, rr_wsr = signed_ranks(esl), signed_ranks(rr_both)
-        esl_t, rr_t = paired_t(esl), paired_t(rr_both)
+        wsr, esl_wsr, rr_wsr = signed_ranks(rr), signed_ranks(esl), signed_ranks(rr_both)
         of_a, of_b = all_a[:, 1:] - cube[:, 1:, 0], all_b[:, 1:] - cube[:, 0, 1:]
         rank, value = np.arange(1, width), reciprocals(self.k)[1:]
         with np.errstate(divide="ignore", invalid="ignore"):
             means = [side @ weights / both for weights in (rank, value) for side in (of_a, of_b)]
-        more = np.sign(b_only - a_only)
-        # 1 where b has the better mean, and where its signed ranks are the better ones; -1 where a.
-        sooner = {"esl": np.sign(of_a @ rank - of_b @ rank), "rr": np.sign((rr_both.above - rr_both.below) @ rr.sizes)}
-        ranked = {"esl": -esl_wsr.direction, "rr": rr_wsr.direction}
-        p = {"esl-wsr": esl_wsr.p, "esl-t": esl_t, "rr-wsr": rr_wsr.p, "rr-t": rr_t}
+        spread = mean_differences(rr, self.rr.scale)
+        both_spread = mean_differences(rr_both, self.rr.scale)
+        correlation, joint_misses, unrelated = _alignment(cube, all_a, all_b)
+        return {
+            "wrs": wrs.plain,
+            "wrs_tie_corrected": wrs.tie_corrected,
+            "wsr": wsr.p,
+            "t": paired_t(rr),
+            "interval": spread.interval(),
+            "outcomes": np.stack([neither, a_only, b_only, both]),
+            "answered": sign_test(a_only, b_only),
+            "both": np.stack([*means, esl_wsr.p, paired_t(esl), rr_wsr.p, paired_t(rr_both)]),
+            "correlation": correlation,
+            "joint_misses": joint_misses,
+            "unrelated": unrelated,
+            "identical": rr.none == rr.queries,
+            "more": np.sign(b_only - a_only),
+            "sooner_esl": np.sign(of_a @ rank - of_b @ rank),
+            "sooner_rr": np.sign((rr_both.above - rr_both.below) @ rr.sizes),
+            "by_esl": -esl_wsr.direction,
+            "by_rr": rr_wsr.direction,
+            "sign": np.sign((rr.above - rr.below) @ rr.sizes),
+            "sign_wrs": wrs.direction,
+            "sign_wsr": wsr.direction,
+            "both_spread": np.stack(both_spread),
+        }
 
-        def better_ranked(measure: str, bound: float) -> Floats:
-            clear = p[f"{measure}-{self.test}"] < bound
-            if self.test == "wsr":
-                clear &= ranked[measure] == sooner[measure]
-            return np.where(clear, sooner[measure], 0)
 
-        found, found_clearly = (np.where(answered < bound, more, 0) for bound in (threshold, threshold / 2))
-        ahead, ahead_clearly = (better_ranked(self.measure, bound) for bound in (threshold, threshold / 2))
-        strict = np.where(found == ahead, found, 0)
-        trade_off = found * ahead < 0
-        harmless = np.where(strict != 0, strict, np.where(trade_off, 0, np.sign(found_clearly + ahead_clearly)))
-        better = np.where(more == sooner[self.measure], more, 0)
-        opposed = sooner["esl"] * sooner["rr"] < 0
-        half = (better_ranked("esl", threshold) != 0) != (better_ranked("rr", threshold) != 0)
-        tests = [esl_wsr.p, esl_t, rr_wsr.p, rr_t]
-        columns = [
-            *(wrs.plain, wrs.tie_corrected, signed_ranks(rr).p, paired_t(rr)),
-            np.stack([neither, a_only, b_only, both], axis=1),
-            answered,
-            np.stack([*means, *tests], axis=1),
-            *_alignment(cube, all_a, all_b),
-            *(rr.none == rr.queries, found, ahead, strict, harmless, trade_off, better, opposed, half),
-        ]
-        return map(_Row._make, zip(*(column.tolist() for column in columns), strict=True))
+def _verdicts(
+    found: Columns, rank_by: RankBy, level: tuple[float, Correction], margin: float
+) -> tuple[dict[str, float], Columns]:
+    """What is significant among all pairs, by test, and what that comes to."""
+    measure, test = rank_by.split("-")
+    both = dict(zip(("esl-wsr", "esl-t", "rr-wsr", "rr-t"), found["both"][4:], strict=True))
+    alpha, correction = level
+    p = {"wrs": found["wrs"], "wsr": found["wsr"], "t": found["t"], "outcomes": found["answered"], "esl": both[rank_by]}
+    thresholds = {name: significance_threshold(own, alpha, correction) for name, own in p.items()}
+
+    def better_ranked(measure: str, share: float = 1) -> Floats:
+        own = both[f"{measure}-{test}"]
+        clear = own < significance_threshold(own, alpha * share, correction)
+        sooner: Floats = found[f"sooner_{measure}"]
+        if test == "wsr":
+            clear &= found[f"by_{measure}"] == sooner
+        return np.where(clear, sooner, 0)
+
+    def finds_more(share: float = 1) -> Floats:
+        threshold = significance_threshold(p["outcomes"], alpha * share, correction)
+        return np.where(p["outcomes"] < threshold, found["more"], 0)
+
+    finds, ahead = finds_more(), better_ranked(measure)
+    finds_clearly, ahead_clearly = finds_more(0.5), better_ranked(measure, 0.5)
+    strict = np.where(finds == ahead, finds, 0)
+    trade_off = finds * ahead < 0
+    harmless = np.where(trade_off, 0, np.sign(finds_clearly + ahead_clearly))
+    if margin:
+        # Who wins by outcomes alone could do harm in ranking, and the other way round.
+        in_outcomes, in_ranking = _outcome_spread(found["outcomes"]), Spread(*found["both_spread"])
+        shown = (spread.no_worse(harmless, margin) for spread in (in_ranking, in_outcomes))
+        harm = np.where(harmless == 0, np.nan, np.where(finds_clearly != 0, *shown))
+        harmless = np.where(harm < significance_threshold(harm, alpha, correction), harmless, 0)
+    signs = {"wrs": found["sign_wrs"], "wsr": found["sign_wsr"], "t": found["sign"]}
+    return thresholds, {
+        **{
+            f"by_{name}": np.where((p[name] < thresholds[name]) & (own == found["sign"]), own, 0)
+            for name, own in signs.items()
+        },
+        "found": finds,
+        "ranked": ahead,
+        "strict": strict,
+        "do_no_harm": np.where(strict != 0, strict, harmless),
+        "trade_off": trade_off,
+        "better": np.where(found["more"] == found[f"sooner_{measure}"], found["more"], 0),
+        "opposed": found["sooner_esl"] * found["sooner_rr"] < 0,
+        "half_significant": (better_ranked("esl") != 0) != (better_ranked("rr") != 0),
+    }
+
+
+def _outcome_spread(outcomes: Floats) -> Spread:
+    """Of whether b finds something less whether a does."""
+    neither, a_only, b_only, both = outcomes
+    n = neither + a_only + b_only + both
+    mean = (b_only - a_only) / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Spread(mean, np.sqrt((a_only + b_only - n * mean**2) / (n - 1) / n), n)
 
 
 def _alignment(cube: Floats, of_a: Floats, of_b: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -395,11 +475,6 @@ def _alignment(cube: Floats, of_a: Floats, of_b: Floats) -> tuple[Floats, Floats
         joint_misses = np.where(missed > 0, cube[:, 0, 0] * n / missed, np.nan)
         unrelated = varies & (n >= _TELLING) & (correlation * np.sqrt(n) < _UNRELATED)
     return np.clip(correlation, -1, 1), joint_misses, unrelated
-
-
-def _outcomes(row: _Row) -> Outcomes:
-    neither, a_only, b_only, both = map(int, row.outcomes)
-    return Outcomes(neither, a_only, b_only, both, row.answered)
 
 
 def _known(value: float) -> float | None:

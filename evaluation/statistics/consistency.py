@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evaluation.files.preferences import Preference
 from evaluation.judging.pooling import Tops, canonical
+from evaluation.statistics.resampling import Interval, share_interval
 
 TOP = 10  # of a run, in which both passages of a pair must be
 _NOWHERE = -1  # instead of a rank
@@ -74,7 +75,7 @@ class OrderAgreement(NamedTuple):
     """How a run orders judged passages.
 
     `judged`: decided pairs. `both`: those with both passages in its top. `alike`: those of them that it orders as
-    people did. `share`: of `both`; None without any.
+    people did. `share`: of `both`, with its exact 95% `interval`; None without any.
     """
 
     run: str
@@ -82,6 +83,7 @@ class OrderAgreement(NamedTuple):
     both: int
     alike: int
     share: float | None
+    interval: Interval | None
 
 
 def order_agreement(tops: Mapping[str, Tops], preferences: Iterable[Preference]) -> list[OrderAgreement]:
@@ -101,6 +103,6 @@ def order_agreement(tops: Mapping[str, Tops], preferences: Iterable[Preference])
         both += in_top.sum(axis=1)
         alike += (in_top & (winners < losers)).sum(axis=1)
     return [
-        OrderAgreement(run, judged, count, same, same / count if count else None)
+        OrderAgreement(run, judged, count, same, same / count if count else None, share_interval(same, count - same))
         for run, count, same in zip(tops, both.tolist(), alike.tolist(), strict=True)
     ]

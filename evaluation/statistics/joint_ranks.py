@@ -60,6 +60,7 @@ class Differences:
 
     sizes: Floats
     labels: NDArray[np.int64]
+    scale: float = 1  # how many units of the sizes a difference of 1 has
 
     @classmethod
     def of_reciprocal_ranks(cls, k: int) -> Differences:
@@ -70,7 +71,7 @@ class Differences:
         differences = upper / (np.maximum(a, 1) * np.maximum(b, 1))
         levels = cls._of(differences, np.ones_like(a, np.bool_))
         scale = math.lcm(*range(1, k + 1))
-        return cls(np.rint(levels.sizes * scale), levels.labels) if scale <= _EXACT else levels
+        return cls(np.rint(levels.sizes * scale), levels.labels, scale) if scale <= _EXACT else levels
 
     @classmethod
     def of_search_lengths(cls, k: int) -> Differences:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from evaluation.statistics.joint_ranks import Differences, joint_histograms
 from evaluation.statistics.measured import Measured, pair_tests
 from evaluation.statistics.ranks import Ranks
 from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, bootstrap_intervals_of, t_intervals_of
-from evaluation.statistics.significance import signed_ranks
+from evaluation.statistics.significance import Correction, signed_ranks, significance_threshold
 from evaluation.statistics.winning import PERFECT, perfect_top
 
 
@@ -34,9 +34,10 @@ class RunScore(NamedTuple):
 class Neighbours(NamedTuple):
     """Two runs that follow each other on the original qrels: `upper` before `lower`.
 
-    The deltas are the mean of `upper` less that of `lower`, the p-values those of WSR, raw; both over the queries that
-    count for both runs. `changed`: by the deltas, `upper` is above on the original and below on the preference qrels.
-    `significant`: the preference p is below the threshold, and for the run of the higher mean.
+    The deltas are the mean of `upper` less that of `lower`, the p-values those of WSR, raw.
+    `changed`: by the deltas, `upper` is above on the original and below on the preference qrels.
+    `preference_interval`: the 95% t-interval of the preference delta; None for a single query. `significant`: the
+    preference p is below the threshold, and for the run of the higher mean.
     """
 
     upper: str
@@ -44,6 +45,7 @@ class Neighbours(NamedTuple):
     original_delta: float
     original_p: float
     preference_delta: float
+    preference_interval: Interval | None
     preference_p: float
     changed: bool
     significant: bool
@@ -58,7 +60,7 @@ class Leaderboard:
     `perfect_original` on these; `perfect_score`: with its intervals, and the place that it would have among the runs.
     By a measure other than RR@k, the perfect ranking returns all original qrels, higher grades first. `tau`, `tau_ap`:
     between the two orders, the original being the reference; None for less than two runs, `tau` also where all tie.
-    `threshold`: alpha over the neighbours.
+    `threshold`: what `correction` makes of alpha for the tests of all neighbours.
     """
 
     measure: str
@@ -72,6 +74,7 @@ class Leaderboard:
     tau: float | None
     tau_ap: float | None
     alpha: float
+    correction: Correction
     threshold: float
     neighbours: tuple[Neighbours, ...]
 
@@ -93,6 +96,7 @@ class Leaderboard:
             "tau": self.tau,
             "tau_ap": self.tau_ap,
             "alpha": self.alpha,
+            "correction": self.correction,
             "family": len(self.neighbours),
             "threshold": self.threshold,
             "neighbours": [neighbours._asdict() for neighbours in self.neighbours],
@@ -105,6 +109,7 @@ def leaderboard(
     perfect: Sequence[bool],
     *,
     alpha: float = 0.05,
+    correction: Correction = "bonferroni",
     seed: int = 0,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
@@ -117,7 +122,7 @@ def leaderboard(
         raise ValueError("two boards of other runs, queries or k")
     ideal = Ranks(original.k, (PERFECT,), original.queries, np.array([perfect], np.int64))
     named = f"RR@{original.k}", original.k, 1.0
-    return _leaderboard(named, original, preference, ideal, alpha, (seed, draws, confidence))
+    return _leaderboard(named, original, preference, ideal, (alpha, correction), (seed, draws, confidence))
 
 
 def leaderboard_by(
@@ -126,6 +131,7 @@ def leaderboard_by(
     perfect: tuple[Measured, Measured],
     *,
     alpha: float = 0.05,
+    correction: Correction = "bonferroni",
     seed: int = 0,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
@@ -138,7 +144,7 @@ def leaderboard_by(
         raise ValueError("two boards of other runs or queries")
     measure, (before, after) = original.measure, perfect
     named = str(measure), measure.cutoff, before.means()[PERFECT]
-    return _leaderboard(named, original, preference, after, alpha, (seed, draws, confidence))
+    return _leaderboard(named, original, preference, after, (alpha, correction), (seed, draws, confidence))
 
 
 def _leaderboard(
@@ -146,7 +152,7 @@ def _leaderboard(
     original: Ranks | Measured,
     preference: Ranks | Measured,
     perfect: Ranks | Measured,
-    alpha: float,
+    level: tuple[float, Correction],
     drawing: tuple[int, int, float],
 ) -> Leaderboard:
     boards = [_score_runs(scores, *drawing) for scores in (original, preference)]
@@ -155,7 +161,11 @@ def _leaderboard(
     means = [[score.mean for score in board.values()] for board in boards]
     order = sorted(range(len(original.runs)), key=lambda run: -means[0][run])
     neighbours = list(pairwise(order))
-    threshold = alpha / max(1, len(neighbours))
+    tests = [_tests(scores, neighbours) for scores in (original, preference)]
+    threshold = significance_threshold([test.p for _delta, test in tests[1]], *level)
+    values = preference.reciprocals() if isinstance(preference, Ranks) else preference.values
+    apart = np.array([values[upper] - values[lower] for upper, lower in neighbours]).reshape(-1, values.shape[1])
+    intervals = t_intervals_of(apart, low=-1)
     return Leaderboard(
         measure=named[0],
         k=named[1],
@@ -167,9 +177,23 @@ def _leaderboard(
         perfect_score=ideal,
         tau=kendall_tau(*means),
         tau_ap=tau_ap(*means),
-        alpha=alpha,
+        alpha=level[0],
+        correction=level[1],
         threshold=threshold,
-        neighbours=tuple(_neighbours(original, preference, neighbours, threshold)),
+        neighbours=tuple(
+            Neighbours(
+                upper=original.runs[upper],
+                lower=original.runs[lower],
+                original_delta=old,
+                original_p=was.p,
+                preference_delta=new,
+                preference_interval=interval,
+                preference_p=now.p,
+                changed=old > 0 > new,
+                significant=now.p < threshold and now.better * new > 0,
+            )
+            for (upper, lower), (old, was), (new, now), interval in zip(neighbours, *tests, intervals, strict=True)
+        ),
     )
 
 
@@ -192,11 +216,7 @@ def perfect_by(
     found = []
     for qrels, measure in zip((original, preference), measures, strict=True):
         scorer = Scorer(qrels)
-        counts = None
-        if measure.kind == "Compat":
-            relevant = qrels.relevant("all")
-            counts = np.array([[bool(lists.get(query)) and bool(relevant.get(query)) for query in scorer.queries]])
-        scores = Measured(measure, (PERFECT,), scorer.queries, scorer.score_lists(lists, [measure]), counts)
+        scores = Measured(measure, (PERFECT,), scorer.queries, scorer.score_lists(lists, [measure]))
         found.append(scores.only(queries))
     return found[0], found[1]
 
@@ -266,31 +286,11 @@ def places(means: Sequence[float]) -> list[int]:
 
 def _score_runs(scores: Ranks | Measured, seed: int, draws: int, confidence: float) -> dict[str, RunScore]:
     means = scores.means()
-    values, counts = (scores.reciprocals(), None) if isinstance(scores, Ranks) else (scores.values, scores.counts)
-    by_t = t_intervals_of(values, confidence, counts)
-    by_bootstrap = bootstrap_intervals_of(values, seed=seed, draws=draws, confidence=confidence, counts=counts)
+    values = scores.reciprocals() if isinstance(scores, Ranks) else scores.values
+    by_t = t_intervals_of(values, confidence)
+    by_bootstrap = bootstrap_intervals_of(values, seed=seed, draws=draws, confidence=confidence)
     rows = zip(means.items(), places(list(means.values())), by_t, by_bootstrap, strict=True)
     return {run: RunScore(mean, place, t, bootstrap) for (run, mean), place, t, bootstrap in rows}
-
-
-def _neighbours(
-    original: Ranks | Measured,
-    preference: Ranks | Measured,
-    pairs: list[tuple[int, int]],
-    threshold: float,
-) -> Iterator[Neighbours]:
-    before, after = (_tests(scores, pairs) for scores in (original, preference))
-    for (upper, lower), (old, was), (new, now) in zip(pairs, before, after, strict=True):
-        yield Neighbours(
-            upper=original.runs[upper],
-            lower=original.runs[lower],
-            original_delta=old,
-            original_p=was.p,
-            preference_delta=new,
-            preference_p=now.p,
-            changed=old > 0 > new,
-            significant=now.p < threshold and now.better * new > 0,
-        )
 
 
 class RankTest(NamedTuple):
@@ -304,7 +304,7 @@ class RankTest(NamedTuple):
 
 
 def _tests(scores: Ranks | Measured, pairs: list[tuple[int, int]]) -> list[tuple[float, RankTest]]:
-    """Of each pair, the first run's mean less the second's, and the test: over the queries that count for both."""
+    """Of each pair, the first run's mean less the second's, and the test."""
     if isinstance(scores, Ranks):
         means = list(scores.means().values())
         deltas = [means[upper] - means[lower] for upper, lower in pairs]

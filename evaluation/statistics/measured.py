@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from evaluation.measures.means import exact_mean
 from evaluation.measures.named import Measure, Scorer
 from evaluation.statistics.joint_ranks import Tally
 from evaluation.statistics.resampling import CONFIDENCE, Interval, t_intervals_of
-from evaluation.statistics.significance import paired_t, sign_test, signed_ranks
+from evaluation.statistics.significance import Correction, paired_t, sign_test, signed_ranks, significance_threshold
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -30,48 +30,42 @@ _PLACES = 12
 class Measured:
     """What runs score by one measure: `values` [runs x queries], 0 to 1.
 
-    `counts`, of the same shape: which queries count for a run; None where all do. By Compat, those with a relevant
-    passage that the run has.
+    `shared`, of the same shape, by Compat alone: the queries with a relevant passage that the run has. The others count
+    0, as by every measure: means over other queries for each run would not be compared.
     """
 
     measure: Measure
     runs: tuple[str, ...]
     queries: tuple[str, ...]
     values: Floats
-    counts: Bools | None = None
+    shared: Bools | None = None
 
     def only(self, queries: Sequence[str]) -> Measured:
         """The same for some of the queries, in the order given."""
         at = {query: column for column, query in enumerate(self.queries)}
         columns = [at[query] for query in queries]
-        counts = None if self.counts is None else self.counts[:, columns]
-        return Measured(self.measure, self.runs, tuple(queries), self.values[:, columns], counts)
+        shared = None if self.shared is None else self.shared[:, columns]
+        return Measured(self.measure, self.runs, tuple(queries), self.values[:, columns], shared)
 
     def means(self) -> dict[str, float]:
-        """The mean of each run; 0 where no query counts for it. Raises ValueError if there are no queries at all."""
-        if self.counts is None:
-            return {run: float(exact_mean(own)) for run, own in zip(self.runs, self.values, strict=True)}
-        if not self.queries:
-            raise ValueError("a mean over no queries")
-        rows = zip(self.runs, self.values, self.counts, strict=True)
-        return {run: float(exact_mean(own[counts])) if counts.any() else 0.0 for run, own, counts in rows}
+        """The mean of each run. Raises ValueError if there are no queries."""
+        return {run: float(exact_mean(own)) for run, own in zip(self.runs, self.values, strict=True)}
 
     def counted(self) -> dict[str, int]:
-        """How many queries count for each run."""
-        if self.counts is None:
+        """How many queries each run's mean says something of: by Compat, those that are shared, and else all."""
+        if self.shared is None:
             return dict.fromkeys(self.runs, len(self.queries))
-        return dict(zip(self.runs, self.counts.sum(axis=1).tolist(), strict=True))
+        return dict(zip(self.runs, self.shared.sum(axis=1).tolist(), strict=True))
 
     def t_intervals(self, confidence: float = CONFIDENCE) -> list[Interval | None]:
         """Of the means, by run."""
-        return t_intervals_of(self.values, confidence, self.counts)
+        return t_intervals_of(self.values, confidence)
 
 
 def measured(
     runs: Mapping[str, RunArtifact], qrels: Qrels, measures: Sequence[Measure], order: Order
 ) -> dict[Measure, Measured]:
-    """Score runs by measures: by measure, over all queries of the qrels. A query that a run lacks scores 0; by Compat,
-    it does not count.
+    """Score runs by measures: by measure, over all queries of the qrels. A query that a run lacks scores 0.
 
     Raises ValueError if an artifact keeps less than a measure looks at.
     """
@@ -106,7 +100,7 @@ class MeasuredBoard:
 
 
 class PairTest(NamedTuple):
-    """Run b against run a, over the queries that count for both: `delta`, the mean of b less that of a; on how many
+    """Run b against run a: `delta`, the mean of b less that of a, with its 95% t-interval; on how many
     queries b scores higher, lower and the same; the exact sign test of higher against lower; p of Wilcoxon's signed
     ranks and of the paired t-test. A p of 1 may mean no difference at all; None where there is nothing to test.
     `direction`: 1 where the signed ranks are for b, -1 where for a; they may favour the run of the lower mean.
@@ -115,6 +109,7 @@ class PairTest(NamedTuple):
     a: str
     b: str
     delta: float
+    delta_interval: Interval | None
     higher: int
     lower: int
     equal: int
@@ -125,18 +120,14 @@ class PairTest(NamedTuple):
 
 
 def pair_tests(scores: Measured, pairs: Iterable[tuple[str, str]]) -> list[PairTest]:
-    """Test pairs of runs, in the order given, over the queries that count for both.
+    """Test pairs of runs, in the order given.
 
     Raises KeyError for an unknown run.
     """
     row = {run: at for at, run in enumerate(scores.runs)}
     tests = []
     for a, b in pairs:
-        ours, theirs = scores.values[row[a]], scores.values[row[b]]
-        if scores.counts is not None:
-            both = scores.counts[row[a]] & scores.counts[row[b]]
-            ours, theirs = ours[both], theirs[both]
-        tests.append(_pair_test(a, b, ours, theirs))
+        tests.append(_pair_test(a, b, scores.values[row[a]], scores.values[row[b]]))
     return tests
 
 
@@ -155,6 +146,24 @@ def _pair_test(a: str, b: str, ours: Floats, theirs: Floats) -> PairTest:
         tests = [sign_test([above.sum()], [below.sum()]), signed.p, paired_t(tally)]
     sign, wsr, t = (None if np.isnan(p[0]) else float(p[0]) for p in tests)
     delta = float(exact_mean(theirs) - exact_mean(ours)) if len(ours) else 0.0
-    return PairTest(
-        a, b, delta, int(above.sum()), int(below.sum()), int(equal), sign, wsr, t, float(signed.direction[0])
-    )
+    (interval,) = t_intervals_of(differences[None], low=-1)
+    counts = int(above.sum()), int(below.sum()), int(equal)
+    return PairTest(a, b, delta, interval, *counts, sign, wsr, t, float(signed.direction[0]))
+
+
+def significant_tests(
+    tests: Sequence[PairTest], alpha: float, correction: Correction
+) -> tuple[dict[str, float], list[dict[str, Literal["a", "b"] | None]]]:
+    """What p is significant by the sign test, by WSR and by t; and who of each pair is significantly better by each:
+    the run that the test favours, if it has the higher mean.
+    """
+    thresholds = {}
+    winners: list[dict[str, Literal["a", "b"] | None]] = [{} for _test in tests]
+    for name in ("sign", "wsr", "t"):
+        p = [1.0 if getattr(test, name) is None else getattr(test, name) for test in tests]
+        thresholds[name] = significance_threshold(p, alpha, correction)
+        for winner, test, own in zip(winners, tests, p, strict=True):
+            favours = {"sign": test.higher - test.lower, "wsr": test.direction, "t": test.delta}[name]
+            is_clear = own < thresholds[name] and favours * test.delta > 0
+            winner[name] = None if not is_clear else "b" if favours > 0 else "a"
+    return thresholds, winners

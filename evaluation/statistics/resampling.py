@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from evaluation.statistics.ranks import Ranks
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 CONFIDENCE = 0.95
 DRAWS = 1000
 _BATCH = 1 << 20  # weights at a time
@@ -29,14 +28,10 @@ def t_intervals(ranks: Ranks, confidence: float = CONFIDENCE) -> list[Interval |
     return t_intervals_of(ranks.reciprocals(), confidence)
 
 
-def t_intervals_of(
-    values: Floats, confidence: float = CONFIDENCE, counts: Bools | None = None
-) -> list[Interval | None]:
-    """Student's t-interval of the mean of each row of scores [runs x queries]; None for less than two queries. With
-    `counts`, of the same shape, over the queries that count for the run.
+def t_intervals_of(values: Floats, confidence: float = CONFIDENCE, *, low: float = 0) -> list[Interval | None]:
+    """Student's t-interval of the mean of each row of scores [runs x queries]; None for less than two queries. Scores
+    are `low` to 1, so the ends of intervals are too.
     """
-    if counts is not None:
-        return [t_intervals_of(own[None, has], confidence)[0] for own, has in zip(values, counts, strict=True)]
     n = values.shape[1]
     if n < 2:
         return [None] * len(values)
@@ -44,7 +39,20 @@ def t_intervals_of(
     from scipy import special  # here, since most commands need none of it and it takes long to load
 
     halves = special.stdtrit(n - 1, (1 + confidence) / 2) * values.std(axis=1, ddof=1) / n**0.5
-    return [Interval(float(mean - half), float(mean + half)) for mean, half in zip(means, halves, strict=True)]
+    lows, highs = np.maximum(low, means - halves), np.minimum(1.0, means + halves)
+    return [Interval(low, high) for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+
+
+def share_interval(part: int, rest: int, confidence: float = CONFIDENCE) -> Interval | None:
+    """The exact interval (Clopper and Pearson) of the share of `part` in both; None without any."""
+    if not part + rest:
+        return None
+    from scipy import special  # here, since most commands need none of it and it takes long to load
+
+    tail = (1 - confidence) / 2
+    low = special.betaincinv(part, rest + 1, tail) if part else 0.0
+    high = special.betaincinv(part + 1, rest, 1 - tail) if rest else 1.0
+    return Interval(float(low), float(high))
 
 
 def bootstrap_intervals(
@@ -60,18 +68,11 @@ def bootstrap_intervals_of(
     seed: int = 0,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
-    counts: Bools | None = None,
 ) -> list[Interval]:
-    """The same of scores [runs x queries]. With `counts`, of the same shape, a mean is over the queries that count for
-    the run, and 0 where none of them is drawn.
-    """
+    """The same of scores [runs x queries]."""
     n = values.shape[1]
     drawn = query_weights(n, draws, np.random.default_rng(seed))
-    if counts is None:
-        means = np.concatenate([weights @ values.T / n for weights in drawn])
-    else:
-        own, held = (values * counts).T, counts.astype(np.float64).T
-        means = np.concatenate([weights @ own / np.maximum(1, weights @ held) for weights in drawn])
+    means = np.concatenate([weights @ values.T / n for weights in drawn])
     tail = (1 - confidence) / 2
     bounds = np.quantile(means, [tail, 1 - tail], axis=0)
     return [Interval(float(low), float(high)) for low, high in bounds.T]

@@ -6,7 +6,7 @@ for t, a single query with a difference.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +14,34 @@ from numpy.typing import ArrayLike, NDArray
 from evaluation.statistics.joint_ranks import Tally
 
 Floats = NDArray[np.float64]
+# How a level is shared by a family of tests. bonferroni, holm: the chance of any false finding is at most the level;
+# Holm finds no less. bh (Benjamini and Hochberg): the expected share of false findings among all is. none: each test
+# has the whole level, so of a family that differs in nothing, so many are found.
+Correction = Literal["bonferroni", "holm", "bh", "none"]
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 _CANCELLED = 1e-3
 _FEW = 8
+
+
+def significance_threshold(p: ArrayLike, alpha: float, correction: Correction = "bonferroni") -> float:
+    """What a p-value of this family of tests must be below to be significant at the level `alpha`.
+
+    By Holm (1979) and by Benjamini and Hochberg (1995) it depends on the family's p-values: it is the level of the step
+    at which the procedure stops. What there is nothing to test of (NaN) counts as p = 1.
+    """
+    if correction not in CORRECTIONS:
+        raise ValueError(f"correction {correction!r} where there are {', '.join(CORRECTIONS)}")
+    ordered = np.sort(np.nan_to_num(np.asarray(p, np.float64), nan=1.0))
+    size = max(1, len(ordered))
+    if correction == "none":
+        return alpha
+    if correction == "holm":
+        kept = np.flatnonzero(ordered >= alpha / np.arange(len(ordered), 0, -1))
+        return alpha / (size - int(kept[0])) if len(kept) else alpha
+    if correction == "bh":
+        found = np.flatnonzero(ordered < alpha * np.arange(1, len(ordered) + 1) / size)
+        return alpha * (int(found[-1]) + 1) / size if len(found) else alpha / size
+    return alpha / size
 
 
 class Signed(NamedTuple):
@@ -63,11 +89,50 @@ def paired_t(tally: Tally) -> Floats:
     return p
 
 
+class Spread(NamedTuple):
+    """The mean difference of b and a with its standard error, over `queries` queries; NaN where there is none."""
+
+    mean: Floats
+    error: Floats
+    queries: Floats
+
+    def interval(self, confidence: float = 0.95) -> Floats:
+        """[2 x pairs]: the ends of Student's t-interval of the mean of differences from -1 to 1."""
+        from scipy import special  # here, since most commands need none of it and it takes long to load
+
+        with np.errstate(invalid="ignore"):
+            half = special.stdtrit(self.queries - 1, (1 + confidence) / 2) * self.error
+        ends: Floats = np.clip([self.mean - half, self.mean + half], -1, 1)
+        return ends
+
+    def no_worse(self, sign: Floats, margin: float) -> Floats:
+        """The one-sided t-test that the run which `sign` names (1: b, -1: a) is worse by less than the margin."""
+        from scipy import special  # here, since most commands need none of it and it takes long to load
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p: Floats = special.stdtr(self.queries - 1, -(sign * self.mean + margin) / self.error)
+        return p
+
+
+def mean_differences(tally: Tally, scale: float = 1) -> Spread:
+    """`scale`: how many units of the tally's sizes a difference of 1 has."""
+    sizes, n = tally.sizes / scale, tally.queries
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (tally.above @ sizes - tally.below @ sizes) / n
+        above = tally.above * (sizes - mean[:, None]) ** 2
+        below = tally.below * (sizes + mean[:, None]) ** 2
+        squares = above.sum(axis=1) + below.sum(axis=1) + tally.none * mean**2
+        return Spread(mean, np.sqrt(squares / (n - 1) / n), n)
+
+
 class RankSums(NamedTuple):
-    """p-values of the rank-sum test: `plain`, and `tie_corrected`."""
+    """p-values of the rank-sum test: `plain`, and `tie_corrected`; `direction`: 1 where b's ranks are the greater ones,
+    -1 where a's, 0 where neither.
+    """
 
     plain: Floats
     tie_corrected: Floats
+    direction: Floats
 
 
 def rank_sums(a: ArrayLike, b: ArrayLike) -> RankSums:
@@ -91,7 +156,8 @@ def rank_sums(a: ArrayLike, b: ArrayLike) -> RankSums:
     for pair in np.flatnonzero((sizes <= 1).all(axis=1) & (np.minimum(ours, n - ours) <= _FEW) & (product > 0)):
         p[pair] = _exact_rank_sum(counts[pair], others[pair])
     nothing = product == 0
-    return RankSums(np.where(nothing, np.nan, _two_sided(plain)), np.where(nothing, np.nan, p))
+    p_plain = np.where(nothing, np.nan, _two_sided(plain))
+    return RankSums(p_plain, np.where(nothing, np.nan, p), -np.sign(excess))
 
 
 def _exact_rank_sum(a: Floats, b: Floats) -> float:

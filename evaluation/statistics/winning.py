@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
 from evaluation.judging.pooling import Tops, canonical
-from evaluation.statistics.significance import sign_test
+from evaluation.statistics.resampling import Interval, share_interval
+from evaluation.statistics.significance import Correction, sign_test, significance_threshold
 
 # The name of a hypothetical run that returns the qrel first.
 PERFECT = "perfect ranking"
@@ -30,7 +31,8 @@ class Meeting(NamedTuple):
 
     `differ`: queries where both have a top passage and the two are not the same. `judged`: those whose pair was judged.
     `a_wins`, `b_wins`: how often the top passage of each was preferred; `undecided`: as often one as the other, or a
-    tie. `ratio`: b's share of the wins, None without any. `p`: exact two-sided binomial test of the wins, raw.
+    tie. `ratio`: b's share of the wins, with its exact 95% `interval`; None without any. `p`: exact two-sided binomial
+    test of the wins, raw.
     """
 
     a: str
@@ -41,23 +43,47 @@ class Meeting(NamedTuple):
     b_wins: int
     undecided: int
     ratio: float | None
+    interval: Interval | None
     p: float
     significant: bool
+
+
+class Apart(NamedTuple):
+    """A run that was not pooled, against the pooled ones and the perfect ranking, summed over these.
+
+    Nobody was asked about its top passages: they were judged where others brought them too, which is no fair sample.
+    `differ`, `judged`, `undecided` as in `Meeting`; `won` and `lost` of its passages, `share` the won of both, None
+    without any. `low` and `high` bound that share over all queries that differ, if it had lost or won all those that
+    were not judged.
+    """
+
+    run: str
+    differ: int
+    judged: int
+    won: int
+    lost: int
+    undecided: int
+    share: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
 class Wins:
     """All meetings, in the order of the runs: (first, second), (first, third), ...
 
-    `significant` in them is p < `threshold`: `alpha` over the number of unordered pairs of runs (Bonferroni).
+    `significant` in them is p < `threshold`, which `correction` makes of `alpha` for the family of all unordered pairs
+    of runs. `apart`: the runs that were not pooled, which are in no meeting.
     """
 
     runs: tuple[str, ...]
     queries: int
     counting: Counting
     alpha: float
+    correction: Correction
     threshold: float
     meetings: tuple[Meeting, ...]
+    apart: tuple[Apart, ...] = ()
 
     def ratios(self) -> list[list[float | None]]:
         """[row][column]: how often the column's run was preferred to the row's; None where they never met."""
@@ -103,12 +129,14 @@ class Wins:
             "queries": self.queries,
             "counting": self.counting,
             "alpha": self.alpha,
+            "correction": self.correction,
             "family": len(self.meetings),
             "threshold": self.threshold,
             "ratios": self.ratios(),
             "wins": self.wins(),
             "significant_wins": self.significant_wins(),
             "pairs": [meeting._asdict() for meeting in self.meetings],
+            "apart": [run._asdict() for run in self.apart],
         }
 
 
@@ -124,8 +152,11 @@ def win_ratios(
     *,
     counting: Counting = "majority",
     alpha: float = 0.05,
+    correction: Correction = "bonferroni",
+    pooled: Collection[str] | None = None,
 ) -> Wins:
-    """Every two runs, given by name with their top passages, over the queries given.
+    """Every two runs, given by name with their top passages, over the queries given. If not all were `pooled`, every
+    two of those that were, and the others apart.
 
     By majority, a query is one win at most, so that the test's trials are queries. `each` counts every judgment.
     """
@@ -151,19 +182,37 @@ def win_ratios(
             won[meet] += for_one
             won[np.ix_(holders[other], holders[one])] += for_other
             undecided[meet] += ties
-    pairs = list(combinations(range(len(names)), 2))
-    threshold = alpha / max(1, len(pairs))
+    kept = [number for number, name in enumerate(names) if pooled is None or name in pooled]
+    pairs = list(combinations(kept, 2))
     p = sign_test([won[a, b] for a, b in pairs], [won[b, a] for a, b in pairs])
+    threshold = significance_threshold(p, alpha, correction)
     both = [_mirror(counts) for counts in (differ, judged, undecided)]
     meetings = []
     for (a, b), value in zip(pairs, p.tolist(), strict=True):
         of_a, of_b = int(won[a, b]), int(won[b, a])
-        ratio = of_b / (of_a + of_b) if of_a + of_b else None
+        ratio, interval = of_b / (of_a + of_b) if of_a + of_b else None, share_interval(of_b, of_a)
         counts = [int(table[a, b]) for table in both]
         meetings.append(
-            Meeting(names[a], names[b], counts[0], counts[1], of_a, of_b, counts[2], ratio, value, value < threshold)
+            Meeting(
+                *(names[a], names[b], counts[0], counts[1], of_a, of_b, counts[2]),
+                *(ratio, interval, value, value < threshold),
+            )
         )
-    return Wins(names, len(wanted), counting, alpha, threshold, tuple(meetings))
+    apart = [
+        _apart(name, *(int(table[number, kept].sum()) for table in (*both, won, won.T)))
+        for number, name in enumerate(names)
+        if number not in kept
+    ]
+    runs = tuple(names[number] for number in kept)
+    return Wins(runs, len(wanted), counting, alpha, correction, threshold, tuple(meetings), tuple(apart))
+
+
+def _apart(run: str, differ: int, judged: int, undecided: int, won: int, lost: int) -> Apart:
+    decided, unjudged = won + lost, differ - judged
+    share = won / decided if decided else None
+    total = decided + unjudged
+    bounds = (won / total, (won + unjudged) / total) if total else (None, None)
+    return Apart(run, differ, judged, won, lost, undecided, share, *bounds)
 
 
 # Judgments for the first passage of a pair in canonical order, for the second, and for neither.

@@ -23,8 +23,11 @@ def description(data: dict[str, Any]) -> str:
     pools = sum(count for _size, count in sizes)
     mean = sum(size * count for size, count in sizes) / pools
     most, count = max(sizes, key=lambda pair: pair[1])
+    least, greatest = sizes[0][0], sizes[-1][0]
+    if least == greatest:
+        return f"Histogram of {counted(pools, 'pool', 'pools')}, each of {counted(least, 'passage', 'passages')}."
     return (
-        f"Histogram of {counted(pools, 'pool', 'pools')} of {sizes[0][0]} to {sizes[-1][0]} passages, {mean:.2f} on "
+        f"Histogram of {counted(pools, 'pool', 'pools')} of {least} to {greatest} passages, {mean:.2f} on "
         f"average. Commonest is size {most}: {counted(count, 'pool', 'pools')}."
     )
 

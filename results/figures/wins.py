@@ -32,8 +32,9 @@ def description(data: dict[str, Any]) -> str:
     above = [name for row, name in enumerate(wins["names"][:-1]) if (_ratio(wins, row, last) or 0) > 0.5]
     significant = sum(_significant(wins, row, column) for row in range(last + 1) for column in range(row))
     text = (
-        f"Heat map of {counted(last, 'run', 'runs')} and the {PERFECT_NAME} against each other: the share of queries, "
-        f"of those with different top passages, in which that of the column was preferred to that of the row. "
+        f"Heat map of {counted(last, 'pooled run', 'pooled runs')} and the {PERFECT_NAME} against each other: the "
+        "share of queries, of those with different top passages, in which that of the column was preferred to that of "
+        "the row. "
         f"{counted(significant, 'difference is', 'differences are')} significant. "
     )
     if not above:
@@ -67,6 +68,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     threshold = wins["threshold"]
     axes.set_xlabel(
         "Percent of meetings that the column wins against the row.\n"
+        + "Of how many is in the table. "
         + (f"Framed and bold: significant (p < {threshold:.2g})." if threshold else ""),
         loc="left",
     )

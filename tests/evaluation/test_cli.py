@@ -90,6 +90,7 @@ def test_check_names_file_line_and_expectation_of_a_bad_run(write: Write) -> Non
 def test_pool_prints_sizes_and_writes_pairs(files: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "pairs.tsv"
     found = good("pool", "--qrels", files["qrels"], "--pairs", str(out), files["red"], files["blue"])
+    assert found.pop("warnings")[:2] == ["red lacks 1 query of the qrels.", "blue lacks 1 query of the qrels."]
     assert found == {
         "queries": 3,
         "pairs": 2,
@@ -215,6 +216,7 @@ def test_qrels_writes_nothing_where_a_preference_is_bad(line: str, message: str,
 
 def test_score_prints_the_mean_over_the_queries_of_the_qrels(files: dict[str, str]) -> None:
     found = good("score", "--qrels", files["qrels"], files["red"], files["blue"])
+    assert any(warning.startswith("red has at most 2 hits a query: with k = 10") for warning in found.pop("warnings"))
     assert found == {
         "measure": "RR@10",
         "queries": 3,
@@ -244,13 +246,16 @@ def test_score_takes_several_measures_by_their_names(files: dict[str, str], writ
     assert found["runs"]["red"]["Judged@2"]["mean"] == 0.5
 
 
-def test_score_by_compat_is_over_queries_that_both_have(files: dict[str, str], write: Write) -> None:
+def test_by_compat_a_query_that_a_run_lacks_counts_0_and_the_mean_of_its_authors_stands_beside(
+    files: dict[str, str], write: Write
+) -> None:
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 0\nq7 0 p1 1\n")
     found = good("score", "--qrels", graded, "--measure", "Compat(p=0.9)", "--per-query", files["red"])
     assert found["measure"] == "Compat(p=0.9)" and found["queries"] == 3
     (own,) = found["runs"].values()
-    assert list(own["queries"]) == ["q1"] and own["shared"] == own["answered"] == 1
-    assert own["mean"] == own["queries"]["q1"] > 0
+    assert list(own["queries"]) == ["q1", "q2", "q7"] and own["shared"] == own["answered"] == 1
+    assert own["shared_mean"] == own["queries"]["q1"] > 0
+    assert own["mean"] == pytest.approx(own["shared_mean"] / 3)
     refused = run("score", "--qrels", graded, "--measure", "Compat(p=1)", files["red"])
     assert refused.returncode == 2 and "p is a number from 0.01 to 0.99" in refused.stderr
 
@@ -267,7 +272,8 @@ def test_compare_tests_runs_by_any_measure(files: dict[str, str], write: Write) 
     printed = run("compare", "--qrels", graded, "--measure", "nDCG@2", *both).stdout
     assert printed.startswith("nDCG@2 over 3 queries: 2 runs, 1 pair.\n") and "mean nDCG@2" in printed
     lines = run("compare", "--qrels", graded, "--measure", "AP", *both, "--csv").stdout.splitlines()
-    assert lines[0] == "a,b,delta,higher,lower,equal,sign,wsr,t,direction" and len(lines) == 2
+    columns = "a,b,delta,delta_interval_low,delta_interval_high,higher,lower,equal,sign,wsr,t,direction"
+    assert lines[0] == columns and len(lines) == 2
     by_k = [good("compare", "--qrels", graded, *both, "--json", *own) for own in (["--k", "2"], ["--measure", "RR@2"])]
     assert by_k[0] == by_k[1]
     for wrong in (["nDCG@2", "--latex"], ["P@2", "--rank-by", "rr-t"], ["RR@1001"], ["ERR@2"]):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from evaluation.files.preferences import Preference, read_preferences
 from evaluation.files.qrels import read_qrels
@@ -41,8 +42,9 @@ def test_a_run_agrees_where_it_has_the_preferred_passage_above_the_other() -> No
         Preference("q", "a", "c", None),
     ]
     run, none = order_agreement(tops, rows)
-    assert run == ("run", 3, 2, 1, 0.5)
-    assert none == ("none", 3, 0, 0, None)
+    low, high = stats.binomtest(1, 2).proportion_ci(0.95, "exact")
+    assert run == ("run", 3, 2, 1, 0.5, (pytest.approx(low), pytest.approx(high)))
+    assert none == ("none", 3, 0, 0, None, None)
 
 
 def test_of_whole_runs_one_orders_as_people_do_most_often(data: Path) -> None:

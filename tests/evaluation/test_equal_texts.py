@@ -12,7 +12,7 @@ from evaluation.files.preferences import Pair, Preference
 from evaluation.files.qrels import read_qrels
 from evaluation.files.runs import check_run
 from evaluation.files.texts import read_passages
-from evaluation.judging.equal_texts import judge_merged, merge_equal, nearly_equal, with_equal_texts
+from evaluation.judging.equal_texts import answers_by_id, judge_merged, merge_equal, nearly_equal, with_equal_texts
 from evaluation.judging.pooling import pool_queries, pool_sizes
 
 from .conftest import Write
@@ -120,3 +120,11 @@ def test_texts_that_are_missing_or_contradict_each_other_are_told(
     twice = write("twice.tsv", "p1\tOne answer.\np1\tTwo.\n")
     assert main([*arguments, twice]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == f"{twice}: passage p1 has two texts."
+
+
+def test_answers_come_by_every_id_and_a_query_with_one_that_may_not_leave_is_left_out_as_a_whole() -> None:
+    stands_for = {"q1": {"p3": "p1", "p4": "p1"}, "q2": {"p6": "p5"}}
+    qrels = [("q1", "p1"), ("q2", "p5"), ("q2", "p7"), ("q2", "p8")]
+    assert answers_by_id(qrels, stands_for) == {"q1": ("p1", "p3", "p4"), "q2": ("p5", "p6", "p7", "p8")}
+    # Of a deadlock of three, two would be another outcome; another id of an answer that stays changes none.
+    assert answers_by_id(qrels, stands_for, {("q2", "p7"), ("q1", "p4")}) == {"q1": ("p1", "p3")}

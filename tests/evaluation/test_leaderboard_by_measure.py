@@ -63,10 +63,9 @@ def test_means_are_those_of_score_over_the_common_queries(
         for run, own in scores.items():
             values = [value for query, value in own["queries"].items() if query in QUERIES]
             assert found["runs"][run][side]["mean"] == pytest.approx(sum(values) / len(values), abs=1e-9), (side, run)
+            assert len(values) == 4
             if name.startswith("Compat"):
-                assert found["shared"][run][side] == len(values) == (4 if run == "red" else 3)
-            else:
-                assert len(values) == 4
+                assert found["shared"][run][side] == (4 if run == "red" else 3)
     everywhere = good("score", "--qrels", files["qrels"], "--measure", name, files["red"], files["blue"])["runs"]
     assert found["all_queries"]["means"] == pytest.approx({run: own["mean"] for run, own in everywhere.items()})
     own = {one["run"]: one["mean"] for one in found["own"]}
@@ -119,20 +118,18 @@ def test_a_least_grade_is_of_the_original_qrels(files: dict[str, str], good: Cal
     assert graded["measure"] == "P(rel=2)@3"
 
 
-def test_comparing_by_compat_is_over_what_runs_and_qrels_have(files: dict[str, str], good: Callable[..., Json]) -> None:
+def test_comparing_by_compat_is_over_all_queries_of_the_qrels(files: dict[str, str], good: Callable[..., Json]) -> None:
     words = ["--qrels", files["qrels"], "--measure", "Compat", files["red"], files["blue"]]
     found, scores = good("compare", "--json", *words), good("score", "--per-query", *words)["runs"]
     assert found["means"] == pytest.approx({run: own["mean"] for run, own in scores.items()})
     assert found["shared"] == {"red": 5, "blue": 4}
     (test,) = found["pairs"]
-    assert test["higher"] + test["lower"] + test["equal"] == 4
-    both = [query for query in scores["blue"]["queries"] if query in scores["red"]["queries"]]
-    apart = [scores["blue"]["queries"][query] - scores["red"]["queries"][query] for query in both]
-    assert test["delta"] == pytest.approx(sum(apart) / 4)
+    assert test["higher"] + test["lower"] + test["equal"] == len(scores["blue"]["queries"])
+    assert test["delta"] == pytest.approx(found["means"]["blue"] - found["means"]["red"])
 
 
 def test_neighbours_by_compat_are_compared_as_compare_does(files: dict[str, str], good: Callable[..., Json]) -> None:
-    """Blue lacks q3, where red is at its worst: the delta leaves it out, although red's mean has it."""
+    """Blue lacks q3, where red is at its worst: it counts 0 there."""
     words = ["--measure", "Compat", "--json", files["red"], files["blue"]]
     board = good("leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"], *words)
     (neighbours,) = board["neighbours"]
@@ -140,8 +137,25 @@ def test_neighbours_by_compat_are_compared_as_compare_does(files: dict[str, str]
     (test,) = good("compare", "--qrels", files["winners"], *words)["pairs"]
     sign = 1 if neighbours["upper"] == test["b"] else -1
     assert neighbours["preference_delta"] == pytest.approx(sign * test["delta"])
-    assert neighbours["preference_delta"] != pytest.approx(means[neighbours["upper"]] - means[neighbours["lower"]])
+    assert neighbours["preference_delta"] == pytest.approx(means[neighbours["upper"]] - means[neighbours["lower"]])
     assert neighbours["preference_p"] == test["wsr"]
+
+
+def test_a_run_that_leaves_out_its_worst_queries_gains_nothing_by_it(
+    files: dict[str, str], good: Callable[..., Json], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = Path(files["red"]).read_text().splitlines(keepends=True)
+    easy = str(tmp_path / "easy.txt")
+    Path(easy).write_text("".join(line for line in lines if line.startswith("q1 ")))
+    words = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"], "--measure", "Compat"]
+    runs = (files["red"], files["blue"], easy)
+    found = good(*words, "--json", *runs)["runs"]
+    assert all(found["easy"][side]["mean"] <= found["red"][side]["mean"] for side in ("original", "preference"))
+    assert found["easy"]["preference"]["place"] >= found["red"]["preference"]["place"]
+    assert main([*words, *runs]) == 0
+    shown = capsys.readouterr().out
+    assert "has queries" in shown and "Note: easy lacks 4 queries of the qrels." in shown
+    assert "easy lacks 4 queries of the qrels." in good(*words, "--json", *runs)["warnings"]
 
 
 # --- certainty

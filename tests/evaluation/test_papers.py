@@ -51,8 +51,8 @@ def table_4() -> Wins:
     for a, b in combinations(range(12), 2):
         of_b = round(3 * ratios[b][a])  # the column's own row is left out, so the rows above it keep their places
         p = float(sign_test([300 - of_b], [of_b])[0])
-        meetings.append(Meeting(RUNS[a], RUNS[b], 300, 300, 300 - of_b, of_b, 0, of_b / 300, p, p < 0.05 / 66))
-    return Wins(tuple(RUNS), 500, "majority", 0.05, 0.05 / 66, tuple(meetings))
+        meetings.append(Meeting(RUNS[a], RUNS[b], 300, 300, 300 - of_b, of_b, 0, of_b / 300, None, p, p < 0.05 / 66))
+    return Wins(tuple(RUNS), 500, "majority", 0.05, "bonferroni", 0.05 / 66, tuple(meetings))
 
 
 def test_the_wins_of_table_4_are_counted_from_its_columns(table_4: Wins) -> None:

@@ -90,3 +90,25 @@ def test_wins_are_what_counting_query_by_query_gives(runs: list[str], votes: lis
 def test_an_unknown_way_of_counting_is_refused() -> None:
     with pytest.raises(ValueError, match="majority and each"):
         win_ratios({}, [], [], counting="most")  # type: ignore[arg-type]
+
+
+def test_runs_that_were_not_pooled_stand_apart_with_bounds_for_what_nobody_judged() -> None:
+    """`late` puts a first where others do too, which was judged, and z, which nobody was asked about."""
+    judged = [Preference(f"q{at}", "a", "b", "a" if at < 2 else "b") for at in range(3)]
+    named = tops(one="bbbbbb", two="aaabbb", late="aaazzb")
+    wins = win_ratios(named, QUERIES, judged, pooled=["one", "two"])
+    assert wins.runs == ("one", "two") and wins.wins() == {"one": 0, "two": 1}
+    assert [(meeting.a, meeting.b) for meeting in wins.meetings] == [("one", "two")]
+    (apart,) = wins.apart
+    # It differs from one in q0 to q4, from two in q3 and q4; judged are q0 to q2.
+    assert apart[:6] == ("late", 7, 3, 2, 1, 0)
+    assert (apart.share, apart.low, apart.high) == (2 / 3, 2 / 7, 6 / 7)
+    assert wins.as_dict()["apart"] == [apart._asdict()]
+    assert win_ratios(named, QUERIES, judged).apart == ()
+
+
+def test_a_share_of_wins_has_its_exact_interval() -> None:
+    judged = [Preference(f"q{at}", "a", "b", "b" if at else "a") for at in range(5)]
+    (meeting,) = win_ratios(tops(one="aaaaa", two="bbbbb"), QUERIES, judged).meetings
+    low, high = stats.binomtest(4, 5).proportion_ci(0.95, "exact")
+    assert meeting.interval == (pytest.approx(low), pytest.approx(high))

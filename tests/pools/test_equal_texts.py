@@ -379,9 +379,15 @@ def test_a_run_orders_a_text_by_whatever_id_it_has(judged: Campaign) -> None:
     assert agreed["red"]["both"] == 0
 
 
+@pytest.mark.parametrize("confidential", [None, "blue"])
 def test_scores_are_those_of_the_exported_qrels(
-    judged: Campaign, world: World, capsys: pytest.CaptureFixture[str]
+    judged: Campaign, world: World, capsys: pytest.CaptureFixture[str], confidential: str | None
 ) -> None:
+    """By each measure, with several ids of a text in one list, and where only some of the ids may leave."""
+    measures = ["nDCG@10", "Judged@10", "P@2", "R@10", "AP@10", "Success@1", "Compat@10"]
+    pool_services.campaign_read_results(campaign=judged, measures=", ".join(measures))
+    if confidential:
+        pool_services.run_release(run=judged.runs.get(name=confidential), is_released=False)
     found = computed(judged)
     world.write("preference-qrels.txt", factories.exported(judged)["preference-qrels.txt"].decode())
     arguments = ["leaderboard", "--qrels", world.path("qrels.txt"), "--json", "--seed", str(judged.seed)]
@@ -393,6 +399,12 @@ def test_scores_are_those_of_the_exported_qrels(
             assert row[f"place_{qrels}"] == there["runs"][row["run"]][qrels]["place"]
     assert found["perfect"]["preference"]["mean"] == there["perfect"]
     assert found["tau"] == there["tau"]
+    options = [part for name in measures for part in ("--measure", name)]
+    arguments = ["score", "--qrels", world.path("preference-qrels.txt"), *options]
+    scored = json.loads(printed(capsys, *arguments, *(world.path(f"{name}.txt") for name in RUNS)))
+    for row in found["measures"]["runs"]:
+        means = {name: own["preference"]["mean"] for name, own in zip(measures, row["scores"], strict=True)}
+        assert means == {name: own["mean"] for name, own in scored["runs"][row["run"]].items()}
 
 
 def test_pages_show_other_ids_and_nearly_equal_texts(judged: Campaign, client: Client, rita: User) -> None:

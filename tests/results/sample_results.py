@@ -47,11 +47,14 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             {
                 "upper": upper, "lower": lower, "original_delta": before[upper] - before[lower], "original_p": 0.3,
                 "preference_delta": after[upper] - after[lower], "preference_p": 0.2,
+                "preference_interval": [-0.05, 0.05],
                 "changed": before[upper] > before[lower] and after[upper] < after[lower], "significant": False,
             }
             for upper, lower in pairwise(original)
         ],
-        "bonferroni": {"alpha": 0.05, "family": max(1, runs - 1), "threshold": 0.05 / max(1, runs - 1)},
+        "significance": {
+            "alpha": 0.05, "correction": "bonferroni", "family": max(1, runs - 1), "threshold": 0.05 / max(1, runs - 1),
+        },
         "pairings": {
             "preference": {"won": 1598, "of": 1740, "share": 1598 / 1740},
             "original": {"won": 809, "of": 1736, "share": 809 / 1736},
@@ -97,7 +100,8 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
         "apart": {},
         "agreement": {"pairs": 300, "raw": 0.8, "alpha": 0.6},
         "order_agreement": [
-            {"run": name, "judged": 4210, "both": 2000, "alike": 1260 - place, "share": (1260 - place) / 2000}
+            {"run": name, "judged": 4210, "both": 2000, "alike": 1260 - place, "share": (1260 - place) / 2000,
+             "interval": [0.6, 0.66], "pooled": True}
             for place, name in enumerate(names)
         ],
         "triples": {"triples": 9000, "intransitive": 300},
@@ -140,7 +144,7 @@ def _wins(names: list[str], strengths: list[float], draw: random.Random) -> Json
         p[a][b] = p[b][a] = 1e-6 if abs(won[a][b] / met - 0.5) > 0.15 else 0.4
     return {
         "names": names, "won": won, "of": of, "p": p, "alpha": 0.05, "family": size * (size - 1) // 2,
-        "threshold": 0.05 / (size * (size - 1) / 2),
+        "threshold": 0.05 / (size * (size - 1) / 2), "correction": "bonferroni", "apart": [],
         "row": [
             {"name": name, "won": sum(won[row]), "of": sum(of[row]), "share": sum(won[row]) / sum(of[row]),
              "beats": sum(2 * a > b for a, b in zip(won[row], of[row], strict=True)), "beats_significantly": 0}
@@ -152,7 +156,7 @@ def _wins(names: list[str], strengths: list[float], draw: random.Random) -> Json
 def _compare(names: list[str], means: dict[str, float]) -> Json:
     pairs = [
         {
-            "a": a, "b": b, "delta": means[b] - means[a],
+            "a": a, "b": b, "delta": means[b] - means[a], "delta_interval": [means[b] - means[a] - 0.02, 0.02],
             "p": {"wrs": 0.3, "wrs_tie_corrected": 0.29, "wsr": 0.2, "t": 0.21},
             "outcomes": {"neither": 100, "a_only": 60, "b_only": 40, "both": 280, "p": 0.05},
             "both": {
@@ -171,6 +175,7 @@ def _compare(names: list[str], means: dict[str, float]) -> Json:
     threshold = 0.05 / max(1, len(pairs))
     return {
         "k": 10, "queries": 480, "alpha": 0.05, "family": len(pairs), "threshold": threshold, "means": means,
+        "correction": "bonferroni", "margin": 0.0, "thresholds": dict.fromkeys(("outcomes", "esl"), threshold),
         "lists": dict.fromkeys(names, 1000), "rank_by": "esl-wsr",
         "order_by_verdicts": names, "order_by_means": names,
         "pairs": pairs,

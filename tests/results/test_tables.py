@@ -6,6 +6,7 @@ import pytest
 
 from pools.models import Campaign
 from results import sentences, tables
+from results.views import PARTS
 from tests.results.sample_results import sample
 
 NAMELESS = re.compile(r"\bM?RR\b(?![@(])")  # of whole lists, as ir_measures has it, which nothing here is
@@ -35,3 +36,7 @@ def test_findings_name_it_with_its_cutoff_where_search_length_differs_from_it() 
 
     assert said.count("ESL) and mean RR@20 favour") == said.count("only one of ESL and RR@20 differs") == 1
     assert NAMELESS.search(said.replace(data["outside"]["source"], "")) is None
+
+
+def test_every_table_is_in_a_part_of_the_page() -> None:
+    assert {name for _part, _title, names, _figures in PARTS for name in names} == set(tables._TABLES)

@@ -55,6 +55,9 @@ def address(name: str, campaign: Campaign, *more: object) -> str:
     return reverse(f"results:{name}", args=[campaign.pk, *more])
 
 
+TESTS = {"correction": "bonferroni", "margin": "0"}
+
+
 def text_of(client: Client, where: str) -> str:
     """A page's words, without its tags and drawings."""
     answer = client.get(where)
@@ -352,7 +355,7 @@ def test_tables_sort_by_links(researcher: Client, demo: Campaign) -> None:
     assert [link for _aria, link in first[:3]][2] == "?table=leaderboard&amp;sort=change#leaderboard"
     up = researcher.get(f"{where}?table=leaderboard&sort=run").content.decode()
     assert heads_of(up, "The leaderboard")[1] == ("ascending", "?table=leaderboard&amp;sort=-run#leaderboard")
-    assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 7
+    assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 8
     runs = re.findall(r'<th scope="row">([^<]+)</th>', up)[:11]
     assert runs == sorted(runs)
     down = researcher.get(f"{where}?table=leaderboard&sort=-run").content.decode()
@@ -460,23 +463,23 @@ TESTED = Table(
     "Who",
     "About.",
     [Column("run", "Run", "name"), Column("preferred_1", "x", "tested"), Column("share", "Share", "shares")],
-    [["x", None, None], ["y", [0.75, True], [0.5, 0.9]], ["z", [0.5, False], None]],
+    [["x", None, None], ["y", [0.75, True, 8], [0.5, 0.9]], ["z", [0.5, False, 1200], None]],
     foot=[["Runs beaten", 1, None]],
 )
 
 
 def test_significance_is_marked_in_every_form_and_the_foot_stays_last() -> None:
     assert list(csv.reader(io.StringIO(as_csv(TESTED)))) == [
-        ["run", "x", "x_significant", "share_low", "share_high"],
-        ["x", "", "", "", ""],
-        ["y", "0.75", "true", "0.5", "0.9"],
-        ["z", "0.5", "false", "", ""],
-        ["Runs beaten", "1", "", "", ""],
+        ["run", "x", "x_significant", "x_of", "share_low", "share_high"],
+        ["x", "", "", "", "", ""],
+        ["y", "0.75", "true", "8", "0.5", "0.9"],
+        ["z", "0.5", "false", "1200", "", ""],
+        ["Runs beaten", "1", "", "", "", ""],
     ]
     assert as_tex(TESTED).splitlines()[5:] == [
         r"x & -- & -- \\",
-        r"y & \textbf{75.0 \%*} & 50.0 to 90.0 \% \\",
-        r"z & 50.0 \% & -- \\",
+        r"y & \textbf{75.0 \%* (8)} & 50.0 to 90.0 \% \\",
+        r"z & 50.0 \% (1,200) & -- \\",
         r"\hline",
         r"Runs beaten & 1 & -- \\",
         r"\hline",
@@ -566,7 +569,11 @@ def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -
     assert data["agreement"]["pairs"] == 7
     observed = planning.observed_error(campaign)
     assert observed is not None
-    assert observed.rate == 0
+    assert (observed.rate, observed.low, observed.compared) == (0, 0, 7)
+    assert 0.2 < observed.high < 0.5
+    assert planning.likely_error(observed) == 0.3, "seven comparisons are too few to plan by"
+    assert "from 7 comparisons), from how far workers agree" in text_of(page, address("plan", campaign))
+    assert "too few to plan by" in text_of(page, address("plan", campaign))
     assert "how far workers agree" in text_of(page, address("plan", campaign))
     assert "On the 7 pairs that several workers judged, two workers agree in 100 % of the cases" in text_of(
         page, address("results", campaign)
@@ -625,7 +632,7 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
     assert before["error_source"] == "assumed"
     assert before["compare"]["k"] == 10
     assert "pairs that were judged several times say most." in text_of(member, where)
-    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr"}
+    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr", **TESTS}
     for wrong in ({"error_rate": "51"}, {"compare_depth": "101"}, {"comparisons": "some"}, {"rank_by": "ap"}):
         assert member.post(where, usual | wrong).status_code == 400
     judged.refresh_from_db()
@@ -657,7 +664,7 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
 
 def test_other_measures_are_chosen_among_the_settings(researcher: Client, demo: Campaign) -> None:
     where = address("settings", demo)
-    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr"}
+    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr", **TESTS}
     for wrong, words in (
         ("ERR@10", "Measure 'ERR@10' where there are RR, nDCG, Judged, Success, P, R, AP and Compat"),
         ("nDCG@10, AP", "AP looks further down than the first 100 passages of each query, which are all that is kept"),
@@ -679,7 +686,7 @@ def test_other_measures_are_chosen_among_the_settings(researcher: Client, demo: 
 
 def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client, demo: Campaign) -> None:
     where = address("settings", demo)
-    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr"}
+    usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr", **TESTS}
     assert [field.name for field in researcher.get(where).context["form"]] == list(READING)
     for wrong, words in (
         ({"comparisons": "baseline", "baseline": "bm52"}, "there is none called “bm52”."),
@@ -699,6 +706,17 @@ def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client
     assert "Each run with the baseline bm25, except runs of the same team, on the preference qrels" in shown
     assert "0.05 over 10 pairs of runs, those compared here (Bonferroni)" in shown
     assert "by mean RR@10 and the signed-rank test" in shown
+
+    chosen |= {"correction": "holm", "margin": "0.02"}
+    assert researcher.post(where, usual | chosen | {"margin": "0.6"}).status_code == 400
+    assert researcher.post(where, usual | chosen).status_code == 303
+    demo.refresh_from_db()
+    refreshing.result_refresh(campaign=demo)
+    shown = text_of(researcher, address("table", demo, "pairs"))
+    assert "0.05 over 10 pairs of runs, those compared here (Holm)" in shown
+    assert "For the test of ranking, it takes p <" in shown
+    assert "the run is worse in the other by less than 0.02 of the queries, or of RR@10" in shown
+    assert "(Holm)" in text_of(researcher, address("table", demo, "win-pairs"))
     assert "10 rows." in shown
     assert "Of 10 pairs of runs (each run with the baseline bm25) of different teams" in text_of(
         researcher, address("results", demo)

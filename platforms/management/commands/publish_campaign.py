@@ -103,7 +103,7 @@ class Command(SiteCommand):
                 self._send(publication)
             publication.refresh_from_db()
         progress = publishing_progress(publication)
-        self.say(f"{publication.campaign.name} is {publication.get_state_display()}.")
+        self.say(f"Publication of {publication.campaign.name}: {publication.get_state_display()}.")
         return {
             "campaign": campaign.pk,
             "platform": publication.platform,
