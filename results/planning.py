@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -39,7 +40,8 @@ class PlanForm(forms.Form):
     )
 
 
-class Observed(NamedTuple):
+@dataclass(frozen=True)
+class Observed:
     """A share of wrong judgments that the results speak of, at most one half, and where it comes from: of so many
     comparisons, with its exact 95% interval, in which comparisons count as independent of each other.
     """
