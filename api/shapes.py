@@ -537,7 +537,7 @@ class PlannedOverlap(serializers.Serializer[Any]):
 @example(
     {
         "error_rate": 0.18,
-        "observed": {"rate": 0.18, "source": "how far workers agree on the pairs that several judged"},
+        "observed": {"rate": 0.18, "source": "how far workers agree on the pairs that several judged", "compared": 120},
         "pools": 43,
         "draws": 233,
         "overlaps": [

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from evaluation.judging.planning import plan
-from evaluation.statistics.agreement import ASSUMED, error_rate
+from evaluation.statistics.agreement import ASSUMED, FEW, error_rate
 from platforms.bills import Bill, campaign_bill
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
@@ -39,10 +39,11 @@ class PlanForm(forms.Form):
 
 
 class Observed(NamedTuple):
-    """A share of wrong judgments that the results speak of, and where it comes from."""
+    """A share of wrong judgments that the results speak of, in `compared` comparisons, and where it comes from."""
 
     rate: float
     source: str
+    compared: int
 
 
 def observed_error(campaign: Campaign) -> Observed | None:
@@ -56,7 +57,7 @@ def observed_error(campaign: Campaign) -> Observed | None:
 
 def likely_error(observed: Observed | None) -> float:
     """The share of wrong judgments to plan for, unless somebody says another."""
-    return min(observed.rate, WORST) if observed else ASSUMED
+    return observed.rate if observed else ASSUMED
 
 
 def _error_of_champion_check(campaign: Campaign) -> Observed | None:
@@ -65,21 +66,30 @@ def _error_of_champion_check(campaign: Campaign) -> Observed | None:
     ).order_by("-id")
     for check in checks[:CHECKS]:
         data = result_selectors.stored_data(check)
-        if data and data["champion"] and data["champion"]["crowd_error"] is not None:
-            return Observed(data["champion"]["crowd_error"], _("the champion check “%(name)s”") % {"name": check.name})
+        if data and data["champion"]:
+            source = _("the champion check “%(name)s”") % {"name": check.name}
+            if found := _error_of(data["champion"], source):
+                return found
     return None
+
+
+def _error_of(champion: dict[str, Any], source: str) -> Observed | None:
+    """What a champion check says; None where it has too few comparisons, or people err more often than by chance."""
+    compared, rate = champion["a"]["for_qrel"] + champion["a"]["against"], champion["crowd_error"]
+    return Observed(rate, source, compared) if compared >= FEW and rate <= WORST else None
 
 
 def _own_error(data: dict[str, Any]) -> Observed | None:
     """What the campaign's own champion check, or the agreement of its workers, says."""
     champion, agreement = data["champion"], data["agreement"]
     # With several judgments a pair, the check speaks of their majority, which errs less than one of them.
-    if data["overlap"] == 1 and champion is not None and champion["crowd_error"] is not None:
-        return Observed(champion["crowd_error"], _("the champion check, where the run and the qrels agree"))
-    rate = error_rate(agreement["raw"]) if agreement is not None else None
-    if rate is not None:
-        return Observed(rate, _("how far workers agree on the pairs that several judged"))
-    return None
+    if data["overlap"] == 1 and champion is not None:
+        return _error_of(champion, _("the champion check, where the run and the qrels agree"))
+    if agreement is None or agreement["compared"] < FEW:
+        return None
+    rate = error_rate(agreement["raw"])
+    source = _("how far workers agree on the pairs that several judged")
+    return None if rate is None else Observed(rate, source, agreement["compared"])
 
 
 class Row(NamedTuple):

@@ -564,10 +564,15 @@ def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -
     data = Result.objects.get().data
     assert data["agreement"]["raw"] == 1
     assert data["agreement"]["pairs"] == 7
-    observed = planning.observed_error(campaign)
-    assert observed is not None
-    assert observed.rate == 0
-    assert "how far workers agree" in text_of(page, address("plan", campaign))
+    assert planning.observed_error(campaign) is None, "seven comparisons say too little"
+    assert "Too few comparisons show yet" in text_of(page, address("plan", campaign))
+    Result.objects.update(data=data | {"agreement": data["agreement"] | {"compared": 70}})
+    assert planning.observed_error(campaign) == (0, "how far workers agree on the pairs that several judged", 70)
+    assert "about 0 % of 70 comparisons, from how far workers agree" in text_of(page, address("plan", campaign))
+    champion = {"a": {"for_qrel": 1, "against": 3}, "crowd_error": 0.75}
+    Result.objects.update(data=data | {"overlap": 1, "champion": champion, "agreement": None})
+    assert planning.observed_error(campaign) is None, "three of four, as a champion check had it"
+    Result.objects.update(data=data)
     assert "On the 7 pairs that several workers judged, two workers agree in 100 % of the cases" in text_of(
         page, address("results", campaign)
     )
