@@ -197,7 +197,8 @@ class _Scores:
             """The corrected means [draws x runs] where queries have such weights, which add up to 1."""
             gains, again = weights @ once, weights @ twice
             kept = np.clip((gains * again).sum(axis=1) / np.maximum((gains * gains).sum(axis=1), _TINY), 1, most)
-            return weights @ plain + weights @ (once / shares) / kept[:, None]
+            found: Floats = weights @ plain + weights @ (once / shares) / kept[:, None]
+            return found
 
         queries = len(plain)
         means = right(np.full((1, queries), 1 / queries))[0]
