@@ -230,16 +230,17 @@ def load(folder: Folder, step: Step) -> Collection:
 
 
 def open_campaign(
-    collection: Collection, folder: Folder, name: str, step: Step, *, is_simulated: bool = False
+    collection: Collection, folder: Folder, name: str, step: Step, *, is_simulated: bool = False, **settings: Any
 ) -> Campaign:
     """The collection's campaign of that name: pooled, with test pairs that a person has read, packed and open. Without
     any, it stays a draft with suggestions. `is_simulated`: no person judges, and what was confirmed counts as proven.
+    `settings` are those of a new campaign.
     """
     campaign = Campaign.objects.filter(lab=collection.lab, name=name).first()
     if campaign is None:
         step("Pooling", 0, 1)
         campaign = pool_services.campaign_create(
-            lab=collection.lab, collection=collection, runs=collection.runs.order_by("name"), name=name
+            lab=collection.lab, collection=collection, runs=collection.runs.order_by("name"), name=name, **settings
         )
         step("Pooling", 1, 1)
     if campaign.state == Campaign.State.DRAFT:

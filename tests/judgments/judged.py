@@ -23,10 +23,10 @@ def quiet(_step: str, _done: int, _total: int) -> None:
 
 
 def demo_campaign(name: str = "demo") -> Campaign:
-    """The demo's campaign, open; `settings.VAR` is where its log-ins are kept."""
+    """The demo's campaign, open, each pair judged once; `settings.VAR` is where its log-ins are kept."""
     demonstration.accounts()
     folder = demonstration.folder_at(DEMO)
-    return demonstration.open_campaign(demonstration.load(folder, quiet), folder, name, quiet)
+    return demonstration.open_campaign(demonstration.load(folder, quiet), folder, name, quiet, repeats=0)
 
 
 def judge_all(campaign: Campaign, preferences: Iterable[Preference] | None = None, hits: int | None = None) -> None:

@@ -139,6 +139,8 @@ def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(folder: Path, mon
     dead = factories.worker(campaign, "somebody who was killed")
     held = factories.take(dead, campaign)
     campaign.hits.exclude(pk=held.hit_id).update(needed=0)
+    campaign.hits.update(wanted=None)
+    campaign.hits.filter(pk=held.hit_id).update(needed=1)
     monkeypatch.setattr(demonstration.people, "judge", lambda **_arguments: None)
     with pytest.raises(task_services.NoWork):
         factories.take(factories.worker(campaign, "somebody new"), campaign)
