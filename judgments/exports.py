@@ -35,12 +35,12 @@ from tasks.names import pseudonym
 
 SETTINGS = (
     "order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "base_version", "partners", "finalists",
-    "rounds_wait", "rounds_budget", "selection", "query_list", "sample_size", "seed", "overlap", "repeats", "reuse",
-    "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker", "minutes_per_hit",
-    "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs", "exclusion", "partial",
-    "method", "weighing", "error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs", "teams_apart",
-    "rank_by", "correction", "margin", "measures", "reward", "fee_rate", "redo_rate", "language", "title", "question",
-    "instructions",
+    "rounds_wait", "rounds_budget", "selection", "query_list", "sample_size", "seed", "overlap", "repeats",
+    "confirmations", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker",
+    "minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs", "exclusion",
+    "partial", "method", "weighing", "error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs",
+    "teams_apart", "rank_by", "correction", "margin", "measures", "reward", "fee_rate", "redo_rate", "language",
+    "title", "question", "instructions",
 )  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",

@@ -1,4 +1,6 @@
-"""Campaigns in rounds: when all pairs are judged, the next round is planned, and asked by itself or by a person."""
+"""Campaigns in rounds: when all pairs are judged, the next round is planned, and asked by itself or by a person. And
+campaigns of challengers: what a challenger won is asked again, of other people, before it replaces an answer.
+"""
 
 from __future__ import annotations
 
@@ -26,25 +28,28 @@ from tasks import services as task_services
 from tasks.models import Hit
 
 LIVE = (Campaign.State.OPEN, Campaign.State.PAUSED)
+DESIGNS = (Campaign.Design.ROUNDS, Campaign.Design.CHALLENGERS)
 
 
 def campaigns_in_rounds() -> QuerySet[Campaign]:
-    """The campaigns whose rounds may go on: those that are open or paused, and whose rounds have not ended as they are
-    now.
+    """The campaigns whose rounds, or whose confirmations of challengers, may go on: those that are open or paused, and
+    where nothing was left to ask as they are now.
     """
     ended = Q(rounds_revision=F("revision"), rounds_revision__isnull=False)
-    return Campaign.objects.filter(design=Campaign.Design.ROUNDS, state__in=LIVE).exclude(ended)
+    return Campaign.objects.filter(design__in=DESIGNS, state__in=LIVE).exclude(ended)
 
 
 @transaction.atomic
 def rounds_advance(*, campaign: Campaign, at: datetime) -> bool:
     """Plan the next round of a campaign once all its pairs are judged, and ask it unless it waits for a person.
 
-    Returns whether anything was planned. Whoever comes second, and whoever comes too early, does nothing.
+    Returns whether anything was planned, or asked again. Whoever comes second, or too early, does nothing.
     """
     locked = _lock(campaign)
     if locked is None:
         return False
+    if locked.design == Campaign.Design.CHALLENGERS:
+        return _confirm(locked)
     last = locked.rounds.order_by("-number").first()
     if last is None:
         _first_store(locked, at)
@@ -122,12 +127,32 @@ def rounds_shown(campaign: Campaign) -> RoundsShown | None:
 
 
 def _lock(campaign: Campaign) -> Campaign | None:
-    """A campaign in rounds that is open or paused, locked."""
+    """A campaign in rounds, or of challengers, that is open or paused, locked."""
     return (
         Campaign.objects.select_for_update(no_key=True)
-        .filter(pk=campaign.pk, design=Campaign.Design.ROUNDS, state__in=LIVE)
+        .filter(pk=campaign.pk, design__in=DESIGNS, state__in=LIVE)
         .first()
     )
+
+
+def _confirm(campaign: Campaign) -> bool:
+    """Ask once more about each pair that a challenger won and that is not confirmed. Whether there was any."""
+    if _is_judged_on(campaign):
+        return False
+    waiting = {pair for challenge in judgment_selectors.challenges_of(campaign) for pair in challenge.missing}
+    pairs = Pair.objects.filter(pool__campaign=campaign, is_set_aside=False).annotate(slots=Count("acceptances"))
+    again: dict[int, dict[str, list[int]]] = {}
+    for pk, query, a, b, slots in pairs.values_list("id", "pool__query__qid", "a__pid", "b__pid", "slots").order_by(
+        "id"
+    ):
+        if IdPair(query, a, b) in waiting:
+            again.setdefault(slots, {}).setdefault(query, []).append(pk)
+    if not again:
+        Campaign.objects.filter(pk=campaign.pk).update(rounds_revision=F("revision"))
+        return False
+    for slots, by_query in sorted(again.items()):
+        task_services.pairs_ask_again(campaign=campaign, judgments=slots, pairs_by_query=list(by_query.values()))
+    return True
 
 
 def _first_store(campaign: Campaign, at: datetime) -> None:

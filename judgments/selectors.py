@@ -463,7 +463,8 @@ def challenges_of(
 ) -> list[Challenge]:
     """What the challengers of a campaign (or of one pool) came to, as far as their pairs have all their judgments.
 
-    Pairs that the campaign asks about are decided by its own judgments, any others by what was judged before it.
+    Pairs that the campaign asks about are decided by its own judgments, any others by what was judged before it. One
+    that a challenger won waits until it is confirmed.
     """
     waiting, query = waiting_queries(campaign, pool), pool.query if pool is not None else None
     pools = {qid: pids for qid, pids in pools_of(campaign, pool).items() if qid not in waiting}
@@ -476,7 +477,7 @@ def challenges_of(
     named = Merged({}, twins_of(campaign, pool), {})
     known = judge_merged(named, (row for row in known_preferences(campaign, query) if row.query in pools))
     before = (row for row in known if (row.query, *canonical(row.a, row.b)) not in asked)
-    return settle_challenges(answers, challengers, [*own, *before])
+    return settle_challenges(answers, challengers, [*own, *before], most=campaign.confirmations)
 
 
 def derived_from(challenges: Sequence[Challenge], waiting: Iterable[str]) -> Derived:

@@ -18,6 +18,9 @@ from pools.services import expected_of, expected_pairs, round_settings
 from tasks.models import Hit
 
 ZERO = Decimal("0.00")
+# Percent of challengers' pairs that are asked again: a third win their first comparison, and a third of these are asked
+# a third time.
+ASKED_AGAIN = 45
 
 
 class Line(NamedTuple):
@@ -85,10 +88,13 @@ def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap
 
 def pairs_to_ask(campaign: Campaign) -> int:
     """How many pairs a campaign asks about: those of its design that nobody judged before; in rounds, as many as all of
-    them are expected to ask.
+    them are expected to ask; of challengers, with those that are expected to be asked again.
     """
     expected = expected_pairs(campaign).pairs if campaign.design == Campaign.Design.ROUNDS else 0
-    return max(campaign.pair_count, expected) - reused_pairs(campaign)
+    pairs = max(campaign.pair_count, expected) - reused_pairs(campaign)
+    if campaign.design == Campaign.Design.CHALLENGERS and campaign.confirmations > campaign.overlap:
+        pairs += -(-pairs * ASKED_AGAIN // 100)
+    return pairs
 
 
 def further_bill(publication: Publication, pairs: Mapping[int, int]) -> Bill:

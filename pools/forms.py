@@ -58,6 +58,7 @@ LABELS: dict[str, "_StrPromise"] = {
     "seed": gettext_lazy("Seed"),
     "overlap": gettext_lazy("Judgments per pair"),
     "repeats": gettext_lazy("Pairs judged twice"),
+    "confirmations": gettext_lazy("Judgments that confirm a challenger"),
     "reuse": gettext_lazy("Earlier judgments to reuse"),
     "pairs_per_hit": gettext_lazy("Pairs per HIT"),
     "tests_per_hit": gettext_lazy("Test pairs per HIT"),
@@ -164,8 +165,12 @@ HELP: dict[str, "_StrPromise"] = {
     "seed": gettext_lazy("The same seed gives the same sample, HITs, order and sides."),
     "overlap": gettext_lazy("How many different workers judge each pair."),
     "repeats": gettext_lazy(
-        "A second person judges about so many pairs, in three HITs or more, which shows how often people err. Only "
-        "where each pair is judged once; 0 for none."
+        "A second person judges about so many pairs, in three HITs or more, which shows how often people err. Not of "
+        "challengers, and only where each pair is judged once; 0 for none."
+    ),
+    "confirmations": gettext_lazy(
+        "A challenger that wins its first comparison is compared again, by other people, until most of so many say the "
+        "same. For “challengers” only; 1 for none."
     ),
     "reuse": gettext_lazy(
         "A pair that has enough judgments already is not asked about again, and costs nothing. Choose none to have it "
@@ -674,7 +679,7 @@ class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gene
         ),
         (
             gettext_lazy("How it is judged"),
-            ["overlap", "repeats", "reuse", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"],
+            ["overlap", "repeats", "confirmations", "reuse", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"],
             False,
         ),
         (

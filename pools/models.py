@@ -415,6 +415,12 @@ class Campaign(models.Model):
             "Pairs that a second person judges too, where each is judged once: so many, in three HITs or more."
         ),
     )
+    confirmations = models.PositiveSmallIntegerField(
+        default=3,
+        db_default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(9)],
+        help_text=_("Judgments by which a challenger is confirmed before it replaces an answer; 1 for none."),
+    )
     pairs_per_hit = models.PositiveSmallIntegerField(
         default=10, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
@@ -651,7 +657,7 @@ class Campaign(models.Model):
 
     def repeated_hits(self, hits: int) -> int:
         """How many of so many HITs a second person does, so that the judgments say how often people err."""
-        if self.overlap > 1 or not self.repeats:
+        if self.overlap > 1 or not self.repeats or self.design == self.Design.CHALLENGERS:
             return 0
         return min(hits, max(LEAST_REPEATED, -(-self.repeats // self.pairs_per_hit)))
 

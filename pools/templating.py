@@ -22,16 +22,8 @@ EXAMPLE = ("example_query", "example_better", "example_worse", "example_why")
 KEPT = (
     *("order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "selection", "sample_size", "seed"),
     *("partners", "finalists", "rounds_wait", "rounds_budget"),
-    *(
-        "overlap",
-        "repeats",
-        "reuse",
-        "pairs_per_hit",
-        "tests_per_hit",
-        "fill_last_hit",
-        "hits_per_worker",
-        "leaves_per_worker",
-    ),
+    *("overlap", "repeats", "confirmations", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit"),
+    *("hits_per_worker", "leaves_per_worker"),
     *("minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs"),
     *("exclusion", "partial", "method", "weighing"),
     *("error_rate", "compare_depth", "comparisons", "teams_apart", "rank_by", "correction", "margin"),

@@ -608,6 +608,19 @@ def hits_of_round(*, campaign: Campaign, pairs_by_query: Sequence[Sequence[int]]
     return hits
 
 
+@transaction.atomic
+def pairs_ask_again(*, campaign: Campaign, judgments: int, pairs_by_query: Sequence[Sequence[int]]) -> int:
+    """Pack pairs that have so many judgments into new HITs, for one more each. How many HITs.
+
+    The caller holds the campaign's lock.
+    """
+    hits = _pack_more(campaign, Further(1, judgments + 1, pairs_by_query))
+    asked = sum(map(len, pairs_by_query))
+    Campaign.objects.filter(pk=campaign.pk).update(further_judgments=F("further_judgments") + asked)
+    pool_services.campaign_reopen(campaign_id=campaign.pk)
+    return hits
+
+
 def _last_number(campaign: Campaign) -> int:
     return campaign.hits.aggregate(last=Max("number"))["last"] or 0
 

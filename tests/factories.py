@@ -137,11 +137,11 @@ def campaign(
     start: bool = True,
     **settings: Any,
 ) -> Campaign:
-    """A campaign over all runs of a collection, or those named; with confirmed test pairs, packed and open, and no HIT
-    done twice, unless told otherwise.
+    """A campaign over all runs of a collection, or those named; with confirmed test pairs, packed and open, and nothing
+    asked twice, unless told otherwise.
     """
     pooled = of.runs.all() if runs is None else of.runs.filter(name__in=runs)
-    settings = {"repeats": 0} | settings
+    settings = {"repeats": 0, "confirmations": 1} | settings
     made = pool_services.campaign_create(lab=of.lab, collection=of, runs=pooled, name=name, **settings)
     write_tests(made, tests)
     if start:

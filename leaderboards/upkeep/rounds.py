@@ -376,7 +376,6 @@ def _campaign_of(round: UpkeepRound, at: datetime) -> Campaign | None:
                     design=Campaign.Design.CHALLENGERS,
                     base_version=version,
                     depth=1,
-                    repeats=0,
                     method=Campaign.Method.TOURNAMENT,
                     selection=Campaign.Selection.ALL,
                     order=Campaign.Order.RANK,
@@ -440,6 +439,12 @@ def is_judged(campaign: Campaign, at: datetime) -> bool:
     return not wanted.exists() and not at_work.exists()
 
 
+def is_confirming(campaign: Campaign) -> bool:
+    """Whether challengers of a campaign may have to be confirmed still, as it is now."""
+    is_live = campaign.state in (Campaign.State.OPEN, Campaign.State.PAUSED)
+    return is_live and campaign.confirmations > 1 and campaign.rounds_revision != campaign.revision
+
+
 def round_settle(*, round: UpkeepRound, at: datetime) -> bool:
     """Make a version of what a judged round has found, and end the round. Whether it was judged.
 
@@ -447,7 +452,7 @@ def round_settle(*, round: UpkeepRound, at: datetime) -> bool:
     """
     campaign = round.campaign
     assert campaign is not None
-    if not is_judged(campaign, at):
+    if not is_judged(campaign, at) or is_confirming(campaign):
         return False
     outcomes = _outcomes(round, campaign)
     version = QrelsVersion.objects.filter(campaign=campaign).order_by("-number").first()

@@ -74,6 +74,7 @@ class Migration(migrations.Migration):
                 ('seed', models.BigIntegerField(default=1, help_text='For the sample, the packing, the order of items and the sides.')),
                 ('overlap', models.PositiveSmallIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(20)])),
                 ('repeats', models.PositiveSmallIntegerField(db_default=30, default=30, help_text='Pairs that a second person judges too, where each is judged once: so many, in three HITs or more.')),
+                ('confirmations', models.PositiveSmallIntegerField(db_default=3, default=3, help_text='Judgments by which a challenger is confirmed before it replaces an answer; 1 for none.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(9)])),
                 ('pairs_per_hit', models.PositiveSmallIntegerField(default=10, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),
                 ('tests_per_hit', models.PositiveSmallIntegerField(default=3, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(20)])),
                 ('fill_last_hit', models.BooleanField(default=False)),

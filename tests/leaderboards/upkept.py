@@ -72,8 +72,8 @@ def turn_on(of: Board, source: Campaign, by: User, **fields: object) -> Upkeep:
     """Upkeep with a template of its own and the test pairs of a campaign; every challenger at once."""
     now = timezone.now()
     template = template_create(
-        lab=of.lab, name=f"upkeep of {of.slug}", values={"pairs_per_hit": 3, "tests_per_hit": 2}, consent="",
-        terms=None, by=by, at=now,
+        lab=of.lab, name=f"upkeep of {of.slug}", values={"pairs_per_hit": 3, "tests_per_hit": 2, "confirmations": 1},
+        consent="", terms=None, by=by, at=now,
     )  # fmt: skip
     settings = {"is_on": True, "template": template, "tests_from": source, "fewest": 1, "every_days": 0}
     return rounds.upkeep_set(board=of, by=by, at=now, **(settings | fields))

@@ -14,8 +14,12 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import User
+from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.models import Acceptance
+from platforms.bills import campaign_bill, remaining_bill
+from platforms.publishing import publication_unsaved
 from pools import reuse
 from pools import selectors as pool_selectors
 from pools import services as pool_services
@@ -26,6 +30,7 @@ from results import jobs as result_jobs
 from results import refreshing, versions
 from results.models import Result, VersionScore
 from results.pool_detail import pool_detail
+from tasks.services import NoWork
 from tests import factories
 from tests.results.judging import judge, judged, new_run
 
@@ -71,6 +76,7 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     form = CampaignForm(collection=collection)
     entered = {name: form[name].value() for name in form.fields} | {
         "name": "second", "runs": [new.pk], "design": "challengers", "pairs_per_hit": 3, "tests_per_hit": 2,
+        "confirmations": 1,
     }  # fmt: skip
     entered = {name: "" if value is None else value for name, value in entered.items()}
     answer = researcher.post(f"{reverse('pools:campaign_new')}?collection={collection.pk}", entered)
@@ -113,6 +119,53 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     result_jobs.score_versions()
     scores = dict(VersionScore.objects.filter(run=new).values_list("version__number", "rr"))
     assert scores == {1: (1 / 2 + 0 + 0 + 1) / 4, 2: (1 + 0 + 0 + 1) / 4}
+
+
+def prefer(campaign: Campaign, name: str, better: str) -> None:
+    """Have somebody do one HIT, and prefer this passage where it is shown, else the first."""
+    assignment = factories.take(factories.worker(campaign, name), campaign)
+    for item in assignment.items.select_related("pair__a", "pair__b").order_by("position"):
+        wants_a = item.pair is None or item.pair.b.pid != better
+        judgment_services.judgment_save(
+            assignment_id=assignment.pk, position=item.position, at=timezone.now(), shown_at=timezone.now(),
+            preferred="left" if wants_a == item.a_left else "right",
+        )  # fmt: skip
+    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+
+
+@pytest.mark.parametrize(
+    ("opinions", "answer", "asked"),
+    [
+        pytest.param(["p99", "p99"], "p99", 2, id="two say that it is better"),
+        pytest.param(["p99", "p4", "p99"], "p99", 3, id="two of three do"),
+        pytest.param(["p99", "p4", "p4"], "p4", 3, id="the first was alone"),
+        pytest.param(["p4"], "p4", 1, id="it loses at once"),
+    ],
+)
+def test_a_challenger_that_wins_is_compared_again_by_others_before_it_replaces_an_answer(
+    collection: Collection, first: QrelsVersion, opinions: list[str], answer: str, asked: int
+) -> None:
+    new_run(collection, "new", {"q2": ["p99"]})
+    second = challenge(collection, "second", "new", confirmations=3)
+    assert campaign_bill(publication_unsaved(second)).assignments == 1
+    for number, opinion in enumerate(opinions, start=1):
+        assert dict(judgment_selectors.derived(second).qrels).get("q2") is None
+        prefer(second, f"worker {number}", opinion)
+        with pytest.raises(NoWork):  # the same person is not asked again, nor is anybody before the job
+            factories.take(factories.worker(second, f"worker {number}"), second)
+        has_more = number < len(opinions)
+        assert judgment_jobs.advance_rounds() == f"rounds planned: {int(has_more)}"
+        assert not Campaign.objects.get(pk=second.pk).is_finished
+        if has_more:
+            with pytest.raises(NoWork):
+                factories.take(factories.worker(second, f"worker {number}"), second)
+            second.refresh_from_db()
+            assert second.further_judgments == number and remaining_bill(publication_unsaved(second)).assignments == 1
+    assert dict(judgment_selectors.derived(second).qrels) == {"q2": answer}
+    assert Acceptance.objects.filter(pair__pool__campaign=second).count() == asked
+    for job in (judgment_jobs.make_exports, result_jobs.compute_results, result_jobs.finish_campaigns):
+        job()
+    assert Campaign.objects.get(pk=second.pk).is_finished
 
 
 def test_two_that_win_meet_in_a_second_round_that_asks_only_what_is_missing(

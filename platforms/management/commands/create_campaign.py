@@ -24,7 +24,7 @@ from tasks.management.pay import pay_lines
 
 SETTINGS = (
     "order depth min_grade qrel_policy design champion_qrel partners finalists rounds_wait rounds_budget "
-    "selection sample_size seed overlap repeats reuse pairs_per_hit "
+    "selection sample_size seed overlap repeats confirmations reuse pairs_per_hit "
     "tests_per_hit fill_last_hit hits_per_worker leaves_per_worker minutes_per_hit report_share "
     "reports_per_pair practice practice_right exclusion partial method weighing error_rate "
     "compare_depth comparisons baseline teams_apart rank_by correction margin measures reward fee_rate redo_rate "
