@@ -35,8 +35,9 @@ class Inputs(NamedTuple):
     `runs` are all runs of the collection, or those that were fixed when the campaign finished, by name: those that made
     the pools, whose names are `pooled`, and those that are only scored. `imported` are their names in the order of
     import, `teams` those of runs that have one. `outside` is how they score elsewhere, by the measure of
-    `outside_source`. `held_back_runs` are the names of pooled ones that are not for release, `unreadable` those of others
-    whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment.
+    `outside_source`. `held_back_runs` are the names of pooled ones that are not for release, `unreadable` those of
+    others whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted
+    judgment.
     `preferences` is every accepted judgment, on waiting queries too, and `counted` the same as it counts: on
     `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh. `votes` are the same with
     who judged, sorted, where a pair is judged more than once. `pairs` are those that the design asks about.
