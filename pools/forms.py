@@ -285,8 +285,6 @@ class RunUploadForm(forms.Form):
 
 
 class RunModelsForm(EditForm, forms.Form):
-    """Which models a run uses."""
-
     models_used = _models_used()
 
 

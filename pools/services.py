@@ -684,7 +684,7 @@ def _mark_changed(collection: Collection) -> None:
 def _mark_runs_changed(collection: Collection) -> None:
     """Mark that the runs to score have changed, for the campaigns of a collection whose runs are not fixed."""
     for campaign_id in collection.campaigns.order_by("id").values_list("id", flat=True):
-        Campaign.objects.filter(pk=campaign_id, fixed_runs=None).update(revision=F("revision") + 1)
+        Campaign.objects.filter(pk=campaign_id, fixed_runs__isnull=True).update(revision=F("revision") + 1)
 
 
 def _original_qrels(collection: Collection) -> Qrels:

@@ -168,6 +168,7 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         ),
         "incomplete": len(inputs.pools) - len(best),
         "held_back": 0,
+        "held_back_runs": list(inputs.held_back_runs),
         "is_release": False,
         "pairs": inputs.pairs,
         "judgments": len(inputs.preferences),

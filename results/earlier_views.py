@@ -62,14 +62,12 @@ def earlier(request: Request, pk: int, number: int) -> HttpResponse:
 @login_required
 @require_GET
 def earlier_report(request: Request, pk: int, number: int) -> FileResponse:
-    """Their report."""
     return report_of(campaign_of(request, pk), number)
 
 
 @login_required
 @require_GET
 def earlier_json(request: Request, pk: int, number: int) -> HttpResponse:
-    """All of them as data."""
     campaign = campaign_of(request, pk)
     result = result_of(campaign, number)
     body = json.dumps(result.data, indent=2, ensure_ascii=False, sort_keys=True) + "\n"

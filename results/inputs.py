@@ -35,8 +35,9 @@ class Inputs(NamedTuple):
     `runs` are all runs of the collection, or those that were fixed when the campaign finished, by name: those that made
     the pools, whose names are `pooled`, and those that are only scored. `imported` are their names in the order of
     import, `teams` those of runs that have one. `outside` is how they score elsewhere, by the measure of
-    `outside_source`. `unreadable` are the names of others
-    whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted judgment.
+    `outside_source`. `held_back_runs` are the names of pooled ones that are not for release, `unreadable` those of
+    others whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted
+    judgment.
     `preferences` is every accepted judgment, on waiting queries too, and `counted` the same as it counts: on
     `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh. `votes` are the same with
     who judged, sorted, where a pair is judged more than once. `pairs` are those that the design asks about.
@@ -54,6 +55,7 @@ class Inputs(NamedTuple):
     outside: Mapping[str, Outside]
     outside_source: str
     pooled: frozenset[str]
+    held_back_runs: Sequence[str]
     unreadable: Sequence[str]
     qrels: Qrels
     pools: Mapping[str, tuple[str, ...]]
@@ -97,6 +99,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
         outside={run: Outside(*score) for run, score in outside.scores.items() if run in runs} if outside else {},
         outside_source=outside.source if outside else "",
         pooled=pooled,
+        held_back_runs=list(campaign.runs.filter(is_released=False).order_by("name").values_list("name", flat=True)),
         unreadable=unreadable,
         qrels=Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection)),
         pools=judgment_selectors.pools_of(campaign),

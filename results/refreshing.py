@@ -43,11 +43,10 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
                 return False
             inputs = inputs_of(campaign)
             source = exports.Source(campaign)
-            secret = sorted(campaign.runs.filter(is_released=False).values_list("name", flat=True))
             exported = exports.write_files(source, folder / report.DATA)
         held = held_back(inputs, source.withheld)
         data = compute(inputs, held)
-        released = report.without(compute(inputs, held, is_release=True) if held else dict(data), source.withheld)
+        released = report.without(compute(inputs, held, is_release=True) if held else data, source.withheld)
         files = report.write_result_files(released, folder)
         drawn = {
             figure.name: (figures.svg(figure.name, data) if held else files[f"figures/{figure.name}.svg"].read_bytes())
@@ -58,7 +57,6 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         kind, revision = StoredFile.Kind.RESULT, campaign.revision
         written = stored_files.files_write(campaign=campaign, kind=kind, files=files, revision=revision, at=at)
         seconds = perf_counter() - started
-        data["held_back_runs"] = secret
         parts = take_apart(data)
         with transaction.atomic():
             final_at = _keep(campaign, data, at)

@@ -28,7 +28,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             "tau": {"runs": runs, "all_queries": 0.6, "original": 0.6, "preference": 1.0},
         },
         "queries": queries, "sampled_from": 4000,
-        "held_back": 0, "is_release": False, "answered": 480, "incomplete": 20,
+        "held_back": 0, "held_back_runs": [], "is_release": False, "answered": 480, "incomplete": 20,
         "preference_qrels": 572, "twins": 0, "unreadable": [], "adjudicated": 0,
         "weighed": 0,
         "pairs": 4210, "judgments": 4210, "best": {"1": 434, "3": 46}, "changed": 300,
