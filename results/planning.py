@@ -52,11 +52,6 @@ class Observed:
     compared: int
     source: str
 
-    @property
-    def is_known(self) -> bool:
-        """Whether it rests on enough comparisons to plan by."""
-        return self.compared >= FEW
-
 
 def observed_error(campaign: Campaign) -> Observed | None:
     """What is known of errors: from the campaign's own results, else from a champion check of its collection.
@@ -69,7 +64,12 @@ def observed_error(campaign: Campaign) -> Observed | None:
 
 def likely_error(observed: Observed | None) -> float:
     """The share of wrong judgments to plan for, unless somebody says another."""
-    return observed.rate if observed and observed.is_known else ASSUMED
+    return observed.rate if observed and is_enough(observed) else ASSUMED
+
+
+def is_enough(observed: Observed) -> bool:
+    """Whether what was observed rests on enough comparisons to plan by."""
+    return observed.compared >= FEW
 
 
 def _error_of_champion_check(campaign: Campaign) -> Observed | None:
@@ -108,9 +108,9 @@ def _own_error(data: dict[str, Any]) -> Observed | None:
     alike = round(agreement["raw"] * compared)
     interval = share_interval(alike, compared - alike)
     assert interval is not None  # some were compared
-    high, low = (error_rate(raw) for raw in interval)
+    least, most = error_rate(interval.high), error_rate(interval.low)
     source = _("how far workers agree on the pairs that several judged")
-    return Observed(rate, low or 0.0, WORST if high is None else high, compared, source)
+    return Observed(rate, least or 0.0, WORST if most is None else most, compared, source)
 
 
 class Row(NamedTuple):

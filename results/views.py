@@ -291,7 +291,8 @@ def plan(request: Request, pk: int) -> HttpResponse:
     observed = planning.observed_error(campaign)
     first = {"error_rate": f"{100 * planning.likely_error(observed):.0f}"}
     form = planning.PlanForm(request.GET if "error_rate" in request.GET else first)
-    context: dict[str, Any] = {"campaign": campaign, "form": form, "observed": observed}
+    is_enough = observed is not None and planning.is_enough(observed)
+    context: dict[str, Any] = {"campaign": campaign, "form": form, "observed": observed, "is_enough": is_enough}
     status = 200
     if form.is_valid():
         context["plan"] = planning.plan_for(campaign, data, float(form.cleaned_data["error_rate"]) / 100)

@@ -268,7 +268,7 @@ def test_the_command_prints_then_publishes_then_pauses(
     call_command("publish_campaign", campaign.name, rate=500.0, stdout=out)
     assert "3 HITs published, 0 to go, 0 refused." in out.getvalue()
     call_command("publish_campaign", campaign.name, pause=True, stdout=out)
-    assert f"{campaign.name} is paused." in out.getvalue()
+    assert f"Publication of {campaign.name}: paused." in out.getvalue()
     assert requester.client.list_hits()["HITs"][0]["HITStatus"] == "Reviewable"
 
     with pytest.raises(CommandError, match="There is no campaign"):

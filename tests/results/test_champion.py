@@ -10,6 +10,7 @@ from core.models import Lab
 from evaluation.cli.main import main
 from judgments.selectors import asked_pairs
 from pools.models import Campaign
+from results import planning
 from results.computing import SLICES
 from results.models import Result
 from results.refreshing import result_refresh
@@ -143,3 +144,15 @@ def test_the_sentences_say_which_qrel_was_checked(lab: Lab, tmp_path: Path, choi
 def judge(campaign: Campaign) -> None:
     for hit in range(campaign.hits.count()):
         factories.do(factories.worker(campaign, f"judge {hit}"), campaign)
+
+
+def test_an_error_rate_to_plan_by_has_its_interval_and_none_is_above_one_half() -> None:
+    """Where people prefer another passage more often than not, it is the qrels that err."""
+    found = {"overlap": 1, "agreement": None}
+    few = {"crowd_error": 0.75, "a": {"for_qrel": 1, "against": 3, "interval": (0.19, 0.99)}}
+    assert planning._own_error(found | {"champion": few}) is None
+    some = {"crowd_error": 0.25, "a": {"for_qrel": 30, "against": 10, "interval": (0.13, 0.41)}}
+    observed = planning._own_error(found | {"champion": some})
+    assert observed is not None and observed[:4] == (0.25, 0.13, 0.41, 40)
+    assert planning.likely_error(observed) == 0.25
+    assert planning.likely_error(observed._replace(compared=29)) == planning.likely_error(None) == 0.3
