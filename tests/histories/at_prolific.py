@@ -17,7 +17,7 @@ from platforms.models import Operation, Publication, Submission
 from platforms.outbox import may_be_decided, operation_decide
 from platforms.prolific.client import Client, _error_of
 from platforms.registry import adapter_of
-from platforms.reviewing import return_ask
+from platforms.reviewing.deciding import return_ask
 from simulation.prolific import api, commands, money, studies, submissions
 from simulation.prolific.errors import ApiError
 from simulation.prolific.store import Row, Store
