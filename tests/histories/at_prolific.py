@@ -182,6 +182,11 @@ class AtProlific(Published):
                 self.by_person.add(key)  # somebody looked on for three weeks
 
     def weeks_pass(self, pick: int) -> None:
+        """Whatever befalls the jobs, they see by then what waits for a person."""
+        self.coming.clear()
+        self.sync(0)
+        self.check_work(0)
+        self.settle(0)
         self._pass(days=15 + pick % 10)
 
     # --- researchers

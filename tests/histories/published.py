@@ -345,8 +345,8 @@ class Published(World):
 
     def _check_comparison(self) -> None:
         """The ledgers differ where they do, and nowhere else: now they do nowhere."""
+        found = comparison_make(publication=self.publication, at=self.now).differences  # and books what it finds paid
         ours = sum(Payment.objects.filter(state=Payment.State.PAID).values_list("amount", flat=True), Decimal(0))
-        found = comparison_make(publication=self.publication, at=self.now).differences
         if found or self.cents_there() != int(ours * 100):
             raise Wrong(f"{self.cents_there()} cents there, {ours} here: {found}")
 
