@@ -11,9 +11,10 @@
   const isVolatile = (field) => changing.has(field.name) || field.name.endsWith("as_shown");
   const hidden = (form) => [...form.elements].filter((field) => field.type === "hidden");
   const secret = /password|secret|token|private|passphrase|^code$/i;
-  const isTyped = (field) => field.name && field.matches(kept) && !secret.test(field.name);
-  const fields = (form) => [...form.elements].filter(isTyped);
   const isBox = (field) => field.matches(boxes);
+  const isRow = (field) => isBox(field) && field.closest("[data-bench]"); // what to do with it is asked on another page
+  const isTyped = (field) => field.name && field.matches(kept) && !secret.test(field.name) && !isRow(field);
+  const fields = (form) => [...form.elements].filter(isTyped);
   const chosen = (options) => options.map((option) => option.value).join("\n");
   function cookie(name) {
     try {
