@@ -53,7 +53,9 @@ from platforms.prolific.operations import Approve
 from platforms.publishing import publication_plan, publication_publish, publication_write, unposted
 from platforms.registry import adapter_of
 from platforms.replacing_terms import publication_replace_terms
-from platforms.reviewing import compensations_find, publication_requeue, publication_settle
+from platforms.reviewing.compensations import compensations_find
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.submitted import submission_store
 from platforms.syncing import publication_sync
 from pools.models import Campaign, Collection

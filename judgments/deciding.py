@@ -19,9 +19,10 @@ from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Acceptance, BulkDecision, BulkRow
-from platforms import messaging, reviewing
+from platforms import messaging
 from platforms.models import Publication, Submission
 from platforms.registry import adapter_of
+from platforms.reviewing import deciding
 from pools.models import Campaign
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Worker
@@ -151,8 +152,8 @@ def _fees(campaign: Campaign, amount: Decimal) -> Decimal:
 def _assert_possible(campaign: Campaign, action: str, amount: Decimal | None) -> None:
     if action not in dict(actions_of(campaign)):
         raise BadRequest(_("Choose what to do."))
-    if action == Action.BONUS and not (amount and ZERO < amount <= reviewing.MOST_BONUS):
-        raise BadRequest(_("Enter the amount of the bonus, up to $%(most)s.") % {"most": reviewing.MOST_BONUS})
+    if action == Action.BONUS and not (amount and ZERO < amount <= deciding.MOST_BONUS):
+        raise BadRequest(_("Enter the amount of the bonus, up to $%(most)s.") % {"most": deciding.MOST_BONUS})
 
 
 @transaction.atomic
@@ -279,11 +280,11 @@ def _decide(row: BulkRow, at: datetime) -> str:
         raise NotNow(_("The platform has not said that this work was submitted."))
     if bulk.action == Action.BONUS:
         assert bulk.amount is not None
-        reviewing.bonus_grant(submission=submission, amount=bulk.amount, **given)
+        deciding.bonus_grant(submission=submission, amount=bulk.amount, **given)
     elif bulk.action == Action.PAY:
-        reviewing.submission_approve(submission=submission, **given)
+        deciding.submission_approve(submission=submission, **given)
     else:
-        reviewing.submission_reject(submission=submission, **given)
+        deciding.submission_reject(submission=submission, **given)
     return State.DONE
 
 

@@ -26,7 +26,7 @@ from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention,
 from platforms.erased import erased_name
 from platforms.models import Alarm, HandPayment, Message, Operation, Payment, Publication, Submission
 from platforms.pay_desk import OWED_BY_HAND, ZERO, with_pay
-from platforms.reviewing import GRACE
+from platforms.reviewing.compensations import GRACE
 from pools.models import Campaign
 from tasks.models import Assignment, Consent, Invitation, PanelVisit, Platform, Practice, Worker
 from tasks.names import pseudonym, with_name

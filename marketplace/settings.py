@@ -110,6 +110,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "marketplace.typed.TypedIsKept",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "marketplace.urls"
@@ -120,11 +121,12 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["marketplace.templatetags.typed"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
         },
     }
 ]
@@ -230,6 +232,7 @@ MESSAGE_STORAGE = "marketplace.messages.Messages"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "marketplace.typed.refuse_token"
 SECURE_REFERRER_POLICY = "same-origin"
 # A question in a sandboxed frame of another origin must not lose its window to a script of ours, nor gain it.
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"

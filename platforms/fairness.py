@@ -20,7 +20,7 @@ from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Payment, PayRate, Publication, PublishedHit, Submission
 from platforms.planning import adjustments_plan
 from platforms.registry import adapter_of, phrase
-from platforms.reviewing import MOST_BONUS
+from platforms.reviewing.deciding import MOST_BONUS
 from tasks.selectors import lab_floor_of, least_seconds
 
 FEWEST = 3  # submissions before their median raises an alarm

@@ -13,7 +13,7 @@ from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from platforms.ledger_comparison import comparison_begin
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.registry import adapter_of
-from platforms.reviewing import GRACE, uncompensated
+from platforms.reviewing.compensations import GRACE, uncompensated
 from pools import services as pool_services
 from pools.models import Campaign
 from tasks.models import Assignment, Hit, Worker

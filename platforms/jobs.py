@@ -23,7 +23,8 @@ from platforms.models import Alarm, Publication, StudySync
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
 from platforms.registry import CALL_ERRORS, phrase
-from platforms.reviewing import publication_requeue, publication_settle
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import assignment_sync, finished_end, publication_sync
 from tasks import campaign_alarms
 

@@ -361,7 +361,7 @@ class Submission(models.Model):
                 fields=["publication", "platform_assignment_id", "platform_worker_id"], name="submission_once"
             )
         ]
-        # platforms.reviewing: what waits for a decision
+        # platforms.reviewing.settling: what waits for a decision
         indexes = [models.Index(fields=["publication", "submitted_at"], condition=Q(decision=""), name="to_decide")]
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from platforms.adapter import Adapter, Work
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
 from platforms.registry import phrase
-from platforms.reviewing import leavers_pay, shares_paid
+from platforms.reviewing.compensations import leavers_pay, shares_paid
 from platforms.submitted import leases_end, submissions_return, works_store
 from tasks.campaign_alarms import in_words
 

@@ -32,7 +32,7 @@ from core.money import counted
 from core.roles import labs_of
 from core.sealing import SealedOtherwise, unseal
 from core.snapshot import one_moment
-from platforms import alarms, fairness, hooks, publishing, replacing_terms, reviewing
+from platforms import alarms, fairness, hooks, publishing, replacing_terms
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
 from platforms import status as platform_status
@@ -47,6 +47,8 @@ from platforms.models import AccountHook, Alarm, Operation, Payment, PayRate, Pu
 from platforms.outbox import may_be_decided, operation_decide, operation_retry
 from platforms.reach import reach_look
 from platforms.registry import adapter_named, adapter_of, phrase
+from platforms.reviewing import approving, deciding
+from platforms.reviewing.compensations import compensation_decline, compensation_offer
 from platforms.status import terms_compared, terms_history
 from platforms.syncing import hints_take
 from pools import selectors as pool_selectors
@@ -714,16 +716,16 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
         "publication": publication,
         "submission": submission,
         "stored": platform_status.stored_work(submission),
-        "bonus": reviewing.bonus_owed(submission),
+        "bonus": approving.bonus_owed(submission),
         "payments": submission.payments.order_by("id"),
         "about_rejecting": adapter_of(publication).about_rejecting(publication),
-        "may_ask_return": reviewing.may_ask_return(submission),
+        "may_ask_return": deciding.may_ask_return(submission),
         "return_asked": submission.operations.filter(kind=Operation.Kind.ASK_RETURN)
         .select_related("submission__return_asked_by")
         .first(),
         "may_decide": submission.decision == Submission.Decision.NONE
         and submission.status == Submission.Status.SUBMITTED,
-        "may_book": reviewing.may_book(submission),
+        "may_book": deciding.may_book(submission),
         "held": submission.alarms.filter(kind=Alarm.Kind.TWICE, settled_at=None),
         "form": form,
     }
@@ -739,15 +741,15 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
     }
     if form.cleaned_data["decision"] == "approve":
         booked = submission.status == Submission.Status.APPROVED
-        reviewing.submission_approve(**given)
+        deciding.submission_approve(**given)
         said = _("Approved. The decision is sent to the platform in the background.")
         if booked:
             said = _("The reward that the platform has paid is in the ledger now.")
     elif form.cleaned_data["decision"] == "return":
-        reviewing.return_ask(**given, return_reason=form.cleaned_data.get("return_reason", ""))
+        deciding.return_ask(**given, return_reason=form.cleaned_data.get("return_reason", ""))
         said = _("The worker is asked to return it, and reads your reason.")
     else:
-        reviewing.submission_reject(**given, category=form.cleaned_data.get("category", ""))
+        deciding.submission_reject(**given, category=form.cleaned_data.get("category", ""))
         said = _("Rejected. The decision is sent to the platform in the background, and the worker reads your reason.")
     messages.success(request, phrase(submission.publication, said))
 
@@ -785,7 +787,7 @@ def compensations(request: Request, pk: int) -> HttpResponseBase:
 def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     """Offer one compensation. Again is the same offer."""
     payment = _compensation_of(request, pk, payment_pk)
-    reviewing.compensation_offer(payment=payment, at=timezone.now())
+    compensation_offer(payment=payment, at=timezone.now())
     said = _("The compensation has been offered. Only this worker can take it, within 30 days.")
     messages.success(request, phrase(payment.publication, said))
     return see_other("platforms:compensations", pk)
@@ -797,7 +799,7 @@ def decline(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     """Decide that a compensation is not owed, with a reason that is kept."""
     payment = _compensation_of(request, pk, payment_pk)
     why = request.POST.get("why", "")[:1000]
-    reviewing.compensation_decline(payment=payment, by=request.user, why=why, at=timezone.now())
+    compensation_decline(payment=payment, by=request.user, why=why, at=timezone.now())
     messages.success(request, _("The compensation has been declined. Nothing is paid."))
     return see_other("platforms:compensations", pk)
 

@@ -17,9 +17,10 @@ from api.resources.publications import publication_of, published_of
 from api.resources.work import worker_named
 from core.errors import NotYours
 from core.roles import Right
-from platforms import messaging, publishing, reviewing, testing
+from platforms import messaging, publishing, testing
 from platforms import status as platform_status
 from platforms.models import Message, Payment, Publication, Submission
+from platforms.reviewing import compensations, deciding
 
 TAGS = ["Publication"]
 LONGEST = timedelta(days=364)
@@ -101,7 +102,7 @@ class Approve(_Submission):
     )
     def post(self, request: Request, pk: int, submission_pk: int) -> Response:
         """Approve submitted work, and pay it. The platform is told in the background."""
-        return self.decide(request, pk, submission_pk, reviewing.submission_approve, shapes.Reason)
+        return self.decide(request, pk, submission_pk, deciding.submission_approve, shapes.Reason)
 
 
 class Reject(_Submission):
@@ -116,7 +117,7 @@ class Reject(_Submission):
     )
     def post(self, request: Request, pk: int, submission_pk: int) -> Response:
         """Reject submitted work; the worker reads why. The platform is told in the background."""
-        return self.decide(request, pk, submission_pk, reviewing.submission_reject, shapes.Rejection)
+        return self.decide(request, pk, submission_pk, deciding.submission_reject, shapes.Rejection)
 
 
 class AskReturn(_Submission):
@@ -133,7 +134,7 @@ class AskReturn(_Submission):
         """Ask a worker to return submitted work without answers here, where the platform can. They read why, once."""
         publication, sent = published_of(self.campaign(pk)), checked(review_shapes.ReturnAsked, request)
         submission = _submission_of(publication, submission_pk)
-        reviewing.return_ask(submission=submission, by=user_of(request), at=timezone.now(), **sent)
+        deciding.return_ask(submission=submission, by=user_of(request), at=timezone.now(), **sent)
         submission.refresh_from_db()
         return Response(review_shapes.SubmissionShape(submission).data)
 
@@ -195,7 +196,7 @@ class Offer(_Compensation):
     def post(self, request: Request, pk: int, payment_pk: int) -> Response:
         """Offer to pay work that was done here and never submitted there. Again is the same offer."""
         payment = self.payment(pk, payment_pk)
-        reviewing.compensation_offer(payment=payment, at=timezone.now())
+        compensations.compensation_offer(payment=payment, at=timezone.now())
         return self.shown(payment)
 
 
@@ -206,7 +207,7 @@ class Decline(_Compensation):
     def post(self, request: Request, pk: int, payment_pk: int) -> Response:
         """Decide that a compensation is not owed."""
         payment, sent = self.payment(pk, payment_pk), checked(shapes.Reason, request)
-        reviewing.compensation_decline(payment=payment, by=user_of(request), at=timezone.now(), **sent)
+        compensations.compensation_decline(payment=payment, by=user_of(request), at=timezone.now(), **sent)
         return self.shown(payment)
 
 

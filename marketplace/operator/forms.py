@@ -1,7 +1,8 @@
 """The forms that operators fill in."""
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -71,8 +72,38 @@ class InvitationForm(forms.Form):
     vouched_rejected = forms.IntegerField(label=_("Rejected elsewhere"), min_value=0, max_value=10_000_000, initial=0)
 
 
-class StatusForm(forms.Form):
+class EditForm(forms.Form):
+    """A form that changes what is stored, so that nobody's edit is undone in silence: what was stored when it was shown
+    travels with it. If somebody has since saved something else than is sent here, it is not valid, and says what is
+    stored now; sent again, it is saved. Its initial values are what is stored. Without `as_shown`, as from a script,
+    nothing is compared.
+    """
+
+    stored_fields: ClassVar[tuple[str, ...]]
+
+    as_shown = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["as_shown"] = self._joined(self.initial)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        stored = self.initial["as_shown"]
+        if data.get("as_shown") and stored not in (data["as_shown"], self._joined(data)):
+            self.data = dict(self.data.items()) | {"as_shown": stored}
+            said = _("Somebody else has saved “%(stored)s” since you opened this page. Send yours again to replace it.")
+            raise forms.ValidationError(said % {"stored": stored})
+        return data
+
+    def _joined(self, values: Mapping[str, Any]) -> str:
+        return "-".join(str(values[name]) for name in self.stored_fields if values.get(name))
+
+
+class StatusForm(EditForm):
     """A worker's status."""
+
+    stored_fields = ("status",)
 
     status = forms.ChoiceField(label=_("Status"), choices=Worker.Status.choices)
     reason = forms.CharField(label=_("Reason, for the audit"), max_length=500)
@@ -94,10 +125,11 @@ class PasswordForm(ReasonForm):
     prefix_of_ids = "password"
 
 
-class MoveForm(ReasonForm):
+class MoveForm(EditForm, ReasonForm):
     """Where a worker lives now."""
 
     prefix_of_ids = "move"
+    stored_fields = ("country", "subdivision")
 
     country = forms.ChoiceField(label=_("Country"), choices=countries)
     subdivision = forms.CharField(

@@ -105,9 +105,8 @@ def issue_key(request: HttpRequest, operator: Account, account_id: str) -> HttpR
             key_id=issued.key_id,
             label=label,
         )
-    return show_operator_page(
-        request, "key.html", {"requester": owner, "issued": issued, "url": settings.MARKETPLACE_URL}
-    )
+    context = {"requester": owner, "issued": issued, "url": settings.MARKETPLACE_URL}
+    return show_operator_page(request, "key.html", context, status=201)
 
 
 @require_http_methods(["GET", "POST"])

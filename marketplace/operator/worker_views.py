@@ -70,24 +70,25 @@ def invite(request: HttpRequest, operator: Account) -> HttpResponse:
             subject = f"invitation {issued.invitation.pk}"
             audit_note(actor=operator, action=AuditEvent.Action.INVITE_WORKER, subject=subject, note=facts["note"])
         address = f"{settings.MARKETPLACE_URL}{reverse('workers:register')}?invitation={issued.token}"
-        return show_operator_page(request, "invitation.html", {"address": address, "invitation": issued.invitation})
+        context = {"address": address, "invitation": issued.invitation}
+        return show_operator_page(request, "invitation.html", context, status=201)
     return show_operator_page(request, "invite.html", {"form": form}, status=400)
 
 
 @require_http_methods(["GET", "POST"])
 @for_operator
+@transaction.atomic
 def worker(request: HttpRequest, operator: Account, worker_id: str) -> HttpResponse:
     """One worker, and a form for another status."""
-    person = worker_of(worker_id)
+    person = worker_of(worker_id, lock=request.method == "POST")
     form = StatusForm(request.POST or None, initial={"status": person.status})
     if form.is_bound and form.is_valid():
         status, reason = Worker.Status(form.cleaned_data["status"]), form.cleaned_data["reason"]
-        with transaction.atomic():
-            before = person.status
-            worker_set_status(worker=person, status=status)
-            audit_note(
-                actor=operator, action=_STATUS_ACTIONS[status], subject=person.worker_id, before=before, reason=reason
-            )
+        before = person.status
+        worker_set_status(worker=person, status=status)
+        audit_note(
+            actor=operator, action=_STATUS_ACTIONS[status], subject=person.worker_id, before=before, reason=reason
+        )
         messages.success(request, _("The worker is now %(status)s.") % {"status": status.label})
         return see_other("operator:worker", worker_id)
     return show_worker(request, person, {"form": form}, status=400 if form.is_bound else 200)
@@ -101,32 +102,36 @@ def show_worker(request: HttpRequest, person: Worker, forms: Mapping[str, Form],
         "earnings": earnings_of(person),
         "page": paginate(request, entries_of(person)),
         "form": StatusForm(initial={"status": person.status}),
-        "move_form": MoveForm(initial={"country": person.country, "subdivision": person.subdivision}),
+        "move_form": MoveForm(initial=_place_of(person)),
         "password_form": PasswordForm(),
     }
     return show_operator_page(request, "worker.html", context | dict(forms), status=status)
 
 
+def _place_of(person: Worker) -> dict[str, str]:
+    return {"country": person.country, "subdivision": person.subdivision}
+
+
 @require_POST
 @for_operator
+@transaction.atomic
 def worker_country(request: HttpRequest, operator: Account, worker_id: str) -> HttpResponse:
     """Where a worker lives now."""
-    person = worker_of(worker_id)
-    form = MoveForm(request.POST)
+    person = worker_of(worker_id, lock=True)
+    form = MoveForm(request.POST, initial=_place_of(person))
     if not form.is_valid():
         return show_worker(request, person, {"move_form": form}, status=400)
     facts = form.cleaned_data
     before = write_value(LOCALE, Place(person.country, person.subdivision))
-    with transaction.atomic():
-        worker_move(worker=person, country=facts["country"], subdivision=facts["subdivision"])
-        audit_note(
-            actor=operator,
-            action=AuditEvent.Action.MOVE_WORKER,
-            subject=person.worker_id,
-            before=before,
-            after=write_value(LOCALE, Place(person.country, person.subdivision)),
-            reason=facts["reason"],
-        )
+    worker_move(worker=person, country=facts["country"], subdivision=facts["subdivision"])
+    audit_note(
+        actor=operator,
+        action=AuditEvent.Action.MOVE_WORKER,
+        subject=person.worker_id,
+        before=before,
+        after=write_value(LOCALE, Place(person.country, person.subdivision)),
+        reason=facts["reason"],
+    )
     messages.success(request, _("The country has been changed."))
     return see_other("operator:worker", worker_id)
 
@@ -149,7 +154,8 @@ def worker_password(request: HttpRequest, operator: Account, worker_id: str) -> 
         )
     address = f"{settings.MARKETPLACE_URL}{reverse('workers:password_new', args=link)}"
     hours = settings.PASSWORD_RESET_TIMEOUT // 3600
-    return show_operator_page(request, "password_link.html", {"person": person, "address": address, "hours": hours})
+    context = {"person": person, "address": address, "hours": hours}
+    return show_operator_page(request, "password_link.html", context, status=201)
 
 
 @require_http_methods(["GET", "POST"])

@@ -4,9 +4,10 @@ from marketplace.errors import DoesNotExist
 from marketplace.models import HitType, QualificationType, Requester, Worker
 
 
-def worker_of(worker_id: str) -> Worker:
-    """The worker of an id. Raises DoesNotExist."""
-    worker = Worker.objects.filter(worker_id=worker_id).first()
+def worker_of(worker_id: str, *, lock: bool = False) -> Worker:
+    """The worker of an id; with a `lock`, nobody else changes it meanwhile. Raises DoesNotExist."""
+    workers = Worker.objects.select_for_update(no_key=True) if lock else Worker.objects
+    worker = workers.filter(worker_id=worker_id).first()
     if worker is None:
         raise DoesNotExist("Worker", worker_id)
     return worker

@@ -14,7 +14,7 @@ from platforms import jobs as platform_jobs
 from platforms.alarms import alarm_raise
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.publishing import publication_extend
-from platforms.reviewing import publication_settle
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign
 from tests.api.conftest import Program

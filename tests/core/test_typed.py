@@ -237,10 +237,12 @@ def test_in_a_browser_what_comes_back_is_compared_with_what_was_shown_when_it_wa
     token = links.assignment_token(factories.take(alice, campaign))
     visitor.goto(f"/j/{token}/1/report/")
     note = visitor.get_by_label("What should we know?")
+    broken = visitor.get_by_label("The text is broken or cut off")
     note.fill("The text is cut off.")
+    broken.check()
     visitor.reload()
     expect(note).to_have_value("The text is cut off.")
-    visitor.get_by_label("The text is broken or cut off").check()
+    expect(broken).to_be_checked()
     visitor.get_by_role("button", name="Send and go on").click()
     expect(note).to_have_count(0)
     visitor.wait_for_load_state()  # its script takes away what was sent

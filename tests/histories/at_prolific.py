@@ -17,7 +17,7 @@ from platforms.models import Operation, Publication, Submission
 from platforms.outbox import may_be_decided, operation_decide
 from platforms.prolific.client import Client, _error_of
 from platforms.registry import adapter_of
-from platforms.reviewing import return_ask
+from platforms.reviewing.deciding import return_ask
 from simulation.prolific import api, commands, money, studies, submissions
 from simulation.prolific.errors import ApiError
 from simulation.prolific.store import Row, Store
@@ -182,6 +182,11 @@ class AtProlific(Published):
                 self.by_person.add(key)  # somebody looked on for three weeks
 
     def weeks_pass(self, pick: int) -> None:
+        """Whatever befalls the jobs, they see by then what waits for a person."""
+        self.coming.clear()
+        self.sync(0)
+        self.check_work(0)
+        self.settle(0)
         self._pass(days=15 + pick % 10)
 
     # --- researchers

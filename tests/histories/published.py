@@ -18,17 +18,10 @@ from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
 from platforms.registry import CALL_ERRORS
-from platforms.reviewing import (
-    bonus_grant,
-    compensation_decline,
-    compensation_offer,
-    may_book,
-    publication_requeue,
-    publication_settle,
-    return_ask,
-    submission_approve,
-    submission_reject,
-)
+from platforms.reviewing.compensations import compensation_decline, compensation_offer
+from platforms.reviewing.deciding import bonus_grant, may_book, return_ask, submission_approve, submission_reject
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import finished_end, publication_sync
 from tasks.models import Assignment
 from tests.histories.frame import Killed, World, Wrong
@@ -352,8 +345,8 @@ class Published(World):
 
     def _check_comparison(self) -> None:
         """The ledgers differ where they do, and nowhere else: now they do nowhere."""
+        found = comparison_make(publication=self.publication, at=self.now).differences  # and books what it finds paid
         ours = sum(Payment.objects.filter(state=Payment.State.PAID).values_list("amount", flat=True), Decimal(0))
-        found = comparison_make(publication=self.publication, at=self.now).differences
         if found or self.cents_there() != int(ours * 100):
             raise Wrong(f"{self.cents_there()} cents there, {ours} here: {found}")
 

@@ -162,7 +162,7 @@ BACK = [*BEGUN, ("somebody_finishes", 0), ("somebody_comes_back", 2)]
 RETURNED = [*BACK, ("sync", 0), ("somebody_returns", 0), ("sync", 0)]
 NOTHING = Operation.objects.none
 GUARDS: dict[str, tuple[str, Any, Plan]] = {
-    "work that was compensated is held": ("platforms.reviewing._was_paid", lambda _payment: False, LATE),
+    "work that was compensated is held": ("platforms.reviewing.compensated._was_paid", lambda _payment: False, LATE),
     "a compensation is counted once": ("platforms.prolific.adapter._paid_as_bonus", lambda _one: NOTHING(), LATE),
     "what was abandoned ends": ("judgments.selectors.abandoned", lambda _at: Assignment.objects.none(), BEGUN),
     "a return is taken back": ("platforms.submitted._is_taken_back", lambda _one: False, [*RETURNED, ("by_hand", 0)]),
@@ -176,7 +176,11 @@ GUARDS: dict[str, tuple[str, Any, Plan]] = {
         staticmethod(lambda _call, _batch: None),
         [*COMPENSATED[:-4], ("trouble_comes", 28), ("call", 0), ("hours_pass", 0), ("call", 0)],
     ),
-    "whoever goes is owed": ("platforms.reviewing.uncompensated", lambda _one: Assignment.objects.none(), BEGUN),
+    "whoever goes is owed": (
+        "platforms.reviewing.compensations.uncompensated",
+        lambda _one: Assignment.objects.none(),
+        BEGUN,
+    ),
 }
 
 
@@ -209,10 +213,18 @@ EMPTY = [
 LOST = [*BEGUN, ("somebody_finishes", 0), ("hours_pass", 4), *JOBS]
 PAID = [*BACK, ("sync", 0), ("check_work", 0), ("settle", 0)]
 MARKET_GUARDS: dict[str, tuple[str, Any, Plan]] = {
-    "work that was compensated is held": ("platforms.reviewing._was_paid", lambda _payment: False, TWICE),
-    "what is booked is not compensated": ("platforms.reviewing._booked", lambda: Value(Decimal(0)), [*LOST, *EMPTY]),
+    "work that was compensated is held": ("platforms.reviewing.compensated._was_paid", lambda _payment: False, TWICE),
+    "what is booked is not compensated": (
+        "platforms.reviewing.compensations._booked",
+        lambda: Value(Decimal(0)),
+        [*LOST, *EMPTY],
+    ),
     "what was abandoned ends": ("judgments.selectors.abandoned", lambda _at: Assignment.objects.none(), BEGUN),
-    "whoever goes is owed": ("platforms.reviewing.uncompensated", lambda _one: Assignment.objects.none(), BEGUN),
+    "whoever goes is owed": (
+        "platforms.reviewing.compensations.uncompensated",
+        lambda _one: Assignment.objects.none(),
+        BEGUN,
+    ),
     "a call that is repeated has its token": (
         "platforms.mturk.operations.token_of",
         lambda _operation: {"UniqueRequestToken": str(uuid4())},

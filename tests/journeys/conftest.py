@@ -17,7 +17,8 @@ from platforms.ledger import totals
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Publication
 from platforms.publishing import publication_publish, publication_write
-from platforms.reviewing import publication_requeue, publication_settle
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tests import factories
 from tests.conftest import running_site

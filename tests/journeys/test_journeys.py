@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from judgments.models import Acceptance, Judgment
 from judgments.selectors import derived
-from platforms.reviewing import compensation_offer
+from platforms.reviewing.compensations import compensation_offer
 from tasks.models import Assignment, Consent, Hit, Worker
 from tests.journeys.conftest import Published
 from tests.journeys.people import Member, Visitor, careless

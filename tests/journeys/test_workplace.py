@@ -25,7 +25,7 @@ from platforms import jobs as platform_jobs
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Publication
 from platforms.publishing import publication_publish, publication_write
-from platforms.reviewing import publication_settle
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools import jobs as pool_jobs
 from pools.models import Campaign, Collection, Passage, Query

@@ -6,6 +6,8 @@ import sys
 import tomllib
 from importlib.metadata import packages_distributions
 
+import pytest
+
 from tests.marketplace.server import REPOSITORY
 
 PROGRAM = REPOSITORY / "marketplace"
@@ -62,10 +64,11 @@ def test_its_pages_name_only_static_files_of_its_own() -> None:
     assert {name for name in named if not (PROGRAM / "static" / name).is_file()} == set()
 
 
-def test_the_design_tokens_are_those_of_the_other_program() -> None:
-    own, other = PROGRAM / "static" / "marketplace" / "css" / "tokens.css", REPOSITORY / "static" / "css" / "tokens.css"
+@pytest.mark.parametrize("name", ["css/tokens.css", "js/typed.js"])
+def test_what_both_programs_look_and_work_like_is_the_same(name: str) -> None:
+    own, other = PROGRAM / "static" / "marketplace" / name, REPOSITORY / "static" / name
 
-    assert own.read_text() == other.read_text(), f"copy {other} to {own}: both programs have one look"
+    assert own.read_text() == other.read_text(), f"copy {other} to {own}"
 
 
 def test_its_pages_extend_and_include_only_its_own() -> None:

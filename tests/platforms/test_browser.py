@@ -16,7 +16,8 @@ from platforms.alarms import alarm_raise
 from platforms.attention import attention_check
 from platforms.fairness import pay_rate_check
 from platforms.models import Alarm, Operation, Publication
-from platforms.reviewing import compensations_find, publication_settle
+from platforms.reviewing.compensations import compensations_find
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Collection
 from tasks import services as task_services

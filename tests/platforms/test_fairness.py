@@ -16,7 +16,7 @@ from platforms.fairness import (
 )
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Payment, Publication, Submission
-from platforms.reviewing import publication_settle
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Passage
 from tests.marketplace.server import Worker

@@ -29,13 +29,10 @@ from platforms.models import LedgerComparison, Operation, Payment, Publication, 
 from platforms.mturk import operations
 from platforms.outbox import operations_run
 from platforms.publishing import publication_publish, publication_resume, publication_stop, publication_write
-from platforms.reviewing import (
-    compensation_offer,
-    publication_requeue,
-    publication_settle,
-    submission_approve,
-    submission_reject,
-)
+from platforms.reviewing.compensations import compensation_offer
+from platforms.reviewing.deciding import submission_approve, submission_reject
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Collection
 from tasks import services as task_services

@@ -14,7 +14,7 @@ from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms import messaging
 from platforms.models import Message, Publication
-from platforms.reviewing import publication_settle
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tests.marketplace.people import Wanda
 from tests.marketplace.server import Marketplace

@@ -27,7 +27,7 @@ from platforms.publishing import (
     publishing_progress,
     terms_keep,
 )
-from platforms.reviewing import compensation_offer
+from platforms.reviewing.compensations import compensation_offer
 from pools.models import Campaign
 from tasks.models import Hit
 from tests.marketplace.server import Marketplace, Requester, Worker

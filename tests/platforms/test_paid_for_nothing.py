@@ -11,7 +11,9 @@ from selectolax.lexbor import LexborHTMLParser
 from core.models import User
 from judgments import services as judgment_services
 from platforms.models import Publication
-from platforms.reviewing import publication_requeue, publication_settle, submission_approve, submission_reject
+from platforms.reviewing.deciding import submission_approve, submission_reject
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests.marketplace.server import Requester, Worker

@@ -20,7 +20,7 @@ from core.job_status import QUEUES, redis_at
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.models import Payment, Publication
-from platforms.reviewing import publication_settle
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from results import jobs as result_jobs
 from tests.conftest import REPOSITORY, database_url

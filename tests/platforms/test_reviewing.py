@@ -13,16 +13,11 @@ from platforms.adapter import Work
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
 from platforms.pay_desk import sums_of
 from platforms.publishing import publication_unsaved
-from platforms.reviewing import (
-    bonus_grant,
-    bonus_owed,
-    compensation_offer,
-    compensations_find,
-    publication_settle,
-    submission_approve,
-    submission_reject,
-    workers_exclude,
-)
+from platforms.reviewing.approving import bonus_owed
+from platforms.reviewing.compensations import compensation_offer, compensations_find
+from platforms.reviewing.deciding import bonus_grant, submission_approve, submission_reject
+from platforms.reviewing.excluding import workers_exclude
+from platforms.reviewing.settling import publication_settle
 from platforms.status import for_a_person
 from platforms.submitted import submission_store, submissions_return
 from pools.models import Campaign, Collection

@@ -7,7 +7,7 @@ from django.utils import timezone
 from core.models import User
 from judgments import services as judgment_services
 from platforms.models import Publication
-from platforms.reviewing import publication_requeue
+from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import publication_sync
 from tests.marketplace.server import Requester, Worker
 from tests.platforms.platforms import Clock, drain, work

@@ -11,7 +11,9 @@ from selectolax.lexbor import LexborHTMLParser
 from judgments import services as judgment_services
 from judgments.models import Acceptance, Decision
 from platforms.models import Publication
-from platforms.reviewing import compensations_find, publication_requeue, publication_settle
+from platforms.reviewing.compensations import compensations_find
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import finished_end, publication_sync
 from tasks.models import Assignment, Consent, Hit
 from tasks.models import Worker as OurWorker

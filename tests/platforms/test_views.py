@@ -30,7 +30,8 @@ from platforms.forms import TermsForm
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.mturk.requirements import demands_of, requirements_of
 from platforms.publishing import publication_stop, publication_unsaved, publication_write
-from platforms.reviewing import compensations_find, publication_settle
+from platforms.reviewing.compensations import compensations_find
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign, Collection
 from tests import factories

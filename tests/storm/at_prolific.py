@@ -30,7 +30,8 @@ from platforms.outbox import may_be_decided, operation_decide
 from platforms.prolific.client import ERRORS
 from platforms.publishing import publication_publish, publication_write
 from platforms.registry import adapter_of
-from platforms.reviewing import GRACE, bonus_grant, compensation_offer
+from platforms.reviewing.compensations import GRACE, compensation_offer
+from platforms.reviewing.deciding import bonus_grant
 from tasks.models import Assignment, Hit
 from tests import factories
 from tests.conftest import running_site

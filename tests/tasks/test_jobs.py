@@ -16,13 +16,14 @@ from core.models import User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
-from platforms import ledger_comparison, outbox, reviewing
+from platforms import ledger_comparison, outbox
 from platforms.ledger_comparison import Comparison
 from platforms.models import Alarm, LedgerComparison, Operation, Publication, PublishedHit, Submission
 from platforms.mturk.adapter import MTurkAdapter
 from platforms.mturk.client import code_of
 from platforms.mturk.operations import make_own_qualification
 from platforms.publishing import terms_keep
+from platforms.reviewing import approving, settling
 from platforms.syncing import finished_end
 from pools.models import Campaign, Collection
 from results import jobs as result_jobs
@@ -297,17 +298,17 @@ def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
         confirm(assignment)
     of_alice, of_bob = Submission.objects.order_by("id")
     publication = of_alice.publication
-    approve = reviewing._approve
+    approve = approving.submission_pay
 
     def approve_or_fail(submission: Submission, **how: object) -> None:
         approve(submission, **how)  # type: ignore[arg-type]
         if submission.pk == of_alice.pk:
             raise KeyError("poison")
 
-    monkeypatch.setattr(reviewing, "_approve", approve_or_fail)
-    monkeypatch.setattr(reviewing, "BATCH", 1)
+    monkeypatch.setattr(settling, "submission_pay", approve_or_fail)
+    monkeypatch.setattr(settling, "BATCH", 1)
     at = timezone.now()
-    assert reviewing.publication_settle(publication=publication, at=at) == 1
+    assert settling.publication_settle(publication=publication, at=at) == 1
     of_alice.refresh_from_db()
     of_bob.refresh_from_db()
     assert (of_alice.decision, of_bob.decision) == ("", Submission.Decision.APPROVE)
@@ -315,8 +316,8 @@ def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
     alarm = Alarm.objects.get(settled_at=None)
     assert alarm.submission == of_alice and "KeyError: 'poison'" in alarm.text
     monkeypatch.undo()
-    assert reviewing.publication_settle(publication=publication, at=at) == 0  # it rests
-    assert reviewing.publication_settle(publication=publication, at=at + timedelta(minutes=1)) == 1
+    assert settling.publication_settle(publication=publication, at=at) == 0  # it rests
+    assert settling.publication_settle(publication=publication, at=at + timedelta(minutes=1)) == 1
     assert not Alarm.objects.filter(settled_at=None).exists()
 
 

@@ -15,7 +15,10 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import Operation, Publication
 from platforms.publishing import publication_pause, publication_publish, publication_write
 from platforms.replacing_terms import publication_replace_terms
-from platforms.reviewing import compensation_offer, publication_requeue, publication_settle, submission_reject
+from platforms.reviewing.compensations import compensation_offer
+from platforms.reviewing.deciding import submission_reject
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign, Collection
 from results.refreshing import result_refresh

@@ -12,7 +12,8 @@ from platforms.ledger import totals
 from platforms.management.platforms import platform_errors, publication_of
 from platforms.models import Operation, Payment
 from platforms.outbox import UNFINISHED, operations_run
-from platforms.reviewing import compensation_offer, publication_settle
+from platforms.reviewing.compensations import compensation_offer
+from platforms.reviewing.settling import publication_settle
 
 
 class Command(SiteCommand):

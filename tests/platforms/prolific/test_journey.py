@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from judgments import services as judgment_services
 from platforms.models import Payment, Publication, Submission
 from platforms.publishing import publication_publish
-from platforms.reviewing import publication_requeue, publication_settle
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests import factories

@@ -15,7 +15,9 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Payment, Publication, Submission
 from platforms.publishing import publication_publish
 from platforms.registry import adapter_of
-from platforms.reviewing import compensation_offer, publication_settle, return_ask, submission_reject
+from platforms.reviewing.compensations import compensation_offer
+from platforms.reviewing.deciding import return_ask, submission_reject
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests import factories

@@ -15,7 +15,7 @@ from platforms.adapter import Ending
 from platforms.models import Publication
 from platforms.publishing import publication_expire, publication_publish, publication_write
 from platforms.registry import adapter_of
-from platforms.reviewing import publication_settle
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign
 from tasks import selectors as task_selectors

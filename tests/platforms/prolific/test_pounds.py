@@ -21,7 +21,7 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import LabAccount, Payment, Publication, Submission
 from platforms.publishing import publication_write
 from platforms.registry import adapter_of
-from platforms.reviewing import bonus_grant
+from platforms.reviewing.deciding import bonus_grant
 from pools.models import Campaign
 from tasks import services as task_services
 from tasks.default_texts import default_consent

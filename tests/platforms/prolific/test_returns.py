@@ -12,7 +12,8 @@ from judgments import services as judgment_services
 from platforms.adapter import Ending
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.registry import adapter_of
-from platforms.reviewing import compensation_offer, compensations_find, return_ask, submission_approve
+from platforms.reviewing.compensations import compensation_offer, compensations_find
+from platforms.reviewing.deciding import return_ask, submission_approve
 from platforms.syncing import publication_sync
 from tests import factories
 from tests.api.conftest import Program

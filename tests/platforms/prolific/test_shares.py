@@ -16,7 +16,8 @@ from platforms.models import Alarm, LabAccount, Operation, Payment, Publication,
 from platforms.prolific.shares import amount_of_share, percent_of, percent_paying
 from platforms.publishing import publication_publish
 from platforms.registry import adapter_of
-from platforms.reviewing import compensation_offer, compensations_find, publication_requeue
+from platforms.reviewing.compensations import compensation_offer, compensations_find
+from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import assignment_sync, publication_sync
 from tasks.models import Assignment
 from tests import factories

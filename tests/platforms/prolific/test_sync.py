@@ -13,7 +13,7 @@ from platforms.prolific import adapter as prolific_adapter
 from platforms.prolific import client as prolific_client
 from platforms.prolific import lists, operations
 from platforms.registry import adapter_of
-from platforms.reviewing import publication_settle
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests.platforms.platforms import Clock, drain

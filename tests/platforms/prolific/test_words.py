@@ -24,7 +24,7 @@ from platforms.models import Alarm, Operation, Payment, Publication
 from platforms.prolific.words import VOCABULARY
 from platforms.publishing import publication_publish
 from platforms.registry import ADAPTERS
-from platforms.reviewing import compensations_find
+from platforms.reviewing.compensations import compensations_find
 from platforms.vocabulary import Vocabulary
 from tests import factories
 from tests.platforms.platforms import Clock, drain

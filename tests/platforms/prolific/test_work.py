@@ -30,14 +30,10 @@ from platforms.publishing import (
 )
 from platforms.registry import adapter_of
 from platforms.replacing_terms import publication_replace_terms
-from platforms.reviewing import (
-    bonus_grant,
-    compensation_offer,
-    compensations_find,
-    publication_requeue,
-    publication_settle,
-    submission_reject,
-)
+from platforms.reviewing.compensations import compensation_offer, compensations_find
+from platforms.reviewing.deciding import bonus_grant, submission_reject
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
 from platforms.syncing import finished_end, publication_sync
 from pools.models import Campaign
 from tasks import links

@@ -1,0 +1,1 @@
+"""Deciding on submitted work, and paying for it."""
