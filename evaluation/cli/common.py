@@ -365,7 +365,7 @@ CORRECTED: dict[Correction, str] = {
 
 
 def add_pool_runs(command: argparse.ArgumentParser, others: str) -> None:
-    """The option that names the runs of which people judged the top passages; `others` says what becomes of the rest."""
+    """The option that names the runs of which people judged the top passages; `others`: what becomes of the rest."""
     command.add_argument(
         "--pool-runs",
         metavar="RUN,RUN,...",
