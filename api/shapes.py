@@ -1101,6 +1101,7 @@ VERSION_EXAMPLE = {
     "unchanged": 0,
     "unsettled": 0,
     "adjudicated": 0,
+    "expected_wrong": None,
     "qrels": 55,
     "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 }
@@ -1114,7 +1115,7 @@ class VersionShape(serializers.ModelSerializer[QrelsVersion]):
         model = QrelsVersion
         fields = [
             *("number", "campaign", "made_at", "why", "added", "changed", "unchanged", "unsettled", "adjudicated"),
-            *("qrels", "sha256"),
+            *("expected_wrong", "qrels", "sha256"),
         ]
 
 

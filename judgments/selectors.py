@@ -1,7 +1,7 @@
 """Reading judgments: what counts, who beat whom, and what each worker did."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -472,12 +472,26 @@ def challenges_of(
     answers = {qid: tuple(pid for pid in pids if pid in challenged[qid]) for qid, pids in pools.items()}
     challengers = {qid: tuple(sorted({*pids} - {*answers[qid]})) for qid, pids in pools.items()}
     own = counted_preferences(campaign, pool) if preferences is None else preferences
+    before = _judged_before(campaign, pools, pool)
+    return settle_challenges(answers, challengers, [*own, *before], most=campaign.confirmations)
+
+
+def evidence_of(campaign: Campaign) -> list[Preference]:
+    """All judgments that the answers of a campaign rest on: of challengers, with those that were made before."""
+    own = counted_preferences(campaign)
+    if campaign.design != Campaign.Design.CHALLENGERS:
+        return own
+    return [*own, *_judged_before(campaign, pools_of(campaign))]
+
+
+def _judged_before(campaign: Campaign, queries: Container[str], pool: Pool | None = None) -> list[Preference]:
+    """What was judged before a campaign of challengers (or one of its pools) on pairs that it does not ask about."""
     pairs = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
     asked = set(pairs.values_list("pool__query__qid", "a__pid", "b__pid"))
+    known = known_preferences(campaign, pool.query if pool is not None else None)
     named = Merged({}, twins_of(campaign, pool), {})
-    known = judge_merged(named, (row for row in known_preferences(campaign, query) if row.query in pools))
-    before = (row for row in known if (row.query, *canonical(row.a, row.b)) not in asked)
-    return settle_challenges(answers, challengers, [*own, *before], most=campaign.confirmations)
+    before = judge_merged(named, (row for row in known if row.query in queries))
+    return [row for row in before if (row.query, *canonical(row.a, row.b)) not in asked]
 
 
 def derived_from(challenges: Sequence[Challenge], waiting: Iterable[str]) -> Derived:

@@ -17,6 +17,7 @@ from core.progress import Report, silent
 from core.snapshot import one_moment
 from core.version import VERSION
 from evaluation.judging.equal_texts import answers_by_id
+from evaluation.judging.settling import expected_wrong
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Collection, QrelsVersion, Query, VersionQuery
@@ -71,6 +72,25 @@ def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
     )
 
 
+def expected_replaced_wrong(campaign: Campaign, before: Answers, after: Answers) -> float | None:
+    """How many best known answers that others replaced are expected to be better than these, by all judgments; None
+    where none was replaced.
+    """
+    stands_for = pool_selectors.twins_of(campaign)
+    replaced = set()
+    for query, passages in after.items():
+        named = stands_for.get(query, {})
+        new, old = ({named.get(pid, pid) for pid in own} for own in (passages, before.get(query, ())))
+        replaced |= {(query, one, other) for one in new - old for other in old - new}
+    if not replaced:
+        return None
+    judged = judgment_selectors.evidence_of(campaign)
+    pools: dict[str, set[str]] = {}
+    for query, *members in [*((row.query, row.a, row.b) for row in judged), *replaced]:
+        pools.setdefault(query, set()).update(members)
+    return expected_wrong(sorted(replaced), pools, judged)
+
+
 def version_add(
     *,
     campaign: Campaign,
@@ -101,6 +121,7 @@ def version_add(
         revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
         before = pool_selectors.version_answers(newest)
         settled = settled_by(campaign, newest)
+        doubtful = expected_replaced_wrong(campaign, before, settled.answers)
     if not settled.answers:
         raise NotNow(_nothing_settled(campaign, settled))
     after = {**before, **settled.answers}
@@ -131,6 +152,7 @@ def version_add(
             unsettled=len(settled.unsettled),
             held_back=len(settled.held_back),
             adjudicated=settled.adjudicated,
+            expected_wrong=doubtful,
             qrels=sum(map(len, after.values())),
             sha256=hashlib.sha256("".join(qrels_lines(after)).encode()).hexdigest(),
         )

@@ -266,6 +266,7 @@ class Migration(migrations.Migration):
                 ('unsettled', models.PositiveIntegerField(help_text='Queries of the campaign that lacked judgments.')),
                 ('held_back', models.PositiveIntegerField(help_text='Queries left as they were, as only a run that is not for release brought an answer.')),
                 ('adjudicated', models.PositiveIntegerField(db_default=0, default=0, help_text='Pairs that a person decided, since their judgments disagreed, of the queries that it settles.')),
+                ('expected_wrong', models.FloatField(help_text='How many of the replaced answers are expected to be the better ones, by all judgments.', null=True)),
                 ('qrels', models.PositiveIntegerField(help_text='Lines of its qrels file.')),
                 ('sha256', models.CharField(help_text='Of its qrels file in TREC format.', max_length=64)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='pools.campaign')),

@@ -98,7 +98,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             ] if runs > 1 else [],
         },
         "apart": {},
-        "agreement": {"pairs": 300, "raw": 0.8, "alpha": 0.6},
+        "agreement": {"pairs": 300, "compared": 300, "raw": 0.8, "alpha": 0.6},
         "order_agreement": [
             {"run": name, "judged": 4210, "both": 2000, "alike": 1260 - place, "share": (1260 - place) / 2000,
              "interval": [0.6, 0.66], "pooled": True}

@@ -162,6 +162,10 @@ def test_a_challenger_that_wins_is_compared_again_by_others_before_it_replaces_a
             second.refresh_from_db()
             assert second.further_judgments == number and remaining_bill(publication_unsaved(second)).assignments == 1
     assert dict(judgment_selectors.derived(second).qrels) == {"q2": answer}
+    assert first.expected_wrong is None
+    if answer == "p99":
+        wrong = add(second).expected_wrong
+        assert wrong is not None and 0 < wrong < 0.5
     assert Acceptance.objects.filter(pair__pool__campaign=second).count() == asked
     for job in (judgment_jobs.make_exports, result_jobs.compute_results, result_jobs.finish_campaigns):
         job()
