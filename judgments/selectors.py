@@ -243,9 +243,32 @@ def counted_preferences(
     """The tournament's whole input: every judgment that counts (or those on one pool), sorted; on an adjudicated pair
     what was decided, and on others whose judgments disagree what these weigh more for, if the campaign weighs them, as
     often as the pair has judgments. `accepted` are the judgments, where they have been read already.
+
+    Where most pairs are judged once, one that a second person judged too counts no more than they do: once, and as a
+    tie if the two disagree.
     """
     judged = accepted_preferences(campaign, pool) if accepted is None else accepted
-    return adjudicate(judged, {**weighed_pairs(campaign, pool), **decided_pairs(campaign, pool)})
+    counted = adjudicate(judged, {**weighed_pairs(campaign, pool), **decided_pairs(campaign, pool)})
+    repeated = _repeated_pairs(campaign, pool)
+    if not repeated:
+        return counted
+    opinions: dict[tuple[str, str, str], list[str | None]] = {}
+    for query, a, b, preferred in counted:
+        opinions.setdefault((query, a, b), []).append(preferred)
+    once = {pair: own for pair, own in opinions.items() if len(own) == 2 and pair in repeated}
+    others = (row for row in counted if (row.query, row.a, row.b) not in once)
+    merged = (Preference(*pair, own[0] if own[0] == own[1] else None) for pair, own in once.items())
+    return sorted([*others, *merged], key=in_order)
+
+
+def _repeated_pairs(campaign: Campaign, pool: Pool | None) -> set[tuple[str, str, str]]:
+    """The pairs, as `(query, a, b)`, of the HITs that a second person does, too."""
+    if campaign.overlap > 1 or not campaign.repeats or campaign.design == Campaign.Design.CHALLENGERS:
+        return set()
+    items = Item.objects.filter(hit__campaign=campaign, hit__wanted=2, layout=0, pair__isnull=False)
+    if pool is not None:
+        items = items.filter(pair__pool=pool)
+    return set(items.values_list("pair__pool__query__qid", "pair__a__pid", "pair__b__pid"))
 
 
 def decided_pairs(campaign: Campaign, pool: Pool | None = None) -> dict[tuple[str, str, str], str | None]:

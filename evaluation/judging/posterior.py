@@ -33,6 +33,7 @@ _USUAL, _VARIES = math.log(1.4), 0.7  # a spread's logarithm before anything is 
 _RARE = 5.0  # guesses before anything is judged: exponential with this rate
 _ORDERED = 10  # passages of the largest pool whose orders are all summed over
 _LEARNED = 3500  # pairs of the pools that weigh the hypotheses
+_TELLING = 0.9  # of the judged pairs: what pools of the most usual sizes have
 _TRIALS, _DRAWS = 150, 600  # draws of a pool's strengths, to weigh a hypothesis, and to say which passage is best
 _LEAST = 0.05  # weight of a hypothesis that counts, of the heaviest
 _FREEDOM = 6.0  # of the t-distribution that strengths are drawn from, beside one for each passage
@@ -91,11 +92,12 @@ def learn(groups: Sequence[SizedPools], *, seed: int = 0) -> Judging:
         logs |= {Strengths(spread, guesses): likely - _RARE * guesses for guesses in GUESSES}
     logs |= {Order(rate): -math.log(len(RATES)) for rate in RATES}
     judged = [(group, np.flatnonzero(group.counts.any(axis=(1, 2)))) for group in groups if group.size > 1]
-    pairs = sum(int(group.counts[rows].any(axis=2).sum()) for group, rows in judged)
-    share = min(1.0, _LEARNED / max(1, pairs))
-    for group, rows in judged:
-        if not rows.size:
-            continue
+    pairs = [int(group.counts[rows].any(axis=2).sum()) for group, rows in judged]
+    share, telling = min(1.0, _LEARNED / max(1, sum(pairs))), 0
+    for count, (group, rows) in sorted(zip(pairs, judged, strict=True), key=lambda own: (-own[0], own[1][0].size)):
+        if not rows.size or (share < 1 and telling > _TELLING * sum(pairs)):
+            break  # where there is plenty, what few pools of rare sizes say takes long and changes little
+        telling += count
         kept = rows[np.linspace(0, len(rows) - 1, max(1, round(share * len(rows)))).astype(np.int64)]
         for hypothesis in logs:
             random = np.random.default_rng([seed, group.size])  # the same for each, so that they are told apart
