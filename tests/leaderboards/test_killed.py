@@ -1,5 +1,6 @@
 """Processes that are killed (SIGKILL) while they send, evaluate or publish: what they did is done again, and once."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -85,7 +86,11 @@ def test_a_worker_that_is_killed_while_it_publishes_publishes_once(board: Board,
 
 def children_of(pid: int) -> list[int]:
     """The processes that a process has started."""
-    return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread may end while it is read
+            found += map(int, path.read_text().split())
+    return found
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")

@@ -71,7 +71,7 @@ class Running:
         found = {}
         for listed in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
             for child in map(int, listed.read_text().split()):
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                     words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
                     names = [name for name in ("gunicorn", "worker", "beat") if name in words]
                     if names and words[0] != "setpriv":

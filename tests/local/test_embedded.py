@@ -107,7 +107,7 @@ def runs(pid: int) -> bool:
     """Whether a process lives (one that ended and is only not yet collected by its parent does not)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it may end while it is read
         return False
 
 

@@ -267,7 +267,8 @@ def kill_one_server(marketplace: Marketplace, chance: random.Random) -> None:
     master = marketplace.pid
     children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
     if children:
-        os.kill(int(chance.choice(children)), signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(int(chance.choice(children)), signal.SIGKILL)
 
 
 @contextmanager
