@@ -739,10 +739,9 @@ def _limits(data: Data) -> Iterator[str]:
     if data["error_source"] == "assumed" and data["judgments"]:
         yield _(
             "How certain the answers are cannot be known from these judgments, since too few pairs were judged several "
-            "times. It is assumed that people err as seldom as their judgments of different pairs fit together: one in "
-            "%(share)s of the cases. To know, have %(pairs)d pairs judged a second time, which costs as much as "
-            "%(judgments)d more judgments."
-        ) % {"share": percent(data["error_rate"]), "pairs": FEW, "judgments": FEW}
+            "times. It is assumed that %(share)s of the judgments are wrong, by how well those of different pairs fit "
+            "together. To know it, have %(pairs)d pairs judged a second time."
+        ) % {"share": percent(data["error_rate"]), "pairs": FEW}
     elif data["error_source"] == "repeated":
         yield _(
             "One judgment is wrong in about %(share)s of the cases. This, and how certain answers and ranks are, "

@@ -101,7 +101,7 @@ def test_a_campaign_is_made_for_a_program_after_a_dry_run(collection: Collection
     asked = ("create_campaign", collection.name, "mine", "--reward", "1.50")
     facts, said = run(*asked, "--dry-run")
     assert not Campaign.objects.exists()
-    assert facts["bill"]["total"] == "3.60" and "$3.60" in said
+    assert facts["bill"]["total"] == "5.40" and "$5.40" in said
 
     made, _said = run(*asked)
     assert Campaign.objects.get().pk == made["campaign"]
