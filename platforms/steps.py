@@ -68,6 +68,8 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
         "%(pairs)s and %(tests)s test pairs a HIT, each judged by %(overlap)s",
         campaign.tests_per_hit,
     ) % {"pairs": asked, "tests": campaign.tests_per_hit, "overlap": campaign.overlap}
+    if repeated := campaign.repeated_hits(-(-campaign.pair_count // campaign.pairs_per_hit)):
+        task += ", " + ngettext("%(n)d HIT also by another", "%(n)d HITs also by another", repeated) % {"n": repeated}
     return [
         Step(
             "collection",
