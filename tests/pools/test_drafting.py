@@ -208,7 +208,11 @@ def test_the_numbers_beside_the_form_follow_the_form(page: Client, draft: Campai
 
 def test_all_runs_are_chosen_by_one_tick(page: Client, collection: Collection) -> None:
     form = CampaignForm(collection=collection)
-    sent = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
+    sent = {
+        name: form[name].value()
+        for name in form.fields
+        if form[name].value() is not None and form[name].value() is not False
+    }
     address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
     answer = page.post(address, sent | {"name": "everything", "all_runs": "on", "redo_rate": "10"})
     assert answer.status_code == 303
