@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -40,8 +39,7 @@ class PlanForm(forms.Form):
     )
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(NamedTuple):
     """A share of wrong judgments that the results speak of, at most one half, and where it comes from: of so many
     comparisons, with its exact 95% interval, in which comparisons count as independent of each other.
     """

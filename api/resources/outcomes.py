@@ -1,7 +1,5 @@
 """What comes of a campaign: export files, results, and versions of the preference qrels."""
 
-from dataclasses import asdict
-
 from django.db import transaction
 from django.http import FileResponse, HttpResponse
 from django.urls import reverse
@@ -145,7 +143,7 @@ class Plan(Endpoint):
         planned = planning.plan_for(campaign, result_selectors.stored_data(campaign), rate)
         content = {
             "error_rate": rate,
-            "observed": asdict(observed) if observed else None,
+            "observed": observed._asdict() if observed else None,
             "pools": planned.pools if planned else 0,
             "draws": planned.draws if planned else 0,
             "overlaps": planned.rows if planned else [],
