@@ -682,14 +682,6 @@ def _limits(data: Data) -> Iterator[str]:
             "%(count)s of %(all)s queries still need judgments and are left out of every score.",
             data["incomplete"],
         ) % {"count": f"{data['incomplete']:,}", "all": f"{data['queries']:,}"}
-    if data["held_back"]:
-        yield ngettext(
-            "%(count)s query is left out of every score and file, because only a run that is not for release brought "
-            "its best known answer.",
-            "%(count)s queries are left out of every score and file, because only runs that are not for release "
-            "brought their best known answers.",
-            data["held_back"],
-        ) % {"count": f"{data['held_back']:,}"}
     if data["design"] == "rounds":
         yield _(
             "The pools were judged in rounds: who loses early meets few others, and may be better than it looks. For "

@@ -24,7 +24,7 @@ from pools import services as pool_services
 from pools.models import Campaign, Collection, QrelsVersion, VersionQuery
 from results import jobs as result_jobs
 from results import scoring, version_requests, versions
-from results.computing import compute
+from results.computing import compute, held_back
 from results.inputs import inputs_of
 from results.models import VersionRequest, VersionScore
 from results.sentences import findings
@@ -169,11 +169,15 @@ def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(col
     assert answers(version) == {"q2": "p4", "q3": "p7", "q4": "p9"}
     assert (version.held_back, version.added) == (1, 3)
     campaign = Campaign.objects.get()
-    data = compute(inputs_of(campaign))
+    inputs = inputs_of(campaign)
+    data = compute(inputs, held_back(inputs, inputs.withheld), is_release=True)
     assert (data["held_back"], data["answered"], data["compare"]["queries"], data["incomplete"]) == (1, 3, 3, 0)
     assert {row["qid"] for row in data["stability"]} == {"q2", "q3"}, "as the other answers of the report"
     limits = next(finding for finding in findings(data) if finding.name == "limits")
-    assert any(sentence.startswith("1 query is left out of every score and file") for sentence in limits.sentences)
+    assert any(
+        sentence.startswith("1 query is left out here, in the qrels and in every score")
+        for sentence in limits.sentences
+    )
     pool_services.run_release(run=secret, is_released=True)
     assert answers(add(Campaign.objects.get(), "It is for release now."))["q1"] == "p0"
 

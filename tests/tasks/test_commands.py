@@ -17,7 +17,7 @@ def test_a_campaign_is_made_tested_and_started(
     call_command("create_campaign", "small", "mine", runs=["red", "blue"], pairs_per_hit=1, reward="1.50", seed=9)
     told = capsys.readouterr().out
     assert "2 pairs in 2 HITs" in told
-    assert "$5.40: rewards $3.00, fees $0.60, work done again $1.80 (1 assignment," in told
+    assert "$9.00: rewards $6.00, fees $1.20, work done again $1.80 (1 assignment," in told
     tests = tmp_path / "tests.tsv"
     tests.write_text("q1\tp1\tp4\nq2\tp4\tp7\nq3\tp7\tp1\n")
     with pytest.raises(CommandError, match="at least 3 confirmed test pairs but has 0"):
