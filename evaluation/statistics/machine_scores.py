@@ -41,7 +41,7 @@ class Corrected(NamedTuple):
 def correct(people: Floats, machine: Floats, further: Floats, confidence: float = CONFIDENCE) -> Corrected:
     """A mean from what people and the machine say of the same queries, and the machine of `further` ones."""
     n, more = len(people), len(further)
-    alone, both = t_intervals_of(people[None], confidence)[0], np.concatenate([machine, further])
+    alone, both = t_intervals_of(people[None], confidence, low=-1)[0], np.concatenate([machine, further])
     weight = 0.0
     if n > 2 and more > 1 and (spread := both.var(ddof=1)) > 0:
         slope = np.cov(people, machine)[0, 1] / (spread * (1 + n / more))
@@ -153,7 +153,7 @@ def favour(scored: Scored, own: Collection[str]) -> Favour | None:
     excess = scored.machine - scored.people
     values = excess[ours].mean(axis=0) - excess[~ours].mean(axis=0)
     mean = float(values.mean())
-    interval = t_intervals_of(values[None])[0]
+    interval = t_intervals_of(values[None], low=-1)[0]
     assert interval is not None
     error = values.std(ddof=1) / n**0.5
     from scipy import special  # here, since most commands need none of it and it takes long to load

@@ -69,7 +69,7 @@ def test_without_more_to_say_than_people_the_machine_counts_for_nothing(further:
     found = correct(people, machine, np.array(further))
     assert (found.weight, found.mean, found.interval) == (0, people.mean(), found.people_interval)
     expected = stats.t.interval(0.95, 3, people.mean(), stats.sem(people))
-    assert found.interval == pytest.approx(expected)
+    assert found.interval == pytest.approx(np.clip(expected, -1, 1))  # of scores, or of differences of scores
 
 
 @settings(max_examples=30)
