@@ -252,10 +252,11 @@ def counted_preferences(
     repeated = _repeated_pairs(campaign, pool)
     if not repeated:
         return counted
-    opinions: dict[tuple[str, str, str], list[str | None]] = {}
+    opinions: dict[tuple[str, str, str], list[str | None]] = {pair: [] for pair in repeated}
     for query, a, b, preferred in counted:
-        opinions.setdefault((query, a, b), []).append(preferred)
-    once = {pair: own for pair, own in opinions.items() if len(own) == 2 and pair in repeated}
+        if (own := opinions.get((query, a, b))) is not None:
+            own.append(preferred)
+    once = {pair: own for pair, own in opinions.items() if len(own) == 2}
     others = (row for row in counted if (row.query, row.a, row.b) not in once)
     merged = (Preference(*pair, own[0] if own[0] == own[1] else None) for pair, own in once.items())
     return sorted([*others, *merged], key=in_order)

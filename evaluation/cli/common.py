@@ -241,6 +241,20 @@ def add_command(
     return command
 
 
+def add_steps(
+    command: argparse.ArgumentParser, text: str, steps: Iterable[tuple[str, Callable[[argparse.Namespace], int], str]]
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """The steps of a command, given as name, what it runs and a summary, each with the options of pools."""
+    parsers = command.add_subparsers(title="steps", metavar="STEP", required=True)
+    for name, run, summary in steps:
+        step = parsers.add_parser(
+            name, help=summary, description=text, epilog=FILES, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        step.set_defaults(run=run, command=step)
+        step.add_argument("--pools", metavar="MEMBERS", required=True, help="the pools (query passage)")
+        yield name, step
+
+
 def table(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """The rows as lines, in columns two spaces apart: the first `left` flush left, the others flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -15,6 +15,7 @@ from evaluation.cli.common import (
     add_command,
     add_without_query,
     cutoff,
+    margin,
     p_shown,
     print_json,
     read_runs,
@@ -79,7 +80,7 @@ Favour (with --own): whether the machine's scores exceed people's by more for ru
     command.add_argument(
         "--epsilon",
         metavar="E",
-        type=_epsilon,
+        type=margin,
         default=EPSILON,
         help=f"what standing in for people is worth: {EPSILON} for crowd workers (the default), 0.15 for trained "
         "people, 0.2 for experts",
@@ -88,16 +89,6 @@ Favour (with --own): whether the machine's scores exceed people's by more for ru
     command.add_argument("--k", metavar="N", type=cutoff, default=10, help="how far down a run is read; default: 10")
     add_without_query(command)
     command.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _epsilon(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} where a number from 0 to below 1 is needed")
-    return value
 
 
 def _machines(options: argparse.Namespace) -> int:

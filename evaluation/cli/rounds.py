@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from evaluation.cli.common import FILES, OK, add_command, add_seed, check_in_pools, positive, tell
+from evaluation.cli.common import OK, add_command, add_seed, add_steps, check_in_pools, positive, tell
 from evaluation.errors import EmptyFile
 from evaluation.files.preferences import Preference, numbered_preferences, read_members
 from evaluation.files.textfiles import counted, quote_value
@@ -45,21 +45,12 @@ def add_rounds(commands: Any) -> None:
             "python -m evaluation rounds result --pools members.txt --judgments judgments.txt > qrels.txt",
         ],
     )
-    steps = command.add_subparsers(title="steps", metavar="STEP", required=True)
-    for name, run, summary in (
+    steps = [
         ("next", _next, "print the requests of the next round"),
         ("result", _result, "print the winners as TREC qrels"),
         ("bill", _bill, "print what a tournament would ask, and what rounds are expected to"),
-    ):
-        step = steps.add_parser(
-            name,
-            help=summary,
-            description=_TEXT,
-            epilog=FILES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        step.set_defaults(run=run, command=step)
-        step.add_argument("--pools", metavar="MEMBERS", required=True, help="the pools (query passage)")
+    ]
+    for name, step in add_steps(command, _TEXT, steps):
         step.add_argument(
             "--partners",
             metavar="K",
@@ -75,7 +66,7 @@ def add_rounds(commands: Any) -> None:
             help=f"at most so many are compared pair by pair; default: {Settings.finalists}",
         )
         add_seed(step)
-        if run is _bill:
+        if name == "bill":
             step.add_argument("--json", action="store_true", help="print JSON: pools, full, expected, rounds")
             continue
         step.add_argument("--judgments", metavar="FILE", help="the judgments (query a b preferred); may be empty")

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from evaluation.cli.common import FILES, OK, add_command, add_seed, alpha, check_in_pools, positive, tell
+from evaluation.cli.common import OK, add_command, add_seed, add_steps, alpha, check_in_pools, positive, tell
 from evaluation.errors import EmptyFile
 from evaluation.files.preferences import numbered_preferences, read_members
 from evaluation.files.textfiles import counted
@@ -38,20 +38,11 @@ def add_settle(commands: Any) -> None:
             "python -m evaluation settle result --pools members.txt --judgments judgments.txt > qrels.txt",
         ],
     )
-    steps = command.add_subparsers(title="steps", metavar="STEP", required=True)
-    for name, run, summary in (
+    steps = [
         ("next", _next, "print the pairs worth asking next"),
         ("result", _result, "print the answers as TREC qrels"),
-    ):
-        step = steps.add_parser(
-            name,
-            help=summary,
-            description=_TEXT,
-            epilog=FILES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        step.set_defaults(run=run, command=step)
-        step.add_argument("--pools", metavar="MEMBERS", required=True, help="the pools (query passage)")
+    ]
+    for _name, step in add_steps(command, _TEXT, steps):
         step.add_argument("--judgments", metavar="FILE", required=True, help="all judgments (query a b preferred)")
         step.add_argument(
             "--most", metavar="N", type=positive, default=MOST, help=f"judgments of a pair; default: {MOST}"
