@@ -19,8 +19,6 @@ COMPOSE ?= docker compose
 # Any Python from 3.11 on; the first that is found unless you name one.
 PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.14; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
-# A new environment may take another Python of the same version, unless one was named.
-QUICKEST := $(if $(filter file,$(origin PYTHON)),quickest)
 
 export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 # What Python has compiled is kept, whatever the surroundings say: dozens of programs start here, each in half the time.
@@ -137,10 +135,10 @@ clean: ## Remove what can be made again (not var/, where the data are)
 	find . -name __pycache__ -type d -not -path './var/*' -prune -exec rm -rf {} +
 
 environment: python
-	@"$(PYTHON)" .ci/environment.py requirements.txt $(QUICKEST)
+	@"$(PYTHON)" .ci/environment.py requirements.txt
 
 environment-dev: python
-	@"$(PYTHON)" .ci/environment.py requirements-dev.txt $(QUICKEST)
+	@"$(PYTHON)" .ci/environment.py requirements-dev.txt
 
 python:
 	@test -n "$(PYTHON)" || { echo "Bestknown needs Python 3.11 or newer, and none was found on the PATH." \

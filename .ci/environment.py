@@ -1,8 +1,5 @@
 """Make `.venv`, and bring it up to date: `python3 .ci/environment.py requirements.txt` (or requirements-dev.txt).
 
-With `quickest` as a second word, a new `.venv` is of the quickest Python of this version on the PATH. One that was
-built without its compiler's optimizations, as some tools build it, takes up to half as long again for everything.
-
 Does nothing, fast, when that was done before for the same requirements. Two at once take turns; an interrupted one is
 done again. What pip says is shown only when it fails.
 """
@@ -11,7 +8,6 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -29,29 +25,13 @@ INCLUDES = {
     "requirements.txt": ["requirements.txt"],
     "requirements-dev.txt": ["requirements.txt", "requirements-dev.txt"],
 }
-# Some of everything that a program does, and the seconds that this took.
-WORK = """
-import ensurepip, json, re, sys, time, venv
-class Box:
-    def __init__(self, value): self.value = value
-    def get(self, other=None, *more, **named): return self.value if other is None else other
-def seconds():
-    began, boxes = time.process_time(), {}
-    for number in range(20000):
-        box = Box(number)
-        boxes[str(number)] = box.get() + box.get(1, 2, three=3)
-    json.loads(json.dumps(boxes))
-    sorted(",".join(f"{key}={value}" for key, value in boxes.items() if re.match("[0-4]+$", key)))
-    return time.process_time() - began
-print(json.dumps([min(seconds() for _ in range(5)), sys.version_info[:2], sys.executable]))
-"""
 
 
 class CommandError(Exception):
     """A program failed. The message says which, what it said, and what to do."""
 
 
-def main(requirements: str, which: str = "") -> int:
+def main(requirements: str) -> int:
     """Make sure that the environment has what a requirements file lists. Gives the exit code."""
     wanted = {name: hashlib.sha256((REPOSITORY / name).read_bytes()).hexdigest() for name in INCLUDES[requirements]}
     with (REPOSITORY / "requirements.txt").open() as lock:
@@ -61,10 +41,9 @@ def main(requirements: str, which: str = "") -> int:
         try:
             NOTE.unlink(missing_ok=True)
             if not _usable():
-                python = _quickest() if which == "quickest" else sys.executable
                 _run(
-                    f"Making the virtual environment in .venv with {python}",
-                    [python, "-m", "venv", "--clear", str(VENV)],
+                    "Making the virtual environment in .venv",
+                    [sys.executable, "-m", "venv", "--clear", str(VENV)],
                     "On Debian and Ubuntu, Python's venv is a package of its own: apt-get install python3-venv",
                 )
             _run(
@@ -90,27 +69,6 @@ def _usable() -> bool:
     with contextlib.suppress(OSError):
         return subprocess.run([PYTHON, "-c", check], capture_output=True, check=False).returncode == 0  # noqa: S603
     return False
-
-
-def _quickest() -> str:
-    """The Python of this one's version that is by far quicker than it, if there is one on the PATH, or this one."""
-    folders = [Path(folder) for folder in os.get_exec_path()]
-    programs = {
-        (folder / name).resolve() for folder in folders for name in ("python3", f"python3.{sys.version_info[1]}")
-    }
-    seconds: dict[str, float] = {}
-    # In turns, as a busy machine is slow for a while.
-    for program in 3 * (Path(sys.executable), *sorted(programs - {Path(sys.executable).resolve()})):
-        with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
-            asked = subprocess.run(  # noqa: S603 - a Python of the user's own
-                [program, "-I", "-c", WORK], capture_output=True, check=False, timeout=30
-            )
-            taken, version, executable = json.loads(asked.stdout)
-            if version == [*sys.version_info[:2]]:
-                seconds[executable] = min(taken, seconds.get(executable, taken))
-    quickest = min(seconds, key=lambda executable: seconds[executable], default=sys.executable)
-    by_far = seconds.get(quickest, 0) < 0.88 * seconds.get(sys.executable, float("inf"))
-    return quickest if by_far else sys.executable
 
 
 def _installed() -> dict[str, str]:
@@ -146,6 +104,6 @@ def _run(what: str, command: Sequence[str], advice: str) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(*sys.argv[1:]))
+        sys.exit(main(sys.argv[1]))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -90,7 +90,9 @@ def _fetch() -> str:
             return done.stdout + done.stderr
     for archive in archives.glob("*.tar.gz"):
         with tarfile.open(archive) as opened:
-            opened.extractall(SOURCES, filter="data")
+            if hasattr(tarfile, "data_filter"):  # since Python 3.11.4; what is opened is pinned by its hash
+                opened.extraction_filter = tarfile.data_filter
+            opened.extractall(SOURCES)
     shutil.rmtree(archives)
     return ""
 
