@@ -442,7 +442,7 @@ def making(bench: Bench) -> Iterator[Row]:
 
     packing = cost_here(lambda: task_services.campaign_pack(campaign_id=campaign.pk))
     items = Item.objects.filter(hit__campaign=campaign)
-    rows = list(items.values("hit_id", "position", "pair_id", "test_id", "a_left"))
+    rows = list(items.values("hit_id", "layout", "position", "pair_id", "test_id", "a_left"))
     items.delete()
     storing = cost_here(lambda: Item.objects.bulk_create([Item(**row) for row in rows], batch_size=5000))
     yield Row("packing, beside bulk_create of the items", packing, storing, 0.7)
