@@ -116,10 +116,9 @@ def next_round_at(upkeep: Upkeep) -> datetime | None:
 
 def challengers_drop(*, board: Board, at: datetime) -> int:
     """Ask no more about challengers that only withdrawn entries had, or that have been considered since. How many."""
-    there = Challenger.submissions.through.objects.filter(challenger=OuterRef("pk"))
-    standing = there.exclude(submission__state=Submission.State.WITHDRAWN)
-    dropped = waiting_challengers(board).filter(~Exists(standing)).order_by()
-    count = Challenger.objects.filter(pk__in=dropped.values("pk")).update(outcome=Outcome.DROPPED, settled_at=at)
+    standing = Count("submissions", filter=~Q(submissions__state=Submission.State.WITHDRAWN))
+    dropped = waiting_challengers(board).annotate(standing=standing).filter(standing=0).values_list("id", flat=True)
+    count = Challenger.objects.filter(pk__in=list(dropped)).update(outcome=Outcome.DROPPED, settled_at=at)
     version = pool_selectors.newest_version(board.collection)
     if version is not None:
         passages = considered(board, version)
