@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pycountry
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
@@ -627,17 +627,17 @@ class ProlificAdapter(Adapter):
 
     @staticmethod
     def _to_be_returned(publication: Publication, rows: Iterable[Answer]) -> set[str]:
-        """Those of submissions whose people came back with a code after which they are returned, and submitted nothing
-        here.
+        """Those of submissions whose people came back with a code after which they are returned, and neither submitted
+        anything here nor were paid for it apart, as a bonus.
         """
         codes = {code_of_ending(publication, ending) for ending in RETURN_REASONS}
         back = {str(row["id"]) for row in rows if row["status"] == "AWAITING REVIEW" and row.get("study_code") in codes}
         if not back:
             return back
         given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id__in=back)
-        return back - set(
-            given.filter(state=Assignment.State.SUBMITTED).values_list("platform_assignment_id", flat=True)
-        )
+        paid = Exists(_paid_as_bonus(publication).filter(payment__assignment=OuterRef("pk")))
+        done = given.filter(paid | Q(state=Assignment.State.SUBMITTED))
+        return back - set(done.values_list("platform_assignment_id", flat=True))
 
     def _rows(self, client: Any, study: str) -> list[Answer]:
         """A study's submissions, as one client keeps them for a minute."""

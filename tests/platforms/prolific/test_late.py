@@ -11,6 +11,7 @@ from django.urls import reverse
 from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
+from platforms.adapter import Ending
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Payment, Publication, Submission
 from platforms.publishing import publication_publish
@@ -79,6 +80,36 @@ def test_work_that_was_compensated_and_is_completed_late_is_not_paid_again_by_it
     settle(published, clock)
     assert not Alarm.objects.filter(settled_at=None).exists()
     assert prolific.ledger("reward") == [] and Payment.objects.count() == 1
+    assert comparison_make(publication=published, at=clock()).agree
+
+
+def test_who_left_was_compensated_and_comes_back_weeks_later_is_not_paid_again_by_prolifics_clock(
+    published: Publication, prolific: Double, rita: User
+) -> None:
+    clock = Clock()
+    place, left = begin(published, prolific)
+    factories.judge(left, only=range(1, 4))
+    judgment_services.assignment_leave(assignment=left, at=clock())
+    prolific.time_out(place.submission)
+    pass_time(published, clock)
+    payment = Payment.objects.get()
+    compensation_offer(payment=payment, at=clock())
+    drain(published, clock)
+    prolific.advance(3600)
+    way_back = adapter_of(published).exit_of(published, Ending.LEFT)
+    assert way_back is not None
+    assert prolific.complete(place.submission, way_back.code) == "AWAITING REVIEW"
+    settle(published, clock)
+    submission, alarms = Submission.objects.get(), Alarm.objects.filter(settled_at=None)
+    assert submission.decision == "" and {alarm.kind for alarm in alarms} == {"unmatched", "twice"}
+    assert {alarm.submission for alarm in alarms} == {submission}
+    return_ask(submission=submission, by=rita, why=WHY, at=clock())
+    drain(published, clock)
+    prolific.give_back(place.submission)
+    settle(published, clock)
+    assert not Alarm.objects.filter(settled_at=None).exists()
+    assert [row["amount"] for row in prolific.ledger("bonus")] == [int(payment.amount * 100)]
+    assert prolific.ledger("reward") == []
     assert comparison_make(publication=published, at=clock()).agree
 
 
