@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.db.models.functions import Length
+from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
@@ -17,6 +19,7 @@ from evaluation.measures.named import read_measures
 
 KEPT = 100  # passages of each query that are kept of a run
 LEAST_REPEATED = 3  # HITs
+LONG_TEXT = 3000  # characters: what nobody reads in five minutes
 
 
 def check_measures(names: str) -> None:
@@ -106,6 +109,12 @@ class Passage(models.Model):
         indexes = [
             # pools.selectors.missing_texts()
             models.Index(fields=["collection"], condition=models.Q(text=""), name="passage_without_text"),
+            # tasks.selectors.lacking_time(): those that can take more than a few minutes to read
+            models.Index(
+                fields=["collection"],
+                condition=models.Q(GreaterThan(Length("text"), LONG_TEXT)),
+                name="passage_with_long_text",
+            ),
             # pools.services.twins_store(): the passages of a collection that have a candidate's text
             models.Index(
                 fields=["text_key", "collection"],

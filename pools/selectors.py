@@ -428,11 +428,15 @@ def missing_texts(campaign: Campaign, shown: int = 20) -> Missing:
     without = {"collection": campaign.collection_id, "text": ""}
     passages = Passage.objects.filter(Exists(pooled), **without).order_by("pid")
     queries = Query.objects.filter(Exists(pools.filter(query=OuterRef("pk"))), **without).order_by("qid")
-    return Missing(
-        passages.count(),
-        queries.count(),
+    pids, qids = (
         list(passages.values_list("pid", flat=True)[:shown]),
         list(queries.values_list("qid", flat=True)[:shown]),
+    )
+    return Missing(
+        passages.count() if len(pids) == shown else len(pids),
+        queries.count() if len(qids) == shown else len(qids),
+        pids,
+        qids,
     )
 
 

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Length, Now
+from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext as _
 
 from core.comparing import compared
@@ -162,8 +163,9 @@ def lacking_time(campaign: Campaign, limit: timedelta | None = None) -> list[str
     """A sentence if nobody can read the longest passage in the time for a HIT: the campaign's, or a platform's."""
     minutes = limit.total_seconds() / 60 if limit else campaign.minutes_per_hit
     # A word has a sign at least, so anything shorter can be read.
-    pooled = Passage.objects.filter(candidacies__pool__campaign=campaign).annotate(signs=Length("text"))
-    long = pooled.filter(signs__gt=int(minutes * MOST_WORDS_PER_MINUTE)).order_by("-signs").values_list("pid", "text")
+    too_long = GreaterThan(Length("text"), int(minutes * MOST_WORDS_PER_MINUTE))  # passage_with_long_text has few
+    pooled = Passage.objects.filter(too_long, collection=campaign.collection_id, candidacies__pool__campaign=campaign)
+    long = pooled.order_by(Length("text").desc()).values_list("pid", "text")
     texts = [(pid, least_minutes([text])) for pid, text in long[:LONGEST]]
     for test in confirmed_tests(campaign):
         texts += [(test.question, least_minutes([text])) for text in (test.relevant_text, test.off_topic_text)]

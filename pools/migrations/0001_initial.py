@@ -1,6 +1,8 @@
 import django.core.serializers.json
 import django.core.validators
 import django.db.models.deletion
+import django.db.models.functions.text
+import django.db.models.lookups
 import pools.models
 from decimal import Decimal
 from django.conf import settings
@@ -170,6 +172,7 @@ class Migration(migrations.Migration):
             options={
                 'indexes': [
                     models.Index(condition=models.Q(('text', '')), fields=['collection'], name='passage_without_text'),
+                    models.Index(condition=models.Q(django.db.models.lookups.GreaterThan(django.db.models.functions.text.Length('text'), 3000)), fields=['collection'], name='passage_with_long_text'),
                     models.Index(condition=models.Q(('text_key__isnull', False)), fields=['text_key', 'collection'], name='passage_by_text'),
                 ],
                 'constraints': [
