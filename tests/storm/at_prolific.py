@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -166,20 +167,23 @@ def storm(
     seconds: float,
     calls_between_kills: int,
     faults: tuple[dict[str, Any], ...] = FAULTS,
-    pay_again: bool = False,
+    pay_again_until: Callable[[], bool] | None = None,
 ) -> Came:
-    """Run the campaign to its last cent. Raises AssertionError if it has not ended in time."""
+    """Run the campaign to its last cent, or paying again what may have been paid until that is so. Raises
+    AssertionError if it has not ended in time.
+    """
+    has_ended = pay_again_until or (lambda: ended(publication, prolific))
     started = time.monotonic()
     for number, fault in enumerate(faults):
         prolific.fault(**{"times": None, "seed": seed + number} | fault)
-    options = ["--pay-again"] if pay_again else []
+    options = ["--pay-again"] if pay_again_until else []
     with (
         running_site(str(folder)) as site,
         background(folder, *options) as workers,
         People(publication, prolific, seed) as people,
     ):
         made, hooked = 0, False
-        while not ended(publication, prolific):
+        while not has_ended():
             assert time.monotonic() - started < seconds, state(publication, prolific, folder)
             assert not people.errors, people.errors
             assert workers.are_alive, state(publication, prolific, folder)
@@ -289,6 +293,21 @@ def state(publication: Publication, prolific: Double, folder: Path) -> str:
     return f"{waiting(publication)} {dict(there)} {list(calls)[:9]}\n{log}"
 
 
+def bonuses_beside(publication: Publication, prolific: Double) -> tuple[Counter[str], Counter[str]]:
+    """How many bonuses submissions got there, and how many there should be."""
+    rows = [*prolific.ledger("bonus"), *prolific.ledger("partial")]
+    purposes = (Payment.Purpose.EXTRA, Payment.Purpose.COMPENSATION)
+    payments = publication.payments.filter(purpose__in=purposes).select_related("assignment")
+    ours = Counter(payment.assignment.platform_assignment_id for payment in payments if payment.assignment)
+    return Counter(row["submission"] for row in rows), ours
+
+
+def is_paid_twice(publication: Publication, prolific: Double) -> bool:
+    """Whether a bonus was paid again."""
+    bonuses, ours = bonuses_beside(publication, prolific)
+    return any(count > ours[one] == 1 for one, count in bonuses.items())
+
+
 def wrong_after(publication: Publication, prolific: Double) -> list[str]:
     """Everything that is wrong, as sentences; none if all is well."""
     wrong = []
@@ -297,13 +316,10 @@ def wrong_after(publication: Publication, prolific: Double) -> list[str]:
         wrong.append(f"{len(studies)} studies were published")
     rewards = Counter(row["submission"] for row in prolific.ledger("reward"))
     shares = Counter(row["submission"] for row in prolific.ledger("partial"))
-    bonuses = Counter(row["submission"] for row in prolific.ledger("bonus")) + shares
+    bonuses, ours = bonuses_beside(publication, prolific)
     wrong += [f"{submission} got {count} rewards" for submission, count in rewards.items() if count > 1]
     wrong += [f"{one} got {count} shares of the reward" for one, count in shares.items() if count > 1]
     wrong += [f"{one} got the reward and a share of it" for one in shares if one in rewards]
-    purposes = (Payment.Purpose.EXTRA, Payment.Purpose.COMPENSATION)
-    payments = publication.payments.filter(purpose__in=purposes).select_related("assignment")
-    ours = Counter(payment.assignment.platform_assignment_id for payment in payments if payment.assignment)
     wrong += [f"{one} got {count} bonuses, not {ours[one]}" for one, count in bonuses.items() if count != ours[one]]
     wrong += [f"{one} got no bonus" for one in ours if one not in bonuses]
     done = [row for row in prolific.rows("submission") if row["status"] == "APPROVED"]

@@ -12,7 +12,18 @@ from core.models import Lab, User
 from platforms.lab_accounts import lab_account_store
 from platforms.models import AccountHook
 from tests.simulation.prolific import Double
-from tests.storm.at_prolific import FAULTS, HOOKS, PAYS_WITHIN, THICK, WAYS, figures_of, published, storm, wrong_after
+from tests.storm.at_prolific import (
+    FAULTS,
+    HOOKS,
+    PAYS_WITHIN,
+    THICK,
+    WAYS,
+    figures_of,
+    is_paid_twice,
+    published,
+    storm,
+    wrong_after,
+)
 
 # How many HITs go through the storm: `make storm` sends 1,000.
 HITS = int(os.environ.get("STORM_PROLIFIC_HITS", "6"))
@@ -73,6 +84,9 @@ def test_where_payments_may_be_repeated_the_same_storm_pays_twice(
 ) -> None:
     publication = published(lab, tmp_path, HITS, "storm")
 
-    came = storm(publication, prolific, rita, tmp_path, **WEATHER, pay_again=True)
+    def is_seen() -> bool:
+        return is_paid_twice(publication, prolific)
+
+    came = storm(publication, prolific, rita, tmp_path, **WEATHER, pay_again_until=is_seen)
 
     assert re.search("got [2-9] bonuses, not 1", " ".join(wrong_after(came.publication, prolific)))

@@ -13,7 +13,7 @@ from tests.marketplace.server import Marketplace, Requester
 from tests.storm.weather import faults_of, published, weather
 
 # How many go through the storm: `make storm` sends 2,000.
-HITS = int(os.environ.get("STORM_HITS", "24"))
+HITS = int(os.environ.get("STORM_HITS", "12"))
 # Time enough, on a machine that does much else.
 SECONDS = 900 + 2 * HITS
 
@@ -27,11 +27,12 @@ def test_a_campaign_comes_through_a_storm(
 ) -> None:
     publication = published(lab, tmp_path, HITS)
 
-    came = weather(publication, marketplace, tmp_path, seed=7, seconds=SECONDS)
+    came = weather(publication, marketplace, tmp_path, seed=89, seconds=SECONDS)
 
     print(f"{came.seconds:.0f} s, {came.kills} kills, faults {came.faults}, crowd {dict(came.crowd.did)}")
     assert faults_of(publication, marketplace, requester, came.crowd) == []
-    assert came.kills >= HITS // 20
+    assert came.kills >= max(1, HITS // 20)
+    assert sum(came.faults.values()) >= 2 * HITS
     for kind in (
         "before_commit",
         "after_commit",

@@ -301,16 +301,18 @@ def weather(
 ) -> Stressed:
     """Run the campaign to its end through a storm. Raises AssertionError if it has not ended in time.
 
-    Without tokens, it runs until that is so, and the first two replies about a HIT and about a bonus are lost for sure.
+    Each kind of fault is met for sure, and the others as they are drawn. Without tokens, it runs until that is so, and the
+    first two replies about a HIT and about a bonus are lost for sure.
     """
     tokens = without_tokens_until is None
     has_ended = without_tokens_until or (lambda: _ended(publication))
     chance = random.Random(seed)
     started = time.monotonic()
     is_large = publication.campaign.hits.count() >= LARGE
-    chances, calls_between_kills = (CHANCES, CALLS_BETWEEN_KILLS) if is_large else (DENSE, CALLS_BETWEEN_KILLS // 3)
-    lost = [{"kind": "reply_dropped", "operation": operation, "times": 2} for operation in REPEATABLE if not tokens]
-    marketplace.test("faults", clear=True, script=lost, storm={"seed": str(seed), "chances": chances, "seconds": 0.2})
+    chances, calls_between_kills = (CHANCES, CALLS_BETWEEN_KILLS) if is_large else (DENSE, CALLS_BETWEEN_KILLS // 4)
+    lost = [{"kind": "reply_dropped", "operation": operation, "times": 2} for operation in REPEATABLE]
+    script = [{"kind": kind} for kind in CHANCES] if tokens else lost
+    marketplace.test("faults", clear=True, script=script, storm={"seed": str(seed), "chances": chances, "seconds": 0.2})
     with (
         running_site(str(folder)) as site,
         background(folder, *([] if tokens else ["--without-token"])) as workers,
@@ -324,7 +326,7 @@ def weather(
             if app.connection_for_read().default_channel.client.llen("money") < len(ROUND):
                 for job in ROUND:
                     job.delay()
-            time.sleep(0.2)
+            time.sleep(0.4)
             told = told or _ask_to_be_told(publication, site.url)
             with suppress(httpx.TransportError, AssertionError):  # the server that was asked may just have been killed
                 marketplace.test("tick")
