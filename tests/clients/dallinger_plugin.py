@@ -3,8 +3,10 @@
 import os
 import uuid
 from datetime import UTC
+from functools import cache
 from pathlib import Path
 
+import botocore.session
 import pytest
 from common import package, stand_in
 
@@ -21,6 +23,8 @@ def _raised(error: Exception) -> None:
 
 stand_in("dallinger.recruiters", handle_and_raise_recruitment_error=_raised)
 stand_in("tzlocal", get_localzone=lambda: UTC)
+# Each test has a session of its own, and reading the service's description takes longer than its calls.
+botocore.session.create_loader = cache(botocore.session.create_loader)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

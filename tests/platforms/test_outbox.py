@@ -127,7 +127,7 @@ def test_without_the_token_the_same_storm_publishes_twice(
 def test_a_storm_of_faults_publishes_each_hit_once(
     publication: Publication, marketplace: Marketplace, requester: Requester
 ) -> None:
-    many_hits(publication.campaign, 97)
+    many_hits(publication.campaign, 37)
     clock = Clock()
     publication_publish(publication=publication, at=clock())
     kinds = ("before_commit", "after_commit", "reply_dropped", "throttled")
@@ -137,8 +137,8 @@ def test_a_storm_of_faults_publishes_each_hit_once(
 
     marketplace.test("faults", clear=True)
     annotations = [hit["RequesterAnnotation"] for hit in platform_hits(requester)]
-    assert len(annotations) == len(set(annotations)) == 100
-    assert publishing_progress(publication) == (100, 0, 0, 0)
+    assert len(annotations) == len(set(annotations)) == 40
+    assert publishing_progress(publication) == (40, 0, 0, 0)
 
 
 def test_after_a_day_a_lost_hit_is_found_by_its_annotation(
@@ -204,15 +204,16 @@ def _publish_forever(publication_id: int) -> None:
 def test_workers_that_are_killed_leave_nothing_undone_and_nothing_twice(
     publication: Publication, requester: Requester
 ) -> None:
-    many_hits(publication.campaign, 147)
+    many_hits(publication.campaign, 57)
     publication_publish(publication=publication, at=timezone.now())
-    connection.close()
     fork = multiprocessing.get_context("fork")
-    for round_number in range(4):
+    for round_number in range(5):
+        connection.close()
         workers = [fork.Process(target=_publish_forever, args=[publication.pk], daemon=True) for _ in range(3)]
         for worker in workers:
             worker.start()
-        workers[0].join(0.8 + 0.3 * round_number)
+        while Operation.objects.filter(state=State.DONE).count() < 10 * (round_number + 1):
+            workers[0].join(0.02)
         for worker in workers:
             assert worker.pid is not None
             os.kill(worker.pid, signal.SIGKILL)
@@ -225,8 +226,8 @@ def test_workers_that_are_killed_leave_nothing_undone_and_nothing_twice(
 
     annotations = [hit["RequesterAnnotation"] for hit in platform_hits(requester)]
     assert cut_off > 0
-    assert len(annotations) == len(set(annotations)) == 150
-    assert publishing_progress(publication) == (150, 0, 0, 0)
+    assert len(annotations) == len(set(annotations)) == 60
+    assert publishing_progress(publication) == (60, 0, 0, 0)
 
 
 @pytest.mark.django_db(transaction=True)

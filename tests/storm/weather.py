@@ -301,8 +301,8 @@ def weather(
 ) -> Stressed:
     """Run the campaign to its end through a storm. Raises AssertionError if it has not ended in time.
 
-    Each kind of fault is met for sure, and the others as they are drawn. Without tokens, it runs until that is so, and the
-    first two replies about a HIT and about a bonus are lost for sure.
+    One fault of each kind is met for sure, and more as they are drawn. Without tokens, it runs until that is so, and
+    the first two replies about a HIT and about a bonus are lost for sure.
     """
     tokens = without_tokens_until is None
     has_ended = without_tokens_until or (lambda: _ended(publication))
