@@ -1,30 +1,31 @@
 """Processes of the site that are killed (SIGKILL) when they are about to write to a table of a test's database."""
 
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, connections
 
-from tests.conftest import REPOSITORY, database_url
-
-SETTINGS = "import django; django.setup(); from django.utils import timezone as clock; "
+from tests.conftest import database_url
 
 
-def started(code: str) -> subprocess.Popen[bytes]:
-    """A process of the site's that runs some code, on this test's database and files."""
-    here = {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DEVELOPMENT": "1",
-        "DATABASE_URL": database_url(),
-        "MEDIA_ROOT": settings.MEDIA_ROOT,
-    }
-    return subprocess.Popen([sys.executable, "-c", SETTINGS + code], cwd=REPOSITORY, env=os.environ | here)
+def started(act: Callable[[], object]) -> BaseProcess:
+    """A process of the site's that does something, on this test's database and files: a copy of this one."""
+    process = multiprocessing.get_context("fork").Process(target=_do, args=[act])
+    process.start()
+    return process
+
+
+def _do(act: Callable[[], object]) -> None:
+    for own in connections.all(initialized_only=True):
+        own.connection = None  # which is the test's, and stays open
+    os.environ.update(DATABASE_URL=database_url(), DEVELOPMENT="1", MEDIA_ROOT=str(settings.MEDIA_ROOT))
+    act()
 
 
 def until(condition: Callable[[], object], what: str) -> None:
@@ -43,23 +44,24 @@ def is_held_up(table: str) -> bool:
 
 
 @contextmanager
-def killed_at(table: str, code: str) -> Iterator[None]:
-    """Run code in another process, and kill that when it is about to write to a table."""
+def killed_at(table: str, act: Callable[[], object]) -> Iterator[None]:
+    """Have another process do something, and kill it when it is about to write to a table."""
     other = connection.copy()
     other.set_autocommit(False)
     worker = None
     try:
         with other.cursor() as cursor:
             cursor.execute(f'LOCK TABLE "{table}" IN SHARE MODE')
-        worker = started(code)
+        worker = started(act)
         until(lambda: is_held_up(table), f"the process writes to {table}")
-        worker.send_signal(signal.SIGKILL)
-        assert worker.wait() == -signal.SIGKILL
+        worker.kill()
+        worker.join()
+        assert worker.exitcode == -signal.SIGKILL
         yield
     finally:
         other.rollback()
         other.close()
-        if worker is not None and worker.poll() is None:
+        if worker is not None and worker.is_alive():
             worker.kill()
-            worker.wait()
+            worker.join()
     until(lambda: not is_held_up(table), "its connection ends")

@@ -422,13 +422,12 @@ def test_the_api_and_the_command_list_rounds_and_ask_the_one_that_waits(
 def test_jobs_that_are_killed_between_rounds_change_neither_what_is_asked_nor_the_outcome(
     transactional_db: None, deep: Collection
 ) -> None:
-    code = "from judgments import jobs; jobs.advance_rounds()"
     campaign = make(deep)
     jobs.advance_rounds()
     judge(campaign)
     before = (campaign.hits.count(), Pair.objects.filter(pool__campaign=campaign).count())
     for table in ("pools_roundpool", "tasks_item"):  # while the round is planned, and while it is packed
-        with killed_at(table, code):
+        with killed_at(table, jobs.advance_rounds):
             assert campaign.rounds.count() == 1 and not RoundPool.objects.exists()
             assert (campaign.hits.count(), Pair.objects.filter(pool__campaign=campaign).count()) == before
     to_the_end(campaign)

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from core.models import User
-from leaderboards import evaluating, jobs, publishing, unnamed_files
+from leaderboards import evaluating, jobs, publishing, submitting, unnamed_files
 from leaderboards.models import Artifact, Board, Decision, Look, Release, Score, Submission, SubmissionEvent, Team
 from leaderboards.selectors import quota_of
 from pools.models import Collection
@@ -37,9 +38,9 @@ def team(board: Board, paul: User, olga: User) -> Team:
     return taking_part.team(board, paul, confirmed_by=olga)
 
 
-def evaluate_code(submission: Submission) -> str:
+def evaluate(submission: Submission) -> Callable[[], object]:
     """What a worker does with a submission."""
-    return f"from leaderboards import jobs; jobs.evaluate({submission.pk})"
+    return lambda: jobs.evaluate(submission.pk)
 
 
 def taken_again(submission: Submission) -> None:
@@ -69,7 +70,7 @@ def assert_once(submission: Submission, tries: int) -> None:
 
 def test_a_worker_that_is_killed_while_it_stores_scores_leaves_none(board: Board, team: Team, paul: User) -> None:
     submission = taking_part.send(board, team, paul, at=timezone.now())
-    with killed_at("leaderboards_score", evaluate_code(submission)):
+    with killed_at("leaderboards_score", evaluate(submission)):
         assert not Score.objects.exists() and not Artifact.objects.exists()
     taken_again(submission)
     assert_once(submission, tries=2)
@@ -77,7 +78,7 @@ def test_a_worker_that_is_killed_while_it_stores_scores_leaves_none(board: Board
 
 def test_a_worker_that_is_killed_while_it_publishes_publishes_once(board: Board, team: Team, paul: User) -> None:
     submission = taking_part.send(board, team, paul, at=timezone.now())
-    with killed_at("leaderboards_look", evaluate_code(submission)):
+    with killed_at("leaderboards_look", evaluate(submission)):
         submission.refresh_from_db()
         assert submission.state == "waiting" and not Release.objects.exists()
     until(lambda: evaluating.publish_waiting(at=timezone.now()), "the clock publishes it")
@@ -96,14 +97,15 @@ def children_of(pid: int) -> list[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_the_process_that_evaluates_is_killed_and_another_one_does_it(board: Board, team: Team, paul: User) -> None:
     submission = taking_part.send(board, team, paul, at=timezone.now())
-    worker = started(evaluate_code(submission))
+    worker = started(evaluate(submission))
     try:
         until(lambda: children_of(worker.pid), "a process evaluates")
         os.kill(children_of(worker.pid)[0], signal.SIGKILL)
-        assert worker.wait(timeout=120) == 0, "the worker goes on"
+        worker.join(120)
+        assert worker.exitcode == 0, "the worker goes on"
     finally:
         worker.kill()
-        worker.wait()
+        worker.join()
     submission.refresh_from_db()
     assert (submission.state, submission.tries) == ("received", 1) and submission.retry_at is not None
     assert not Score.objects.exists() and not SubmissionEvent.objects.filter(state="failed").exists()
@@ -116,34 +118,32 @@ def test_a_worker_that_is_killed_while_a_process_evaluates_leaves_no_process(
     board: Board, team: Team, paul: User
 ) -> None:
     submission = taking_part.send(board, team, paul, at=timezone.now())
-    worker = started(evaluate_code(submission))
+    worker = started(evaluate(submission))
     until(lambda: children_of(worker.pid), "a process evaluates")
     child = children_of(worker.pid)[0]
     worker.kill()
-    worker.wait()
+    worker.join()
     until(lambda: not Path(f"/proc/{child}").exists(), "what it started ends by itself")
     taken_again(submission)
     assert_once(submission, tries=2)
 
 
 def test_a_site_that_is_killed_while_a_run_arrives_takes_it_when_it_is_sent_again(
-    board: Board, team: Team, paul: User, tmp_path: Path
+    board: Board, team: Team, paul: User
 ) -> None:
     now = timezone.now()
     run_id = f"{now:%Y%m%d}-red"
-    package = tmp_path / "package"
-    package.write_bytes(taking_part.package(board, run_id))
-    code = (
-        "from pathlib import Path; from core.models import User; from leaderboards import submitting; "
-        "from leaderboards.models import Board, Team; "
-        f"submitting.submission_send(board=Board.objects.get(), team=Team.objects.get(), run_id={run_id!r}, "
-        f"package=Path({str(package)!r}).read_bytes(), policy_number=1, "
-        f"by=User.objects.get(pk={paul.pk}), at=clock.now())"
-    )
-    with killed_at("leaderboards_submissionevent", code):
+    packed = taking_part.package(board, run_id)
+
+    def send() -> None:
+        submitting.submission_send(
+            board=board, team=team, run_id=run_id, package=packed, policy_number=1, by=paul, at=timezone.now()
+        )
+
+    with killed_at("leaderboards_submissionevent", send):
         assert not Submission.objects.exists()
     [left] = unnamed_files.unnamed_files(at=now + timedelta(days=2)).names
-    sent = taking_part.send(board, team, paul, at=timezone.now(), sealed=package.read_bytes())
+    sent = taking_part.send(board, team, paul, at=timezone.now(), sealed=packed)
     assert evaluating.submission_evaluate(submission_id=sent.pk, at=timezone.now())
     assert_once(sent, tries=1)
     assert jobs.delete_unnamed_files() == "deleted: 0" and default_storage.exists(left), "it may be at work still"
@@ -178,13 +178,11 @@ def test_a_site_that_is_killed_while_an_organizer_publishes_publishes_once(
     board = taking_part.make(collection, olga, at=timezone.now() - timedelta(minutes=1))
     team = taking_part.team(board, paul, confirmed_by=olga)
     submission = taking_part.evaluated(board, team, paul, at=timezone.now())
-    code = (
-        "from core.models import User; from leaderboards import publishing; "
-        "from leaderboards.models import Submission; "
-        f"publishing.submission_publish(submission=Submission.objects.get(pk={submission.pk}), reason='Fine', "
-        f"by=User.objects.get(pk={olga.pk}), at=clock.now())"
-    )
-    with killed_at("leaderboards_look", code):
+
+    def publish() -> None:
+        publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=timezone.now())
+
+    with killed_at("leaderboards_look", publish):
         assert not Release.objects.exists() and not Decision.objects.filter(submission=submission).exists()
-    publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=timezone.now())
+    publish()
     assert_once(submission, tries=1)
