@@ -1,7 +1,7 @@
-"""Servers of its own that are killed while a campaign is published: `python -m tests.storm.outage HITS`.
+"""Servers of its own that are killed while a campaign is published: `python -m tests.storm.outage HITS SCHEMA`.
 
 Redis and then PostgreSQL die without a word and come back. The background workers are started once, and must go on.
-Prints one line of JSON: what came of it.
+SCHEMA is a file of SQL that makes the tables. Prints one line of JSON: what came of it.
 """
 
 import json
@@ -11,21 +11,22 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import django
 
 from local import embedded
+from tests.databases import execute
 
 
-def main(hits: int) -> int:
+def main(hits: int, schema: Path) -> int:
     """Publish through both outages."""
     embedded.ensure()
+    execute(os.environ["DATABASE_URL"], schema.read_text())
     django.setup()
-    from django.core.management import call_command
     from django.db import Error, close_old_connections
     from django.utils import timezone
 
-    call_command("migrate", verbosity=0)
     from config.celery import app
     from core.models import Lab
     from platforms import jobs as platform_jobs
@@ -83,4 +84,4 @@ def kill(server: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), Path(sys.argv[2])))

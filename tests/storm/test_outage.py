@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, TEMPLATE
+from tests.databases import template_kept
 from tests.marketplace.server import Marketplace
 from tests.storm.weather import at_the_platform
 
-HITS = 60
+HITS = 40
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.timeout(420)
 def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once(
+    django_db_modify_db_settings: None,
     marketplace: Marketplace,
     folder: Path,
 ) -> None:
@@ -35,7 +37,7 @@ def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once
         name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL", "REDIS_SECONDS")
     }
     told = subprocess.run(
-        [sys.executable, "-m", "tests.storm.outage", str(HITS)],
+        [sys.executable, "-m", "tests.storm.outage", str(HITS), str(template_kept(TEMPLATE))],
         cwd=REPOSITORY,
         env=ours
         | {
