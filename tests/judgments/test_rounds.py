@@ -35,14 +35,14 @@ from tests import factories
 from tests.api.conftest import Program
 from tests.killing import killed_at
 
-SIZES = {"q1": 24, "q2": 13, "q3": 5, "q4": 1}
+SIZES = {"q1": 16, "q2": 9, "q3": 5, "q4": 1}
 RANK = {f"{qid}-{number:02}": place for qid, size in SIZES.items()
         for place, number in enumerate(Random(qid).sample(range(size), size))}  # fmt: skip
 
 
 @pytest.fixture
 def deep(lab: Lab, tmp_path: Path) -> Collection:
-    """Pools of 24, 13, 5 and 1 passages, of which people know an order."""
+    """Pools of 16, 9, 5 and 1 passages, of which people know an order."""
     tops: dict[str, dict[str, list[str]]] = {
         "red": {qid: [f"{qid}-{number:02}" for number in range(size)] for qid, size in SIZES.items()},
         "green": {qid: [f"{qid}-{number:02}" for number in reversed(range(size))] for qid, size in SIZES.items()},
@@ -53,7 +53,7 @@ def deep(lab: Lab, tmp_path: Path) -> Collection:
 
 
 def make(collection: Collection, name: str = "rounds", **settings: Any) -> Campaign:
-    wanted = {"depth": 24, "partners": 3, "finalists": 4, "pairs_per_hit": 10, "tests_per_hit": 2}
+    wanted = {"depth": 16, "partners": 3, "finalists": 4, "pairs_per_hit": 10, "tests_per_hit": 2}
     return factories.campaign(collection, name, design="rounds", **wanted | settings)
 
 
@@ -122,7 +122,7 @@ def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_
 ) -> None:
     campaign = make(deep)
     first = campaign.pair_count
-    assert first == 36 + 20 + 10  # three partners each, and a small pool's whole tournament
+    assert first == 24 + 14 + 10  # three partners each, and a small pool's whole tournament
     assert jobs.advance_rounds() == "rounds planned: 1" and jobs.advance_rounds() == "rounds planned: 0"
     assert judgment_selectors.derived(campaign).qrels == best({"q4": 1})
     judge(campaign)
@@ -132,7 +132,7 @@ def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_
     assert judgment_selectors.derived(campaign).qrels == best(SIZES)
 
     shown = list(campaign.rounds.order_by("number").values_list("number", "pools", "passages", "pairs"))
-    assert shown[0] == (1, 3, 42, first) and len(shown) >= 3
+    assert shown[0] == (1, 3, 30, first) and len(shown) >= 3
     assert [pools for _number, pools, _passages, _pairs in shown[1:]] == sorted(
         (pools for _number, pools, _passages, _pairs in shown[1:]), reverse=True
     )
@@ -268,7 +268,7 @@ def test_a_pair_that_is_set_aside_stops_its_own_pool_alone(deep: Collection, rit
     reports.pair_decide(campaign=campaign, pair=pair, kind="set_aside", why="Broken text", by=rita, at=timezone.now())
     to_the_end(campaign)
     outcome = judgment_selectors.derived(campaign)
-    assert outcome.qrels == best({"q1": 24, "q3": 5, "q4": 1}) and outcome.incomplete == ("q2",)
+    assert outcome.qrels == best({"q1": 16, "q3": 5, "q4": 1}) and outcome.incomplete == ("q2",)
     reports.pair_decide(campaign=campaign, pair=pair, kind="asked", why="It is fine", by=rita, at=timezone.now())
     to_the_end(campaign, "Ben")
     assert judgment_selectors.derived(campaign).qrels == best(SIZES)
@@ -362,7 +362,7 @@ def test_several_judgments_of_each_pair_are_all_counted_and_a_closed_campaign_as
     task_services.campaign_move(campaign=campaign, to="open")
     jobs.advance_rounds()
     statuses = judgment_selectors.rounds_of(campaign)
-    assert campaign.rounds.count() == 2 and best({"q1": 24})[0][1] in statuses["q1"].playing
+    assert campaign.rounds.count() == 2 and best({"q1": 16})[0][1] in statuses["q1"].playing
 
 
 def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy(
@@ -372,14 +372,14 @@ def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy
     draft = make(deep, start=False)
     page = client.get(reverse("judgments:campaign", args=[draft.pk])).text
     expected = pool_services.expected_pairs(draft)
-    assert f"judged in rounds: 66 pairs in the first, about {expected.pairs} in all," in " ".join(page.split())
+    assert f"judged in rounds: 48 pairs in the first, about {expected.pairs} in all," in " ".join(page.split())
     assert "In rounds, and by all pairs" in page and "rounds, as set" in page
     full = sum(size * (size - 1) // 2 for size in SIZES.values())
     assert f'<td class="number">{full}</td>' in page and f'<td class="number">{expected.pairs}</td>' in page
     form = client.get(reverse("pools:campaign_new"), {"collection": deep.pk}).text
     for name in ("partners", "finalists", "rounds_wait", "rounds_budget"):
         assert f'name="{name}"' in form
-    words = ["--design", "rounds", "--depth", "24", "--partners", "5", "--finalists", "3", "--rounds-budget", "40"]
+    words = ["--design", "rounds", "--depth", "16", "--partners", "5", "--finalists", "3", "--rounds-budget", "40"]
     call_command("create_campaign", "deep", "by command", *words)
     made = Campaign.objects.get(name="by command")
     assert (made.partners, made.finalists, made.rounds_budget, made.rounds_wait) == (5, 3, Decimal(40), False)
