@@ -105,7 +105,7 @@ def attend(
                     raise WrongPage(f"Nothing moved in {GIVE_UP_SECONDS:.0f} seconds, and not all is done: {now}.")
                 if not running and now.done == now.hits and crowd.all_arrived() and _is_settled(publication):
                     break
-                time.sleep(0.1)
+                time.sleep(0.25)
         except BaseException:
             crowd.closed = True
             raise

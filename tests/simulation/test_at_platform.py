@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
-from django.conf import settings as site_settings
 
 from evaluation.files.preferences import Preference
 from evaluation.judging.tournament import derive
@@ -48,17 +47,27 @@ def requester(market: Marketplace, monkeypatch: pytest.MonkeyPatch, settings: ob
     return made
 
 
+@pytest.fixture(scope="module")
+def running(
+    django_db_setup: None, market: Marketplace, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningSite]:
+    """A site that knows the marketplace, for all tests of a file: none of its pages reads a stored file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MARKETPLACE_URL", market.url)
+        with running_site(str(tmp_path_factory.mktemp("files"))) as started:
+            yield started
+
+
 @pytest.fixture
-def both(transactional_db: None, requester: Requester, settings: object) -> Iterator[RunningSite]:
-    """The site, which knows the marketplace."""
-    with running_site(site_settings.MEDIA_ROOT) as running:
-        settings.SITE_URL = running.url  # type: ignore[attr-defined]
-        yield running
+def both(transactional_db: None, requester: Requester, running: RunningSite, settings: object) -> RunningSite:
+    """The site and the marketplace, where we have an account."""
+    settings.SITE_URL = running.url  # type: ignore[attr-defined]
+    return running
 
 
 def turn() -> None:
     """One round of the background jobs."""
-    for job in (publish, sync, check, settle, requeue, publish):
+    for job in (sync, check, settle, requeue, publish):
         job()
 
 
