@@ -105,13 +105,12 @@ def exceeds_reports(assignment: Assignment) -> bool:
     """Whether a person should look before the work is used: more of it is reported than the campaign allows (one item
     always is), or every test pair, so that nothing shows its care.
     """
-    reported = standing_reports(assignment)
-    tests = assignment.items.filter(test__isnull=False)
-    showing = tests.exclude(test__state=TestPair.State.DROPPED)
-    allowed = max(Decimal(1), assignment.campaign.report_share * assignment.items.count())
-    if reported.count() > allowed:
+    reported = list(standing_reports(assignment).values_list("item", flat=True))
+    if len(reported) > 1 and len(reported) > assignment.campaign.report_share * assignment.items.count():
         return True
-    return tests.exists() and not showing.exclude(id__in=reported.values("item")).exists()
+    tests = assignment.items.filter(test__isnull=False).values_list("id", "test__state")
+    shows_nothing = [state == TestPair.State.DROPPED or item in reported for item, state in tests]
+    return bool(shows_nothing) and all(shows_nothing)
 
 
 def failed_tests(assignment: Assignment, *, proven: bool = True) -> list[Judgment]:
@@ -120,7 +119,7 @@ def failed_tests(assignment: Assignment, *, proven: bool = True) -> list[Judgmen
     """
     tests = assignment.items.filter(test__isnull=False).exclude(test__state=TestPair.State.DROPPED)
     asked = set(tests.filter(test__proven_at__isnull=not proven).values_list("id", flat=True))
-    judgments = effective(assignment).values()
+    judgments = effective(assignment).values() if asked else ()
     return [judgment for judgment in judgments if judgment.item_id in asked and not judgment.prefers_a]
 
 

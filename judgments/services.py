@@ -296,7 +296,7 @@ def _check(assignment: Assignment, *, at: datetime) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_KEEP_TESTS, [assignment.worker_id, assignment.campaign_id])
     failed = judgment_selectors.failed_tests(assignment)
-    elsewhere = judgment_selectors.failed_meanwhile(assignment)
+    of_worker = assignment.campaign.exclusion == Campaign.Exclusion.WORKER
     if failed:
         tests = assignment.items.filter(test__isnull=False).count()
         why = _("Preferred the off-topic passage in %(failed)d of %(tests)d test pairs.") % {
@@ -304,7 +304,7 @@ def _check(assignment: Assignment, *, at: datetime) -> None:
             "tests": tests,
         }
         _fail(assignment, why=why, at=at)
-    elif assignment.campaign.exclusion == Campaign.Exclusion.WORKER and elsewhere is not None:
+    elif of_worker and (elsewhere := judgment_selectors.failed_meanwhile(assignment)):
         _exclude(assignment, why=_also(elsewhere.assignment_id, elsewhere.why), by=None, at=at)
     else:
         verdict = judgment_selectors.verdict_without_failure(assignment)
