@@ -122,10 +122,10 @@ class ByLink(World):
         return {"campaign": self.campaign, "by": self.people[pick % 2], "at": self.now}
 
     def a_researcher_pays_some(self, pick: int) -> None:
-        rows = list(assignments_owed(self.campaign))
+        rows = list(assignments_owed(self.campaign).values_list("pk", flat=True))
         if (row := self._one(rows, pick)) is not None:
             about = self._about(pick) | {"paid_on": self.now.date(), "expected": Decimal(0)}
-            payments_mark(chosen=[row.pk, rows[pick // 7 % len(rows)].pk], **about)
+            payments_mark(chosen=[row, rows[pick // 7 % len(rows)]], **about)
             self.changed = True
 
     def a_researcher_pays_all(self, pick: int) -> None:

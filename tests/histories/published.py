@@ -227,30 +227,30 @@ class Published(World):
         error = Killed if pick % 3 == 0 else self.lost
         self.coming.append(Trouble(pick // 12 % 6, error, bool(pick // 3 % 2)))
 
-    def _job(self, act: Callable[[Publication], object]) -> None:
+    def _job(self, act: Callable[[], object]) -> None:
         try:
-            act(self.publication)
+            act()
         except (Killed, Refused, *CALL_ERRORS):
             self.did["failed"] += 1
 
     def sync(self, pick: int) -> None:
-        self._job(lambda one: publication_sync(publication=one, at=self.now, everything=pick % 4 == 0))
+        self._job(lambda: publication_sync(publication=self.publication, at=self.now, everything=pick % 4 == 0))
 
     def check_work(self, _pick: int) -> None:
-        self._job(lambda _one: judgment_services.abandoned_end_all(at=self.now))
-        self._job(lambda _one: judgment_services.confirmed_check_all(at=self.now))
+        self._job(lambda: judgment_services.abandoned_end_all(at=self.now))
+        self._job(lambda: judgment_services.confirmed_check_all(at=self.now))
 
     def settle(self, _pick: int) -> None:
-        self._job(lambda one: publication_settle(publication=one, at=self.now))
+        self._job(lambda: publication_settle(publication=self.publication, at=self.now))
 
     def call(self, _pick: int) -> None:
-        self._job(lambda one: operations_run(publication=one, limit=20, clock=self.clock, sleep=self.sleep))
+        self._job(lambda: operations_run(publication=self.publication, limit=20, clock=self.clock, sleep=self.sleep))
 
     def requeue(self, _pick: int) -> None:
-        self._job(lambda one: publication_requeue(publication=one, at=self.now))
-        self._job(lambda one: finished_end(publication=one, at=self.now))
-        self._job(lambda one: publication_plan(publication_id=one.pk, at=self.now))
-        self._job(lambda one: publication_finish(publication=one, at=self.now))
+        self._job(lambda: publication_requeue(publication=self.publication, at=self.now))
+        self._job(lambda: finished_end(publication=self.publication, at=self.now))
+        self._job(lambda: publication_plan(publication_id=self.key, at=self.now))
+        self._job(lambda: publication_finish(publication=self.publication, at=self.now))
 
     # --- what must hold at the end
 

@@ -186,8 +186,11 @@ GUARDS: dict[str, tuple[str, Any, Plan]] = {
 
 def _find(guards: dict[str, tuple[str, Any, Plan]], make: Callable[[], World], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each history is well with its guard, and goes wrong without it."""
+    well: list[Plan] = []
     for name, (guard, without, plan) in guards.items():
-        assert not play(make, plan), name
+        if plan not in well:
+            assert not play(make, plan), name
+            well.append(plan)
         with monkeypatch.context() as patch:
             patch.setattr(guard, without)
             assert play(make, plan), name
