@@ -71,8 +71,8 @@ class Oracle:
 
 
 def _half(data: Path, folder: Path) -> Path:
-    """A folder with every second query, and its qrels."""
-    kept = (data / "queries.tsv").read_text().splitlines(keepends=True)[::2]
+    """A folder with every second query, and its qrels: those on which submissions replace more answers."""
+    kept = (data / "queries.tsv").read_text().splitlines(keepends=True)[1::2]
     qids = {line.split("\t")[0] for line in kept}
     judged = (data / "sparse-qrels.txt").read_text().splitlines(keepends=True)
     (folder / "queries.tsv").write_text("".join(kept))
@@ -128,7 +128,8 @@ def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_
     runs = {
         path: check.artifact for path in sorted((data / "runs").glob("*.gz")) if (check := check_run(path)).artifact
     }
-    means = Ranking({str(path): run for path, run in runs.items() if run}, 10, "rank").ranks(qrels).means()
+    ranking = Ranking({str(path): run for path, run in runs.items() if run}, 10, "rank")
+    means = ranking.ranks(read_qrels(data / "sparse-qrels.txt")).means()
     weakest = sorted(runs, key=lambda path: means[str(path)])
     weakest[FIRST:] = ordered(weakest[FIRST:])
     collection = _collection(data, half, lab, weakest[:FIRST])
@@ -139,7 +140,7 @@ def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_
     first = factories.campaign(collection, "first", order="rank")
     judge_all(first, crowd)
     versions.version_add(campaign=first, why="The four weaker runs.", by=rita, at=timezone.now())
-    asked = [first.pair_count]
+    asked, before = [first.pair_count], oracle.from_scratch(tops, qrels)
     board = _board(half, collection)
     upkept.turn_on(board, first, rita, runs_itself=True, covers_eval=True)
     halves = {part: season_queries(board.seasons.get(), part) for part in Part}
@@ -154,6 +155,7 @@ def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_
         asked.append(_keep_up(board, crowd))
         newest = pool_selectors.newest_version(collection)
         assert pool_selectors.version_answers(newest) == oracle.from_scratch(tops, qrels), path.name
+    assert before != oracle.from_scratch(tops, qrels), "no answer was replaced"
     assert not board.challengers.filter(outcome=Challenger.Outcome.OPEN).exists()
     jobs.keep_up()
     # Re-scoring is exact: the newest version scores all entries as qrels from scratch do, on dev and on eval.
