@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import cache
 
 from evaluation.cli.agreement import add_agreement
 from evaluation.cli.board import add_board
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command(_parser(), arguments)
 
 
+@cache  # a program that runs many commands needs one
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m evaluation",

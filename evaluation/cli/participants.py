@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import cache
 
 from evaluation.cli.check import add_check
 from evaluation.cli.common import FILES, run_command
@@ -15,6 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command(_parser(), arguments)
 
 
+@cache
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bestknown",
