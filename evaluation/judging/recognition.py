@@ -74,19 +74,21 @@ class Rarity:
     """Weighs words by how few of some passages hold them, as search engines do: common words count next to nothing."""
 
     def __init__(self, passages: Iterable[frozenset[str]]) -> None:
-        self.count = 0
-        self.holding: Counter[str] = Counter()
+        count, holding = 0, Counter[str]()
         for words in passages:
-            self.count += 1
-            self.holding.update(words)
+            count += 1
+            holding.update(words)
+        self._weights = {word: max(0.0, math.log((count + 1) / (held + 0.5))) for word, held in holding.items()}
+        self._unseen = max(0.0, math.log((count + 1) / 0.5))
 
     def weight(self, word: str) -> float:
         """From 0 (all passages hold it) up."""
-        return max(0.0, math.log((self.count + 1) / (self.holding[word] + 0.5)))
+        return self._weights.get(word, self._unseen)
 
     def weights(self, words: Iterable[str]) -> float:
         """The weights of several words, added."""
-        return math.fsum(self.weight(word) for word in words)  # the same in any order, which sets do not keep
+        known, unseen = self._weights, self._unseen
+        return math.fsum([known.get(word, unseen) for word in words])  # the same in any order, which sets do not keep
 
     def share(self, question: frozenset[str], passage: frozenset[str]) -> float:
         """The share of the question's words that the passage holds, from 0 to 1, rare words counting more."""
@@ -174,7 +176,7 @@ def choose_off_topic(
     if rarity.share(asked, told) < (model.question_words_worse + model.question_words_better) / 2:
         wanted = model.question_words_better
     gaps = (
-        (abs(sum(share for word, share in shares.items() if word in candidate.words) - wanted), candidate)
+        (abs(sum([share for word, share in shares.items() if word in candidate.words]) - wanted), candidate)
         for candidate in candidates
     )
     closest = heapq.nsmallest(LOOKED_AT, gaps, key=lambda gap: (gap[0], gap[1].key))

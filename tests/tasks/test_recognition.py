@@ -115,7 +115,7 @@ def test_an_off_topic_passage_is_one_that_nobody_found_about_its_question(
     campaign = campaign_create(lab=lab, collection=collection, runs=collection.runs.all(), name="draft")
     grades = read_qrels(data / "qrels.txt.gz").grades
     suggested = 0
-    for seed in range(1, 4):
+    for seed in (1, 2):
         for test in task_services.test_pairs_suggest(campaign=campaign, count=40, seed=seed):
             assert test.query is not None and test.off_topic is not None
             qid, pid = test.query.qid, test.off_topic.pid
@@ -125,7 +125,7 @@ def test_an_off_topic_passage_is_one_that_nobody_found_about_its_question(
         if runs > 1:  # pools of qrels and a single run hold two versions of one text: nothing else is as alike
             assert max(auc for name, auc in told_apart(campaign).items() if name != "hits") <= MOST_AUC
         campaign.test_pairs.all().delete()
-    assert suggested >= 3 * 34
+    assert suggested >= 2 * 34
 
 
 def test_another_version_of_a_passage_about_the_question_is_never_off_topic(lab: Lab, tmp_path: Path) -> None:
