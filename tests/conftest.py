@@ -49,7 +49,6 @@ EMPTY_TABLES = """
         LOOP EXECUTE format('DELETE FROM %s', used); END LOOP;
     END $$
 """
-EVALUATED_IN_A_PROCESS = ("test_evaluating", "test_killed")
 TEMPLATE = "site_template"  # the database that each process's is a copy of
 
 
@@ -154,10 +153,15 @@ def figures_once(monkeypatch: pytest.MonkeyPatch) -> None:
     draw_once(monkeypatch)
 
 
+@pytest.fixture
+def in_a_process() -> None:
+    """Submissions are evaluated in a process of their own, as on a site."""
+
+
 @pytest.fixture(autouse=True)
 def evaluated_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Submissions are evaluated in this process, but where tests are about the process of its own that they get."""
-    if request.path.stem not in EVALUATED_IN_A_PROCESS:
+    if "in_a_process" not in request.fixturenames:
         monkeypatch.setattr("leaderboards.evaluating.answer_of", lambda asked, _limits: evaluate(asked))
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.models import User
 from core.sealing import seal, seal_bytes
-from evaluation.boards.evaluating import Message
+from evaluation.boards.evaluating import Message, evaluate
 from evaluation.boards.sealing import new_key
 from evaluation.boards.sealing import seal as seal_package
 from leaderboards import artifacts, evaluating, jobs, metadata, publishing, submitting, teams
@@ -49,6 +49,7 @@ def states(submission: Submission) -> list[str]:
     return list(SubmissionEvent.objects.filter(submission=submission).order_by("pk").values_list("state", flat=True))
 
 
+@pytest.mark.usefixtures("in_a_process")
 def test_an_evaluation_scores_both_runs_and_keeps_their_tops_sealed(board: Board, team: Team, paul: User) -> None:
     submission = taking_part.evaluated(board, team, paul, found=3)
     assert states(submission) == ["received", "evaluating", "checked", "waiting"]
@@ -93,6 +94,7 @@ def broken_package(board: Board, files: dict[str, bytes]) -> bytes:
     return seal_package(files, to=board.keys.get().public_pem, board=board.slug, run_id="20261101-red")
 
 
+@pytest.mark.usefixtures("in_a_process")
 def test_a_run_with_errors_is_refused_with_its_lines_and_uses_no_quota(board: Board, team: Team, paul: User) -> None:
     files = {"metadata.json": b'{"team": "Red", "model_description": "x", "type": "full ranking"}'}
     files |= {"dev.txt": b"d1\tp\t1\nd1\tp\t2\n", "eval.txt": taking_part.run(taking_part.EVAL, 1).encode()}
@@ -109,6 +111,7 @@ def test_what_the_participant_is_told_says_nothing_of_the_hidden_qrels(board: Bo
     assert "ep1" not in told and "3/4" not in told and "0.75" not in told
 
 
+@pytest.mark.usefixtures("in_a_process")
 def test_too_little_memory_fails_after_three_tries_and_can_be_tried_again(
     board: Board, team: Team, paul: User, olga: User
 ) -> None:
@@ -158,6 +161,7 @@ def test_a_job_that_is_killed_while_evaluating_leaves_nothing_and_is_done_again(
     assert (submission.state, submission.tries, submission.scores.count()) == ("waiting", 3, 2)
 
 
+@pytest.mark.usefixtures("in_a_process")
 def test_a_process_that_is_killed_gives_no_answer_and_the_submission_another_try(
     board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +197,7 @@ def test_an_answer_that_comes_too_late_changes_nothing(
     assert (submission.state, submission.begun_at, submission.scores.count()) == ("waiting", later, 2)
 
 
+@pytest.mark.usefixtures("in_a_process")
 def test_a_key_that_is_lost_fails_with_the_reason(board: Board, team: Team, paul: User) -> None:
     submission = taking_part.send(board, team, paul)
     board.keys.update(private_sealed=seal(new_key().private_pem))
@@ -216,6 +221,7 @@ def test_one_that_cannot_be_evaluated_stops_no_other(
 
 
 @pytest.mark.parametrize("value", ["NaN", '"\\u0000"', '"\\ud800"'])
+@pytest.mark.usefixtures("in_a_process")
 def test_what_the_database_refuses_ends_in_words_and_not_in_silence(
     board: Board, team: Team, paul: User, value: str
 ) -> None:
@@ -282,12 +288,15 @@ def test_a_damaged_run_of_another_entry_stops_no_evaluation(
     assert (third.state, third.alike) == ("waiting", [])
 
 
+@pytest.mark.usefixtures("in_a_process")
 def test_runs_are_compared_some_at_a_time_in_processes_with_limits(
     board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluating, "ALIKE_AT_ONCE", 2)
-    sent = [taking_part.evaluated(board, team, paul, f"run{number}", NOW + 20 * number * DAY, found=number % 4)
-            for number in range(3)]  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluating, "answer_of", lambda asked, _limits: evaluate(asked))
+        sent = [taking_part.evaluated(board, team, paul, f"run{number}", NOW + 20 * number * DAY, found=number % 4)
+                for number in range(3)]  # fmt: skip
     asked: list[tuple[str, int]] = []
     answer_of = evaluating.answer_of
 
@@ -433,6 +442,7 @@ def test_a_look_counts_whatever_its_clock_said(board: Board, team: Team, paul: U
     assert looks_of(team, first.season, since=first) == (1, 1, 1)
 
 
+@pytest.mark.usefixtures("in_a_process")
 def test_the_end_of_an_evaluation_is_its_end_and_not_its_beginning(board: Board, team: Team, paul: User) -> None:
     submission = taking_part.evaluated(board, team, paul)
     assert submission.begun_at == NOW and submission.evaluated_at == submission.waiting_since
@@ -508,6 +518,7 @@ def test_metadata_change_by_request_with_history_and_a_teams_name_never_tells_mo
     assert kept[0][1:] == ({"paper": ""}, {"paper": "https://arxiv.org/abs/1"})
 
 
+@pytest.mark.usefixtures("in_a_process")
 def test_dev_runs_are_scored_at_will_without_an_entry(board: Board, paul: User) -> None:
     season = board.seasons.get()
     for name, found in (("a", 1), ("b", 4)):

@@ -22,7 +22,7 @@ from pools.models import Collection
 from tests.killing import killed_at, started, until
 from tests.leaderboards import taking_part
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_a_process")]
 
 
 @pytest.fixture
