@@ -16,6 +16,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import TransactionTestCase
 from django.utils import translation
+from hypothesis.internal.conjecture import providers
 from playwright.sync_api import Browser, expect, sync_playwright
 from whitenoise.middleware import WhiteNoiseMiddleware
 
@@ -50,6 +51,13 @@ EMPTY_TABLES = """
     END $$
 """
 TEMPLATE = "site_template"  # the database that each process's is a copy of
+
+
+def pytest_configure() -> None:
+    """Hypothesis draws no constants from the product's source: it would parse every module, in each process, and what
+    it draws would depend on which modules other tests have imported.
+    """
+    providers.is_local_module_file = lambda _path: False
 
 
 @pytest.fixture(scope="session")
