@@ -1,6 +1,7 @@
 """The figures: true to their data, the same every time, safe within a page, legible with any names."""
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -18,7 +19,7 @@ from results.figures.placing import Box
 from tests.results.sample_results import Json, sample
 
 REPOSITORY = Path(__file__).parents[2]
-SIZES = [4, 60]
+SIZES = [4, 30]
 NASTY = [
     "<b>bold</b>",
     "$x_1$ & \\frac",
@@ -196,24 +197,23 @@ def test_one_run_without_intervals_is_drawn() -> None:
 # --- the same every time
 
 
-def test_a_form_is_the_same_whichever_others_are_drawn_with_it() -> None:
-    data = sample(3, champion=True)
-    for figure in figures.drawable(data):
-        together = figures.draw(figure.name, data)
-        assert list(together) == list(figures.FORMS)
-        for form, content in together.items():
-            assert figures.draw(figure.name, data, [form]) == {form: content}, (figure.name, form)
+def drawings(every: int = 1, *, alone: bool = False) -> dict[str, str]:
+    """Digests of all forms of every so many figures: of one drawn with the others, or alone and the last first."""
+    data, made = sample(3, champion=True), {}
+    drawable = figures.drawable(data)[::every]
+    for figure in reversed(drawable) if alone else drawable:
+        for forms in [(form,) for form in reversed(figures.FORMS)] if alone else [figures.FORMS]:
+            drawn = figures.draw(figure.name, data, forms)
+            assert tuple(drawn) == forms
+            made |= {f"{figure.name}.{form}": hashlib.sha256(content).hexdigest() for form, content in drawn.items()}
+    return made
 
 
-def digests() -> str:
-    """Of all figures in all forms."""
-    data = sample(3, champion=True)
-    made = [content for figure in figures.drawable(data) for content in figures.draw(figure.name, data).values()]
-    return " ".join(hashlib.sha256(content).hexdigest() for content in made)
-
-
-def test_the_same_data_give_the_same_bytes_in_every_process_and_thread() -> None:
-    code = "import django; django.setup(); from tests.results import test_figures; print(test_figures.digests())"
+def test_the_same_data_give_the_same_bytes_in_every_process_and_thread_and_whichever_forms_are_drawn_together() -> None:
+    code = (
+        "import django, json; django.setup(); from tests.results import test_figures; "
+        "print(json.dumps(test_figures.drawings(alone=True)))"
+    )
     another = subprocess.run(
         [sys.executable, "-c", code],
         cwd=REPOSITORY,
@@ -221,14 +221,16 @@ def test_the_same_data_give_the_same_bytes_in_every_process_and_thread() -> None
         check=True,
         capture_output=True,
     )
-    printed = another.stdout.decode().strip()
-    here: list[str] = []
-    threads = [threading.Thread(target=lambda: here.append(digests())) for _ in range(2)]
+    here: list[dict[str, str]] = []
+    threads = [threading.Thread(target=lambda every=every: here.append(drawings(every))) for every in (1, 2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert here == [printed, printed]
+    some, every = sorted(here, key=len)
+    assert every == json.loads(another.stdout)
+    assert some and some == {name: every[name] for name in some}
+    assert len(every) == len(figures.FORMS) * (len(FIGURES) - 1)  # all but the one about other measures
 
 
 # --- safe and at home in a page
