@@ -442,17 +442,16 @@ def test_people_s_preferences_of_trec_s_passages_become_results(data: Path, lab:
     for path in runs:
         with path.open("rb") as file:
             pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
-    with (data / "preferences.txt.gz").open("rb") as file:
-        campaign = judgments_import(
-            collection=collection, name="people", source=file, filename="preferences.txt.gz", note="", by=None,
-            at=timezone.now(),
-        )  # fmt: skip
-    assert (
-        campaign.origin is not None
-        and campaign.origin["judgments"] == {"made-up": 8950, "trec-dl-2021": 11_681}[data.name]
-    )
+    lines = gzip.decompress((data / "preferences.txt.gz").read_bytes()).splitlines(keepends=True)
+    queries = sorted({line.split()[0] for line in lines})[::4]
+    lines = [line for line in lines if line.split()[0] in queries]
+    campaign = judgments_import(
+        collection=collection, name="people", source=io.BytesIO(gzip.compress(b"".join(lines))),
+        filename="preferences.txt.gz", note="", by=None, at=timezone.now(),
+    )  # fmt: skip
+    assert campaign.origin is not None and campaign.origin["judgments"] == len(lines) > 1500
     factories.analyze()
     outcome = judgment_selectors.derived(campaign)
-    assert not outcome.incomplete and outcome.single > 20
+    assert not outcome.incomplete and outcome.single > len(queries) / 2
     assert compute(inputs_of(campaign))["agreement"] is not None
     assert exports.Source(campaign).derived.qrels == outcome.qrels
