@@ -42,6 +42,7 @@ from tasks import services as task_services
 from tasks.models import Assignment, Item, Platform
 from tasks.services import NoWork
 from tests import factories
+from tests.worlds import lay_out
 
 pytestmark = pytest.mark.django_db
 
@@ -110,6 +111,13 @@ def judged(collection: Collection, name: str = "first", **settings: Any) -> Camp
     return campaign
 
 
+def first_of(collection: Collection, *runs: str) -> Campaign:
+    """Such a campaign as the first over the collection of tests, made once: of some runs, or of all."""
+    name = f"the first campaign that others reuse, over {' '.join(runs)} of collection {collection.pk}"
+    lay_out(name, lambda: judged(collection, runs=runs or None))
+    return Campaign.objects.get(collection=collection, name="first")
+
+
 def preference_import(collection: Collection, *rows: tuple[str, str, str, str], name: str = "old") -> PreferenceImport:
     lines = "".join(" ".join(row) + "\n" for row in rows)
     return pool_services.preferences_import(
@@ -124,7 +132,7 @@ def preference_import(collection: Collection, *rows: tuple[str, str, str, str], 
 
 
 def test_a_second_campaign_asks_only_about_what_was_not_judged(collection: Collection) -> None:
-    first = judged(collection, runs=["red", "blue"])  # q1: p1 p2; q2: p4 p5
+    first = first_of(collection, "red", "blue")  # q1: p1 p2; q2: p4 p5
     assert first.reused_pair_count == 0
 
     second = factories.campaign(collection, "second", pairs_per_hit=2)
@@ -144,7 +152,7 @@ def test_a_second_campaign_asks_only_about_what_was_not_judged(collection: Colle
 
 
 def test_the_reused_judgments_decide_with_the_new_ones(collection: Collection) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     second = judged(collection, "second")
     afresh = judged(collection, "afresh", reuse="nothing")
     assert afresh.reused_pair_count == 0
@@ -155,7 +163,7 @@ def test_the_reused_judgments_decide_with_the_new_ones(collection: Collection) -
 
 
 def test_a_campaign_whose_pairs_are_all_judged_needs_no_test_pairs_and_no_crowd(collection: Collection) -> None:
-    first = judged(collection)
+    first = first_of(collection)
 
     second = factories.campaign(collection, "second", tests=0)
 
@@ -177,7 +185,7 @@ def test_a_campaign_whose_pairs_are_all_judged_needs_no_test_pairs_and_no_crowd(
 
 
 def test_a_draft_with_nothing_left_to_judge_asks_for_no_further_steps(collection: Collection, client: Client) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     client.force_login(factories.user("ria", is_staff=True))
     for runs, steps in ((["red", "blue"], False), (["red", "green"], True)):
         draft = factories.campaign(collection, " ".join(runs), runs=runs, tests=0, start=False)
@@ -188,7 +196,7 @@ def test_a_draft_with_nothing_left_to_judge_asks_for_no_further_steps(collection
 
 
 def test_without_enough_judged_pairs_a_campaign_still_needs_test_pairs(collection: Collection) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     with pytest.raises(Refused, match="at least 3 confirmed test pairs"):
         factories.campaign(collection, "second", tests=0)
 
@@ -199,14 +207,14 @@ def test_without_enough_judged_pairs_a_campaign_still_needs_test_pairs(collectio
 def test_judgments_of_another_question_or_against_the_setting_are_not_reused(
     collection: Collection, differs: dict[str, str]
 ) -> None:
-    judged(collection)
+    first_of(collection)
     second = factories.campaign(collection, "second", **differs)
     assert second.reused_pair_count == 0
     assert judgment_selectors.waiting_queries(second) == {"q1", "q2", "q3"}
 
 
 def test_what_was_judged_in_a_sandbox_counts_in_that_trial_alone(collection: Collection) -> None:
-    trial = judged(collection)
+    trial = first_of(collection)
     publication = Publication.objects.create(campaign=trial, platform=Platform.MTURK_SANDBOX)
     draft = factories.campaign(collection, "second", start=False)
     assert reused_pairs(draft) == 7, "terms alone publish nothing: this was judged by links"
@@ -229,7 +237,7 @@ def test_what_was_judged_in_a_sandbox_counts_in_that_trial_alone(collection: Col
 
 
 def test_a_pair_with_fewer_judgments_than_needed_is_asked_about_in_full(collection: Collection) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     judged(collection, "again", runs=["red", "blue"], reuse="nothing", selection="list", query_list="q1")
     twice = factories.campaign(collection, "twice", overlap=2)
     assert twice.reused_pair_count == 1, "p1 and p2 were judged twice, p4 and p5 once"
@@ -339,7 +347,7 @@ def test_a_reused_tie_disagrees_with_nobody_and_weighs_nothing(collection: Colle
 
 
 def test_what_is_excluded_at_its_source_stays_and_is_said(collection: Collection) -> None:
-    first = judged(collection, runs=["red", "blue"])
+    first = first_of(collection, "red", "blue")
     second = factories.campaign(collection, "second")
     before = judgment_selectors.accepted_preferences(second)
     work = first.assignments.get()
@@ -365,14 +373,14 @@ def test_what_is_excluded_at_its_source_stays_and_is_said(collection: Collection
 
 
 def test_packing_again_reuses_nothing_twice(collection: Collection) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     second = factories.campaign(collection, "second")
     assert not task_services.campaign_pack(campaign_id=second.pk)
     assert ReusedJudgment.objects.filter(reuse__campaign=second).count() == 2
 
 
 def test_a_packing_that_fails_half_way_leaves_nothing(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     second = factories.campaign(collection, "second", start=False)
     task_services.campaign_launch(campaign=second)
     monkeypatch.setattr("tasks.services.next_ids", lambda *_: 1 / 0)
@@ -388,7 +396,7 @@ def test_a_packing_that_fails_half_way_leaves_nothing(collection: Collection, mo
 
 
 def test_the_same_texts_under_other_ids_are_the_same_pair(collection: Collection) -> None:
-    judged(collection, runs=["red", "blue"])  # b is preferred: p2 over p1, p5 over p4
+    first_of(collection, "red", "blue")  # b is preferred: p2 over p1, p5 over p4
     text = Passage.objects.get(collection=collection, pid="p1").text
     twins = io.BytesIO(f"z1\t{text}\n".encode())
     twins.name = "twins.tsv"
@@ -401,7 +409,7 @@ def test_the_same_texts_under_other_ids_are_the_same_pair(collection: Collection
 
 
 def test_a_draft_says_what_is_left_to_ask(collection: Collection) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     draft = factories.campaign(collection, "second", start=False)
     assert reused_pairs(draft) == 2
     assert campaign_bill(publication_likely(draft)).hits == 1
@@ -413,7 +421,7 @@ def test_a_draft_says_what_is_left_to_ask(collection: Collection) -> None:
 def test_the_job_that_creates_a_draft_counts_what_it_reuses_and_pages_do_not(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     draft = factories.campaign(collection, "second", start=False)
     about = {"lab": draft.lab, "kind": Job.Kind.CAMPAIGN, "name": "second", "asked_at": timezone.now()}
     job = Job.objects.create(**about, state=Job.State.DONE, campaign=draft)
@@ -425,7 +433,7 @@ def test_the_job_that_creates_a_draft_counts_what_it_reuses_and_pages_do_not(
 def test_pages_count_again_after_a_minute_while_a_source_changes_and_decisions_count_at_once(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = judged(collection)
+    first = first_of(collection)
     draft = factories.campaign(collection, "second", start=False, tests=0)
     assert reused_pairs(draft) == 7
     work = first.assignments.order_by("id").first()
@@ -465,7 +473,7 @@ def test_a_draft_counts_again_when_texts_come(collection: Collection) -> None:
 
 
 def test_exports_say_where_each_reused_judgment_comes_from(collection: Collection) -> None:
-    first = judged(collection, runs=["red", "blue"])
+    first = first_of(collection, "red", "blue")
     preference_import(collection, ("q3", "p8", "p7", "p8"))
     second = factories.campaign(collection, "second", reuse="all")
     files = factories.exported(second)
@@ -491,7 +499,7 @@ def test_exports_say_where_each_reused_judgment_comes_from(collection: Collectio
 
 
 def test_the_page_of_a_query_names_the_sources_of_its_reused_judgments(collection: Collection) -> None:
-    first = judged(collection, runs=["red", "blue"])
+    first = first_of(collection, "red", "blue")
     preference_import(collection, ("q3", "p8", "p7", "p8"))
     second = factories.campaign(collection, "second", reuse="all")
     client = Client()
@@ -510,7 +518,7 @@ def test_the_page_of_a_query_names_the_sources_of_its_reused_judgments(collectio
 
 
 def test_a_draft_names_what_it_reuses_and_what_it_does_not(collection: Collection) -> None:
-    first = judged(collection, runs=["red", "blue"])
+    first = first_of(collection, "red", "blue")
     factories.campaign(collection, "other", question="Which is funnier?", reuse="nothing")
     draft = factories.campaign(collection, "second", start=False)
     client = Client()
@@ -522,7 +530,7 @@ def test_a_draft_names_what_it_reuses_and_what_it_does_not(collection: Collectio
 
 
 def test_a_command_says_that_nothing_is_left_to_ask(collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
-    judged(collection)
+    first_of(collection)
     call_command("create_campaign", "small", "second")
     assert "7 pairs, 7 of them already judged.\n0 pairs in 0 HITs, 0 assignments.\n$0.00" in capsys.readouterr().out
     call_command("start_campaign", "second")
@@ -533,7 +541,7 @@ def test_a_command_says_that_nothing_is_left_to_ask(collection: Collection, caps
 
 
 def test_what_has_no_hits_is_not_published(collection: Collection) -> None:
-    judged(collection)
+    first_of(collection)
     second = factories.campaign(collection, "second", tests=0)
     publication = publication_write(campaign=second)
     with pytest.raises(Refused, match="There is nothing to publish: every pair was judged before"):
@@ -542,7 +550,7 @@ def test_what_has_no_hits_is_not_published(collection: Collection) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_campaigns_that_are_packed_at_once_do_not_wait_for_each_other(collection: Collection) -> None:
-    judged(collection, runs=["red", "blue"])
+    first_of(collection, "red", "blue")
     drafts = [factories.campaign(collection, f"draft {number}", start=False) for number in range(4)]
     for draft in drafts:
         task_services.campaign_launch(campaign=draft)

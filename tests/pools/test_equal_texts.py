@@ -18,7 +18,7 @@ from evaluation.files.preferences import read_preferences
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Pair, Passage, Twin
+from pools.models import Campaign, Collection, Pair, Passage, Twin
 from results import versions
 from results.computing import compute, held_back
 from results.inputs import inputs_of
@@ -28,6 +28,7 @@ from tasks import campaign_alarms
 from tasks import services as task_services
 from tests import factories
 from tests.judgments.judged import judge_all
+from tests.worlds import lay_out
 
 NEARLY = "The snail is a small animal that carries its house on its back wherever it goes in the garden at night"
 TEXTS = {
@@ -66,10 +67,14 @@ class World:
                 for rank, pid in enumerate(pids, start=1)
             ]
             self.write(f"{name}.txt", "".join(lines))
+        lay_out("snails", self.store)
+        self.collection = Collection.objects.get(lab=lab, name="snails")
+
+    def store(self) -> None:
         paths = {"queries": self.path("queries.tsv"), "qrels": self.path("qrels.txt")}
-        self.collection = pool_services.collection_import(lab=lab, name="snails", **paths).collection  # type: ignore[arg-type]
+        collection = pool_services.collection_import(lab=self.lab, name="snails", **paths).collection  # type: ignore[arg-type]
         for name, lists in RUNS.items():
-            factories.run(self.collection, name, lists)
+            factories.run(collection, name, lists)
 
     def path(self, name: str) -> str:
         return str(self.folder / name)

@@ -9,6 +9,7 @@ from pools import services as pool_services
 from pools.models import Campaign, Collection, Run
 from tests import factories
 from tests.judgments.judged import judge_all
+from tests.worlds import lay_out
 
 
 def judged(collection: Collection, name: str = "pilot", hits: int | None = None, **settings: object) -> Campaign:
@@ -17,6 +18,12 @@ def judged(collection: Collection, name: str = "pilot", hits: int | None = None,
     campaign = factories.campaign(collection, name, **settings)  # type: ignore[arg-type]
     judge(campaign, hits)
     return campaign
+
+
+def pilot(collection: Collection) -> Campaign:
+    """Such a campaign as the first over the collection of tests, made once."""
+    lay_out(f"the first judged campaign over collection {collection.pk}", lambda: judged(collection))
+    return Campaign.objects.get(collection=collection, name="pilot")
 
 
 def judge(campaign: Campaign, hits: int | None = None) -> None:

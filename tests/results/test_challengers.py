@@ -33,6 +33,7 @@ from results.pool_detail import pool_detail
 from tasks.services import NoWork
 from tests import factories
 from tests.results.judging import judge, judged, new_run
+from tests.worlds import lay_out
 
 CHALLENGE = {"design": "challengers", "pairs_per_hit": 3, "tests_per_hit": 2}
 
@@ -59,7 +60,8 @@ def text_of(client: Client, where: str) -> str:
 @pytest.fixture
 def first(collection: Collection) -> QrelsVersion:
     """What a campaign of all pairs found: p1, p4, p7 and p9."""
-    return add(judged(collection))
+    lay_out(f"a first version of collection {collection.pk}", lambda: add(judged(collection)))
+    return QrelsVersion.objects.get()
 
 
 @pytest.fixture

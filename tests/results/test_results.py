@@ -44,7 +44,8 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """What `python -m evaluation` prints, for the exported files of a campaign and the demo's runs."""
 
     def run(campaign: Campaign, command: str, *options: str, runs: Sequence[str] = ()) -> dict[str, Any]:
-        exports.export_to(campaign, tmp_path / "exported")
+        if not (tmp_path / "exported").exists():
+            exports.export_to(campaign, tmp_path / "exported")
         files = {run_name(str(path)): str(path) for path in sorted((DEMO / "runs").iterdir())}
         words = [option.format(demo=DEMO, files=tmp_path / "exported") for option in options]
         assert main([command, *words, "--json", *(files[name] for name in runs or files)]) == 0
@@ -58,6 +59,11 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 def computed(campaign: Campaign) -> dict[str, Any]:
     """The results, computed now."""
     refreshing.result_refresh(campaign=campaign)
+    return stored(campaign)
+
+
+def stored(campaign: Campaign) -> dict[str, Any]:
+    """The results, as computed."""
     data = whole_data(campaign)
     assert data is not None
     return data
@@ -67,7 +73,7 @@ def computed(campaign: Campaign) -> dict[str, Any]:
 
 
 def test_the_leaderboard_is_that_of_the_exported_files(demo: Campaign, printed: Run) -> None:
-    data = computed(demo)
+    data = stored(demo)
     names = ("--qrels", "{demo}/qrels.txt", "--preference-qrels", "{files}/preference-qrels.txt")
     found = printed(
         demo, "leaderboard", *names, "--preferences", "{files}/preferences.txt", "--seed", str(demo.seed)
@@ -149,19 +155,17 @@ def test_intransitive_triples_are_those_of_the_exported_files(
     exports.export_to(demo, tmp_path)
     assert main(["qrels", str(tmp_path / "preferences.txt"), "--json"]) == 0
     found = json.loads(capsys.readouterr().err)
-    assert computed(demo)["triples"] == {name: found[name] for name in ("triples", "intransitive")}
+    assert stored(demo)["triples"] == {name: found[name] for name in ("triples", "intransitive")}
     assert found["triples"] > found["intransitive"] > 0
 
 
-@pytest.mark.parametrize(
-    ("stored", "qrels"), [("compare", "{files}/preference-qrels.txt"), ("compare_original", "{demo}/qrels.txt")]
-)
-def test_comparisons_are_those_of_the_exported_files(demo: Campaign, printed: Run, stored: str, qrels: str) -> None:
-    data = computed(demo)
+def test_comparisons_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:
+    data = stored(demo)
     best_first = [row["run"] for row in data["leaderboard"]]
-    found = printed(demo, "compare", "--qrels", qrels, "--k", "10", runs=best_first)
-    assert len(found["pairs"]) == 55
-    assert data[stored] == found
+    for name, qrels in (("compare", "{files}/preference-qrels.txt"), ("compare_original", "{demo}/qrels.txt")):
+        found = printed(demo, "compare", "--qrels", qrels, "--k", "10", runs=best_first)
+        assert len(found["pairs"]) == 55
+        assert data[name] == found
 
 
 @pytest.mark.parametrize(
@@ -191,9 +195,9 @@ def test_chosen_comparisons_are_those_of_the_command(
     runs = [row["run"] for row in data["leaderboard"]]
     if demo.comparisons == "chain":
         runs = list(demo.collection.runs.order_by("imported_at").values_list("name", flat=True))
-    for stored, qrels in (("compare", "{files}/preference-qrels.txt"), ("compare_original", "{demo}/qrels.txt")):
+    for name, qrels in (("compare", "{files}/preference-qrels.txt"), ("compare_original", "{demo}/qrels.txt")):
         found = printed(demo, "compare", "--qrels", qrels, "--k", "10", *options, runs=runs)
-        assert data[stored] == found
+        assert data[name] == found
         assert found["family"] == len(found["pairs"]) == (pairs or found["family"]) > 0
         assert found["rank_by"] == demo.rank_by
     both = [(pair["a"], pair["b"]) for pair in data["compare"]["pairs"]]
@@ -222,7 +226,7 @@ def test_a_baseline_that_is_no_longer_there_is_said_and_stops_nothing(demo: Camp
 
 
 def test_win_ratios_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:
-    wins = computed(demo)["wins"]
+    wins = stored(demo)["wins"]
     found = printed(demo, "wins", "--qrels", "{demo}/qrels.txt", "--preferences", "{files}/preferences.txt")
     assert wins["names"][-1] == "perfect"
     assert (wins["threshold"], wins["family"]) == (found["threshold"], found["family"])
@@ -238,7 +242,7 @@ def test_win_ratios_are_those_of_the_exported_files(demo: Campaign, printed: Run
 
 
 def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign, printed: Run) -> None:
-    data = computed(demo)
+    data = stored(demo)
     # as every pair was judged once, and nothing is known of errors
     assert (data["error_source"], data["error_compared"]) == ("assumed", 0)
     assert 0 < data["error_rate"] < 0.5
@@ -273,7 +277,7 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign,
 
 
 def test_results_say_what_would_survive_if_judgments_were_reversed(demo: Campaign) -> None:
-    data = computed(demo)
+    data = stored(demo)
     found, names = data["reversed"], [row["run"] for row in data["leaderboard"]]
     means = {row["run"]: row["preference"]["mean"] for row in data["leaderboard"]}
     assert (found["share"], found["answers"]) == (0.05, 27)
@@ -331,7 +335,7 @@ def test_judgments_that_are_repeated_say_how_often_one_is_wrong(collection: Any,
 
 
 def test_the_same_inputs_give_the_same_bytes(demo: Campaign) -> None:
-    first = json.dumps(computed(demo), sort_keys=True)
+    first = json.dumps(stored(demo), sort_keys=True)
     Result.objects.all().delete()
     assert json.dumps(computed(demo), sort_keys=True) == first
 
@@ -477,14 +481,14 @@ def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_some
 
 
 def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed: Run, tmp_path: Path) -> None:
-    assert computed(demo)["outside"] is None
+    assert stored(demo)["outside"] is None
     lines = ["bm25 0.31 7", "lsa\t0.4\t2", "minilm .5", "fusion 4.5e-1 1", "stranger 0.9 3"]
     (tmp_path / "outside.txt").write_text("\n".join(lines))
-    stored = pool_services.outside_scores_set(
+    scores = pool_services.outside_scores_set(
         collection=demo.collection, source="Elsewhere, MRR@10", file=str(tmp_path / "outside.txt"),
         filename="outside.txt", by=None, at=timezone.now(),
     )  # fmt: skip
-    assert stored.foreign == 1
+    assert scores.foreign == 1
     demo.refresh_from_db()
     data = computed(demo)
     names = ("--qrels", "{demo}/qrels.txt", "--preference-qrels", "{files}/preference-qrels.txt")

@@ -30,7 +30,7 @@ from results.models import VersionRequest, VersionScore
 from results.sentences import findings
 from tasks.models import Platform
 from tests import factories
-from tests.results.judging import judge, judged, new_run
+from tests.results.judging import judge, judged, new_run, pilot
 
 QRELS = {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9"]}
 ORIGINAL = "".join(f"{query} 0 {passage} 1\n" for query, (passage,) in QRELS.items())
@@ -65,7 +65,7 @@ def text_of(client: Client, where: str) -> str:
 
 
 def test_the_first_version_has_what_the_campaign_settled(collection: Collection, rita: User) -> None:
-    campaign = judged(collection)
+    campaign = pilot(collection)
     version = versions.version_add(campaign=campaign, why=" Judged twice. ", by=rita, at=timezone.now())
     assert answers(version) == {"q1": "p1", "q2": "p4", "q3": "p7", "q4": "p9"}
     assert (version.number, version.why, version.made_by) == (1, "Judged twice.", rita)
@@ -77,7 +77,7 @@ def test_the_first_version_has_what_the_campaign_settled(collection: Collection,
 
 
 def test_queries_that_the_next_campaign_does_not_settle_keep_their_answers(collection: Collection) -> None:
-    add(judged(collection))
+    add(pilot(collection))
     new_run(collection, "new", {"q1": ["p0"], "q2": ["p5"]})
     second = judged(collection, "second", runs=["new", "red"], selection="list", query_list="q1 q2")
     version = add(second, "A new run.")
@@ -88,7 +88,7 @@ def test_queries_that_the_next_campaign_does_not_settle_keep_their_answers(colle
 
 
 def test_what_a_version_changed_comes_as_csv(collection: Collection, researcher: Client) -> None:
-    add(judged(collection))
+    add(pilot(collection))
     new_run(collection, "new", {"q1": ["p0"], "q2": ["p5"]})
     version = add(judged(collection, "second", runs=["new", "red"], selection="list", query_list="q1 q2"), "A new run.")
     sent = researcher.get(page("version", version), {"csv": "changes"})
@@ -131,7 +131,7 @@ def test_nothing_is_made_without_a_reason_a_settled_query_or_a_change(collection
 
 
 def test_no_version_is_made_from_a_trial_in_the_sandbox(collection: Collection) -> None:
-    trial = judged(collection)
+    trial = pilot(collection)
     publication = Publication.objects.create(campaign=trial, platform=Platform.MTURK_SANDBOX)
     assert versions.why_no_version(trial) == "", "terms alone publish nothing: this was judged by links"
     Publication.objects.filter(pk=publication.pk).update(state=Publication.State.STOPPED)
@@ -141,7 +141,7 @@ def test_no_version_is_made_from_a_trial_in_the_sandbox(collection: Collection) 
 
 
 def test_of_two_who_add_a_version_at_once_one_is_told(collection: Collection, rita: User) -> None:
-    first, second = judged(collection), judged(collection, "second", runs=["red"])
+    first, second = pilot(collection), judged(collection, "second", runs=["red"])
     versions.version_add(campaign=first, why="Mine.", by=rita, at=timezone.now(), parent=0)
     with pytest.raises(NotNow, match="Version 1 has been added in the meantime by rita, from the campaign “pilot”"):
         add(second, "Mine too.", parent=0)
@@ -151,7 +151,7 @@ def test_of_two_who_add_a_version_at_once_one_is_told(collection: Collection, ri
 
 
 def test_the_database_refuses_to_change_or_delete_a_version(collection: Collection) -> None:
-    version = add(judged(collection))
+    version = add(pilot(collection))
     changes = (
         lambda: QrelsVersion.objects.filter(pk=version.pk).update(why="Something else."),
         lambda: VersionQuery.objects.filter(version=version).update(after=[]),
@@ -299,7 +299,7 @@ def test_a_new_version_leaves_the_scores_on_earlier_ones_as_they_are(collection:
 
 
 def test_a_killed_job_goes_on_where_it_stopped(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    add(judged(collection))
+    add(pilot(collection))
     monkeypatch.setattr(scoring, "RUNS", 1)
     store, stored = scoring._store, []
 
@@ -321,7 +321,7 @@ def test_a_killed_job_goes_on_where_it_stopped(collection: Collection, monkeypat
 def test_a_run_whose_file_is_missing_keeps_no_other_from_being_scored(
     collection: Collection, researcher: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    version = add(judged(collection))
+    version = add(pilot(collection))
     run = collection.runs.get(name="green")
     name, storage = str(run.artifact.name), run.artifact.storage
     with storage.open(name) as file:
@@ -395,7 +395,7 @@ def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
 
 
 def test_another_lab_gets_none_of_it(collection: Collection, client: Client) -> None:
-    campaign = judged(collection)
+    campaign = pilot(collection)
     version = add(campaign)
     pages = [
         page("version", version),
@@ -430,12 +430,12 @@ def test_another_lab_gets_none_of_it(collection: Collection, client: Client) -> 
 def test_what_is_not_there_is_not_found(
     collection: Collection, researcher: Client, name: str, more: list[str], query: str
 ) -> None:
-    version = add(judged(collection))
+    version = add(pilot(collection))
     assert researcher.get(page(name, version, *more) + query).status_code == 404
 
 
 def test_the_command_makes_and_scores_a_version_or_says_why_not(collection: Collection, rita: User) -> None:
-    judged(collection)
+    pilot(collection)
     out = io.StringIO()
     call_command("add_version", "pilot", "--why", "From the command.", "--by", "rita", stdout=out)
     version = QrelsVersion.objects.get()
@@ -453,7 +453,7 @@ def test_the_command_makes_and_scores_a_version_or_says_why_not(collection: Coll
 def test_a_version_that_fails_again_and_again_is_given_up_with_a_message(
     collection: Collection, rita: User, researcher: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    campaign = judged(collection)
+    campaign = pilot(collection)
     asked = version_requests.version_ask(campaign=campaign, why="Once.", parent=0, by=rita, at=timezone.now())
 
     def fail(**_given: Any) -> None:
