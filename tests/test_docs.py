@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -360,15 +361,18 @@ def test_the_names_of_pages_and_buttons_that_users_read_of_are_on_the_site() -> 
     assert unknown == NOT_ON_A_PAGE
 
 
-def _said() -> Iterator[str]:
+@cache
+def _said() -> list[str]:
     """All texts in the code and the templates."""
+    said = []
     for package in SPEAKING:
         for file in (REPOSITORY / package).rglob("*.py"):
             if "migrations" not in file.parts:
                 nodes = ast.walk(ast.parse(file.read_text()))
-                yield from (n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+                said += [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     for folder in ("templates", "marketplace/templates"):
-        yield from (file.read_text() for file in (REPOSITORY / folder).rglob("*.html"))
+        said += [file.read_text() for file in (REPOSITORY / folder).rglob("*.html")]
+    return said
 
 
 def test_every_name_on_the_tour_is_in_the_code() -> None:

@@ -12,7 +12,7 @@ from evaluation.statistics.certainty import certainty
 from evaluation.statistics.ranks import Board
 
 # Campaigns that are simulated of each kind; CAMPAIGNS=200 tells 93 to 97% from others.
-CAMPAIGNS = int(os.environ.get("CAMPAIGNS", "12"))
+CAMPAIGNS = int(os.environ.get("CAMPAIGNS", "8"))
 QUERIES, PASSAGES, RUNS = 60, 6, 5
 
 

@@ -164,6 +164,7 @@ def test_held_out_judgments_of_people_are_told_better_than_by_drawing_again(data
     votes: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
     for query, a, b, preferred in read_preferences(data / "preferences.txt.gz"):
         votes[query][canonical(a, b)].append(str(preferred))
+    votes = {query: votes[query] for query in list(votes)[::2]}  # every second, or it takes twice as long
     seen, asked = [], []
     for query, pairs in votes.items():
         often = {pair: own for pair, own in pairs.items() if len(own) > 1}
