@@ -107,8 +107,7 @@ def uncollected() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.enable()
-        gc.unfreeze()
+        gc.enable()  # what was there stays frozen: a process of the tests searches it no more
 
 
 def histories(world: type[World], make: Callable[[], World], *, steps: int = STEPS, seed: int = SEED) -> int:
