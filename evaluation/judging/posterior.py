@@ -85,23 +85,35 @@ def given(error_rate: float) -> Judging:
 
 
 def learn(groups: Sequence[SizedPools], *, seed: int = 0) -> Judging:
-    """How people judge, by the pools of a campaign. The same pools give the same."""
+    """How people judge, by the pools of a campaign. The same pools give the same, and are remembered for a while: many
+    figures of a campaign begin with this.
+    """
+    return _learned(tuple((group.size, len(group.pools), group.counts.tobytes()) for group in groups), seed)
+
+
+@lru_cache(8)
+def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
+    """By the size of pools, how many there are, and their counts."""
     logs: dict[Hypothesis, float] = {}
     for spread in SPREADS:
         likely = -0.5 * ((math.log(spread) - _USUAL) / _VARIES) ** 2 - math.log(len(SPREADS) * len(GUESSES))
         logs |= {Strengths(spread, guesses): likely - _RARE * guesses for guesses in GUESSES}
     logs |= {Order(rate): -math.log(len(RATES)) for rate in RATES}
-    judged = [(group, np.flatnonzero(group.counts.any(axis=(1, 2)))) for group in groups if group.size > 1]
-    pairs = [int(group.counts[rows].any(axis=2).sum()) for group, rows in judged]
-    share, telling = min(1.0, _LEARNED / max(1, sum(pairs))), 0
-    for count, (group, rows) in sorted(zip(pairs, judged, strict=True), key=lambda own: (-own[0], own[1][0].size)):
-        if not rows.size or (share < 1 and telling > _TELLING * sum(pairs)):
+    judged = []
+    for size, pools, raw in groups:
+        counts = np.frombuffer(raw, np.int64).reshape(pools, math.comb(size, 2), 3)
+        rows = np.flatnonzero(counts.any(axis=(1, 2)))
+        judged.append((int(counts[rows].any(axis=2).sum()), size, counts, rows))
+    pairs = sum(count for count, *_ in judged)
+    share, telling = min(1.0, _LEARNED / max(1, pairs)), 0
+    for count, size, counts, rows in sorted(judged, key=lambda row: (-row[0], row[1])):
+        if not rows.size or (share < 1 and telling > _TELLING * pairs):
             break  # where there is plenty, what few pools of rare sizes say takes long and changes little
         telling += count
         kept = rows[np.linspace(0, len(rows) - 1, max(1, round(share * len(rows)))).astype(np.int64)]
         for hypothesis in logs:
-            random = np.random.default_rng([seed, group.size])  # the same for each, so that they are told apart
-            found = _tell(hypothesis, group.size, group.counts[kept], _TRIALS, random)
+            random = np.random.default_rng([seed, size])  # the same for each, so that they are told apart
+            found = _tell(hypothesis, size, counts[kept], _TRIALS, random)
             logs[hypothesis] += float(found.evidence.sum()) * len(rows) / len(kept)
     most = max(logs.values())
     weights = {hypothesis: math.exp(value - most) for hypothesis, value in logs.items()}
