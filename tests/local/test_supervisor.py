@@ -120,7 +120,8 @@ def test_the_site_serves_replaces_what_dies_and_ends_whole(
 
 
 def test_a_site_that_cannot_start_shows_its_log(serve: Callable[..., subprocess.Popen[str]]) -> None:
-    site = serve(DJANGO_SETTINGS_MODULE="no.such.settings")
+    servers = {name: os.environ[name] for name in ("DATABASE_URL", "REDIS_URL")}
+    site = serve(DJANGO_SETTINGS_MODULE="no.such.settings", **servers)
     said = line(site)
     assert site.wait(60) == 1
     assert "The site does not start" in said and "No module named 'no'" in said and ".log" in said
