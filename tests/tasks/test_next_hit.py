@@ -97,7 +97,8 @@ def make_world(random: Random, lab: Lab, number: int) -> list[Campaign]:
     return campaigns
 
 
-@pytest.mark.parametrize("seed", range(24))
+# Of the first 24 seeds, those that told a broken line of the query from the rule when others did not.
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 12, 13, 16, 18, 21, 23])
 def test_the_next_hit_is_the_one_that_the_rule_names(lab: Lab, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     monkeypatch.setattr(task_selectors, "LOOKED_AT", random.choice([1, 2, 3, 100]))
