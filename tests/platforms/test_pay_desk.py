@@ -391,7 +391,7 @@ class Books:
         self.paid |= {key: self.due[key] for key in by_hand}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [1, 9])  # payments that a platform refused, and work that the lab rejected, among them
 def test_whatever_happens_owed_is_paid_and_to_be_paid_on_every_page(
     page: Client, campaign: Campaign, seed: int
 ) -> None:
