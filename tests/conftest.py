@@ -5,12 +5,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache as cache_of
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from botocore.loaders import create_loader  # type: ignore[import-untyped]
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
@@ -87,6 +89,14 @@ def static_files() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", share)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def services_of_aws() -> Iterator[None]:
+    """What boto3 knows of a service is read once in a process, and not for each test's keys anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.create_loader", cache_of(create_loader))
         yield
 
 
