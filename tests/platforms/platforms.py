@@ -7,7 +7,7 @@ from django.utils import timezone
 from judgments import services as judgment_services
 from platforms.arriving import assignment_arrive
 from platforms.models import Operation, Publication, PublishedHit
-from platforms.outbox import operations_run
+from platforms.outbox import LEASE, PATIENCE, operations_run
 from platforms.publishing import publication_plan
 from tasks.models import Assignment, Hit
 from tests import factories
@@ -31,16 +31,33 @@ class Clock:
 def drain(publication: Publication, clock: Clock | None = None, rounds: int = 300) -> Clock:
     """Plan and make calls until none is left that could be made, as the job does, without the waiting."""
     clock = clock or Clock()
+    due = clock()
     for _ in range(rounds):
-        planned = publication_plan(publication_id=publication.pk, at=clock())
-        made = operations_run(publication=publication, clock=clock, sleep=clock.sleep)
-        if planned or made:
-            continue
-        if not Operation.objects.filter(publication=publication, ended_at=None).exists():
-            break
+        now = clock()
+        if now >= due:
+            planned = publication_plan(publication_id=publication.pk, at=clock())
+            made = operations_run(publication=publication, clock=clock, sleep=clock.sleep)
+            if planned or made:
+                continue
+            later = [at for at in turns(publication) if at > now]
+            if not later:
+                break
+            due = min(later)
         clock.sleep(60)
     publication.refresh_from_db()
     return clock
+
+
+def turns(publication: Publication) -> list[datetime]:
+    """When each call that is not done may be made, if the publication's state allows it."""
+    left = Operation.objects.filter(publication=publication, ended_at=None).select_related("publication")
+    return [
+        max(
+            call.sent_at + LEASE if call.state == Operation.State.SENT and call.sent_at else call.next_try,
+            (call.publication.next_call_at or call.next_try) - timedelta(seconds=PATIENCE),
+        )
+        for call in left
+    ]
 
 
 def published_hit_of(publication: Publication, number: int) -> PublishedHit:
