@@ -35,14 +35,11 @@ _SPOILT = """() => [...document.querySelectorAll("main button, main a.button, ma
         .filter(one => !one.classList.contains("wide") && one.scrollWidth > one.clientWidth + 1
             && getComputedStyle(one).overflowX !== "visible")
         .map(one => "cut: " + one.outerHTML.slice(0, 200)))"""
-_VIOLATIONS = """looksAtColours => axe.run({
-    resultTypes: ["violations"], rules: {"color-contrast": {enabled: looksAtColours}},
-}).then(found => found.violations.flatMap(one => one.nodes.map(node => `${one.id}: ${node.html}`)))"""
-# How the words of a page look: colour, whether they are large, and what is behind them. Axe takes longest for these.
-_COLOURS = """() => [...new Set([...document.querySelectorAll("body, body *")].filter(one => one.checkVisibility()
+# How the words of a page look, each with its elements: colour, whether they are large, and what is behind them.
+_LOOKS = """() => Map.groupBy([...document.querySelectorAll("body, body *")].filter(one => one.checkVisibility()
         && (one.matches("input, select, textarea")
-            || [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim())))
-    .map(one => {
+            || [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim()))),
+    one => {
         const look = [], style = getComputedStyle(one);
         for (let behind = one; behind; behind = behind.parentElement) {
             const {backgroundColor, backgroundImage, opacity} = getComputedStyle(behind);
@@ -52,7 +49,17 @@ _COLOURS = """() => [...new Set([...document.querySelectorAll("body, body *")].f
         }
         const size = parseFloat(style.fontSize), isLarge = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
         return [style.color, isLarge, ...look].join(" ");
-    }))]"""
+    })"""
+_COLOURS = f"() => [...({_LOOKS})().keys()]"
+# Axe takes longest for colours, by far: it reads the words whose looks it is given.
+_VIOLATIONS = f"""async unread => {{
+    const all = {{resultTypes: ["violations"], rules: {{"color-contrast": {{enabled: false}}}}}};
+    const colours = {{resultTypes: ["violations"], runOnly: ["color-contrast"]}};
+    const found = [await axe.run(all)], looks = ({_LOOKS})();
+    if (unread.length) found.push(await axe.run({{include: unread.flatMap(look => looks.get(look) ?? [])}}, colours));
+    return found.flatMap(each => each.violations).flatMap(
+        one => one.nodes.map(node => `${{one.id}}: ${{node.html}}`));
+}}"""
 # What axe looks at: each sort of element with the sort that it lies in, the order of headings and parts of the page,
 # and the width, since a phone hides other things.
 _SORTS = """() => {
@@ -78,7 +85,7 @@ def axe_looks_at(page: Page) -> tuple[dict[str, int], str]:
 def violations(document: Page | Frame) -> list[str]:
     """What axe finds wrong with a page; nothing if it has seen all sorts of elements of it on pages that were well.
 
-    It looks at colours where some words look as on no page before.
+    It looks at the colours of words that look as on no page before.
     """
     document.locator("body").wait_for()
     sorts, colours = set(document.evaluate(_SORTS)), set(document.evaluate(_COLOURS))
@@ -86,7 +93,7 @@ def violations(document: Page | Frame) -> list[str]:
         return []
     if document.evaluate("typeof axe === 'undefined'"):
         document.evaluate(AXE_SCRIPT)
-    violated = list(document.evaluate(_VIOLATIONS, not colours <= _readable))
+    violated = list(document.evaluate(_VIOLATIONS, sorted(colours - _readable)))
     if not violated:
         _without_violations.update(sorts)
         _readable.update(colours)
