@@ -70,6 +70,15 @@ _SORTS = """() => {
     return [...new Set([...document.querySelectorAll("*")].map(
         one => [innerWidth, sort(one), one.parentElement ? sort(one.parentElement) : outline].join(", ")))];
 }"""
+# Once there is all of the page.
+_SEEN = f"""async () => {{
+    if (document.readyState === "loading") await new Promise(done => addEventListener("DOMContentLoaded", done));
+    return [({_SORTS})(), ({_COLOURS})()];
+}}"""
+# Asked of the page itself: a locator has Playwright load its own scripts into each page.
+_OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_SMALL = """buttons => [...document.querySelectorAll(buttons)]
+    .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map(one => one.outerHTML)"""
 _without_violations: set[str] = set()  # sorts of elements, in this process
 _readable: set[str] = set()  # how words looked that axe could read, in this process
 
@@ -87,8 +96,7 @@ def violations(document: Page | Frame) -> list[str]:
 
     It looks at the colours of words that look as on no page before.
     """
-    document.locator("body").wait_for()
-    sorts, colours = set(document.evaluate(_SORTS)), set(document.evaluate(_COLOURS))
+    sorts, colours = map(set, document.evaluate(_SEEN))
     if sorts <= _without_violations and colours <= _readable:
         return []
     if document.evaluate("typeof axe === 'undefined'"):
@@ -101,16 +109,13 @@ def violations(document: Page | Frame) -> list[str]:
 
 
 def overflow(document: Page | Frame) -> int:
-    """How many pixels of a page lie beyond its right edge, once there is something of the page."""
-    return int(document.locator("html").evaluate("html => html.scrollWidth - html.clientWidth"))
+    """How many pixels of a page lie beyond its right edge."""
+    return int(document.evaluate(_OVERFLOW))
 
 
 def small_targets(page: Page, buttons: str) -> list[str]:
     """Buttons that are smaller than a thumb."""
-    return page.locator(buttons).evaluate_all(  # type: ignore[no-any-return]
-        "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5)"
-        ".map(one => one.outerHTML)"
-    )
+    return list(page.evaluate(_SMALL, buttons))
 
 
 def looks_right(page: Page, buttons: str = "main button, main a.button") -> None:
@@ -150,7 +155,7 @@ def faults(page: Page) -> list[str]:
             found += [f"{width} px: small: {each}" for each in small_targets(page, "main button, main a.button")]
     found += [f"not in sight with the keyboard: {each}" for each in page.evaluate(_UNSEEN)]
     page.emulate_media(media="print")
-    has_wide_tables = page.locator(".table.wide").count() > 0
+    has_wide_tables = page.evaluate("document.querySelector('.table.wide') !== null")
     for width in (ACROSS, PAPER) if has_wide_tables else (PAPER,):
         page.set_viewport_size({"width": width, "height": 1000})
         if pixels := overflow(page):
