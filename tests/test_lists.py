@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import timedelta
 from decimal import Decimal
-from itertools import combinations, islice
+from itertools import combinations, islice, zip_longest
 from typing import Any, NamedTuple
 
 import pytest
@@ -745,9 +745,8 @@ def test_every_address_is_looked_at_or_known_to_show_no_list() -> None:
     assert known - there == set()
 
 
-@pytest.mark.parametrize("name", [*LISTS, *sorted(OTHER_PAGES)])
-def test_a_page_stays_small_with_a_thousand_of_everything(name: str, many: World, browser: Client) -> None:
-    browser = browser_for(name, many, browser)
+def opened(name: str, many: World, browser: Client) -> dict[str, Listing]:
+    """The lists of a page, which is small with a thousand of everything."""
     with CaptureQueriesContext(connection) as asked:
         answer = browser.get(many.address(name))
     assert answer.status_code == 200
@@ -760,6 +759,12 @@ def test_a_page_stays_small_with_a_thousand_of_everything(name: str, many: World
         assert (name, key) in FEW or listing.page.paginator.count >= MANY
         assert listing.page.paginator.num_pages > 1
         assert listing.next in answer.content.decode().replace("&amp;", "&")
+    return shown
+
+
+@pytest.mark.parametrize("name", sorted(OTHER_PAGES))
+def test_a_page_stays_small_with_a_thousand_of_everything(name: str, many: World, browser: Client) -> None:
+    opened(name, many, browser_for(name, many, browser))
 
 
 @pytest.mark.parametrize("name", MOST_VISITED)
@@ -779,30 +784,44 @@ def test_a_page_asks_as_many_queries_with_many_rows_as_with_few(
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_a_list_goes_on_on_its_next_page_and_sorts_and_narrows(name: str, many: World, browser: Client) -> None:
+def test_a_list_stays_small_goes_on_on_its_next_page_and_sorts_and_narrows(
+    name: str, many: World, browser: Client
+) -> None:
+    """All lists of a page at once, where that can be."""
     address, browser = many.address(name), browser_for(name, many, browser)
-    first = listings(browser.get(address))
+
+    def lists_at(*addresses: str) -> dict[str, Listing]:
+        return listings(browser.get(f"{address}?" + "&".join(each.partition("#")[0][1:] for each in addresses)))
+
+    first = opened(name, many, browser)
+    following = lists_at(*(listing.next for listing in first.values()))
     for key, listing in first.items():
-        following = listings(browser.get(address + listing.next.partition("#")[0]))
         assert [listing.page.number, following[key].page.number] == [1, 2]
         assert not set(map(str, map(_key, listing.page))) & set(map(str, map(_key, following[key].page)))
-        for column in listing.sorts:
-            up = address + listing.sort_address(column).partition("#")[0]
-            with CaptureQueriesContext(connection) as asked:
-                there = listings(browser.get(up))[key]
-            assert there.sorted_as(column) == "ascending"
-            assert len(asked) <= MOST_QUERIES
-        for column in list(listing.sorts)[:1]:
-            up = listings(browser.get(address + listing.sort_address(column).partition("#")[0]))[key]
-            down = listings(browser.get(address + up.sort_address(column).partition("#")[0]))[key]
+    for number in range(max(len(listing.sorts) for listing in first.values())):
+        columns = {key: list(listing.sorts)[number] for key, listing in first.items() if number < len(listing.sorts)}
+        with CaptureQueriesContext(connection) as asked:
+            up = lists_at(*(first[key].sort_address(column) for key, column in columns.items()))
+        assert {up[key].sorted_as(column) for key, column in columns.items()} == {"ascending"}
+        assert len(asked) <= MOST_QUERIES
+        for key, column in columns.items() if number == 0 else ():
+            down = lists_at(up[key].sort_address(column))[key]
             assert down.sorted_as(column) == "descending"
-            assert [_key(row) for row in up.page] != [_key(row) for row in down.page]
-        for field in [] if listing.filter is None else listing.filter.form:
-            choices = [value for value, _label in getattr(field.field, "choices", [("5", "")]) if value]
-            for value in choices if len(choices) <= MOST_STATES else [choices[0], choices[-1]]:
-                chosen = browser.get(address, {field.html_name: value})
-                assert chosen.status_code == 200
-                assert len(chosen.content) < MOST_BYTES
+            assert [_key(row) for row in up[key].page] != [_key(row) for row in down.page]
+    for narrowed in zip_longest(*map(_narrowings, first.values())):
+        chosen = browser.get(address, dict(filter(None, narrowed)))
+        assert chosen.status_code == 200
+        assert len(chosen.content) < MOST_BYTES
+
+
+def _narrowings(listing: Listing) -> list[tuple[str, str]]:
+    """The values to try of each field of a list's filter."""
+    tried = []
+    for field in [] if listing.filter is None else listing.filter.form:
+        choices = [value for value, _label in getattr(field.field, "choices", [("5", "")]) if value]
+        few = choices if len(choices) <= MOST_STATES else [choices[0], choices[-1]]
+        tried += [(field.html_name, value) for value in few]
+    return tried
 
 
 def _key(row: Any) -> Any:
