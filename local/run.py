@@ -46,7 +46,6 @@ def main() -> int:
     parser.add_argument(
         "--platform", choices=["marketplace", "prolific"], default="marketplace", help="where the campaign is published"
     )
-    parser.add_argument("--leave", action="store_true", help="stop when the main job is done")
     options = parser.parse_args()
     console = Console(stderr=True)
     port = int(os.environ.get("PORT") or 8000)
@@ -99,9 +98,8 @@ def main() -> int:
         elif prolific is not None:
             place = AtProlific(prolific)
         _main_job(options.data, options.crowd, port, place, console, started)
-        if not options.leave:
-            console.print("\nThe site is running. Ctrl-C stops it; nothing is lost.")
-            site.wait()
+        console.print("\nThe site is running. Ctrl-C stops it; nothing is lost.")
+        site.wait()
     except (
         *(SiteError, MarketplaceError, ProlificError, BadInput, Refused, WrongPage),
         *(BotoCoreError, ClientError),

@@ -38,7 +38,7 @@ def test_make_run_refuses_a_database_of_other_people_before_it_changes_anything(
     admin.save()
     before = databases()
     done = subprocess.run(
-        [sys.executable, "-m", "local.run", "--leave"],
+        [sys.executable, "-m", "local.run"],
         cwd=REPOSITORY,
         env=environment(tmp_path / "var", DATABASE_URL=database_url(), PORT=str(free_port())),
         capture_output=True,
