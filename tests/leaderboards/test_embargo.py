@@ -138,10 +138,14 @@ def found_in_pages(client: Client, rows: list[Submission]) -> tuple[set[str], li
     return answered, telling
 
 
-def found_in_api(call: Callable[[str, str], Any], rows: list[Submission]) -> tuple[set[str], list[tuple[str, bytes]]]:
+def found_in_api(
+    call: Callable[[str, str], Any], rows: list[Submission], verbs: tuple[str, ...] = VERBS
+) -> tuple[set[str], list[tuple[str, bytes]]]:
     """The operations that answered, and those that told something."""
     answered, telling = set(), []
     for verb, address in api_operations(rows):
+        if verb not in verbs:
+            continue
         answer = call(verb, address)
         body = answer.getvalue() if answer.streaming else answer.content
         if answer.status_code == 200:
@@ -199,7 +203,7 @@ def test_the_walk_finds_the_entry_for_its_team_the_organizers_and_everybody_once
 ) -> None:
     for user in (olga, User.objects.get(username="zqkxvuser")):
         program = Program(user, "read")
-        _answered, telling = found_in_api(lambda verb, address, by=program: getattr(by, verb)(address), hidden[:1])
+        _answered, telling = found_in_api(lambda _verb, address, by=program: by.get(address), hidden[:1], ("get",))
         at = f"get /api/v1/board-submissions/{hidden[0].public_id}/"
         assert at in dict(telling)
     Submission.objects.filter(pk=hidden[0].pk).update(embargo_until=datetime(2020, 1, 1, tzinfo=UTC).date())
