@@ -63,6 +63,11 @@ class BoardChange(serializers.Serializer[Any]):
     spot_checks = serializers.IntegerField(
         min_value=0, max_value=50, required=False, help_text="So many entries are drawn each month for a closer look."
     )
+    correction = serializers.ChoiceField(
+        choices=Campaign.Correction.choices,
+        required=False,
+        help_text="How the bands of a check correct for their many tests.",
+    )
 
 
 @example(
@@ -106,6 +111,7 @@ class OrderLine(serializers.Serializer[Any]):
 
 _CHECKED = {
     "part": "dev", "made_at": _WHEN, "is_public": True, "queries": 43, "draws": 1000, "seed": 20261101,
+    "correction": "bonferroni",
     "entries": [
         {"id": "5f0c1d2e3a4b5c6d", "mean": 0.412, "low": 0.33, "high": 0.49, "band": 1, "rank_low": 1, "rank_high": 3,
          "first": 0.61}
@@ -122,7 +128,7 @@ class OrderCheckShape(serializers.ModelSerializer[OrderCheck]):
 
     class Meta:
         model = OrderCheck
-        fields = ["part", "made_at", "is_public", "queries", "draws", "seed", "entries"]
+        fields = ["part", "made_at", "is_public", "queries", "draws", "seed", "correction", "entries"]
 
 
 _NUMBERS: dict[str, Any] = {name: value for name, value in NUMBERS.items() if name != "alike_threshold"}
@@ -493,6 +499,7 @@ class BoardVersionShape(serializers.Serializer[Any]):
     {
         "slug": "ours", "name": "Our passages", "about": "", "measures": ["RR@10"], "hits": 1000, "order": "rank",
         "fewer_refused": False, "is_public": False, "spot_checks": 2,
+        "correction": "bonferroni",
     }
 )  # fmt: skip
 class BoardOrganized(serializers.ModelSerializer[Board]):
@@ -500,7 +507,10 @@ class BoardOrganized(serializers.ModelSerializer[Board]):
 
     class Meta:
         model = Board
-        fields = ["slug", "name", "about", "measures", "hits", "order", "fewer_refused", "is_public", "spot_checks"]
+        fields = [
+            *("slug", "name", "about", "measures", "hits", "order"),
+            *("fewer_refused", "is_public", "spot_checks", "correction"),
+        ]
 
 
 class NewBoardImport(serializers.Serializer[Any]):

@@ -508,6 +508,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "api.schema.finish"],
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
+        "CorrectionEnum": "pools.models.Campaign.Correction",
         "CampaignState": "pools.models.Campaign.State",
         "JobState": "pools.models.Job.State",
         "JobKind": "pools.models.Job.Kind",

@@ -132,13 +132,14 @@ def measures_read(names: Sequence[str], hits: int) -> list[str]:
 @transaction.atomic
 def board_change(*, board: Board, **fields: Any) -> Board:
     """Change how a board is called, what is said about it, and who sees it (`name`, `about`, `is_public`),
-    how its seasons follow each other (`season_months`, `publishes_qrels`), and how many `spot_checks` a month has.
+    how its seasons follow each other (`season_months`, `publishes_qrels`), how many `spot_checks` a month has, and
+    the `correction` of bands.
 
     Raises Refused: a public board has a season.
     """
     board = Board.objects.select_for_update(of=("self",)).get(pk=board.pk)
-    unknown = fields.keys() - {"name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks"}
-    assert not unknown, unknown
+    known = {"name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks", "correction"}
+    assert fields.keys() <= known, fields.keys() - known
     if fields.get("is_public") and not board.seasons.exists():
         raise Refused(
             _("A leaderboard needs a season with its queries before everybody can see it."), field="is_public"

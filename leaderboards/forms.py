@@ -463,7 +463,7 @@ class BoardEditForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gen
 
     class Meta:
         model = Board
-        fields = ["name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks"]
+        fields = ["name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks", "correction"]
         widgets = {"about": forms.Textarea(attrs={"rows": 6})}
         labels = {
             "name": gettext_lazy("Name"),
@@ -472,6 +472,7 @@ class BoardEditForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gen
             "season_months": gettext_lazy("Months of a season"),
             "publishes_qrels": gettext_lazy("Publish the eval qrels of closed seasons"),
             "spot_checks": gettext_lazy("Spot checks a month"),
+            "correction": gettext_lazy("Bands correct for many tests by"),
         }
         help_texts = {
             "season_months": gettext_lazy(
@@ -487,11 +488,15 @@ class BoardEditForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gen
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
-        self.fields["season_months"].required = self.fields["spot_checks"].required = False
+        for name in ("season_months", "spot_checks", "correction"):
+            self.fields[name].required = False
 
     def clean_spot_checks(self) -> int:
         value = self.cleaned_data["spot_checks"]
         return int(self.initial["spot_checks"] if value is None else value)
+
+    def clean_correction(self) -> str:
+        return str(self.cleaned_data["correction"] or self.initial["correction"])
 
     def clean_season_months(self) -> int:
         return int(self.cleaned_data["season_months"] or 0)

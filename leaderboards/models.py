@@ -73,6 +73,12 @@ class Board(models.Model):
         validators=[MaxValueValidator(50)],
         help_text=_("How many entries are drawn each month for a closer look; 0: none."),
     )
+    correction = models.CharField(
+        max_length=10,
+        choices=Campaign.Correction,
+        default=Campaign.Correction.BONFERRONI,
+        help_text=_("How bands correct for their many tests."),
+    )
     created_by = models.ForeignKey(PERSON, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField()
 
@@ -598,6 +604,12 @@ class OrderCheck(models.Model):
     queries = models.PositiveIntegerField()
     draws = models.PositiveIntegerField(help_text=_("How often the queries were drawn anew."))
     seed = models.PositiveIntegerField()
+    correction = models.CharField(
+        max_length=10,
+        choices=Campaign.Correction,
+        default=Campaign.Correction.BONFERRONI,
+        help_text=_("How its bands correct for their many tests."),
+    )
     entries = models.JSONField()
     made_by = models.ForeignKey(
         PERSON,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from django.db import transaction
@@ -16,6 +16,7 @@ from core.errors import NotNow
 from core.models import User
 from core.sealing import SealedOtherwise
 from evaluation.boards.bands import bands, mean_intervals, resampled_ranks
+from evaluation.statistics.significance import Correction
 from leaderboards import artifacts, events, selectors
 from leaderboards.models import Opening, OrderCheck, Part, PolicyVersion, Score, Season, Submission
 
@@ -107,7 +108,8 @@ def order_check(*, season: Season, at: datetime, by: User | None = None) -> list
                 queries=table.shape[1],
                 draws=DRAWS,
                 seed=seed,
-                entries=_lines(table, submissions, seed),
+                correction=season.board.correction,
+                entries=_lines(table, submissions, seed, cast(Correction, season.board.correction)),
                 made_by=by,
                 made_at=at,
             )
@@ -142,9 +144,11 @@ def _table(found: Sequence[Score], at: datetime, by: User | None) -> tuple[np.nd
     return np.stack([rows[number] for number in kept]), [submissions[number] for number in kept]
 
 
-def _lines(table: np.ndarray, submissions: Sequence[Submission], seed: int) -> list[dict[str, object]]:
+def _lines(
+    table: np.ndarray, submissions: Sequence[Submission], seed: int, correction: Correction
+) -> list[dict[str, object]]:
     """What is kept of each entry, the best mean first, equals in order of arrival."""
-    means, intervals, groups = table.mean(axis=1), mean_intervals(table), bands(table)
+    means, intervals, groups = table.mean(axis=1), mean_intervals(table), bands(table, correction=correction)
     ranks = resampled_ranks(table, seed=seed, draws=DRAWS)
     order = np.argsort(-np.round(means, 12), kind="stable").tolist()
     lines = []

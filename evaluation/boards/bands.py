@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, query_weights, t_intervals_of
+from evaluation.statistics.significance import Correction, significance_threshold
 
 LEVEL = 0.05
 
@@ -47,21 +48,24 @@ def paired_p(one: ArrayLike, other: ArrayLike) -> float:
     return float(2 * special.stdtr(count - 1, -abs(float(differences.mean())) / error))
 
 
-def bands(scores: ArrayLike, level: float = LEVEL) -> list[int]:
+def bands(scores: ArrayLike, level: float = LEVEL, correction: Correction = "bonferroni") -> list[int]:
     """The band of each entry, from 1: entries that are not significantly below the band's first.
 
-    Down the order by mean, each entry is compared with the first of the band by the paired t-test; one with p below the
-    level, divided by the comparisons (entries less one), begins a new band. Entries of one band may still differ from
-    each other, and neighbours of two bands may not.
+    Down the order by mean, each entry is compared with the first of the band by the paired t-test; one that is
+    significant, with the correction for as many comparisons as there are entries less one, begins a new band. By Holm,
+    and by Benjamini and Hochberg, those of the band's first with all entries below it decide; the others count as
+    p = 1. Entries of one band may still differ from each other, and neighbours of two bands may not.
     """
     values = _table(scores)
     entries = len(values)
     result = [1] * entries
     order: list[int] = np.argsort(-values.mean(axis=1), kind="stable").tolist() if entries else []
-    first, band = -1, 0
-    for entry in order:
-        if first < 0 or paired_p(values[first], values[entry]) < level / (entries - 1):
-            first, band = entry, band + 1
+    p, threshold, band = dict.fromkeys(order, 1.0), 1.0, 0
+    for place, entry in enumerate(order):
+        if not band or p[entry] < threshold:
+            band += 1
+            p = {below: paired_p(values[entry], values[below]) for below in order[place + 1 :]}
+            threshold = significance_threshold([*p.values(), *[1.0] * (entries - 1 - len(p))], level, correction)
         result[entry] = band
     return result
 

@@ -35,6 +35,14 @@ def test_the_level_is_divided_by_the_comparisons() -> None:
     assert bands(board, level=3 * p * 0.99) == [1, 1, 1, 1]
 
 
+def test_other_corrections_divide_by_fewer_comparisons() -> None:
+    p = paired_p(SCORES[0], SCORES[2])
+    board = np.vstack([SCORES[0], np.tile(SCORES[2], (3, 1)), SCORES[4]])
+    for correction, divided in (("bonferroni", 4), ("holm", 3), ("bh", 1), ("none", 1)):
+        below = [bands(board, divided * p * share, correction)[1] for share in (0.99, 1.01)]  # type: ignore[arg-type]
+        assert below == [1, 2], correction
+
+
 @given(tables)
 def test_every_band_is_a_stretch_of_the_order_that_begins_with_its_best(scores: np.ndarray) -> None:  # type: ignore[type-arg]
     found = bands(scores)

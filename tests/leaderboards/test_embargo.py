@@ -95,8 +95,9 @@ def filled(route: str, rows: list[Submission]) -> Iterator[str]:
     }  # fmt: skip
     of_team = route.startswith("boards/<slug:slug>/teams/") or "/teams/{" in route
     for one in rows:
+        request = one.metadata_requests.get().pk if "request_pk" in route else row.pk
         for key in (one.team.public_id,) if of_team and one.team else (one.public_id, one.run_id):
-            values = common | {"key": key, "submission_id": key, "request_pk": one.metadata_requests.get().pk}
+            values = common | {"key": key, "submission_id": key, "request_pk": request}
 
             def value(found: re.Match[str], values: dict[str, object] = values) -> str:
                 return str(values.get(found[1], row.pk))

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
-from leaderboards import jobs, order_checks
+from leaderboards import boards, jobs, order_checks
 from leaderboards.boards import NUMBERS, policy_add
 from leaderboards.models import Board, Opening, OrderCheck, PolicyVersion, Score, Season, Submission
 from pools.models import Collection
@@ -69,8 +69,13 @@ def test_a_check_keeps_intervals_bands_and_places_and_the_same_day_gives_the_sam
     assert lines[0].low is not None and lines[0].high is not None and lines[0].low < 0.875 < lines[0].high
     again = order_checks.order_check(season=season, at=NOW + timedelta(hours=1), by=olga)[1]
     assert again.entries == eval_.entries and again.made_by == olga
+    assert dev.correction == "bonferroni"
+    boards.board_change(board=board, correction="holm")
+    season.refresh_from_db()
+    by_holm = order_checks.order_check(season=season, at=NOW + timedelta(hours=2), by=olga)[1]
+    assert by_holm.correction == "holm"
     opened = board.submissions.get(run_id="20260205-good").openings.filter(what="per_query").order_by("pk")
-    assert [(row.by, row.job) for row in opened] == [(None, order_checks.JOB)] * 2 + [(olga, "")] * 2
+    assert [(row.by, row.job) for row in opened] == [(None, order_checks.JOB)] * 2 + [(olga, "")] * 4
     assert not board.submissions.get(run_id="20260205-gone").openings.exists()
 
 
@@ -83,6 +88,7 @@ def test_under_a_ladder_eval_is_for_organizers_who_do_not_take_part(
     assert not eval_.is_public
     page = client.get(reverse("boards:order", args=[board.slug])).text
     assert "On the dev queries" in page and "On the eval queries" not in page and "hides how sure" in page
+    assert "corrected for their many tests by Bonferroni" in page
     address = reverse("leaderboards:order", args=[board.slug])
     for_organizers = log_in(olga).get(address).text
     assert "Only organizers see it" in for_organizers and for_organizers.count("20260205-good") == 2

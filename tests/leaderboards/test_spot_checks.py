@@ -121,10 +121,14 @@ def test_participants_and_the_public_see_nothing_of_it(filled: Board, client: Cl
     assert "pot check" not in client.get(reverse("boards:board", args=[filled.slug])).text
 
 
-def test_the_settings_of_a_board_say_how_many(filled: Board, olga: User) -> None:
+def test_the_settings_of_a_board_say_how_many_and_how_bands_correct(filled: Board, olga: User) -> None:
     address = reverse("leaderboards:board_edit", args=[filled.slug])
     sent = {"name": filled.name, "about": "It.", "is_public": "on", "season_months": "0"}
     assert log_in(olga).post(address, sent | {"spot_checks": "51"}).status_code == 400
-    assert log_in(olga).post(address, sent | {"spot_checks": "5"}).status_code == 303
+    assert log_in(olga).post(address, sent | {"correction": "some"}).status_code == 400
+    assert log_in(olga).post(address, sent | {"spot_checks": "5", "correction": "bh"}).status_code == 303
     filled.refresh_from_db()
-    assert filled.spot_checks == 5
+    assert (filled.spot_checks, filled.correction) == (5, "bh")
+    assert log_in(olga).post(address, sent).status_code == 303
+    filled.refresh_from_db()
+    assert (filled.spot_checks, filled.correction) == (5, "bh")
