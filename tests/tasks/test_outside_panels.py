@@ -207,6 +207,7 @@ def test_the_sessions_of_the_largest_campaign_are_paged_and_read_as_a_file_in_bo
         ],
         batch_size=2000,
     )
+    factories.analyze()
     client.force_login(rita)
     address = reverse("tasks:outside_panel", args=[campaign.pk])
     began = time.process_time()
