@@ -101,7 +101,7 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
     logs |= {Order(rate): -math.log(len(RATES)) for rate in RATES}
     judged = []
     for size, pools, raw in groups:
-        counts = np.frombuffer(raw, np.int64).reshape(pools, math.comb(size, 2), 3)
+        counts = _counts(size, pools, raw)
         rows = np.flatnonzero(counts.any(axis=(1, 2)))
         judged.append((int(counts[rows].any(axis=2).sum()), size, counts, rows))
     pairs = sum(count for count, *_ in judged)
@@ -123,30 +123,50 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
 
 
 def best_chances(group: SizedPools, judging: Judging, *, seed: int = 0) -> Floats:
-    """P(best) of the passages of pools of one size [pools x size]. A pool without judgments has equal ones."""
-    return _mean(group, judging, None, seed)[0]
+    """P(best) of the passages of pools of one size [pools x size], remembered for a while. A pool without judgments has
+    equal ones.
+    """
+    raw, weights = group.counts.tobytes(), tuple(judging.weights.items())
+    return _best_chances(group.size, len(group.pools), raw, weights, seed).copy()
 
 
 def better_chances(group: SizedPools, rivals: Integers, judging: Judging, *, seed: int = 0) -> Floats:
     """How probable it is [pools] that one passage of a pool is better than another: `rivals` [pools x 2]."""
-    return _mean(group, judging, rivals, seed)[1]
+    return _mean(group.size, group.counts, tuple(judging.weights.items()), rivals, seed)[1]
 
 
-def _mean(group: SizedPools, judging: Judging, rivals: Integers | None, seed: int) -> tuple[Floats, Floats]:
-    best = np.full((len(group.pools), group.size), 1 / group.size)
-    better = np.full(len(group.pools), 0.5)
-    rows = np.flatnonzero(group.counts.any(axis=(1, 2)))
-    if group.size == 1 or not rows.size:
+@lru_cache(32)
+def _best_chances(
+    size: int, pools: int, raw: bytes, weights: tuple[tuple[Hypothesis, float], ...], seed: int
+) -> Floats:
+    return _mean(size, _counts(size, pools, raw), weights, None, seed)[0]
+
+
+def _mean(
+    size: int,
+    counts: Integers,
+    weights: tuple[tuple[Hypothesis, float], ...],
+    rivals: Integers | None,
+    seed: int,
+) -> tuple[Floats, Floats]:
+    best = np.full((len(counts), size), 1 / size)
+    better = np.full(len(counts), 0.5)
+    rows = np.flatnonzero(counts.any(axis=(1, 2)))
+    if size == 1 or not rows.size:
         return best, better
     best[rows], better[rows] = 0, 0
-    for hypothesis, weight in judging.weights.items():
-        random = np.random.default_rng([seed, group.size])
+    for hypothesis, weight in weights:
+        random = np.random.default_rng([seed, size])
         own = None if rivals is None else rivals[rows]
-        found = _tell(hypothesis, group.size, group.counts[rows], _DRAWS, random, own)
+        found = _tell(hypothesis, size, counts[rows], _DRAWS, random, own)
         best[rows] += weight * found.best
         if own is not None:
             better[rows] += weight * found.better
     return best, better
+
+
+def _counts(size: int, pools: int, raw: bytes) -> Integers:
+    return np.frombuffer(raw, np.int64).reshape(pools, math.comb(size, 2), 3)
 
 
 def judge_again(group: SizedPools, judging: Judging, random: np.random.Generator) -> SizedPools:
