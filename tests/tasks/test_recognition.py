@@ -134,22 +134,27 @@ def test_another_version_of_a_passage_about_the_question_is_never_off_topic(lab:
         "copy": "The kanima is roughly the size of an average human, covered in scales.",
         "other": "A kanima has no place in the size of an orchestra of average rank.",
         "score": "The orchestra has about a hundred players of average age.",
+        "oboe": "The oboe is about the length of an average arm and covered in keys.",
+        "horn": "The oboe is roughly the length of an average arm, covered with keys.",
     }
-    (tmp_path / "queries.tsv").write_text("1\twhat is a kanima\n2\thow large is an orchestra\n")
-    (tmp_path / "qrels.txt").write_text("1 0 right 1\n2 0 copy 1\n2 0 other 1\n2 0 score 1\n")
+    (tmp_path / "queries.tsv").write_text("1\twhat is a kanima\n2\thow large is an orchestra\n3\twhat is an oboe\n")
+    (tmp_path / "qrels.txt").write_text("1 0 right 1\n2 0 copy 1\n2 0 other 1\n2 0 score 1\n3 0 oboe 1\n")
     (tmp_path / "passages.tsv").write_text("".join(f"{pid}\t{text}\n" for pid, text in texts.items()))
     files = {name: tmp_path / f"{name}.{kind}" for name, kind in [("queries", "tsv"), ("qrels", "txt")]}
     collection = collection_import(
         lab=lab, name="few", language="en", passages=tmp_path / "passages.tsv", keep="all", **files
     ).collection
-    run = b"1 Q0 right 1 2 run\n2 Q0 copy 1 3 run\n2 Q0 other 2 2 run\n2 Q0 score 3 1 run\n"
+    run = b"1 Q0 right 1 2 run\n2 Q0 score 1 1 run\n3 Q0 horn 1 1 run\n"
     run_import(collection=collection, name="run", source=io.BytesIO(run), filename="run.txt")
     campaign = campaign_create(lab=lab, collection=collection, runs=collection.runs.all(), name="draft")
+    chosen = set()
     for seed in range(10):
-        for test in task_services.test_pairs_suggest(campaign=campaign, count=1, seed=seed):
+        for test in task_services.test_pairs_suggest(campaign=campaign, count=3, seed=seed):
             if test.question == "what is a kanima":
-                assert test.off_topic is not None and test.off_topic.pid in {"other", "score"}
+                assert test.off_topic is not None
+                chosen.add(test.off_topic.pid)
         campaign.test_pairs.all().delete()
+    assert chosen and "copy" not in chosen
 
 
 # --- the demo's own
