@@ -355,11 +355,14 @@ def _compare_plainly(ranks: Ranks, pairs: Iterable[tuple[int, int]]) -> None:
 
 
 @measurement
-def certainty(bench: Bench) -> Iterator[Row]:
-    """The certainty of answers and ranks from a posterior, beside tournaments of judgments drawn again and again."""
+def certainty(_bench: Bench) -> Iterator[Row]:
+    """The certainty of answers and ranks from a posterior, beside tournaments of judgments drawn again and again.
+
+    Always the largest design, and a tenth of it: how people judge is learned from as many pairs at any size.
+    """
     random = np.random.default_rng(0)
-    queries = bench.queries // 10
-    pools = pools_of(queries, bench.pairs // 10)
+    queries = QUERIES // 10
+    pools = pools_of(queries, PAIRS // 10)
     judgments = _judged(pools, 3, random)
     board = Board({f"run{number}": _shuffled(pools, random) for number in range(RUNS)}, TOP, "score")
 
@@ -376,7 +379,7 @@ def certainty(bench: Bench) -> Iterator[Row]:
     yield Row("certainty", cost(lambda: certainty_of(pools, judgments, board=board)), peer, 1 / 3)
     yield Row("certainty by an error rate, fragility", cost(by_rate), peer, 1 / 3)
 
-    every = pools_of(bench.queries, bench.pairs)
+    every = pools_of(QUERIES, PAIRS)
     once = _judged(every, 1, random)
     alone = Board({"run": _shuffled(every, random)}, TOP, "score")
 
@@ -388,7 +391,7 @@ def certainty(bench: Bench) -> Iterator[Row]:
         sets = {query: confidence_set(of) for query, of in chances.items()}
         settling_prospects(chances, once, sets, error_rate=0.25)
 
-    yield Row("certainty for the results of all queries", cost(of_results), peer * bench.queries / queries, 0.4)
+    yield Row("certainty for the results of all queries", cost(of_results), peer * QUERIES / queries, 0.4)
 
 
 def _judged(pools: Mapping[str, tuple[str, ...]], overlap: int, random: np.random.Generator) -> list[Preference]:
