@@ -29,7 +29,7 @@ from pools.models import Campaign, Collection
 from tasks.models import Worker
 from tests import factories, made_up
 from tests.browser import bound_waiting, launch_options
-from tests.databases import REPOSITORY, template_make
+from tests.databases import EMPTY_TABLES, REPOSITORY, template_make
 from tests.drawing import draw_once
 from tests.ports import free_port
 from tests.real_data import COLLECTIONS, DATA
@@ -41,17 +41,6 @@ __all__ = ["prolific", "running_prolific"]  # fixtures that live with the server
 MOST_REMAINS = 50_000_000  # bytes
 # No test waits for the server for ever: pytest-timeout's signal is not heard meanwhile.
 BOUNDS = "-c statement_timeout=150s -c lock_timeout=60s"
-# Rows go past triggers and foreign keys, and only from tables that had some: a hundredth of what TRUNCATE of all takes.
-EMPTY_TABLES = """
-    DO $$ DECLARE used regclass; BEGIN
-        SET LOCAL session_replication_role = replica;
-        FOR used IN
-            SELECT oid FROM pg_class
-            WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
-                AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
-        LOOP EXECUTE format('DELETE FROM %s', used); END LOOP;
-    END $$
-"""
 TEMPLATE = "site_template"  # the database that each process's is a copy of
 
 

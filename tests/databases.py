@@ -19,6 +19,17 @@ import psycopg2
 REPOSITORY = Path(__file__).parent.parent
 KEPT = REPOSITORY / ".pytest_cache" / "databases"
 TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
+# Rows go past triggers and foreign keys, and only from tables that had some: a hundredth of what TRUNCATE of all takes.
+EMPTY_TABLES = """
+    DO $$ DECLARE used regclass; BEGIN
+        SET LOCAL session_replication_role = replica;
+        FOR used IN
+            SELECT oid FROM pg_class
+            WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
+                AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
+        LOOP EXECUTE format('DELETE FROM %s', used); END LOOP;
+    END $$
+"""
 # A row for each thing of a schema, in PostgreSQL's own words.
 SCHEMA = """
     SELECT 'column', table_name || '.' || column_name,

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ import httpx
 import psycopg2
 from botocore.config import Config  # type: ignore[import-untyped]
 
-from tests.databases import database_create, template_make
+from tests.databases import EMPTY_TABLES, database_create, template_make
 from tests.ports import free_port
 from tests.tied import tied
 
@@ -34,6 +35,12 @@ EXTERNAL_QUESTION = (
 )
 SECRET_KEY = "a key for tests, and only for tests, long enough to be one"
 SETTINGS = "tests.marketplace.testing.settings"
+# Requests that are not over, such as those that nobody waits for any more.
+BUSY = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+        AND state <> 'idle'
+"""
 T = TypeVar("T")
 _numbers = itertools.count(1)
 
@@ -84,6 +91,7 @@ class Marketplace:
             **environment,
         }
         self._commands: subprocess.Popen[str] | None = None
+        self._connection: Any = None
         self._one_command = threading.Lock()
         self.http = self.visitor()
         self.prepare()
@@ -142,6 +150,8 @@ class Marketplace:
     def stop(self) -> None:
         if self._commands is not None:
             self._commands.communicate()
+        if self._connection is not None:
+            self._connection.close()
         self._process.terminate()
         self._process.wait(30)
         self._log.close()
@@ -186,6 +196,28 @@ class Marketplace:
                 return cursor.fetchall() if cursor.description else []
         finally:
             connection.close()
+
+    @contextmanager
+    def behind(self) -> Iterator[Any]:
+        """A cursor in the marketplace's database, behind its back, in a transaction that begins beside no other."""
+        if self._connection is None:
+            self._connection = psycopg2.connect(self.database.replace("postgres://", "postgresql://", 1))
+            self._connection.cursor().execute("SET TIME ZONE 'UTC'")
+            self._connection.commit()
+        with self._connection, self._connection.cursor() as cursor:
+            for _ in range(1500):
+                cursor.execute(BUSY)
+                if cursor.fetchone() == (0,):
+                    break
+                time.sleep(0.02)
+            else:
+                raise AssertionError("the marketplace is busy")
+            yield cursor
+
+    def clear(self) -> None:
+        """Forget everybody and all that was ever done here, with the clock right and no faults to come."""
+        with self.behind() as cursor:
+            cursor.execute(EMPTY_TABLES)
 
     def in_one_span(self, act: Callable[[], T], seconds: int = 60) -> T:
         """What came of it when no try had been counted before, and all of it fell into one span of so many seconds."""

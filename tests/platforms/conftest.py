@@ -6,23 +6,25 @@ import pytest
 
 from core.models import Lab
 from platforms.models import Publication
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing import publication_write
 from pools.models import Campaign
 from tests import factories
-from tests.marketplace.conftest import marketplace, running_marketplace  # noqa: F401
+from tests.marketplace.conftest import running_marketplace  # noqa: F401
 from tests.marketplace.server import Marketplace, Requester, Worker
-from tests.platforms.platforms import Clock, drain
+from tests.platforms.publishing import account_at, published_once
 
 
 @pytest.fixture
-def requester(
-    marketplace: Marketplace,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-    settings: object,
-) -> Requester:
+def marketplace(running_marketplace: Marketplace) -> Marketplace:  # noqa: F811
+    """The marketplace, where nobody has ever been."""
+    running_marketplace.clear()
+    return running_marketplace
+
+
+@pytest.fixture
+def requester(marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, settings: object) -> Requester:
     """Our account at the marketplace, with $1,000, and its key in the environment. Somebody there looks for work."""
-    made = marketplace.requester()
-    marketplace.worker()
+    made = account_at(marketplace)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", made.key_id)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", made.secret)
     settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = marketplace.url  # type: ignore[attr-defined]
@@ -38,21 +40,19 @@ def publication(campaign: Campaign, requester: Requester) -> Publication:
 
 
 @pytest.fixture
-def published(publication: Publication) -> Publication:
-    clock = Clock()
-    publication_publish(publication=publication, at=clock())
-    drain(publication, clock)
-    return publication
+def published(campaign: Campaign, requester: Requester, marketplace: Marketplace) -> Publication:
+    """The same, published: once in a process, then with the same rows on both sides, and the times of now."""
+    return published_once(campaign, marketplace, pay="base-and-bonus", rate=1000)
 
 
 @pytest.fixture
-def wanda(marketplace: Marketplace) -> Worker:  # noqa: F811
+def wanda(marketplace: Marketplace) -> Worker:
     """A worker whom the paper would take."""
     return marketplace.worker(vouched_approved=20_000)
 
 
 @pytest.fixture
-def will(marketplace: Marketplace) -> Worker:  # noqa: F811
+def will(marketplace: Marketplace) -> Worker:
     return marketplace.worker(vouched_approved=20_000)
 
 

@@ -28,18 +28,20 @@ from platforms.ledger_comparison import (
 from platforms.models import LedgerComparison, Operation, Payment, Publication, Submission
 from platforms.mturk import operations
 from platforms.outbox import operations_run
-from platforms.publishing import publication_publish, publication_resume, publication_stop, publication_write
+from platforms.publishing import publication_publish, publication_resume, publication_stop
 from platforms.reviewing.compensations import compensation_offer
 from platforms.reviewing.deciding import submission_approve, submission_reject
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
-from pools.models import Collection
+from pools.models import Campaign, Collection
 from tasks import services as task_services
 from tasks.models import Assignment, Hit
 from tests import factories
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
+from tests.platforms.publishing import published_once
+from tests.worlds import lay_out
 
 Purpose = Payment.Purpose
 
@@ -68,16 +70,14 @@ def agree(publication: Publication, requester: Requester) -> None:
 
 
 @pytest.fixture
-def thirteen(collection: Collection, requester: Requester) -> Callable[..., Publication]:
+def thirteen(collection: Collection, requester: Requester, marketplace: Marketplace) -> Callable[..., Publication]:
     """A campaign of one HIT of 13 items, published with the given terms."""
 
     def made(**terms: object) -> Publication:
-        campaign = factories.campaign(collection, name="thirteen", pairs_per_hit=7, tests_per_hit=6)
-        publication = publication_write(campaign=campaign, **{"pay": "base-and-bonus", "rate": 1000} | terms)
-        clock = Clock()
-        publication_publish(publication=publication, at=clock())
-        drain(publication, clock)
-        return publication
+        name = f"a campaign of collection {collection.pk} with a HIT of 13 items"
+        lay_out(name, lambda: factories.campaign(collection, name="thirteen", pairs_per_hit=7, tests_per_hit=6))
+        campaign = Campaign.objects.get(collection=collection, name="thirteen")
+        return published_once(campaign, marketplace, **{"pay": "base-and-bonus", "rate": 1000} | terms)
 
     return made
 
