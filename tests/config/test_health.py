@@ -212,6 +212,7 @@ def test_health_answers_within_two_seconds_while_a_server_hangs(
                     break
                 except OSError:
                     assert time.monotonic() < ends
+                    time.sleep(0.1)
             first = time.monotonic() - begun
             times = [first]
             while min(times) >= 2 and len(times) < 6:  # again: the machine may do much else
