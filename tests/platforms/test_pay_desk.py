@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.db import DatabaseError, transaction
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -20,12 +21,15 @@ from core.models import AuditEntry, User
 from judgments import services as judgment_services
 from judgments.campaign_erasing import whole_plan
 from judgments.erasing import personal_data, worker_erase
+from judgments.watching import campaign_watch
 from platforms import pay_desk
+from platforms.costs import campaign_costs
 from platforms.models import HandPayment, Payment, Publication, PublishedHit, Submission
 from pools.models import Campaign, Collection
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
 from tests import factories
+from tests.worlds import lay_out
 
 
 @pytest.fixture
@@ -37,7 +41,11 @@ def page(client: Client, rita: User) -> Client:
 
 @pytest.fixture
 def campaign(collection: Collection) -> Campaign:
-    return factories.campaign(collection, pairs_per_hit=3, overlap=2, reward=Decimal("2.00"))
+    lay_out(
+        f"an open campaign of collection {collection.pk} that asks two workers",
+        lambda: factories.campaign(collection, pairs_per_hit=3, overlap=2, reward=Decimal("2.00")),
+    )
+    return Campaign.objects.get(collection=collection, name="pilot")
 
 
 @pytest.fixture
@@ -65,29 +73,55 @@ def mark(
     return page.post(address(campaign), sent)
 
 
-def assert_sums(page: Client, campaign: Campaign, *, owed: Decimal, paid: Decimal, each_page: bool = True) -> None:
-    """Owed = paid + to be paid, and the same wherever it is shown. Without a look at each worker's page, what it shows
-    is computed.
-    """
-    sums = owed, paid, owed - paid
-    shown = page.get(address(campaign), {"show": "all"}).context
-    desk, listed = shown["desk"], shown["listing"].rows
+def assert_sums(page: Client, campaign: Campaign, *, owed: Decimal, paid: Decimal) -> None:
+    """Owed = paid + to be paid, and the same wherever it is shown."""
+    cache.clear()  # the overview's count is some seconds old where only a platform has paid
+    desk, overview = page.get(address(campaign), {"show": "all"}), reverse("judgments:campaign", args=[campaign.pk])
+    (cost,) = page.get(reverse("platforms:costs")).context["rows"]
+    assert_same(
+        campaign,
+        (owed, paid, owed - paid),
+        desk=desk.context["desk"],
+        rows=desk.context["listing"].rows,
+        cost=cost,
+        watched=page.get(overview).context["cost"],
+        each=[
+            page.get(reverse("judgments:worker", args=[campaign.pk, worker.pk])).context["pay"]
+            for worker in workers_of(campaign)
+        ],
+    )
+
+
+def assert_computed_sums(campaign: Campaign, *, owed: Decimal, paid: Decimal) -> None:
+    """The same of what these pages ask for, without the pages."""
+    campaign = Campaign.objects.get(pk=campaign.pk)
+    cache.clear()
+    (cost,) = campaign_costs([campaign])
+    assert_same(
+        campaign,
+        (owed, paid, owed - paid),
+        desk=pay_desk.desk_of(campaign),
+        rows=pay_desk.assignments_owed(campaign),
+        cost=cost,
+        watched=campaign_watch(campaign, timezone.now()).cost,
+        each=[pay_desk.sums_of_work(worker.assignments.filter(campaign=campaign)) for worker in workers_of(campaign)],
+    )
+
+
+def assert_same(
+    campaign: Campaign, sums: tuple[Decimal, ...], *, desk: Any, rows: Any, cost: Any, watched: Any, each: list[Any]
+) -> None:
     both = desk.by_hand.plus(desk.by_platform)
     assert (both.owed, both.paid, both.to_pay) == sums
-    assert (sum(line.due for line in listed), sum(line.paid for line in listed)) == (owed, paid)
-    (row,) = page.get(reverse("platforms:costs")).context["rows"]
-    assert (row.amounts.owed, row.amounts.paid, row.amounts.outstanding) == sums
-    cache.clear()  # the overview's count is some seconds old where only a platform has paid
-    cost = page.get(reverse("judgments:campaign", args=[campaign.pk])).context["cost"]
-    assert (cost.owed, cost.paid, cost.to_pay) == sums
+    assert (sum(line.due for line in rows), sum(line.paid for line in rows)) == sums[:2]
+    assert (cost.amounts.owed, cost.amounts.paid, cost.amounts.outstanding) == sums
+    assert (watched.owed, watched.paid, watched.to_pay) == sums
     assert whole_plan(campaign, at=timezone.now()).owed == desk.by_hand.to_pay
-    workers = Worker.objects.filter(assignments__campaign=campaign).distinct()
-    if each_page:
-        pages = [page.get(reverse("judgments:worker", args=[campaign.pk, worker.pk])) for worker in workers]
-        each = [answer.context["pay"] for answer in pages]
-    else:
-        each = [pay_desk.sums_of_work(worker.assignments.filter(campaign=campaign)) for worker in workers]
-    assert (sum(pay.owed for pay in each), sum(pay.paid for pay in each)) == (owed, paid)
+    assert (sum(pay.owed for pay in each), sum(pay.paid for pay in each)) == sums[:2]
+
+
+def workers_of(campaign: Campaign) -> QuerySet[Worker]:
+    return Worker.objects.filter(assignments__campaign=campaign).distinct()
 
 
 def test_everybody_whom_no_platform_pays_is_listed_with_receipt_and_sum(
@@ -401,9 +435,10 @@ def test_whatever_happens_owed_is_paid_and_to_be_paid_on_every_page(
     page: Client, campaign: Campaign, seed: int
 ) -> None:
     books = Books(page, campaign, seed)
-    for step in range(1, 11):
+    for _step in range(10):
         books.random.choice([books.work, books.work, books.work, books.book, books.mark, books.mark_all])()
         owed, paid = sum(books.due.values(), Decimal(0)), sum(books.paid.values(), Decimal(0))
-        assert_sums(page, campaign, owed=owed, paid=paid, each_page=step == 10)
+        assert_computed_sums(campaign, owed=owed, paid=paid)
+    assert_sums(page, campaign, owed=owed, paid=paid)
     shown = {row.pk: (row.due, row.paid) for row in pay_desk.assignments_owed(campaign)}
     assert shown == {key: (due, books.paid[key]) for key, due in books.due.items() if due or books.paid[key]}
