@@ -155,7 +155,7 @@ def test_a_participant_from_the_policy_to_a_published_entry_and_a_withdrawn_one(
     olga = factories.member(lab, "organizer", "olga")
     user = factories.user("paul", email="paul@example.org")
     board = board_of(files, lab, olga)
-    paul = come()
+    paul = come(with_axe=False)
     paul.log_in("paul", "paul")
     # The policy first, as everybody sees it; then a team.
     paul.go(reverse("boards:policy", args=[board.slug]))
@@ -239,7 +239,7 @@ def test_an_organizer_from_a_new_board_to_a_round_of_upkeep(
         lab=lab, name="upkeep", values={"pairs_per_hit": 3, "tests_per_hit": 2}, consent="", terms=None, by=olga_user,
         at=timezone.now(),
     )  # fmt: skip
-    olga = come()
+    olga = come(with_axe=False)
     olga.log_in("olga", "olga")
     olga.go(reverse("leaderboards:boards"))
     olga.press("New leaderboard", then="It begins with the policy")
@@ -359,7 +359,7 @@ def test_the_public_reads_a_board_compares_goes_back_and_takes_it_along_without_
     upkeep_jobs.keep_up()
     second = judged(collection, "second", runs=list(_names(collection)), design="challengers")
     versions.version_add(campaign=second, why="New passages.", by=None, at=timezone.now())
-    anybody = come()
+    anybody = come(with_axe=False)
     anybody.go(reverse("boards:boards"))
     anybody.press("Small board", then="3 of 3 entries")
     assert rows_of(anybody.page) == ["A strong one", "Anonymous", "A weak system"]
