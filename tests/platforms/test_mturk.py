@@ -388,6 +388,7 @@ def test_only_what_is_reviewable_or_due_is_asked_about(published: Publication, w
     publication_sync(publication=published, at=later)
     work(published, wanda, 2)
 
+    assert publication_sync(publication=published, at=later + timedelta(seconds=10)) == (0, 0), "asked about just now"
     assert publication_sync(publication=published, at=later + timedelta(minutes=1)) == (1, 1)
 
 
