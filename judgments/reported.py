@@ -53,7 +53,8 @@ def reported_pairs(campaign: Campaign) -> QuerySet[Any]:  # of pairs, with what 
         decided=Subquery(newest.values("kind")[:1]), decided_at=Subquery(newest.values("at")[:1])
     )
     found = found.annotate(is_open=ExpressionWrapper(is_open, output_field=BooleanField()))
-    return found.select_related("pool__query", "a", "b").order_by("-is_set_aside", "-pk")
+    # Of the rows of a page alone: the database expects too few to join thousands well.
+    return found.prefetch_related("pool__query", "a", "b").order_by("-is_set_aside", "-pk")
 
 
 def _ended(reports: QuerySet[PairReport]) -> QuerySet[PairReport]:
