@@ -39,3 +39,18 @@ def test_a_hit_whose_work_is_stored_leaves_the_platforms_list_and_further_work_o
     assert publication_sync(publication=published, at=at + timedelta(minutes=5)).new == 1
     assert published.submissions.filter(published_hit__hit=first.hit).count() == 2
     assert listed(requester) == []
+
+
+def test_a_hit_that_nobody_took_is_asked_about_until_a_day_after_the_last_could_submit_it(
+    published: Publication, requester: Requester
+) -> None:
+    hit = published.published_hits.exclude(platform_hit_id="").earliest("pk")
+    ended = timezone.now() - timedelta(minutes=1)
+    published.published_hits.update(expires_at=ended)
+    last = ended + published.longest_time + timedelta(days=1)
+    for at in (ended - timedelta(seconds=1), ended + timedelta(seconds=1), last - timedelta(seconds=1)):
+        publication_sync(publication=published, at=at, everything=True)
+        hit.refresh_from_db()
+        assert hit.next_poll_at is not None
+    publication_sync(publication=published, at=last, everything=True)
+    assert not published.published_hits.filter(next_poll_at__isnull=False).exclude(platform_hit_id="").exists()
