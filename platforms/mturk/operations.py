@@ -474,7 +474,7 @@ class Approve(MTurkHandler):
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         _settle_payment(operation, answer, at)
-        Submission.objects.filter(pk=operation.submission_id).update(status=Submission.Status.APPROVED)
+        Submission.objects.filter(pk__in=[operation.submission_id]).update(status=Submission.Status.APPROVED)
 
 
 class Reject(MTurkHandler):
@@ -497,7 +497,7 @@ class Reject(MTurkHandler):
         return _assignment_with(client, operation, "Rejected")
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        Submission.objects.filter(pk=operation.submission_id).update(status=Submission.Status.REJECTED)
+        Submission.objects.filter(pk__in=[operation.submission_id]).update(status=Submission.Status.REJECTED)
 
 
 class Bonus(MTurkHandler):

@@ -461,7 +461,7 @@ class Approve(ProlificHandler):
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         settle(operation, answer, at)
-        Submission.objects.filter(pk=operation.submission_id).update(status=Submission.Status.APPROVED)
+        Submission.objects.filter(pk__in=[operation.submission_id]).update(status=Submission.Status.APPROVED)
 
 
 class Reject(Approve):
@@ -497,7 +497,7 @@ class Reject(Approve):
         return submission | {"found": True} if submission["status"] == "REJECTED" else None
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        Submission.objects.filter(pk=operation.submission_id).update(status=Submission.Status.REJECTED)
+        Submission.objects.filter(pk__in=[operation.submission_id]).update(status=Submission.Status.REJECTED)
 
 
 class AskReturn(ProlificHandler):
