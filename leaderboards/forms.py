@@ -472,7 +472,7 @@ class BoardEditForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gen
             "season_months": gettext_lazy("Months of a season"),
             "publishes_qrels": gettext_lazy("Publish the eval qrels of closed seasons"),
             "spot_checks": gettext_lazy("Spot checks a month"),
-            "correction": gettext_lazy("Bands correct for many tests by"),
+            "correction": gettext_lazy("Correct bands for many tests by"),
         }
         help_texts = {
             "season_months": gettext_lazy(
@@ -484,6 +484,7 @@ class BoardEditForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gen
                 "So many entries are drawn at random each month, and organizers are asked to look at them closely. 0: "
                 "none."
             ),
+            "correction": gettext_lazy("For checks of the order from now on. Those that were made stay as they are."),
         }
 
     def __init__(self, *args: Any, **named: Any) -> None:

@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -140,18 +141,24 @@ def test_no_line_tells_who_a_worker_is(worker: str) -> None:
     assert worker not in hide_tokens(f"An error occurred: worker {worker} has the qualification already ('{worker}').")
 
 
-@pytest.mark.django_db
-def test_a_line_of_json_says_which_request_it_is_about(client: Client) -> None:
+@contextmanager
+def json_lines(name: str) -> Iterator[io.StringIO]:
+    """What a logger writes meanwhile."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(JsonLines())
-    logger = logging.getLogger("django.security.DisallowedHost")
-    logger.addHandler(handler)
+    logging.getLogger(name).addHandler(handler)
     try:
-        foreign = {"Host": "evil.example.com", "X-Request-ID": "not-yours"}
-        given = [client.get("/login/", headers=foreign).headers["X-Request-ID"] for _again in range(3)]
+        yield written
     finally:
-        logger.removeHandler(handler)
+        logging.getLogger(name).removeHandler(handler)
+
+
+@pytest.mark.django_db
+def test_a_line_of_json_says_which_request_it_is_about(client: Client) -> None:
+    foreign = {"Host": "evil.example.com", "X-Request-ID": "not-yours"}
+    with json_lines("django.security.DisallowedHost") as written:
+        given = [client.get("/login/", headers=foreign).headers["X-Request-ID"] for _again in range(3)]
     said = [json.loads(line) for line in written.getvalue().splitlines()]
     assert [line["request_id"] for line in said] == given and len(set(given)) == 3
     assert {line["level"] for line in said} == {"ERROR"}
@@ -160,18 +167,11 @@ def test_a_line_of_json_says_which_request_it_is_about(client: Client) -> None:
 
 
 def test_a_traceback_stays_in_its_line_of_json(tokens: dict[str, str]) -> None:
-    written = io.StringIO()
-    handler = logging.StreamHandler(written)
-    handler.setFormatter(JsonLines())
-    logger = logging.getLogger("tests.json")
-    logger.addHandler(handler)
-    try:
+    with json_lines("tests.json") as written:
         try:
             raise RuntimeError(f"no page '/j/{tokens['assignment']}/'")
         except RuntimeError:
-            logger.exception('Said "/w/%s/"', tokens["place"])
-    finally:
-        logger.removeHandler(handler)
+            logging.getLogger("tests.json").exception('Said "/w/%s/"', tokens["place"])
     (line,) = written.getvalue().splitlines()
     assert json.loads(line)["message"] == 'Said "/w/…/"'
     assert json.loads(line)["traceback"].endswith("RuntimeError: no page '/j/…/'")
