@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone, translation
@@ -21,6 +20,7 @@ from api.models import Scope
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
+from core.roles import Right, needs
 
 TOKEN_SORTS = {"name": "name", "expires": "expires_at", "used": "last_used_at"}
 
@@ -49,7 +49,7 @@ class TokenForm(forms.Form):
     )
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_http_methods(["GET", "POST"])
 @sensitive_variables("text")
 def tokens_page(request: Request) -> HttpResponse:
@@ -73,7 +73,7 @@ def tokens_page(request: Request) -> HttpResponse:
     return render(request, "api/tokens.html", context, status=status)
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_POST
 def token_revoke(request: Request, pk: int) -> HttpResponse:
     """Let a token open nothing any more."""
@@ -93,6 +93,7 @@ def described() -> dict[str, Any]:
     return content
 
 
+@needs(Right.PUBLIC)
 @require_GET
 def description(request: HttpRequest) -> HttpResponse:
     """The OpenAPI description, as a file. It holds nothing that is secret."""
@@ -104,7 +105,7 @@ def _description_file() -> bytes:
     return json.dumps(described(), ensure_ascii=False).encode()
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_GET
 def reference(request: Request) -> HttpResponse:
     """What the API can do, for people."""

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -22,6 +21,7 @@ from core.forms import EditForm
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Columns, ListFilter, Listing, choice_filter, render_lists
 from core.people_views import lab_of
+from core.roles import Right, needs
 
 log = logging.getLogger(__name__)
 WEBHOOK_COLUMNS: Columns = {
@@ -69,7 +69,7 @@ class DeliveryFilter(ListFilter):
         fields = ["event"]
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_http_methods(["GET", "POST"])
 @sensitive_variables("secret")
 def webhooks_page(request: Request, pk: int) -> HttpResponseBase:
@@ -90,7 +90,7 @@ def webhooks_page(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "api/webhooks.html", context, status=status)
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_http_methods(["GET", "POST"])
 @edits
 def webhook_page(request: Request, pk: int, webhook_pk: int) -> HttpResponseBase:
@@ -125,7 +125,7 @@ def _show(request: Request, pk: int, webhook_pk: int, secret: str = "") -> HttpR
     return render_lists(request, "api/webhook.html", context, status=status)
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_POST
 @sensitive_variables("secret")
 def webhook_act(request: Request, pk: int, webhook_pk: int, action: str) -> HttpResponseBase:
@@ -153,7 +153,7 @@ def webhook_act(request: Request, pk: int, webhook_pk: int, action: str) -> Http
     return see_other("api:webhook", pk, webhook_pk)
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_POST
 def delivery_repeat(request: Request, pk: int, webhook_pk: int, delivery_pk: int) -> HttpResponse:
     """Send something again."""

@@ -14,12 +14,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis import Redis
 
 from core.job_status import JobStatus, read_status, redis_at
+from core.roles import Right, needs
 
 PATIENCE = 1.5  # seconds in which all parts must have answered
 FRESH = 1.0  # seconds for which an answer is given again: many may ask, and the parts are not asked more often
 Answer = TypeVar("Answer")
 
 
+@needs(Right.PUBLIC)
 def healthz(_request: HttpRequest) -> HttpResponse:
     """Whether this process reaches its database and Redis, for load balancers: 200, or 503 naming what is down.
 
@@ -29,6 +31,7 @@ def healthz(_request: HttpRequest) -> HttpResponse:
     return JsonResponse({"ok": not down, "down": down, "parts": parts}, status=503 if down else 200)
 
 
+@needs(Right.PUBLIC)
 def healthz_all(_request: HttpRequest) -> HttpResponse:
     """Whether everything works, for alarms and for people: also 503 if files cannot be stored, or jobs are late."""
     asked, ends = _STORAGE.ask(), time.monotonic() + PATIENCE

@@ -118,9 +118,9 @@ class AuditNamesWhoActs:
 
 
 class RolesAreKept:
-    """Ask whoever opens a page that is not public to log in, and check what the address needs (core/roles.py).
+    """Ask whoever opens a page that is not public to log in, and check what it needs (core/roles.py).
 
-    An address that the table there does not name is an error. Views of the API ask for a token themselves.
+    A view that does not say what it needs is an error. Views of the API ask for a token themselves.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

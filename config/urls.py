@@ -5,10 +5,11 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from config.health import healthz, healthz_all
+from core.roles import Right, needs
 from core.urls import allauth_patterns
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="pools:campaigns"), name="home"),
+    path("", needs(Right.PUBLIC)(RedirectView.as_view(pattern_name="pools:campaigns")), name="home"),
     path("healthz", healthz, name="healthz"),
     path("healthz/all", healthz_all, name="healthz_all"),
     path("", include("judgments.pages.urls")),  # tried first, since nothing is asked for as often

@@ -17,7 +17,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Request(HttpRequest):
-    """A request behind login_required."""
+    """A request of somebody who is logged in."""
 
     user: User
 

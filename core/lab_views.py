@@ -17,6 +17,7 @@ from core.http import Request, edits, refuse_in, see_other
 from core.labs import lab_create, lab_rename
 from core.models import Lab
 from core.people_views import invitation_send, lab_of
+from core.roles import Right, needs
 
 
 class NameForm(EditForm, forms.Form):
@@ -48,6 +49,7 @@ class NewLabForm(NameForm):
         return data
 
 
+@needs(Right.SITE)
 @require_http_methods(["GET", "POST"])
 def lab_new(request: Request) -> HttpResponse:
     """Make a lab; for admins of the site."""
@@ -69,6 +71,7 @@ def lab_new(request: Request) -> HttpResponse:
     return render(request, "core/lab_new.html", {"form": form}, status=status)
 
 
+@needs(Right.MANAGE)
 @require_http_methods(["GET", "POST"])
 @edits
 def rename(request: Request, pk: int) -> HttpResponse:

@@ -24,6 +24,7 @@ from core.comparing import compared
 from core.errors import Refused
 from core.http import see_other
 from core.models import User
+from core.roles import Right, needs
 
 
 class TooManyTries(Refused):
@@ -86,6 +87,7 @@ def _apps(request: HttpRequest) -> list[Any]:
     return list(get_social_adapter().list_apps(request)) if settings.SOCIALACCOUNT_PROVIDERS else []
 
 
+@method_decorator(needs(Right.PUBLIC), name="dispatch")
 @method_decorator(ratelimit(key="ip", rate="10/m", method="POST", block=False), name="dispatch")
 @method_decorator(ratelimit(key=_name_key, rate="10/m", method="POST", block=False), name="dispatch")
 class LimitedLogin(LoginView):

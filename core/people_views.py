@@ -33,7 +33,7 @@ from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.models import Lab, MemberInvitation, Membership, User
-from core.roles import Right, labs_of, may, require, right_of
+from core.roles import Right, labs_of, may, needs, require, right_of
 
 SORTS = {"name": "user__username", "role": "role", "seen": "user__last_seen_at"}
 OPEN = 20  # invitations on a page
@@ -110,6 +110,7 @@ def membership_of(request: Request, pk: int, membership_pk: int) -> Membership:
     return found
 
 
+@needs(Right.SIGNED_IN)
 @require_GET
 def labs(request: Request) -> HttpResponse:
     """The labs whose people somebody may see; where there is one, its people, but for whoever may make others."""
@@ -119,6 +120,7 @@ def labs(request: Request) -> HttpResponse:
     return render(request, "core/labs.html", {"listing": listing})
 
 
+@needs(Right.SEE, changing=Right.MANAGE)
 @require_http_methods(["GET", "POST"])
 def people(request: Request, pk: int) -> HttpResponseBase:
     """A lab's people, and who is invited. POST invites somebody."""
@@ -186,6 +188,7 @@ def invitation_send(request: Request, invitation: MemberInvitation) -> None:
         messages.success(request, _("The invitation has been sent to %(email)s.") % {"email": email})
 
 
+@needs(Right.MANAGE)
 @require_POST
 def invitation_revoke(request: Request, pk: int, invitation_pk: int) -> HttpResponse:
     """Take an invitation back."""
@@ -197,6 +200,7 @@ def invitation_revoke(request: Request, pk: int, invitation_pk: int) -> HttpResp
     return see_other("core:people", pk, fragment="invitations")
 
 
+@needs(Right.MANAGE)
 @require_POST
 @edits
 def role(request: Request, pk: int, membership_pk: int) -> HttpResponseBase:
@@ -213,6 +217,7 @@ def role(request: Request, pk: int, membership_pk: int) -> HttpResponseBase:
     return see_other("core:people", pk)
 
 
+@needs(Right.MANAGE)
 @require_POST
 def remove(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """Take a member out of the lab."""
@@ -222,6 +227,7 @@ def remove(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     return see_other("core:people", pk)
 
 
+@needs(Right.SITE)
 @require_POST
 def disable(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """Keep somebody from logging in, or let them again; for admins of the site."""
@@ -235,6 +241,7 @@ def disable(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     return see_other("core:people", pk)
 
 
+@needs(Right.SITE)
 @require_POST
 def reset_link(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """A link with which a member chooses a new password; for admins of the site."""
@@ -247,6 +254,7 @@ def reset_link(request: Request, pk: int, membership_pk: int) -> HttpResponse:
 # --- joining
 
 
+@needs(Right.PUBLIC)
 @sensitive_post_parameters("password1", "password2")
 @require_http_methods(["GET", "POST"])
 @ratelimit(key="ip", rate="20/m", block=False)  # type: ignore[untyped-decorator]
@@ -300,6 +308,7 @@ def invited_page(
     return render(request, template, {**context, "form": form}, status=status)
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "POST"])
 def password_forgotten(request: HttpRequest) -> HttpResponseBase:
     """Ask for a link by mail; where the site sends none, whom to ask."""
@@ -312,6 +321,7 @@ def password_forgotten(request: HttpRequest) -> HttpResponseBase:
 # --- one's own account
 
 
+@needs(Right.SIGNED_IN)
 @require_http_methods(["GET", "POST"])
 def address_change(request: Request) -> HttpResponseBase:
     """Change one's address, once the link that is mailed there was followed; where the site sends no mail, none can be
@@ -323,6 +333,7 @@ def address_change(request: Request) -> HttpResponseBase:
     return answer
 
 
+@needs(Right.SIGNED_IN)
 @require_GET
 def account(request: Request) -> HttpResponse:
     """Your account: name, labs, password, second factor, sessions; for an admin of the site, mail."""
@@ -337,6 +348,7 @@ def account(request: Request) -> HttpResponse:
     return render(request, "core/account.html", context)
 
 
+@needs(Right.SIGNED_IN)
 @require_POST
 def session_end(request: Request, pk: int) -> HttpResponse:
     """End one of one's own sessions elsewhere: that browser is logged out with its next request."""
@@ -348,6 +360,7 @@ def session_end(request: Request, pk: int) -> HttpResponse:
     return see_other("usersessions_list")
 
 
+@needs(Right.SITE)
 @require_POST
 def test_mail(request: Request) -> HttpResponse:
     """Send a test mail to oneself; for admins of the site."""

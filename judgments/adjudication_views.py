@@ -3,7 +3,6 @@
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from core.http import Request
 from core.lists import Listing, render_lists
+from core.roles import Right, needs
 from judgments import adjudicating
 from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
@@ -24,7 +24,7 @@ from tasks import selectors as task_selectors
 from tasks.models import Worker
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def disagreements(request: Request, pk: int) -> HttpResponseBase:
     """The pairs whose judgments disagree."""
@@ -51,7 +51,7 @@ def disagreements(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "judgments/disagreements.html", context)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DECIDE)
 @require_http_methods(["GET", "POST"])
 def disagreement(request: Request, pk: int, pair_pk: int) -> HttpResponse:
     """One pair, side by side, with every judgment on it; POST decides, or takes the decision back."""

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -13,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.forms import EditForm
 from core.http import Request, edits, see_other
+from core.roles import Right, needs
 from judgments import alarm_mails
 from judgments.models import AlarmChoice
 
@@ -31,7 +31,7 @@ class AlarmChoiceForm(EditForm, forms.Form):
     )
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_http_methods(["GET", "POST"])
 @edits
 def alarm_choice(request: Request) -> HttpResponse:

@@ -6,7 +6,6 @@ from typing import Any
 from allauth.account.decorators import reauthentication_required
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -18,6 +17,7 @@ from kombu.exceptions import OperationalError
 from core.errors import NotNow, Refused
 from core.http import Request, refuse_in, see_other
 from core.people_views import membership_of
+from core.roles import Right, needs
 from judgments import jobs as judgment_jobs
 from judgments.campaign_erasing import whole_plan
 from judgments.closing import account_close as close
@@ -45,7 +45,7 @@ class EraseForm(WhyForm):
         return self.campaign.name
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @reauthentication_required  # type: ignore[untyped-decorator]  # allauth has no types
 @require_http_methods(["GET", "POST"])
 def account_close(request: Request) -> HttpResponse:
@@ -64,7 +64,7 @@ def account_close(request: Request) -> HttpResponse:
     return render(request, "judgments/account_close.html", context, status=status)
 
 
-@login_required
+@needs(Right.SITE)
 @require_http_methods(["GET", "POST"])
 def member_close(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """The same of a member, for admins of the site."""
@@ -85,7 +85,7 @@ def member_close(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     return render(request, "judgments/account_close.html", context, status=status)
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_http_methods(["GET", "POST"])
 def campaign_erase(request: Request, pk: int) -> HttpResponse:
     """What erasing the whole campaign would do; POST has it done in the background."""

@@ -1,17 +1,17 @@
 """The ethics summary of a campaign, as a page and as a PDF."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from core.http import Request
+from core.roles import Right, needs
 from judgments.ethics import ethics_summary
 from pools.views import campaign_of
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def ethics(request: Request, pk: int) -> HttpResponse:
     """What a review board asks about."""
@@ -20,7 +20,7 @@ def ethics(request: Request, pk: int) -> HttpResponse:
     return render(request, "judgments/ethics.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def ethics_file(request: Request, pk: int) -> HttpResponse:
     """The same as a PDF."""

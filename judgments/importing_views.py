@@ -1,11 +1,11 @@
 """The page on which judgments that were made elsewhere become a campaign of their own."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from core.http import Request
+from core.roles import Right, needs
 from pools import background
 from pools.forms import JudgmentsForm
 from pools.models import Job
@@ -15,7 +15,7 @@ PAGE = ImportPage(Job.Kind.JUDGMENTS, "judgments/judgments_import.html", Judgmen
 
 
 @csrf_exempt  # import_file checks it
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def judgments_import(request: Request, pk: int) -> HttpResponse:
     """Upload a file of judgments."""

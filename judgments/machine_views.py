@@ -1,7 +1,6 @@
 """The pages of a collection's machine judges."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Case, When
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import NotYours, Refused
 from core.http import Request, see_other
 from core.lists import Columns, ListFilter, Listing, Sort, render_lists, search_filter
+from core.roles import Right, needs
 from judgments import endpoint, machine_asking
 from judgments import machines as machine_services
 from judgments.models import MachineAsking
@@ -50,7 +50,7 @@ class MachineFilter(ListFilter):
     name = search_filter(gettext_lazy("Name"))
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def machines(request: Request, pk: int) -> HttpResponseBase:
     """The machine judges of a collection."""
@@ -71,14 +71,14 @@ def machines(request: Request, pk: int) -> HttpResponseBase:
 
 
 @csrf_exempt  # import_file checks it
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def machine_import(request: Request, pk: int) -> HttpResponse:
     """Upload a machine's answers."""
     return import_file(request, pk, IMPORT)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def machine_ask(request: Request, pk: int) -> HttpResponse:
     """Have a machine asked about a campaign's pairs."""
@@ -98,7 +98,7 @@ def machine_ask(request: Request, pk: int) -> HttpResponse:
     return render(request, "judgments/machine_ask.html", context, status=400 if form.errors else 200)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def machine_stop(request: Request, pk: int, asking_pk: int) -> HttpResponse:
     """Ask a machine nothing more."""
@@ -110,7 +110,7 @@ def machine_stop(request: Request, pk: int, asking_pk: int) -> HttpResponse:
     return see_other("judgments:machines", pk)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def machine_delete(request: Request, pk: int, judge_pk: int) -> HttpResponse:
     judge = collection_of(request, pk).machine_judges.filter(pk=judge_pk).first()

@@ -4,7 +4,6 @@ from decimal import Decimal
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from core.errors import BadRequest
 from core.http import Request, see_other
+from core.roles import Right, needs
 from judgments.piloting import pilot_lessons
 from platforms.bills import campaign_bill, remaining_bill
 from platforms.publishing import publication_likely
@@ -31,7 +31,7 @@ class PayForm(forms.Form):
     )
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def pilot(request: Request, pk: int) -> HttpResponse:
     """What the pilot taught so far."""
@@ -53,7 +53,7 @@ def pilot(request: Request, pk: int) -> HttpResponse:
     return render(request, "judgments/pilot.html", context)
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def rest_launch(request: Request, pk: int) -> HttpResponse:
     """Launch the HITs that were held back. Again is not an error."""
@@ -66,7 +66,7 @@ def rest_launch(request: Request, pk: int) -> HttpResponse:
     return see_other("judgments:pilot", pk)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def rest_repay(request: Request, pk: int) -> HttpResponse:
     """End the pilot, and go on with a copy at another pay."""

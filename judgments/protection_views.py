@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -23,7 +22,7 @@ from core.errors import NotNow, NotYours, Refused
 from core.forms import EditForm
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing
-from core.roles import Right, labs_of, require
+from core.roles import Right, labs_of, needs, require
 from judgments import erasing, releasing
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
@@ -83,7 +82,7 @@ class RetentionForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gen
         }
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_GET
 def protection(request: Request) -> HttpResponse:
     """Finding a worker, and the labs with their periods."""
@@ -104,7 +103,7 @@ def _worker_of(request: Request, pk: int) -> Worker:
     return worker
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_http_methods(["GET", "POST"])
 def protection_worker(request: Request, pk: int) -> HttpResponse:
     """What erasing a worker would do; POST does it."""
@@ -125,7 +124,7 @@ def protection_worker(request: Request, pk: int) -> HttpResponse:
     return render(request, "judgments/protection_worker.html", context, status=status)
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_GET
 def protection_worker_data(request: Request, pk: int) -> HttpResponse:
     """All that is stored of a worker, as one file for the worker."""
@@ -137,7 +136,7 @@ def protection_worker_data(request: Request, pk: int) -> HttpResponse:
     return response
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_http_methods(["GET", "POST"])
 @edits
 def protection_lab(request: Request, pk: int) -> HttpResponse:
@@ -166,7 +165,7 @@ def protection_lab(request: Request, pk: int) -> HttpResponse:
 # --- a campaign
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_GET
 def protection_campaign(request: Request, pk: int) -> HttpResponse:
     """Erasing a campaign's workers, and its release bundle."""
@@ -180,7 +179,7 @@ def protection_campaign(request: Request, pk: int) -> HttpResponse:
     return render(request, "judgments/protection_campaign.html", context)
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_POST
 def protection_campaign_erase(request: Request, pk: int) -> HttpResponse:
     """Have a campaign's workers erased, in the background."""
@@ -192,7 +191,7 @@ def protection_campaign_erase(request: Request, pk: int) -> HttpResponse:
     return see_other("judgments:protection_campaign", pk)
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_POST
 def bundle_make(request: Request, pk: int) -> HttpResponse:
     """Have the release bundle made, in the background."""
@@ -214,7 +213,7 @@ def _ask(request: Request, ask: Callable[[], Any], said: str) -> None:
         messages.success(request, said)
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_GET
 def bundle(request: Request, pk: int) -> HttpResponseBase:
     """The release bundle as it was last made."""

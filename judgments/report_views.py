@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -16,6 +15,7 @@ from kombu.exceptions import OperationalError
 from core.errors import BadRequest, NotYours
 from core.http import Request, see_other
 from core.lists import Listing, render_lists
+from core.roles import Right, needs
 from judgments import jobs as judgment_jobs
 from judgments import lists as judgment_lists
 from judgments import reported
@@ -28,7 +28,7 @@ SHOWN = 20  # pairs, with both passages, or notes, on a page
 log = logging.getLogger(__name__)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DECIDE)
 @require_http_methods(["GET", "POST"])
 def reports(request: Request, pk: int) -> HttpResponseBase:
     """Reported pairs, test pairs and workers' notes; POST decides about a pair, or marks a note as read."""

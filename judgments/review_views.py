@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
@@ -20,7 +19,7 @@ from kombu.exceptions import OperationalError
 from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
-from core.roles import Right
+from core.roles import Right, needs
 from judgments import deciding, review_tables
 from judgments import jobs as judgment_jobs
 from judgments import lists as judgment_lists
@@ -70,7 +69,7 @@ def workers_listed(request: Request, campaign: Campaign) -> Listing:
     return Listing(request, workers, sorts=sorts, narrow=narrow, key="workers")
 
 
-@login_required
+@needs(Right.DECIDE)
 @require_POST
 def review(request: Request, pk: int) -> HttpResponse:
     """Say what a decision on the chosen rows would do, and then make it. The address has the filter of the list."""
@@ -184,7 +183,7 @@ def recount() -> None:
         log.warning("What changed is counted in the next round: %s", error)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def bulk(request: Request, pk: int, bulk_pk: int) -> HttpResponseBase:
     """A decision on many: how far it is, what failed, and the way to undo it."""
@@ -205,7 +204,7 @@ def bulk(request: Request, pk: int, bulk_pk: int) -> HttpResponseBase:
     return render_lists(request, "judgments/bulk.html", context)
 
 
-@login_required
+@needs(Right.DECIDE)
 @require_POST
 def bulk_undo(request: Request, pk: int, bulk_pk: int) -> HttpResponse:
     """Undo a decision on many, as far as it moved no money."""
@@ -223,7 +222,7 @@ def _bulk_of(campaign: Campaign, bulk_pk: int) -> BulkDecision:
     return found
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_GET
 def assignments_csv(request: Request, pk: int) -> HttpResponseBase:
     """The assignments that the filter leaves, as CSV."""
@@ -232,7 +231,7 @@ def assignments_csv(request: Request, pk: int) -> HttpResponseBase:
     return _csv(campaign, "assignments", review_tables.assignment_lines(campaign, _rows_of(listing)))
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_GET
 def workers_csv(request: Request, pk: int) -> HttpResponseBase:
     """The workers that the filter leaves, as CSV."""

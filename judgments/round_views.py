@@ -1,18 +1,18 @@
 """Asking a round that waits for a person."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from core.http import Request, see_other
+from core.roles import Right, needs
 from judgments import rounds
 from pools.views import campaign_of
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def round_ask(request: Request, pk: int, number: int) -> HttpResponse:
     """Ask a round that was planned: its pairs are packed, and published as other HITs are."""

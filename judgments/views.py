@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
@@ -22,6 +21,7 @@ from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.progress import progress_of
+from core.roles import Right, needs
 from core.snapshot import one_moment
 from judgments import deciding, detail, exports, reusing, rounds, watching
 from judgments import jobs as judgment_jobs
@@ -66,7 +66,7 @@ class ReasonForm(forms.Form):
 # --- the campaign
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 @one_moment()
 def campaign(request: Request, pk: int) -> HttpResponse:
@@ -192,7 +192,7 @@ def _in_words(campaign: Campaign, name: str) -> object:
 # --- queries
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def queries(request: Request, pk: int) -> HttpResponseBase:
     """A campaign's queries, with a search."""
@@ -218,7 +218,7 @@ def queries(request: Request, pk: int) -> HttpResponseBase:
 # --- work
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def work(request: Request, pk: int) -> HttpResponseBase:
     """Who did what: assignments, and workers."""
@@ -248,7 +248,7 @@ def _decisions(request: Request, decisions: QuerySet[Decision]) -> Listing:
     return Listing(request, decisions, sorts=sorts, narrow=narrow, key="decisions", size=DECISIONS, columns=columns)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DECIDE)
 @require_http_methods(["GET", "POST"])
 def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponseBase:
     """One assignment, item by item; POST excludes its data, or uses them again."""
@@ -297,7 +297,7 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponseBas
     return render_lists(request, "judgments/assignment.html", context, status=status)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DECIDE)
 @require_http_methods(["GET", "POST"])
 def worker(request: Request, pk: int, worker_pk: int) -> HttpResponseBase:
     """One worker in a campaign; POST bars them from the lab's further HITs, or welcomes them again."""
@@ -349,7 +349,7 @@ def _decide_worker(request: Request, campaign: Campaign, person: Worker, why: st
 # --- exports
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_GET
 def export(request: Request, pk: int, name: str) -> FileResponse:
     """One export file, or all of them in an archive, as they were last made."""
@@ -373,7 +373,7 @@ def _note_export(campaign: Campaign, action: str, name: str = "") -> None:
     )
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_POST
 def make_exports(request: Request, pk: int) -> HttpResponse:
     """Have the export files made now, in the background."""

@@ -1,16 +1,16 @@
 """The researcher's page about everybody who judges for their labs, across campaigns."""
 
-from django.contrib.auth.decorators import login_required
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
 
 from core.http import Request
 from core.lists import Listing, render_lists
+from core.roles import Right, needs
 from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_GET
 def workers(request: Request) -> HttpResponseBase:
     """Every worker of the user's labs, those who came last first."""

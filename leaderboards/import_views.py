@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -12,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in
-from core.roles import Right, may, require, right_of
+from core.roles import Right, may, needs, require, right_of
 from evaluation.errors import BadInput
 from leaderboards.importing import board_import
 from leaderboards.models import Board, Season
@@ -45,7 +44,7 @@ class BoardFileForm(forms.Form):
         return file
 
 
-@login_required
+@needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 def import_board(request: Request, slug: str) -> HttpResponse:
     """Upload the file; then see what came of it, with every trophy on which it disagrees with its scores."""

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, edits, focus_error, refuse_in, see_other
 from core.lists import Listing, render_lists
-from core.roles import Right, require
+from core.roles import Right, needs, require
 from evaluation.errors import BadInput
 from leaderboards import boards as board_services
 from leaderboards import exporting, jobs, metadata, order_checks, publishing, selectors, spot_checks, teams
@@ -45,6 +45,7 @@ def board_of(request: Request, slug: str, right: Right = Right.MAINTAIN) -> Boar
     return selectors.board_for(request.user, slug, right)
 
 
+@needs(Right.SEE)
 @require_GET
 def organize(request: Request, board_slug: str) -> HttpResponseBase:
     """A board, for its lab: what waits, longest first, then teams, seasons, policies and keys."""
@@ -93,6 +94,7 @@ def _form_page(
     return render(request, "leaderboards/form.html", context, status=status)
 
 
+@needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 def board_new(request: Request) -> HttpResponse:
     """Create a leaderboard over one of the lab's collections."""
@@ -115,6 +117,7 @@ def board_new(request: Request) -> HttpResponse:
     return _form_page(request, form, _("New leaderboard"), _("Create"), status, lead=lead)
 
 
+@needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 @edits
 def board_edit(request: Request, board_slug: str) -> HttpResponse:
@@ -135,6 +138,7 @@ def board_edit(request: Request, board_slug: str) -> HttpResponse:
     return _form_page(request, form, _("Change the leaderboard"), _("Save"), status, board, lead)
 
 
+@needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 @edits
 def policy_new(request: Request, board_slug: str) -> HttpResponse:
@@ -166,6 +170,7 @@ def policy_new(request: Request, board_slug: str) -> HttpResponse:
     return _form_page(request, form, _("New version of the policy"), _("Add"), status, board, lead)
 
 
+@needs(Right.MAINTAIN)
 @csrf_exempt  # what is too large is refused before it is read; the rest is checked
 @require_http_methods(["GET", "POST"])
 def season_new(request: Request, board_slug: str) -> HttpResponse:
@@ -205,6 +210,7 @@ def _season_checked(request: Request, board: Board) -> HttpResponse:
     return _form_page(request, form, _("New season"), _("Check and add"), status, board, lead)
 
 
+@needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 def order(request: Request, board_slug: str) -> HttpResponseBase:
     """How sure the order of each season is, also on eval under a Ladder; `POST` has it checked now.
@@ -239,6 +245,7 @@ def _checks_shown(request: Request, season: Season, at: datetime) -> list[dict[s
     return found
 
 
+@needs(Right.MAINTAIN)
 @require_POST
 def export(request: Request, board_slug: str) -> StreamingHttpResponse:
     """All opened runs, as a zip; each opening is written down before it begins."""
@@ -251,6 +258,7 @@ def export(request: Request, board_slug: str) -> StreamingHttpResponse:
     )
 
 
+@needs(Right.MAINTAIN)
 @require_POST
 def board_act(request: Request, board_slug: str) -> HttpResponse:
     """Small changes of a board: its key, seasons, teams and invitations."""
@@ -315,6 +323,7 @@ def _team(request: Request, board: Board, name: str) -> Team:
     return team
 
 
+@needs(Right.MAINTAIN)
 @require_POST
 def decide(request: Request, submission_id: str) -> HttpResponse:
     """What an organizer rules on a submission, with a reason."""

@@ -27,6 +27,7 @@ from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.models import User
 from core.people_views import invited_page
+from core.roles import Right, needs
 from evaluation.files.metadata import flatten
 from leaderboards import events, jobs, metadata, selectors, submitting, teams
 from leaderboards.boards import board_terms
@@ -47,6 +48,7 @@ def start(job: "Task[..., str]", *arguments: int) -> None:
         log.warning("The job %s waits for the clock: %s", job.name, error)
 
 
+@needs(Right.SIGNED_IN)
 @require_GET
 def boards(request: Request) -> HttpResponseBase:
     """The leaderboards that somebody organizes or can take part in."""
@@ -63,6 +65,7 @@ def boards(request: Request) -> HttpResponseBase:
     return render_lists(request, "leaderboards/boards.html", context)
 
 
+@needs(Right.SIGNED_IN)
 @require_GET
 def take_part(request: Request, board_slug: str) -> HttpResponseBase:
     """What a participant can do at a board now: teams, quotas, the key, and what was sent."""
@@ -85,6 +88,7 @@ def take_part(request: Request, board_slug: str) -> HttpResponseBase:
     return render_lists(request, "leaderboards/take_part.html", context)
 
 
+@needs(Right.PUBLIC)
 @require_GET
 def terms(request: HttpRequest, board_slug: str) -> HttpResponse:
     """What `bestknown seal` needs of a board: its name, key and demands. Public boards give it to all."""
@@ -94,6 +98,7 @@ def terms(request: HttpRequest, board_slug: str) -> HttpResponse:
     return response
 
 
+@needs(Right.PUBLIC)
 @require_GET
 def sample(request: HttpRequest, board_slug: str) -> HttpResponse:
     """A sample submission: every file that `bestknown seal` takes, and what it makes. Public boards give it to all."""
@@ -118,6 +123,7 @@ def _board_for_all(request: HttpRequest, slug: str) -> Board:
     return board
 
 
+@needs(Right.SIGNED_IN)
 @csrf_exempt  # what is too large is refused before it is read; the rest is checked
 @require_http_methods(["GET", "POST"])
 def submit(request: Request, board_slug: str) -> HttpResponse:
@@ -183,6 +189,7 @@ def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
     )
 
 
+@needs(Right.SIGNED_IN)
 @csrf_exempt  # as of submit
 @require_http_methods(["GET", "POST"])
 def dev(request: Request, board_slug: str) -> HttpResponse:
@@ -260,6 +267,7 @@ def _old_runs_form(request: Request, board: Board) -> OldRunsForm | None:
 # --- teams
 
 
+@needs(Right.SIGNED_IN)
 @require_http_methods(["GET", "POST"])
 def team_new(request: Request, board_slug: str) -> HttpResponse:
     board = selectors.board_seen(request.user, board_slug)
@@ -285,6 +293,7 @@ def team_of(request: Request, board: Board, team_id: str) -> Team:
     return team
 
 
+@needs(Right.SIGNED_IN)
 @require_http_methods(["GET", "POST"])
 def team(request: Request, board_slug: str, team_id: str) -> HttpResponseBase:
     """A team's people. POST invites somebody by mail, or by a link."""
@@ -319,6 +328,7 @@ def invitations_listed(request: Request, invitations: QuerySet[TeamInvitation]) 
     return {"invitations": listed, "addresses": links}
 
 
+@needs(Right.SIGNED_IN)
 @require_POST
 def team_leave(request: Request, board_slug: str, team_id: str) -> HttpResponse:
     board = selectors.board_seen(request.user, board_slug)
@@ -341,6 +351,7 @@ def invitation_send(request: HttpRequest, invitation: TeamInvitation) -> None:
         messages.success(request, _("The invitation has been sent to %(email)s.") % {"email": invitation.email})
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "POST"])
 @ratelimit(key="ip", rate="10/h", method="POST", block=False)  # type: ignore[untyped-decorator]
 def ask(request: HttpRequest, board_slug: str) -> HttpResponse:
@@ -365,6 +376,7 @@ def ask(request: HttpRequest, board_slug: str) -> HttpResponse:
     return render(request, "leaderboards/ask.html", context, status=status)
 
 
+@needs(Right.PUBLIC)
 @sensitive_post_parameters("password1", "password2")
 @require_http_methods(["GET", "POST"])
 @ratelimit(key="ip", rate="20/m", block=False)  # type: ignore[untyped-decorator]
@@ -388,6 +400,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
 # --- a submission
 
 
+@needs(Right.SIGNED_IN)
 @require_GET
 def submission(request: Request, submission_id: str) -> HttpResponse:
     """What became of a submission: for its team, and for the organizers, who decide here."""
@@ -458,6 +471,7 @@ def _reference(request: Request, found: Submission, is_organizer: bool) -> str:
     return reference.run_id if is_open else _("an earlier entry of the same people")
 
 
+@needs(Right.SIGNED_IN)
 @require_POST
 def submission_act(request: Request, submission_id: str) -> HttpResponse:
     """What a team does with its submission: cancel, withdraw, write, ask for other metadata, take that back."""

@@ -2,13 +2,13 @@
 
 from copy import copy
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from core.errors import Refused
 from core.http import Request
+from core.roles import Right, needs
 from platforms.consequences import Consequences, consequences_of
 from platforms.publishing import publication_to_reach
 from platforms.reach import reach_look
@@ -17,7 +17,7 @@ from pools.models import Campaign, new_token
 from pools.views import campaign_of, collection_of
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def consequences(request: Request) -> HttpResponse:
     """Count what the settings in the form of a campaign lead to. Nothing is stored.
@@ -48,7 +48,7 @@ def consequences(request: Request) -> HttpResponse:
     return render(request, "platforms/consequences.html" if whole else "platforms/_consequences.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def draft_reach(request: Request, pk: int) -> HttpResponse:
     """How many workers of its platform could take a draft's HITs. The platform is asked now."""

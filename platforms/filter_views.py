@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -13,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from core.errors import NotYours, Refused
 from core.forms import EditForm
 from core.http import Request, edit_in_turn, refuse_in, see_other
+from core.roles import Right, needs
 from platforms import publishing
 from platforms.demands import FilterKind
 from platforms.models import Publication
@@ -87,7 +87,7 @@ class FilterForm(EditForm, forms.Form):
         }
 
 
-@login_required
+@needs(Right.SEE, changing=Right.SPEND)
 @require_http_methods(["GET", "POST"])
 def filters(request: Request, pk: int) -> HttpResponse:
     """The filters of a publication, with a search for more. POST sets or removes one, and sends nothing."""

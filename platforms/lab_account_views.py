@@ -2,7 +2,6 @@
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.money import CURRENCIES, in_currency
-from core.roles import Right, labs_of, require
+from core.roles import Right, labs_of, needs, require
 from platforms.hooks import said_of
 from platforms.lab_accounts import LONGEST_TOKEN, lab_account_remove, lab_account_store
 from platforms.models import PUBLISHED_TO, LabAccount
@@ -39,7 +38,7 @@ class AccountForm(forms.Form):
     )
 
 
-@login_required
+@needs(Right.MANAGE)
 @sensitive_post_parameters("token")
 @require_http_methods(["GET", "POST"])
 def lab_account(request: Request, pk: int, platform: str) -> HttpResponse:

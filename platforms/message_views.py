@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -16,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
+from core.roles import Right, needs
 from platforms import lists as platform_lists
 from platforms import messaging
 from platforms.models import Message, Publication
@@ -50,7 +50,7 @@ def _publication_of(campaign: Campaign) -> Publication:
     return publication
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def message_list(request: Request, pk: int) -> HttpResponseBase:
     """Every message of a publication: those that wait for an answer first."""
@@ -68,7 +68,7 @@ def message_list(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "platforms/messages.html", context)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DECIDE)
 @require_http_methods(["GET", "POST"])
 def conversation(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     """What was written between a worker and the researchers. POST writes to the worker."""
@@ -103,7 +103,7 @@ def conversation(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     return render(request, "platforms/conversation.html", context, status=status)
 
 
-@login_required
+@needs(Right.DECIDE)
 @require_POST
 def message_set_aside(request: Request, pk: int, message_pk: int) -> HttpResponse:
     """Decide that a message needs no answer."""

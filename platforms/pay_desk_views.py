@@ -6,7 +6,6 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,7 +17,7 @@ from core.errors import BadRequest
 from core.http import Request, see_other
 from core.lists import Listing, render_lists
 from core.money import counted
-from core.roles import Right, may
+from core.roles import Right, may, needs
 from platforms import lists as platform_lists
 from platforms import pay_desk
 from pools.models import Campaign
@@ -26,7 +25,7 @@ from pools.views import campaign_of
 from tasks.paying import pay_details, pay_words_of
 
 
-@login_required
+@needs(Right.SEE, changing=Right.SPEND)
 @require_http_methods(["GET", "POST"])
 def pay(request: Request, pk: int) -> HttpResponseBase:
     """Everybody who is owed, whatever they came by: receipt, sum, since when. POST marks some or all of those whom no

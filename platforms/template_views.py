@@ -2,7 +2,6 @@
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -17,7 +16,7 @@ from core.http import Request, edits, refuse_in, see_other
 from core.labs import pay_floor_set
 from core.lists import Columns, Listing, Sort, render_lists
 from core.models import Lab
-from core.roles import Right, labs_of, may, require, right_of
+from core.roles import Right, labs_of, may, needs, require, right_of
 from platforms import templating as terms_templating
 from platforms.forms import TermsForm
 from pools import templating
@@ -54,7 +53,7 @@ class PayFloorForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gene
         }
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_GET
 def templates(request: Request) -> HttpResponseBase:
     """The templates and pay floors of the user's labs."""
@@ -67,7 +66,7 @@ def templates(request: Request) -> HttpResponseBase:
     return render_lists(request, "platforms/templates.html", context)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def template_save(request: Request, pk: int) -> HttpResponse:
     """Save a campaign's settings, wording and terms as a template."""
@@ -88,7 +87,7 @@ def template_save(request: Request, pk: int) -> HttpResponse:
     return render(request, "platforms/template_save.html", {"campaign": campaign, "form": form}, status=status)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 @edits
 def template(request: Request, pk: int) -> HttpResponse:
@@ -112,7 +111,7 @@ def template(request: Request, pk: int) -> HttpResponse:
     return render(request, "platforms/template.html", context, status=status)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 @edits
 def template_terms(request: Request, pk: int) -> HttpResponse:
@@ -137,7 +136,7 @@ def template_terms(request: Request, pk: int) -> HttpResponse:
     return render(request, "platforms/template_terms.html", {"template": found, "form": form}, status=status)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def template_default(request: Request, pk: int) -> HttpResponse:
     """Have the lab's new campaigns begin with this template, or with none."""
@@ -152,7 +151,7 @@ def template_default(request: Request, pk: int) -> HttpResponse:
     return see_other("platforms:templates")
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def template_delete(request: Request, pk: int) -> HttpResponse:
     found = template_for(request.user, pk, right_of(request))
@@ -161,7 +160,7 @@ def template_delete(request: Request, pk: int) -> HttpResponse:
     return see_other("platforms:templates")
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_http_methods(["GET", "POST"])
 @edits
 def pay_floor(request: Request, pk: int) -> HttpResponse:

@@ -2,7 +2,6 @@
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -11,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
+from core.roles import Right, needs
 from platforms import testing
 from platforms.models import Publication
 from platforms.registry import adapter_of
@@ -29,7 +29,7 @@ class TestRunForm(forms.Form):
     )
 
 
-@login_required
+@needs(Right.SEE, changing=Right.SPEND)
 @require_http_methods(["GET", "POST"])
 def test_run(request: Request, pk: int) -> HttpResponse:
     """How the campaign can be tried through its platform. POST begins a test run, or ends the one there is."""

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, cast
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Max, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
@@ -29,7 +28,7 @@ from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, edit_in_turn, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.money import counted
-from core.roles import labs_of
+from core.roles import Right, labs_of, needs
 from core.sealing import SealedOtherwise, unseal
 from core.snapshot import one_moment
 from platforms import alarms, fairness, hooks, publishing, replacing_terms
@@ -87,7 +86,7 @@ def _publication_of(campaign: Campaign) -> Publication:
 # --- terms, dry run, publishing
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def move(request: Request, pk: int) -> HttpResponse:
     """Pause, resume or close a campaign."""
@@ -97,7 +96,7 @@ def move(request: Request, pk: int) -> HttpResponse:
     return see_other("judgments:campaign", pk)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.SPEND)
 @require_http_methods(["GET", "POST"])
 def terms(request: Request, pk: int) -> HttpResponseBase:
     """The terms of a publication. POST saves them, which sends and spends nothing."""
@@ -225,7 +224,7 @@ def _is_packed(campaign: Campaign) -> bool:
     return campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.SPEND)
 @require_http_methods(["GET", "POST"])
 def publish(request: Request, pk: int) -> HttpResponse:
     """The dry run: what would be sent, and the bill. POST publishes; again is not an error."""
@@ -286,7 +285,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
     return render(request, "platforms/publish.html", context, status=status)
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def ask_for_money(request: Request, pk: int) -> HttpResponse:
     """Ask whoever adds money to the account at the platform for what a draft's bill lacks."""
@@ -483,7 +482,7 @@ def _alarm_rows(publication: Publication, raised: Iterable[Alarm]) -> list[Alarm
     return rows
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 @one_moment()
 def state(request: Request, pk: int) -> HttpResponseBase:
@@ -574,7 +573,7 @@ ACTS = {
 CONFIRMED = ("expire", "stop")
 
 
-@login_required
+@needs(Right.SPEND)
 @require_http_methods(["GET", "POST"])
 def act(request: Request, pk: int, what: str) -> HttpResponse:
     """Act on a publication; GET asks for confirmation first, if the action needs one. Repeating it changes nothing."""
@@ -598,7 +597,7 @@ def act(request: Request, pk: int, what: str) -> HttpResponse:
     return see_other("platforms:publication", pk)
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def extend(request: Request, pk: int) -> HttpResponse:
     """Keep HITs that need work open until the end of a day."""
@@ -619,7 +618,7 @@ def extend(request: Request, pk: int) -> HttpResponse:
     return render(request, "platforms/state.html", _state_context(request, publication, form), status=status)
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def retry(request: Request, pk: int, operation_pk: int) -> HttpResponse:
     """Try a refused call again; or say, with a reason, whether one in doubt was done that is never made again."""
@@ -645,7 +644,7 @@ def retry(request: Request, pk: int, operation_pk: int) -> HttpResponse:
     return see_other("platforms:publication", pk, fragment="calls")
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
     """Settle an alarm that a person has dealt with; it is raised again if its cause comes back."""
@@ -658,7 +657,7 @@ def set_aside(request: Request, pk: int, alarm_pk: int) -> HttpResponse:
     return see_other("platforms:publication", pk)
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def listen(request: Request, pk: int) -> HttpResponse:
     """Have the marketplace tell this site of submitted work."""
@@ -671,7 +670,7 @@ def listen(request: Request, pk: int) -> HttpResponse:
 # --- submitted work
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def submissions(request: Request, pk: int) -> HttpResponseBase:
     """What was submitted at the platform: what waits for a person, all, or what was rejected."""
@@ -688,7 +687,7 @@ def submissions(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "platforms/submissions.html", context)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DECIDE)
 @require_http_methods(["GET", "POST"])
 def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
     """One submission beside what is stored here. POST approves or rejects it, with a reason."""
@@ -757,7 +756,7 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
 # --- compensations
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def compensations(request: Request, pk: int) -> HttpResponseBase:
     """Work that was done here and not submitted at the platform."""
@@ -782,7 +781,7 @@ def compensations(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "platforms/compensations.html", context)
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     """Offer one compensation. Again is the same offer."""
@@ -793,7 +792,7 @@ def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     return see_other("platforms:compensations", pk)
 
 
-@login_required
+@needs(Right.DECIDE)
 @require_POST
 def decline(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     """Decide that a compensation is not owed, with a reason that is kept."""
@@ -815,7 +814,7 @@ def _compensation_of(request: Request, pk: int, payment_pk: int) -> Payment:
 # --- the pay of an hour
 
 
-@login_required
+@needs(Right.SEE, changing=Right.SPEND)
 @require_http_methods(["GET", "POST"])
 def adjustment(request: Request, pk: int) -> HttpResponse:
     """What raising the pay of those who were approved would cost. POST pays it; again pays nobody twice."""
@@ -867,7 +866,7 @@ def _adjust(request: Request, publication: Publication, hourly: Decimal) -> Http
 # --- what all campaigns cost
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_GET
 def costs(request: Request) -> HttpResponse:
     """What each campaign that has started costs, and all of them together by platform."""
@@ -881,7 +880,7 @@ def costs(request: Request) -> HttpResponse:
     return render(request, "platforms/costs.html", context)
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_GET
 def costs_csv(request: Request) -> HttpResponseBase:
     """The same as CSV: the campaigns that the filter leaves."""
@@ -899,7 +898,7 @@ def _costs_listing(request: Request) -> Listing:
 # --- the ledger
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 @one_moment()
 def ledger(request: Request, pk: int) -> HttpResponse:
@@ -924,7 +923,7 @@ def ledger(request: Request, pk: int) -> HttpResponse:
     return render(request, "platforms/ledger.html", context)
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_GET
 def ledger_csv(request: Request, pk: int) -> HttpResponseBase:
     """The whole ledger as CSV, as it is read."""
@@ -935,7 +934,7 @@ def ledger_csv(request: Request, pk: int) -> HttpResponseBase:
     return response
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def compare(request: Request, pk: int) -> HttpResponse:
     """Have the ledger compared with the platform's, in the background: that takes some calls a HIT."""
@@ -956,6 +955,7 @@ def compare(request: Request, pk: int) -> HttpResponse:
 # --- notifications
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @require_POST
 @ratelimit(key="ip", rate=lambda _group, _request: HEARD_RATE, block=False)  # type: ignore[untyped-decorator]
@@ -984,6 +984,7 @@ def heard(request: HttpRequest, reference: str) -> HttpResponse:
     return HttpResponse(status=204)
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @require_POST
 @ratelimit(key="ip", rate=lambda _group, _request: HEARD_RATE, block=False)  # type: ignore[untyped-decorator]

@@ -2,7 +2,6 @@
 
 import logging
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -12,6 +11,7 @@ from kombu.exceptions import OperationalError
 from core.errors import Refused
 from core.http import Request, refuse_in, see_other
 from core.models import Lab
+from core.roles import Right, needs
 from pools import background, catalogue, fetching
 from pools import jobs as pool_jobs
 from pools.forms import DatasetForm
@@ -21,7 +21,7 @@ from pools.views import collection_of, job_asked_again
 log = logging.getLogger(__name__)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def dataset_new(request: Request) -> HttpResponse:
     """A public collection by its id. What fetching it takes is shown first; nothing is fetched here."""
@@ -41,7 +41,7 @@ def dataset_new(request: Request) -> HttpResponse:
     return render(request, "pools/dataset.html", {"form": form, "offer": offer}, status=status)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def dataset_texts(request: Request, pk: int) -> HttpResponse:
     """The passages that a collection lacks, from the dataset that it comes from."""

@@ -1,6 +1,5 @@
 """The researcher's page on which a draft is changed."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -9,13 +8,14 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import NotNow
 from core.http import Request, edit_in_turn
+from core.roles import Right, needs
 from pools import background
 from pools.forms import CampaignForm
 from pools.models import Campaign, Job
 from pools.views import begin, campaign_of, job_asked_again
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def campaign_edit(request: Request, pk: int) -> HttpResponse:
     """Every setting of a draft. A job makes its pools and pairs again where they follow from what has changed."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import TooManyFilesSent
 from django.core.files.uploadedfile import UploadedFile
 from django.forms import Form
@@ -19,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import Refused
 from core.http import Request, see_other
 from core.lists import Listing, render_lists
-from core.roles import right_of
+from core.roles import Right, needs, right_of
 from pools import background, receiving
 from pools import selectors as pool_selectors
 from pools.forms import CollectionForm, ReadForm, too_large
@@ -31,7 +30,7 @@ PARTS = [(part.value, part.label) for part in (*receiving.READ, Upload.Part.NONE
 
 
 @csrf_exempt  # as of run_upload
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def collection_new(request: Request) -> HttpResponse:
     """A new collection: its name, and files."""
@@ -69,7 +68,7 @@ def _collection_new_checked(request: Request) -> HttpResponse:
 
 
 @csrf_exempt  # as of run_upload
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def collection_add(request: Request, pk: int) -> HttpResponse:
     """More files for a collection."""
@@ -94,7 +93,7 @@ def _collection_add_checked(request: Request, found: Collection) -> HttpResponse
 
 
 @csrf_exempt  # as of run_upload
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def files(request: Request, pk: int) -> HttpResponse:
     """Files that were received: what each seems to be. Further ones can be sent."""
@@ -172,7 +171,7 @@ def _files_context(job: Job) -> dict[str, object]:
     return {"job": job, "uploads": job.uploads.order_by("name", "id"), "parts": PARTS, **_limits()}
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def files_read(request: Request, pk: int) -> HttpResponse:
     """Have the files read, each as what the form says; or take one of them away."""
@@ -203,7 +202,7 @@ def files_read(request: Request, pk: int) -> HttpResponse:
     return begin(request, asked)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def files_discard(request: Request, pk: int) -> HttpResponse:
     """Delete files that were received and not read."""
@@ -219,7 +218,7 @@ def files_discard(request: Request, pk: int) -> HttpResponse:
 # --- texts that are not there yet
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def missing_texts(request: Request, pk: int) -> HttpResponseBase:
     """The queries and passages of a collection that have no text, and what would supply it."""
@@ -238,7 +237,7 @@ def missing_texts(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "pools/missing_texts.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def missing_ids(request: Request, pk: int) -> StreamingHttpResponse:
     """The ids of the passages without a text, one a line."""

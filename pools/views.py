@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpResponse
@@ -24,7 +23,7 @@ from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.models import Lab
 from core.progress import progress_of
-from core.roles import Right, labs_of, right_of
+from core.roles import Right, labs_of, needs, right_of
 from evaluation.files.metadata import flatten
 from evaluation.files.runs import run_name
 from pools import background
@@ -76,7 +75,7 @@ def run_of(request: Request, pk: int) -> Run:
 # --- collections
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_GET
 def collections(request: Request) -> HttpResponseBase:
     """Every collection of the user's labs."""
@@ -115,7 +114,7 @@ def first_labs(request: Request) -> list[Lab]:
     return list(labs_of(request.user).order_by("name")[:2])
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def collection(request: Request, pk: int) -> HttpResponseBase:
     """One collection: what it holds, its runs and its campaigns."""
@@ -172,7 +171,7 @@ def _campaign_listing(request: Request, campaigns: QuerySet[Campaign], key: str 
 
 
 @csrf_exempt  # as of run_upload
-@login_required
+@needs(Right.SEE, changing=Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 def outside_scores(request: Request, pk: int) -> HttpResponseBase:
     """How the collection's runs score elsewhere; a file replaces what is stored."""
@@ -229,7 +228,7 @@ def _foreign_in_words(count: int) -> str:
     ) % {"count": f"{count:,}"}
 
 
-@login_required
+@needs(Right.MAINTAIN)
 @require_POST
 def outside_scores_delete(request: Request, pk: int) -> HttpResponse:
     pool_services.outside_scores_delete(collection=collection_of(request, pk))
@@ -286,14 +285,14 @@ PREFERENCES = ImportPage(
 
 
 @csrf_exempt  # import_file checks it
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def preferences_import(request: Request, pk: int) -> HttpResponse:
     """Upload a file of preferences."""
     return import_file(request, pk, PREFERENCES)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def preferences_delete(request: Request, pk: int, import_pk: int) -> HttpResponse:
     """Delete imported preferences that nothing has used."""
@@ -308,7 +307,7 @@ def preferences_delete(request: Request, pk: int, import_pk: int) -> HttpRespons
 # --- runs
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_GET
 def runs(request: Request) -> HttpResponseBase:
     """Every run of the user's labs."""
@@ -326,7 +325,7 @@ def runs(request: Request) -> HttpResponseBase:
     return render_lists(request, "pools/runs.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def run(request: Request, pk: int) -> HttpResponseBase:
     run = run_of(request, pk)
@@ -341,7 +340,7 @@ def run(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "pools/run.html", context)
 
 
-@login_required
+@needs(Right.MAINTAIN)
 @require_POST
 def run_delete(request: Request, pk: int) -> HttpResponse:
     """Delete a run that no campaign uses."""
@@ -351,7 +350,7 @@ def run_delete(request: Request, pk: int) -> HttpResponse:
     return see_other("pools:runs")
 
 
-@login_required
+@needs(Right.MAINTAIN)
 @require_POST
 def run_release(request: Request, pk: int) -> HttpResponse:
     """Let exports have what only this run brought, or hold it back."""
@@ -365,7 +364,7 @@ def run_release(request: Request, pk: int) -> HttpResponse:
     return see_other("pools:run", pk)
 
 
-@login_required
+@needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 @edits
 def run_models(request: Request, pk: int) -> HttpResponse:
@@ -380,7 +379,7 @@ def run_models(request: Request, pk: int) -> HttpResponse:
 
 
 @csrf_exempt  # the check would read the whole upload first; _run_upload_checked has it
-@login_required
+@needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 def run_upload(request: Request) -> HttpResponse:
     """Upload a run file. One that is too large is refused before it is read."""
@@ -439,7 +438,7 @@ def refuse_too_large(request: Request, template: str, form: Form | None, **conte
 # --- jobs
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def job(request: Request, pk: int) -> HttpResponse:
     """How far something is that somebody asked for, and what came of it. `?then` leads on once it is done."""
@@ -458,7 +457,7 @@ def job(request: Request, pk: int) -> HttpResponse:
     return render(request, "pools/job.html", context)
 
 
-@login_required
+@needs(Right.MAINTAIN)
 @require_POST
 def job_cancel(request: Request, pk: int) -> HttpResponse:
     """Cancel a job that has not ended."""
@@ -553,7 +552,7 @@ def added_in_words(counts: Mapping[str, int]) -> str:
 # --- campaigns
 
 
-@login_required
+@needs(Right.SIGNED_IN)
 @require_GET
 def campaigns(request: Request) -> HttpResponseBase:
     """Every campaign of the user's labs."""
@@ -571,7 +570,7 @@ def campaigns(request: Request) -> HttpResponseBase:
     return render_lists(request, "pools/campaigns.html", context)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def campaign_new(request: Request) -> HttpResponse:
     """A new campaign: first its collection, then its runs and settings."""
@@ -635,7 +634,7 @@ def _campaign_context(
     return {"form": form, "collection": collection, "template": template, "templates": offered}
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 @edits
 def campaign_rename(request: Request, pk: int) -> HttpResponse:
@@ -655,7 +654,7 @@ def campaign_rename(request: Request, pk: int) -> HttpResponse:
     return render(request, "pools/campaign_rename.html", {"campaign": campaign, "form": form}, status=status)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def campaign_archive(request: Request, pk: int) -> HttpResponse:
     """Leave a campaign out of lists."""
@@ -664,7 +663,7 @@ def campaign_archive(request: Request, pk: int) -> HttpResponse:
     return see_other("judgments:campaign", pk)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def campaign_unarchive(request: Request, pk: int) -> HttpResponse:
     """List a campaign again."""
@@ -673,7 +672,7 @@ def campaign_unarchive(request: Request, pk: int) -> HttpResponse:
     return see_other("judgments:campaign", pk)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def campaign_delete(request: Request, pk: int) -> HttpResponse:
     """Delete a draft, after asking once."""

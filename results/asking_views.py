@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -13,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods
 
 from core.http import Request, see_other
+from core.roles import Right, needs
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from pools.models import Campaign
 from pools.views import campaign_of
@@ -35,7 +35,7 @@ class AskForm(forms.Form):
         self.fields["judgments"].choices = [(number, str(number)) for number in numbers]  # type: ignore[attr-defined]
 
 
-@login_required
+@needs(Right.SEE, changing=Right.SPEND)
 @require_http_methods(["GET", "POST"])
 def ask(request: Request, pk: int) -> HttpResponse:
     """What a budget would settle, and asking for it."""
@@ -60,7 +60,7 @@ def ask(request: Request, pk: int) -> HttpResponse:
     return render(request, "results/ask.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def offer(request: Request, pk: int) -> HttpResponse:
     """The usual offer in a sentence, for the campaign's page."""

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
@@ -12,6 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from core.http import Request, see_other
+from core.roles import Right, needs
 from pools import services as pool_services
 from pools.views import campaign_of
 from results import tables
@@ -23,7 +23,7 @@ from results.sentences import findings, headline
 SHOWN = 50  # rows of a table on the page; all of them are in the report
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def later_runs(request: Request, pk: int) -> HttpResponse:
     """Score the runs that came after the campaign finished, as new results beside those that there are."""
@@ -37,7 +37,7 @@ def later_runs(request: Request, pk: int) -> HttpResponse:
     return see_other("results:results", pk)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def earlier(request: Request, pk: int, number: int) -> HttpResponse:
     """Results that were final once, as they were."""
@@ -59,13 +59,13 @@ def earlier(request: Request, pk: int, number: int) -> HttpResponse:
     return render(request, "results/earlier.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def earlier_report(request: Request, pk: int, number: int) -> FileResponse:
     return report_of(campaign_of(request, pk), number)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def earlier_json(request: Request, pk: int, number: int) -> HttpResponse:
     campaign = campaign_of(request, pk)

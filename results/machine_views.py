@@ -2,7 +2,6 @@
 
 import json
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.text import slugify
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_GET
 from core.errors import NotYours
 from core.http import Request
 from core.lists import Listing
+from core.roles import Right, needs
 from evaluation.statistics.alternative_annotator import PAIRS, PEOPLE
 from judgments.machines import answers_of
 from judgments.models import MachineJudge
@@ -27,7 +27,7 @@ SHOWN = 50  # rows of a table on a page; all of them are in its files
 SORTS = {"name": "name", "model": "model", "imported": "imported_at"}
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def machines(request: Request, pk: int) -> HttpResponse:
     """Each machine judge of the campaign's collection beside its people, as last compared."""
@@ -49,7 +49,7 @@ def machines(request: Request, pk: int) -> HttpResponse:
     return render(request, "results/machines.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def machines_file(request: Request, pk: int, form: str) -> HttpResponse:
     """The same as CSV, or all that was counted as JSON."""
@@ -66,7 +66,7 @@ def machines_file(request: Request, pk: int, form: str) -> HttpResponse:
     return response
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def machine(request: Request, pk: int, judge_pk: int) -> HttpResponse:
     """What one machine judge is worth here: whether it may stand in for people, and scores that it helps with."""
@@ -94,7 +94,7 @@ def machine(request: Request, pk: int, judge_pk: int) -> HttpResponse:
     return render(request, "results/machine.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def machine_table_file(request: Request, pk: int, judge_pk: int, name: str, form: str) -> HttpResponse:
     """One of its tables as CSV or LaTeX."""
@@ -123,7 +123,7 @@ def _judge_of(campaign: Campaign, pk: int) -> MachineJudge:
     return judge
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_GET
 def machine_file(request: Request, pk: int, judge_pk: int, what: str) -> HttpResponseBase:
     """A machine's answers as they were imported, or the winners by its answers alone, in a file of its own."""

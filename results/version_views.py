@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
@@ -20,6 +19,7 @@ from core.errors import NotYours, Refused
 from core.http import Request, see_other
 from core.lists import Columns, ListFilter, Listing, choice_filter, render_lists, search_filter
 from core.progress import progress_of
+from core.roles import Right, needs
 from judgments.downloads import TYPES
 from pools import selectors as pool_selectors
 from pools.models import QrelsVersion, VersionQuery
@@ -76,7 +76,7 @@ def _version_of(request: Request, pk: int, number: int) -> QrelsVersion:
     return version
 
 
-@login_required
+@needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
 def version_new(request: Request, pk: int) -> HttpResponse:
     """Ask for a version of what a campaign has settled; `?again=` is a refused request, whose sentence is kept."""
@@ -124,7 +124,7 @@ def _start(asked: VersionRequest) -> None:
         log.warning("The version of request %s waits for the next tick: %s", asked.pk, error)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def version_asked(request: Request, pk: int, request_pk: int) -> HttpResponse:
     """How far a version is that was asked for. It leads on to the version; to a refusal, it stays."""
@@ -145,7 +145,7 @@ def version_asked(request: Request, pk: int, request_pk: int) -> HttpResponse:
     return render(request, "results/version_asked.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def version(request: Request, pk: int, number: int) -> HttpResponseBase:
     """One version: where it comes from, what changed, its files."""
@@ -189,7 +189,7 @@ def _with_texts(version: QrelsVersion, rows: list[VersionQuery]) -> list[dict[st
     ]
 
 
-@login_required
+@needs(Right.EXPORT)
 @require_GET
 def version_file(request: Request, pk: int, number: int, form: str) -> HttpResponse:
     """A version's preference qrels: TREC (.txt) or MS MARCO (.tsv), as a campaign's export has them."""
@@ -200,7 +200,7 @@ def version_file(request: Request, pk: int, number: int, form: str) -> HttpRespo
     return _download(version, f"preference-qrels.{form}", "".join(lines))
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def version_scores_page(request: Request, pk: int, number: int) -> HttpResponse:
     """All runs of the collection on a version, beside the original qrels or another version (`?beside=`), by RR@10 or
@@ -235,7 +235,7 @@ def version_scores_page(request: Request, pk: int, number: int) -> HttpResponse:
     return render(request, "results/version_scores.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def version_scores_file(request: Request, pk: int, number: int, form: str) -> HttpResponse:
     """The same as CSV or LaTeX, all runs."""

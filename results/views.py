@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -18,6 +17,7 @@ from kombu.exceptions import OperationalError
 from core.errors import NotYours
 from core.http import Request, edits, see_other
 from core.lists import Listing
+from core.roles import Right, needs
 from core.snapshot import one_moment
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
@@ -71,7 +71,7 @@ OPEN = frozenset({"leaderboard", "champion", "challenging-runs"})
 # --- all results
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 @one_moment()
 def results(request: Request, pk: int) -> HttpResponse:
@@ -175,7 +175,7 @@ def _table_of(data: dict[str, Any] | None, name: str) -> Table:
     return table
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def compute(request: Request, pk: int) -> HttpResponse:
     """Have the results computed now, in the background."""
@@ -193,7 +193,7 @@ def compute(request: Request, pk: int) -> HttpResponse:
     return see_other("results:results", pk)
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 @edits
 def settings(request: Request, pk: int) -> HttpResponse:
@@ -211,7 +211,7 @@ def settings(request: Request, pk: int) -> HttpResponse:
 # --- one table, one figure
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def table(request: Request, pk: int, name: str) -> HttpResponse:
     """One table as a whole: sorted, narrowed by words, page by page."""
@@ -239,7 +239,7 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
     return render(request, "results/table.html", context)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def table_file(request: Request, pk: int, name: str, form: str) -> FileResponse:
     """One table as CSV or LaTeX, all of its rows."""
@@ -248,7 +248,7 @@ def table_file(request: Request, pk: int, name: str, form: str) -> FileResponse:
     return _result_file(request, pk, f"tables/{name}.{form}")
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def figure(request: Request, pk: int, name: str, form: str) -> FileResponse:
     """One figure as SVG, PDF or PNG."""
@@ -257,14 +257,14 @@ def figure(request: Request, pk: int, name: str, form: str) -> FileResponse:
     return _result_file(request, pk, f"figures/{name}.{form}")
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def report(request: Request, pk: int) -> FileResponse:
     """The whole report in one archive."""
     return _result_file(request, pk, ARCHIVE)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def confidence_sets(request: Request, pk: int) -> FileResponse:
     """The confidence sets of all queries as TREC qrels."""
@@ -282,7 +282,7 @@ def _result_file(request: Request, pk: int, name: str) -> FileResponse:
 # --- what more judgments would say
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def plan(request: Request, pk: int) -> HttpResponse:
     """What 1, 3 or 5 judgments a pair cost, and how sure the best known answers would be."""
@@ -301,7 +301,7 @@ def plan(request: Request, pk: int) -> HttpResponse:
     return render(request, "results/plan.html", context, status=status)
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def query(request: Request, pk: int, pool_pk: int) -> HttpResponse:
     """One query: its pool, who beat whom, the winners, and the judgments behind each pair."""

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing
+from core.roles import Right, needs
 from pools.models import Campaign
 from pools.practice import PracticePair, lacking_practice, read_practice_pairs, right_needed
 from pools.views import campaign_of
@@ -24,7 +24,7 @@ from tasks.practice import practice_counts, practice_minutes
 OFFERED = 20  # test pairs on a page
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 @edits
 def practice(request: Request, pk: int) -> HttpResponse:

@@ -1,7 +1,6 @@
 """The researcher's page from which a campaign's tasks are tried, and sent to be tried."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -9,13 +8,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from core.http import Request, see_other
+from core.roles import Right, needs
 from pools.models import Campaign
 from pools.views import campaign_of
 from tasks import selectors as task_selectors
 from tasks import trials
 
 
-@login_required
+@needs(Right.SEE)
 @require_GET
 def trial(request: Request, pk: int) -> HttpResponse:
     """Try the task: the workers' pages wide and as on a phone, and a link for others."""
@@ -23,7 +23,7 @@ def trial(request: Request, pk: int) -> HttpResponse:
     return _show(request, campaign, trials.trial_link(campaign))
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def trial_of_wording(request: Request, pk: int) -> HttpResponse:
     """Try the task with words that are not saved: those sent, and for the rest those of the campaign."""
@@ -35,7 +35,7 @@ def trial_of_wording(request: Request, pk: int) -> HttpResponse:
     return _show(request, campaign, trials.trial_link(campaign, words))
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def trials_revoke(request: Request, pk: int) -> HttpResponse:
     """Make all links to trials of the campaign worthless."""

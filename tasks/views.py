@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -21,7 +20,7 @@ from core.comparing import people_in
 from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
-from core.roles import Right, may_change
+from core.roles import Right, may_change, needs
 from pools import services as pool_services
 from pools.models import Campaign
 from pools.views import campaign_of
@@ -55,7 +54,7 @@ log = logging.getLogger(__name__)
 # --- test pairs
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def tests(request: Request, pk: int) -> HttpResponseBase:
     """A campaign's test pairs; POST adds one in the researcher's own words."""
@@ -76,7 +75,7 @@ def tests(request: Request, pk: int) -> HttpResponseBase:
     return render(request, "tasks/tests.html", _tests_context(request, campaign, form, SuggestForm()), status=status)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def tests_suggest(request: Request, pk: int) -> HttpResponse:
     """Suggest more test pairs, to be confirmed one by one."""
@@ -99,7 +98,7 @@ def tests_suggest(request: Request, pk: int) -> HttpResponse:
     return see_other("tasks:tests", pk, fragment="suggested")
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def tests_copy(request: Request, pk: int) -> HttpResponse:
     """Copy the confirmed test pairs of another campaign of the lab."""
@@ -124,7 +123,7 @@ def tests_copy(request: Request, pk: int) -> HttpResponse:
     return render(request, "tasks/tests.html", context, status=status)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def tests_decide(request: Request, pk: int) -> HttpResponse:
     """Open one test pair to read it, confirm or decline one by its own button, or all that are marked. Only those that
@@ -171,7 +170,7 @@ def _open_next(request: Request, campaign: Campaign, after: int = 0) -> int | No
     return following.pk
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def test_decide(request: Request, pk: int, test_pk: int) -> HttpResponse:
     """Confirm or decline one test pair."""
@@ -227,7 +226,7 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
 # --- what workers read
 
 
-@login_required
+@needs(Right.SEE, changing=Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 @edits
 def wording(request: Request, pk: int) -> HttpResponseBase:
@@ -293,7 +292,7 @@ def wording(request: Request, pk: int) -> HttpResponseBase:
 # --- the panel
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 def panel(request: Request, pk: int) -> HttpResponseBase:
     """Personal links for an in-house panel."""
@@ -330,7 +329,7 @@ def panel(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "tasks/panel.html", context, status=400 if form.errors else 200)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_GET
 def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
     """Names and personal links of the whole panel, one per line, separated by a tab."""
@@ -342,7 +341,7 @@ def panel_links(request: Request, pk: int) -> StreamingHttpResponse:
     return response
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
 @edits
 def outside_panel(request: Request, pk: int) -> HttpResponseBase:
@@ -379,7 +378,7 @@ def outside_panel(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "tasks/outside_panel.html", context, status=400 if form.is_bound else 200)
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def outside_panel_delete(request: Request, pk: int) -> HttpResponse:
     """Take no more people from the outside panel."""
@@ -391,7 +390,7 @@ def outside_panel_delete(request: Request, pk: int) -> HttpResponse:
 # --- start and end
 
 
-@login_required
+@needs(Right.DESIGN)
 @require_POST
 def launch(request: Request, pk: int) -> HttpResponse:
     """Fix the design, and have the campaign packed."""

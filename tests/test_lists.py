@@ -24,7 +24,7 @@ from api.models import Delivery, Token, Webhook
 from core.comparing import ComparedField
 from core.lists import Listing
 from core.models import Lab, MemberInvitation, User
-from core.roles import ADDRESSES
+from core.roles import needs_by_address
 from core.version import VERSION
 from evaluation.files.runs import Census
 from evaluation.statistics.machine_scores import Corrected, Favour
@@ -303,7 +303,9 @@ NOT_PAGES = {
         "core:test_mail",
         "core:session_end",
     ),
-    *(name for name in ADDRESSES if ":" not in name),  # logging in, one's own account, and whether the site is well
+    *(
+        name for name in needs_by_address() if ":" not in name
+    ),  # logging in, one's own account, and whether the site is well
 }
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -18,6 +17,7 @@ from core.audit.services import entry_note
 from core.http import Request
 from core.lists import Lines, Listing, no_formula
 from core.models import AuditEntry
+from core.roles import Right, needs
 
 BATCH = 500  # entries of a file that are read and written at once
 KEPT = ("about", "campaign", "since", "until")  # of a filter: what nobody's name can be in
@@ -27,7 +27,7 @@ COLUMNS = (
 )
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_GET
 def entries(request: Request) -> HttpResponse:
     """Who did what, newest first."""
@@ -36,14 +36,14 @@ def entries(request: Request) -> HttpResponse:
     return render(request, "core/audit.html", context)
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_GET
 def csv_file(request: Request) -> HttpResponseBase:
     """The same entries, all pages of them, as CSV."""
     return _download(request, "csv")
 
 
-@login_required
+@needs(Right.MANAGE)
 @require_GET
 def json_file(request: Request) -> HttpResponseBase:
     """The same as JSON."""

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
 from core.errors import BadRequest, Refused
+from core.roles import Right, needs
 from judgments import services as judgment_services
 from judgments.pages import worker as worker_pages
 from tasks import links
@@ -44,6 +45,7 @@ class OnlyPost(Refused):
     status = 405
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
     """Save one choice. The token in the address is the authority: no account, no cookie.

@@ -13,6 +13,7 @@ from django_ratelimit.decorators import ratelimit
 from core.addresses import address_digest
 from core.errors import NotYours, Refused
 from core.languages import speak
+from core.roles import Right, needs
 from judgments.pages import worker as worker_pages
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, submit_host
@@ -25,6 +26,7 @@ from tasks import services as task_services
 from tasks.models import Assignment, Hit
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -99,6 +101,7 @@ def _answer_arrival(request: HttpRequest, publication: Publication, hit: Hit) ->
     return worker_pages.see_other("judging:instructions", links.assignment_token(assignment))
 
 
+@needs(Right.PUBLIC)
 @never_cache
 def declined_in_frame(request: HttpRequest, link: str) -> HttpResponse:
     """The page for a worker in a platform's frame who did not agree. Nothing was stored; they return the task there."""

@@ -15,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from core.errors import NotYours
+from core.roles import Right, needs
 from judgments import practising
 from judgments import selectors as judgment_selectors
 from judgments.pages import worker as worker_pages
@@ -24,6 +25,7 @@ from tasks.models import Assignment, Practice
 from tasks.practice import Standing
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -47,6 +49,7 @@ def practice(request: HttpRequest, assignment: Assignment, token: str) -> HttpRe
     return render(request, "judgments/pages/practice.html", context)
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

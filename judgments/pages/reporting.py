@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_ratelimit.decorators import ratelimit
 
 from core.errors import BadRequest, NotYours, Refused
+from core.roles import Right, needs
 from judgments import reports
 from judgments import selectors as judgment_selectors
 from judgments.models import PairReport
@@ -28,6 +29,7 @@ from tasks import links
 from tasks.models import Assignment
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -79,6 +81,7 @@ def report_context(
     }
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_POST
@@ -98,6 +101,7 @@ def write(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespo
     return worker_pages.see_other("judging:done", token)
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -22,7 +22,7 @@ from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.languages import speak
 from core.lists import Listing
 from core.money import owed
-from core.roles import may_change
+from core.roles import Right, may_change, needs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Judgment, PairReport
@@ -88,6 +88,7 @@ def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpR
 # --- coming in
 
 
+@needs(Right.PUBLIC)
 @require_safe
 @on_trial
 def preview(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -100,6 +101,7 @@ def preview(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     return _page(request, "preview", context)
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def join(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -121,6 +123,7 @@ def _begin(trial: Trial) -> HttpResponse:
     return worker_pages.see_other("judging:instructions", visit.token)
 
 
+@needs(Right.PUBLIC)
 @require_safe
 @on_trial
 def declined(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -129,6 +132,7 @@ def declined(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     return _page(request, "declined", context | _way_back(trial, Assignment.State.ACTIVE))
 
 
+@needs(Right.PUBLIC)
 @require_safe
 @on_trial
 def home(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -149,6 +153,7 @@ def home(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     return _page(request, "home", context)
 
 
+@needs(Right.PUBLIC)
 @require_POST
 @on_trial
 def take(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -159,6 +164,7 @@ def take(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
 # --- judging
 
 
+@needs(Right.PUBLIC)
 @require_safe
 @on_trial
 def instructions(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -171,6 +177,7 @@ def instructions(request: HttpRequest, trial: Trial, token: str) -> HttpResponse
     return _page(request, "instructions", context)
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
@@ -206,6 +213,7 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
     return _page(request, "item", context)
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def practice(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -222,6 +230,7 @@ def practice(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     return _page(request, "practice", practice_pages.practice_context(token, standing, _next_url(trial, token)))
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def practice_pair(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
@@ -239,6 +248,7 @@ def practice_pair(request: HttpRequest, trial: Trial, token: str, position: int)
     return _page(request, "practice_pair", context)
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def report(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
@@ -253,6 +263,7 @@ def report(request: HttpRequest, trial: Trial, token: str, position: int) -> Htt
     return _page(request, "report", reporting.report_context(trial.campaign, token, position, total, {}))
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
     """Answer the page's script as if one choice had been saved."""
@@ -277,6 +288,7 @@ def _choose(trial: Trial, position: int, preferred: str, shown: str) -> Done:
     return trials.visit_choose(trial=trial, position=position, preferred=preferred)
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def finish(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -308,6 +320,7 @@ def _failed(request: HttpRequest, trial: Trial) -> list[tuple[int, str]]:
     return [(position, _texts(trial, position).query) for position in trials.tests_failed(trial)]
 
 
+@needs(Right.PUBLIC)
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def leave(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
@@ -321,6 +334,7 @@ def leave(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     return _page(request, "leave", context)
 
 
+@needs(Right.PUBLIC)
 @require_safe
 @on_trial
 def done(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:

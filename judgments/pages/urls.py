@@ -4,6 +4,7 @@ from django.urls import path, register_converter
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
+from core.roles import Right, needs
 from judgments.pages import api, frame_entry, practice, reporting, trying, visit_entry
 from judgments.pages import worker as worker_pages
 
@@ -11,7 +12,7 @@ app_name = "judging"
 register_converter(trying.TrialConverter, "trial")
 # Of a trial before those of real work: the addresses are the same, and the token says which it is.
 urlpatterns = [
-    path("language/", csrf_exempt(set_language), name="language"),
+    path("language/", needs(Right.PUBLIC)(csrf_exempt(set_language)), name="language"),
     path("c/<trial:token>/", trying.preview, name="preview"),
     path("c/<trial:token>/consent/", trying.join, name="join"),
     path("c/<trial:token>/declined/", trying.declined, name="declined"),

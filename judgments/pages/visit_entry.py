@@ -18,6 +18,7 @@ from django_ratelimit.decorators import ratelimit
 from core.addresses import address_digest
 from core.errors import NotYours, Refused
 from core.languages import speak
+from core.roles import Right, needs
 from judgments.pages import worker as worker_pages
 from platforms.adapter import Ending
 from platforms.arriving import may_be_an_id, worker_of
@@ -34,6 +35,7 @@ _CHECKED = "the address of a visit was checked"
 _READING = 60 * 60 * 2  # seconds that somebody may take to read the consent
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -119,6 +121,7 @@ def _was_checked(request: HttpRequest, visit: str, person: str) -> bool:
     return bool(checked == [visit, person])
 
 
+@needs(Right.PUBLIC)
 @never_cache
 @require_safe
 def declined(request: HttpRequest, link: str) -> HttpResponse:

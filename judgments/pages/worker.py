@@ -30,6 +30,7 @@ from core.languages import speak
 from core.lists import Listing
 from core.models import Lab
 from core.money import in_local_words, owed
+from core.roles import Right, needs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.pages.example import worked_example
@@ -64,6 +65,7 @@ COOKIE_PATH = "/c/"
 # --- coming in
 
 
+@needs(Right.PUBLIC)
 @never_cache
 @require_safe
 def preview(request: HttpRequest, link: str) -> HttpResponse:
@@ -88,6 +90,7 @@ def preview(request: HttpRequest, link: str) -> HttpResponse:
     return render(request, "judgments/pages/preview.html", context)
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -149,6 +152,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
     return response
 
 
+@needs(Right.PUBLIC)
 @never_cache
 @require_safe
 def declined(request: HttpRequest, link: str) -> HttpResponse:
@@ -185,6 +189,7 @@ def _see_consent(link: str, visitor: Visitor | None) -> HttpResponse:
     return response
 
 
+@needs(Right.PUBLIC)
 @never_cache
 @require_safe
 def home(request: HttpRequest, token: str) -> HttpResponse:
@@ -218,6 +223,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "judgments/pages/home.html", context)
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_POST
@@ -231,6 +237,7 @@ def begin_as_another(request: HttpRequest, token: str) -> HttpResponse:
     return response
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -256,6 +263,7 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "judgments/pages/consent.html", context)
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_POST
@@ -277,6 +285,7 @@ def _keep_pay_detail(request: HttpRequest, worker: Worker, campaign: Campaign) -
         pay_detail_write(worker=worker, campaign=campaign, text=text, at=timezone.now())
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_POST
@@ -302,6 +311,7 @@ def _take_task(home: links.Home, token: str) -> HttpResponse:
 # --- judging
 
 
+@needs(Right.PUBLIC)
 @never_cache
 @require_safe
 @in_platforms_frame
@@ -318,6 +328,7 @@ def instructions(request: HttpRequest, assignment: Assignment, token: str) -> Ht
     return render(request, "judgments/pages/instructions.html", context)
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -365,6 +376,7 @@ def _without_item(request: HttpRequest, assignment: Assignment, token: str, posi
     raise NotYours(no_question(position))
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -382,6 +394,7 @@ def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResp
     return render(request, "judgments/pages/finish.html", context)
 
 
+@needs(Right.PUBLIC)
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -399,6 +412,7 @@ def leave(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespo
     return render(request, "judgments/pages/leave.html", context)
 
 
+@needs(Right.PUBLIC)
 @never_cache
 @require_safe
 @in_platforms_frame

@@ -3,6 +3,7 @@
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from core.roles import Right, needs
 from leaderboards.public import versions
 from leaderboards.public.reading import Published
 from leaderboards.public.views import of_board
@@ -11,6 +12,7 @@ from pools.models import QrelsVersion
 SHOWN = 100  # changed queries on a page; the file has all
 
 
+@needs(Right.PUBLIC)
 @of_board
 def history(request: HttpRequest, shown: Published) -> HttpResponse:
     """Every version: when, why, and what it changed."""
@@ -18,6 +20,7 @@ def history(request: HttpRequest, shown: Published) -> HttpResponse:
     return render(request, "leaderboards/public/versions.html", context)
 
 
+@needs(Right.PUBLIC)
 @of_board
 def version(request: HttpRequest, shown: Published, number: int) -> HttpResponse:
     """One version: the order of the entries on it, beside the version before, and the dev queries that it changed."""
@@ -31,6 +34,7 @@ def version(request: HttpRequest, shown: Published, number: int) -> HttpResponse
     return render(request, "leaderboards/public/version.html", context)
 
 
+@needs(Right.PUBLIC)
 @of_board
 def dev_qrels(request: HttpRequest, shown: Published, number: int) -> HttpResponse:
     """A version's preference qrels of the dev queries, in TREC's format."""

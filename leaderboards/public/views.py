@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from django_ratelimit.decorators import ratelimit
 
 from core.login import TooManyTries
-from core.roles import Right, may
+from core.roles import Right, may, needs
 from evaluation.boards.checking import COSTS
 from leaderboards import order_checks
 from leaderboards.boards import board_terms
@@ -70,18 +70,21 @@ def of_board(view: View) -> View:
     return seen
 
 
+@needs(Right.PUBLIC)
 @require_safe
 def boards(request: HttpRequest) -> HttpResponse:
     rows = Board.objects.filter(is_public=True).select_related("lab", "collection").order_by("name", "pk")
     return render(request, "leaderboards/public/boards.html", {"boards": rows})
 
 
+@needs(Right.PUBLIC)
 @of_board
 def board(request: HttpRequest, shown: Published) -> HttpResponse:
     """A board's page, sorted and filtered as the address asks: byte for byte what `docs/board_page.py` makes."""
     return HttpResponse(archive.page(shown, request.META["QUERY_STRING"]))
 
 
+@needs(Right.PUBLIC)
 @of_board
 def entry(request: HttpRequest, shown: Published, key: str) -> HttpResponseBase:
     """An entry by its random id, which never changes; by the id of its run it leads there, unless under embargo."""
@@ -106,6 +109,7 @@ def entry(request: HttpRequest, shown: Published, key: str) -> HttpResponseBase:
     return render(request, "leaderboards/public/entry.html", context)
 
 
+@needs(Right.PUBLIC)
 @of_board
 def time(request: HttpRequest, shown: Published) -> HttpResponse:
     """Scores over time, dev against eval and their gap, and entries by team, of one season."""
@@ -131,6 +135,7 @@ def time(request: HttpRequest, shown: Published) -> HttpResponse:
     return render(request, "leaderboards/public/time.html", context)
 
 
+@needs(Right.PUBLIC)
 @of_board
 def costs(request: HttpRequest, shown: Published) -> HttpResponse:
     """Eval score against one of the costs that entries tell, and which of them no other beats."""
@@ -156,6 +161,7 @@ def costs(request: HttpRequest, shown: Published) -> HttpResponse:
     return render(request, "leaderboards/public/costs.html", context)
 
 
+@needs(Right.PUBLIC)
 @of_board
 def order(request: HttpRequest, shown: Published) -> HttpResponse:
     """How sure the order of a season is, as it was last checked, and whether it was as sure before.
@@ -190,6 +196,7 @@ class Side(NamedTuple):
     choices: list[tuple[Shown, str]]
 
 
+@needs(Right.PUBLIC)
 @of_board
 def compare(request: HttpRequest, shown: Published) -> HttpResponse:
     """Two entries against each other: query by query on dev, and on eval where everybody may see it."""
@@ -212,6 +219,7 @@ def compare(request: HttpRequest, shown: Published) -> HttpResponse:
     return render(request, "leaderboards/public/compare.html", context)
 
 
+@needs(Right.PUBLIC)
 @of_board
 def terms(request: HttpRequest, shown: Published) -> HttpResponse:
     """What participants check and seal with (`bestknown seal --board`): the board's key and rules."""
@@ -221,6 +229,7 @@ def terms(request: HttpRequest, shown: Published) -> HttpResponse:
     return JsonResponse(told.as_dict(), json_dumps_params={"indent": 1})
 
 
+@needs(Right.PUBLIC)
 @require_safe
 def wheel(request: HttpRequest, name: str) -> HttpResponseBase:
     """What participants install to check and seal runs: the same for all boards."""
@@ -237,6 +246,7 @@ def wheel(request: HttpRequest, name: str) -> HttpResponseBase:
     return response
 
 
+@needs(Right.PUBLIC)
 @of_board
 def policy(request: HttpRequest, shown: Published) -> HttpResponse:
     """What the board asks of who submits, in every version that held."""
@@ -246,6 +256,7 @@ def policy(request: HttpRequest, shown: Published) -> HttpResponse:
     return render(request, "leaderboards/public/policy.html", context)
 
 
+@needs(Right.PUBLIC)
 @of_board
 def files(request: HttpRequest, shown: Published) -> HttpResponse:
     """The queries and qrels that everybody may have, with checksums, and the collection in numbers."""
@@ -258,6 +269,7 @@ def files(request: HttpRequest, shown: Published) -> HttpResponse:
     return render(request, "leaderboards/public/files.html", context)
 
 
+@needs(Right.PUBLIC)
 @of_board
 def file(request: HttpRequest, shown: Published, number: int, part: str) -> HttpResponseBase:
     """One file of a season, as it was uploaded."""
@@ -268,6 +280,7 @@ def file(request: HttpRequest, shown: Published, number: int, part: str) -> Http
     return FileResponse(found.file.open("rb"), as_attachment=True, filename=found.name)
 
 
+@needs(Right.PUBLIC)
 @ratelimit(key="ip", rate="30/m", block=False)  # type: ignore[untyped-decorator]
 @of_board
 def everything(request: HttpRequest, shown: Published) -> HttpResponseBase:
@@ -285,12 +298,14 @@ def everything(request: HttpRequest, shown: Published) -> HttpResponseBase:
     return response
 
 
+@needs(Right.PUBLIC)
 @of_board
 def atom(request: HttpRequest, shown: Published) -> HttpResponse:
     address = settings.SITE_URL + reverse("boards:board", args=[shown.board.slug])
     return HttpResponse(feed(shown, address), content_type="application/atom+xml; charset=utf-8")
 
 
+@needs(Right.PUBLIC)
 @of_board
 def embedding(request: HttpRequest, shown: Published) -> HttpResponse:
     """How to show the board on another site."""
@@ -298,6 +313,7 @@ def embedding(request: HttpRequest, shown: Published) -> HttpResponse:
     return render(request, "leaderboards/public/embedding.html", {"board": shown.board, "address": address})
 
 
+@needs(Right.PUBLIC)
 @of_board
 def embed(request: HttpRequest, shown: Published) -> HttpResponse:
     """The first entries of the newest season, to be shown in a frame on any site: text and links, and nothing else."""

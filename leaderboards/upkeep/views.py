@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -13,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from core.errors import NotYours, Refused
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
-from core.roles import labs_of, require, right_of
+from core.roles import Right, labs_of, needs, require, right_of
 from leaderboards.models import Board, Challenger, Upkeep, VersionEntry
 from leaderboards.upkeep import rounds
 from leaderboards.upkeep.forms import FIELDS, DecisionForm, UpkeepForm
@@ -30,7 +29,7 @@ def _board_of(request: Request, slug: str) -> Board:
     return board
 
 
-@login_required
+@needs(Right.SEE, changing=Right.SPEND)
 @require_http_methods(["GET", "POST"])
 @edits
 def upkeep(request: Request, slug: str) -> HttpResponseBase:
@@ -79,7 +78,7 @@ def _context(request: Request, board: Board, form: UpkeepForm) -> dict[str, Any]
     }
 
 
-@login_required
+@needs(Right.SPEND)
 @require_POST
 def decide(request: Request, slug: str, number: int) -> HttpResponse:
     """Approve a proposed round (`decision=approve`), publish its campaign although nobody qualifies (`go_on`), or end
