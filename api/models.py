@@ -7,6 +7,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
+from core.recorded import Audit, Group
 from pools.models import Campaign
 
 
@@ -32,6 +33,14 @@ class Token(models.Model):
     expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True, help_text=_("To the minute."))
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+    audit = Audit(
+        Group.PEOPLE,
+        insert=_("made an API token for %(person)s: %(changes)s"),
+        update=_("changed an API token of %(person)s: %(fields)s"),
+        delete=_("deleted an API token of %(person)s: %(changes)s"),
+        names_person=True,
+    )
 
     def __str__(self) -> str:
         return f"{self.start}…"
@@ -91,6 +100,13 @@ class Webhook(models.Model):
     failing_since = models.DateTimeField(null=True, help_text=_("Empty once it takes something."))
     disabled_at = models.DateTimeField(null=True)
     disabled_why = models.TextField(blank=True, help_text=_("Empty if a person did it."))
+
+    audit = Audit(
+        Group.WEBHOOKS,
+        insert=_("added a webhook at %(thing)s"),
+        update=_("changed the webhook at %(thing)s: %(fields)s"),
+        delete=_("deleted the webhook at %(thing)s"),
+    )
 
     class Meta:
         # what the triggers ask, and api.webhooks.webhooks_of()

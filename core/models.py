@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.comparing import ComparedField, ComparedManager, ComparedModel, compared
+from core.recorded import Audit, Group
 
 
 class Users(UserManager["User"], ComparedManager["User"]):
@@ -32,6 +33,13 @@ class User(AbstractUser, ComparedModel):
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     username_key = ComparedField(of="username", unique=True)
     objects: ClassVar[Users] = Users()
+
+    audit = Audit(
+        Group.PEOPLE,
+        insert=gettext_lazy("created the account %(person)s"),
+        update=gettext_lazy("changed the account %(person)s: %(fields)s"),
+        delete=gettext_lazy("deleted account %(key)s"),
+    )
 
     def clean(self) -> None:
         """Refuse a name that somebody else has, written in another way."""
@@ -56,6 +64,13 @@ class Lab(ComparedModel):
         blank=True,
         validators=[MinValueValidator(Decimal("0.01"))],
         help_text=gettext_lazy("Dollars an hour below which none of its campaigns can start. Empty: there is none."),
+    )
+
+    audit = Audit(
+        Group.PEOPLE,
+        insert=gettext_lazy("created the lab %(thing)s"),
+        update=gettext_lazy("changed the lab %(thing)s: %(changes)s"),
+        delete=gettext_lazy("deleted the lab %(thing)s"),
     )
 
     def __str__(self) -> str:
@@ -83,6 +98,14 @@ class Membership(models.Model):
     lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.RESEARCHER)
+
+    audit = Audit(
+        Group.PEOPLE,
+        insert=gettext_lazy("added %(person)s to the lab %(lab)s: %(changes)s"),
+        update=gettext_lazy("changed the role of %(person)s in the lab %(lab)s: %(changes)s"),
+        delete=gettext_lazy("removed %(person)s from the lab %(lab)s"),
+        names_person=True,
+    )
 
     class Meta:
         db_table = "core_lab_members"  # from the time when members had no roles
@@ -114,6 +137,13 @@ class MemberInvitation(models.Model):
     accepted_at = models.DateTimeField(null=True, blank=True)
     accepted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    audit = Audit(
+        Group.PEOPLE,
+        insert=gettext_lazy("invited somebody to the lab %(lab)s: %(changes)s"),
+        update=gettext_lazy("changed an invitation to the lab %(lab)s: %(fields)s"),
+        delete=gettext_lazy("deleted an invitation to the lab %(lab)s"),
     )
 
     class Meta:

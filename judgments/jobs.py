@@ -3,11 +3,12 @@
 import logging
 import time
 
-from celery import shared_task
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from core.audit.services import entries_expire
+from core.background import job
 from core.errors import NotNow, Refused
 from core.locks import alone
 from judgments import (
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 SECONDS = 40.0  # for which one job makes files before other jobs get their turn
 
 
-@shared_task
+@job(gettext_lazy("the job that checks confirmed work"))
 def check() -> str:
     """End what workers went away from, and check work that its platform has confirmed since. Safe to run many at once,
     and to be killed.
@@ -43,7 +44,7 @@ def check() -> str:
     return f"checked: {judgment_services.confirmed_check_all(at=at)}"
 
 
-@shared_task
+@job(gettext_lazy("the job that makes export files"))
 def make_exports(campaign_id: int | None = None) -> str:
     """Make the export files of a campaign anew, or of those that changed since; delete those that were replaced.
 
@@ -66,7 +67,7 @@ def make_exports(campaign_id: int | None = None) -> str:
     return f"exports made: {exports}"
 
 
-@shared_task
+@job(gettext_lazy("the job that sums up work"))
 def summarize() -> str:
     """Count the work of campaigns that changed since it was counted. Safe to run many at once, and to be killed."""
     kind, at, ends = campaign_alarms.Kind.SUMMARY, timezone.now(), time.monotonic() + SECONDS
@@ -80,7 +81,7 @@ def summarize() -> str:
     return f"campaigns counted: {counted}"
 
 
-@shared_task
+@job(gettext_lazy("the job that carries out decisions on many"))
 def decide(bulk_id: int | None = None) -> str:
     """Carry out decisions on many that wait, or one of these. Safe to run many at once, and to be killed."""
     ends, decided = time.monotonic() + SECONDS, 0
@@ -90,7 +91,7 @@ def decide(bulk_id: int | None = None) -> str:
     return f"rows decided: {decided}"
 
 
-@shared_task
+@job(gettext_lazy("the job that watches campaigns and sends alarms"))
 def watch() -> str:
     """Settle the test pairs of campaigns that go on, look for problems in them, and mail those who want to know of any
     problem, once for each.
@@ -113,7 +114,7 @@ def watch() -> str:
     return f"mails sent: {sent}"
 
 
-@shared_task
+@job(gettext_lazy("the job that plans and asks rounds"))
 def advance_rounds() -> str:
     """Plan and ask the next rounds of campaigns in rounds. Safe to run many at once, and to be killed."""
     kind, at, advanced = campaign_alarms.Kind.ROUND, timezone.now(), 0
@@ -124,7 +125,7 @@ def advance_rounds() -> str:
     return f"rounds planned: {advanced}"
 
 
-@shared_task
+@job(gettext_lazy("the job that asks machine judges"))
 def ask_machines() -> str:
     """Go on asking machines. Safe to run many at once, and to be killed: what was answered stays known."""
     asked, ends = 0, time.monotonic() + SECONDS
@@ -166,7 +167,7 @@ def _failed(error: Exception) -> str:
     ) % {"error": campaign_alarms.in_words(error)}
 
 
-@shared_task
+@job(gettext_lazy("the job that makes release bundles"))
 def make_bundle(campaign_id: int) -> str:
     """Make a campaign's release bundle. If one of its files names somebody, or it fails, that raises an alarm."""
     kind, at = campaign_alarms.Kind.BUNDLE, timezone.now()
@@ -192,7 +193,7 @@ def _not_bundled(error: Exception) -> str:
     return text % {"error": campaign_alarms.in_words(error)}
 
 
-@shared_task
+@job(gettext_lazy("the job that erases a campaign's workers"))
 def erase_campaign(campaign_id: int, why: str = "") -> str:
     """Erase a campaign's workers, each in one transaction. Safe to run twice, and to be killed."""
     campaign = Campaign.objects.get(pk=campaign_id)
@@ -200,7 +201,7 @@ def erase_campaign(campaign_id: int, why: str = "") -> str:
     return f"workers erased: {erased}, kept: {len(kept)}"
 
 
-@shared_task
+@job(gettext_lazy("the job that erases whole campaigns"))
 def erase_whole_campaign(campaign_id: int, why: str = "") -> str:
     """Delete a closed campaign, in one transaction. Safe to run twice, and to be killed."""
     campaign = Campaign.objects.filter(pk=campaign_id).first()
@@ -226,7 +227,7 @@ def erase_whole_campaign(campaign_id: int, why: str = "") -> str:
     return "erased"
 
 
-@shared_task
+@job(gettext_lazy("the job that keeps the labs' periods"))
 def keep_periods() -> str:
     """Erase what labs have kept for as long as they wanted. Safe to run twice, and to be killed."""
     at, workers, entries = timezone.now(), 0, 0

@@ -6,6 +6,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
+from core.recorded import Audit, Group
 from pools.models import Campaign, Collection, ImportedPreference, Pair, PreferenceImport
 from tasks.models import Assignment, Item, Worker
 
@@ -124,6 +125,8 @@ class PairDecision(models.Model):
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
 
+    audit = Audit(Group.DECISIONS, insert=_("decided on a reported pair in %(campaign)s: %(thing)s"))
+
     class Meta:
         # the newest of a pair
         indexes = [models.Index(fields=["pair", "-id"], name="pair_decision_newest_first")]
@@ -152,6 +155,13 @@ class Adjudication(models.Model):
     at = models.DateTimeField()
     undone_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     undone_at = models.DateTimeField(null=True, help_text=_("Empty while it stands."))
+
+    audit = Audit(
+        Group.DECISIONS,
+        insert=_("settled a disagreement in %(campaign)s: %(thing)s"),
+        update=_("took back how a disagreement in %(campaign)s was settled"),
+        delete=_("deleted how a disagreement in %(campaign)s was settled"),
+    )
 
     class Meta:
         constraints = [
@@ -331,6 +341,8 @@ class Decision(models.Model):
     )
     at = models.DateTimeField()
 
+    audit = Audit(Group.DECISIONS, insert=_("decided on work in %(campaign)s: %(thing)s"))
+
     class Meta:
         # judgments.selectors.decisions(): a campaign's decisions, newest first
         indexes = [models.Index(fields=["campaign", "-id"], name="decision_newest_first")]
@@ -460,6 +472,12 @@ class BulkDecision(models.Model):
         help_text=_("Whether restored work becomes what the campaign's rule makes of it now."),
     )
 
+    audit = Audit(
+        Group.DECISIONS,
+        insert=_("decided on many at once in %(campaign)s: %(thing)s"),
+        update=_("undid a decision on many at once in %(campaign)s: %(thing)s"),
+    )
+
     class Meta:
         # judgments.deciding.bulk_decisions(): a campaign's, newest first
         indexes = [models.Index(fields=["campaign", "-id"], name="bulk_decision_newest_first")]
@@ -527,6 +545,14 @@ class AlarmChoice(models.Model):
     reach = models.CharField(max_length=4, choices=Reach, default=Reach.OWN)
     topics = models.JSONField(default=list)
 
+    audit = Audit(
+        Group.PEOPLE,
+        insert=_("chose which alarms %(person)s gets by mail: %(changes)s"),
+        update=_("chose which alarms %(person)s gets by mail: %(changes)s"),
+        delete=_("deleted which alarms %(person)s gets by mail"),
+        names_person=True,
+    )
+
     def __str__(self) -> str:
         return f"{self.reach} of {self.user_id}"
 
@@ -584,6 +610,12 @@ class MachineJudge(models.Model):
     )
     imported_at = models.DateTimeField()
 
+    audit = Audit(
+        Group.DATA,
+        insert=_("imported the machine judge %(thing)s"),
+        delete=_("deleted the machine judge %(thing)s"),
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["collection", "name"], name="machine_judge_name_once"),
@@ -627,6 +659,12 @@ class MachineAsking(models.Model):
     retry_at = models.DateTimeField(null=True, blank=True)
     judge = models.ForeignKey(
         MachineJudge, null=True, blank=True, on_delete=models.SET_NULL, related_name="askings", db_index=False
+    )
+
+    audit = Audit(
+        Group.DATA,
+        insert=_("had the machine %(thing)s asked"),
+        update=_("asking the machine %(thing)s: %(changes)s"),
     )
 
     class Meta:
@@ -685,6 +723,13 @@ class Retention(models.Model):
     )
     audit_days = models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(30), MaxValueValidator(36_500)]
+    )
+
+    audit = Audit(
+        Group.PROTECTION,
+        insert=_("set the periods of the lab %(lab)s: %(changes)s"),
+        update=_("changed the periods of the lab %(lab)s: %(changes)s"),
+        delete=_("deleted the periods of the lab %(lab)s"),
     )
 
     def __str__(self) -> str:

@@ -3,9 +3,10 @@
 import logging
 import time
 
-from celery import shared_task
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from core.background import job
 from core.errors import NotNow
 from core.models import User
 from leaderboards import (
@@ -25,7 +26,7 @@ SECONDS = 40.0  # for which one job goes through what waits, before others get t
 log = logging.getLogger(__name__)
 
 
-@shared_task
+@job(_("the job that evaluates submissions to leaderboards"))
 def evaluate(submission_id: int | None = None) -> str:
     """Evaluate what waits, or one submission. Safe to run many at once, and to be killed."""
     ends, done = time.monotonic() + SECONDS, 0
@@ -43,7 +44,7 @@ def evaluate(submission_id: int | None = None) -> str:
     return f"evaluated: {done}"
 
 
-@shared_task
+@job(_("the job that scores runs on dev queries"))
 def score_dev(scoring_id: int | None = None) -> str:
     """Score the dev runs that wait, or one. Safe to run many at once, and to be killed."""
     ends, done = time.monotonic() + SECONDS, 0
@@ -57,19 +58,19 @@ def score_dev(scoring_id: int | None = None) -> str:
     return f"scored: {done}"
 
 
-@shared_task
+@job(_("the job that mails what happened to submissions"))
 def send_mails() -> str:
     """Send what teams and organizers are to be told. Safe to run many at once, and to be killed."""
     return f"sent: {events.mails_send(at=timezone.now())}"
 
 
-@shared_task
+@job(_("the job that deletes expired invitations of leaderboards"))
 def forget() -> str:
     """Delete invitations that expired a month ago. Safe to run many at once, and to be killed."""
     return f"forgotten: {teams.invitations_forget(at=timezone.now())}"
 
 
-@shared_task
+@job(_("the job that deletes files of leaderboards that no row names"))
 def delete_unnamed_files() -> str:
     """Delete files that no row names, from a day after a killed process left them. Safe to run many at once."""
     found = unnamed_files.unnamed_delete(at=timezone.now())
@@ -78,7 +79,7 @@ def delete_unnamed_files() -> str:
     return f"deleted: {len(found.names)}"
 
 
-@shared_task
+@job(_("the job that publishes the eval qrels of closed seasons"))
 def publish_qrels() -> str:
     """Let everybody have the eval qrels of seasons that have closed, where the board says so. Safe to run twice."""
     done = 0
@@ -93,7 +94,7 @@ def publish_qrels() -> str:
     return f"published: {done}"
 
 
-@shared_task
+@job(_("the job that draws entries of leaderboards for spot checks"))
 def draw_spot_checks() -> str:
     """Draw the month's entries for a closer look, of each board that has not. Safe to run many at once, or late."""
     at, done = timezone.now(), 0
@@ -105,7 +106,7 @@ def draw_spot_checks() -> str:
     return f"drawn: {done}"
 
 
-@shared_task
+@job(_("the job that looks at the entries of a season"))
 def check_seasons() -> str:
     """See where the gap of dev and eval grows, and which new bests are really better. Safe to run many at once."""
     at, done = timezone.now(), 0
@@ -117,7 +118,7 @@ def check_seasons() -> str:
     return f"checked: {done}"
 
 
-@shared_task
+@job(_("the job that checks how sure the orders of leaderboards are"))
 def check_orders(season_id: int | None = None, user_id: int | None = None) -> str:
     """See how sure the order of entries is: of the seasons that are due this month, or of one, since somebody asks.
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.comparing import ComparedField, ComparedModel
 from core.models import Lab
+from core.recorded import Audit, Group
 from evaluation.boards import sealing
 from evaluation.boards.checking import latest_embargo
 from pools.models import Campaign, Collection, QrelsVersion
@@ -81,6 +82,12 @@ class Board(models.Model):
     )
     created_by = models.ForeignKey(PERSON, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField()
+
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("created the leaderboard %(thing)s"),
+        update=_("changed the leaderboard %(thing)s: %(fields)s"),
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["lab", "name"], name="board_name_once_per_lab")]
@@ -156,6 +163,8 @@ class PolicyVersion(models.Model):
     made_by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
     made_at = models.DateTimeField()
 
+    audit = Audit(Group.BOARDS, insert=_("wrote the policy of a leaderboard: %(thing)s"))
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["board", "number"], name="policy_number_once"),
@@ -180,6 +189,12 @@ class BoardKey(models.Model):
     made_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True, blank=True)
 
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("made a key of a leaderboard: %(thing)s"),
+        update=_("retired a key of a leaderboard: %(thing)s"),
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["board"], condition=Q(retired_at=None), name="board_key_one_in_use")
@@ -199,6 +214,12 @@ class Season(models.Model):
     opens_at = models.DateTimeField()
     closes_at = models.DateTimeField(null=True, blank=True)
     eval_qrels_published_at = models.DateTimeField(null=True, blank=True)
+
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("added the season %(thing)s to a leaderboard"),
+        update=_("changed the season %(thing)s of a leaderboard: %(changes)s"),
+    )
 
     class Meta:
         constraints = [
@@ -245,6 +266,8 @@ class SeasonFile(models.Model):
     )
     added_at = models.DateTimeField()
 
+    audit = Audit(Group.BOARDS, insert=_("added a file to a season of a leaderboard: %(thing)s"))
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["season", "part"], name="season_file_once_per_part")]
 
@@ -268,6 +291,12 @@ class Team(ComparedModel):
     confirmed_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     merged_into = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="merged")
 
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("registered the team %(thing)s"),
+        update=_("changed the team %(thing)s: %(changes)s"),
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["lab", "organization_key", "group_key"], name="team_once_per_lab"),
@@ -286,6 +315,8 @@ class TeamMember(models.Model):
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="members")
     user = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="team_memberships")
     joined_at = models.DateTimeField()
+
+    audit = Audit(Group.BOARDS, insert=_("added %(person)s to a team"), delete=_("removed %(person)s from a team"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "user"], name="team_member_once")]
@@ -395,6 +426,12 @@ class Submission(models.Model):
     waiting_since = models.DateTimeField(null=True, blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("submitted the run %(thing)s"),
+        update=_("changed the submission %(thing)s: %(fields)s"),
+    )
 
     class Meta:
         constraints = [
@@ -582,6 +619,8 @@ class Opening(models.Model):
     why = models.TextField()
     at = models.DateTimeField()
 
+    audit = Audit(Group.BOARDS, insert=_("opened %(thing)s of a submission"))
+
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(by__isnull=False) | ~Q(job=""), name="opening_by_somebody"),
@@ -666,6 +705,12 @@ class SpotCheck(models.Model):
     done_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     done_at = models.DateTimeField(null=True, blank=True)
 
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("drew an entry of a leaderboard for a spot check: %(thing)s"),
+        update=_("made a spot check of an entry: %(thing)s"),
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["board", "month", "submission"], name="spot_check_once_a_month"),
@@ -719,6 +764,8 @@ class Decision(models.Model):
     reason = models.TextField()
     by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
+
+    audit = Audit(Group.BOARDS, insert=_("decided on a leaderboard: %(thing)s"))
 
     class Meta:
         constraints = [
@@ -792,6 +839,12 @@ class MetadataRequest(models.Model):
     decided_by = models.ForeignKey(PERSON, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     decided_at = models.DateTimeField(null=True, blank=True)
     reason = models.TextField(blank=True)
+
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("asked for other metadata of a submission: %(thing)s"),
+        update=_("decided on other metadata of a submission: %(thing)s"),
+    )
 
     class Meta:
         constraints = [
@@ -881,6 +934,12 @@ class Upkeep(models.Model):
     changed_by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
     changed_at = models.DateTimeField()
 
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("set the upkeep of the leaderboard %(thing)s"),
+        update=_("changed the upkeep of the leaderboard %(thing)s: %(changes)s"),
+    )
+
     class Meta:
         verbose_name_plural = "upkeep"
         constraints = [
@@ -948,6 +1007,12 @@ class UpkeepRound(models.Model):
     tries = models.PositiveSmallIntegerField(default=0)
     retry_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+
+    audit = Audit(
+        Group.BOARDS,
+        insert=_("proposed a round of upkeep: %(thing)s"),
+        update=_("took a round of upkeep further, %(thing)s: %(changes)s"),
+    )
 
     class Meta:
         constraints = [

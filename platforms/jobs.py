@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable
 
-from celery import shared_task
 from django.core.cache import cache
 from django.db import transaction
 from django.db.models import QuerySet
@@ -13,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from kombu.exceptions import OperationalError
 
+from core.background import job
 from core.errors import Refused
 from platforms import finishing, hooks, ledger_comparison, low_balance, messaging
 from platforms.account import balance_store
@@ -36,7 +36,7 @@ BALANCE_LASTS = 20  # seconds in which a page that is opened again does not ask 
 HEARD_TOGETHER = 20  # seconds in which notifications of a study make us ask once
 
 
-@shared_task
+@job(gettext_lazy("the job that publishes HITs"))
 def publish() -> str:
     """Plan HITs and make planned calls, at each publication's rate. Safe to run many at once, and to be killed."""
 
@@ -54,7 +54,7 @@ def publish() -> str:
     return _each("publish", "calls made", one)
 
 
-@shared_task
+@job(gettext_lazy("the job that collects submitted work"))
 def sync() -> str:
     """Ask the platforms what was submitted. Safe to run many at once."""
 
@@ -67,7 +67,7 @@ def sync() -> str:
     return _each("sync", "new submissions", one)
 
 
-@shared_task
+@job(gettext_lazy("the job that asks about what a platform notified this site of"))
 def hear(publication_id: int, assignment_id: str) -> str:
     """Ask about what a notification named: one assignment, or what was submitted on a whole publication, which many
     notifications in a row do once. Safe to run twice. If it fails, `sync` finds out.
@@ -87,13 +87,13 @@ def hear(publication_id: int, assignment_id: str) -> str:
     return "asked"
 
 
-@shared_task
+@job(gettext_lazy("the job that turns platforms' notifications on and off"))
 def keep_notifications() -> str:
     """Subscribe to the notifications of labs' accounts where campaigns are going on. Safe to run many at once."""
     return f"accounts with notifications: {hooks.hooks_keep(at=timezone.now())}"
 
 
-@shared_task
+@job(gettext_lazy("the job that approves and pays"))
 def settle() -> str:
     """Decide on submitted work, and plan what it is paid. Safe to run many at once."""
     return _each(
@@ -101,7 +101,7 @@ def settle() -> str:
     )
 
 
-@shared_task
+@job(gettext_lazy("the job that puts HITs back"))
 def requeue() -> str:
     """Ask for more assignments where work was excluded, end HITs that need none, check whether workers open tasks, and
     what an hour pays, and finish what is settled.
@@ -122,7 +122,7 @@ def requeue() -> str:
     return _each("requeue", "HITs changed", one)
 
 
-@shared_task
+@job(gettext_lazy("the job that ends HITs that are done, or reopens them"))
 def offer(campaign_id: int) -> str:
     """End the HITs of a campaign that its platform need not offer any more, and reopen those that it should, as
     `requeue` and `publish` do on their schedule. Safe to run many at once, and to be killed.
@@ -158,7 +158,7 @@ def _offering(campaign_id: int) -> str:
     return f"the offer of campaign {campaign_id} is asked for"
 
 
-@shared_task
+@job(gettext_lazy("the job that compares the ledgers"))
 def reconcile() -> str:
     """Compare our ledger with the platforms', HIT by HIT, at each publication's rate: every six hours those HITs that
     can still change, and all of them before a publication is finished. Differences raise alarms.
@@ -175,7 +175,7 @@ def reconcile() -> str:
     return _each("reconcile", "differences", one)
 
 
-@shared_task
+@job(gettext_lazy("the job that compares a ledger"))
 def compare(publication_id: int) -> str:
     """Begin to compare the whole ledger of one publication now, because a person asked. `reconcile` goes on with it."""
 
@@ -194,7 +194,7 @@ def _compare(publication: Publication) -> int:
     return 0 if made is None else made.differences
 
 
-@shared_task
+@job(gettext_lazy("the job that sends and collects messages"))
 def messages() -> str:
     """Read what workers wrote, where the platform tells it, and send what was written to workers, once each.
 
@@ -210,13 +210,13 @@ def messages() -> str:
     return f"messages received: {received}, sent: {sent}"
 
 
-@shared_task
+@job(gettext_lazy("the job that watches balances at platforms"))
 def watch_balances() -> str:
     """Compare each platform's balance with what is still to be published and paid. Safe to run many at once."""
     return f"alarms of a low balance: {low_balance.balances_check(at=timezone.now())}"
 
 
-@shared_task
+@job(gettext_lazy("the job that asks for the balance of drafts"))
 def look_at_balance(publication_id: int) -> str:
     """Ask what the account can spend that a campaign is published from, and keep it. Safe to run twice."""
     publication = Publication.objects.select_related("campaign__lab").filter(pk=publication_id).first()
@@ -249,7 +249,7 @@ IN_WORDS = {
 }
 
 
-def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QuerySet[Publication] | None = None) -> str:
+def _each(name: str, what: str, act: Callable[[Publication], int], chosen: QuerySet[Publication] | None = None) -> str:
     """Do something for every publication that is not finished, or for the chosen ones.
 
     What fails for one raises an alarm, and keeps no other waiting. It is tried again the next time; a failure that
@@ -257,7 +257,7 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
     """
     done = 0
     if chosen is None:
-        failed = resting(kind=Alarm.Kind.JOB, at=timezone.now()).filter(job=job)
+        failed = resting(kind=Alarm.Kind.JOB, at=timezone.now()).filter(job=name)
         chosen = finishing.unfinished().exclude(pk__in=failed.values("publication"))
     published = chosen.exclude(state=Publication.State.DRAFT).order_by("id")
     for publication in published.select_related("campaign__lab"):
@@ -266,21 +266,21 @@ def _each(job: str, what: str, act: Callable[[Publication], int], chosen: QueryS
         except Exception as error:
             expected = isinstance(error, EXPECTED)
             if expected:
-                log.warning("Publication %s, %s: %s", publication.pk, job, error)
+                log.warning("Publication %s, %s: %s", publication.pk, name, error)
             else:
-                log.exception("Publication %s, %s", publication.pk, job)
+                log.exception("Publication %s, %s", publication.pk, name)
             text = _("The job to %(job)s failed: %(error)s. It is tried again automatically; nothing is lost.") % {
-                "job": phrase(publication, str(IN_WORDS[job])),
+                "job": phrase(publication, str(IN_WORDS[name])),
                 "error": campaign_alarms.in_words(error),
             }
             alarm_raise(
                 publication=publication,
                 kind=Alarm.Kind.JOB,
-                job=job,
+                job=name,
                 text=text,
                 at=timezone.now(),
                 retried=not expected,
             )
         else:
-            alarm_settle(publication=publication, kind=Alarm.Kind.JOB, job=job, at=timezone.now())
+            alarm_settle(publication=publication, kind=Alarm.Kind.JOB, job=name, at=timezone.now())
     return f"{what}: {done}"

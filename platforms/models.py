@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
 from core.money import CURRENCIES, DOLLARS
+from core.recorded import Audit, Group
 from pools.models import Campaign, new_token
 from tasks.models import Assignment, Hit, Platform, Worker
 from tasks.names import pseudonym
@@ -48,6 +49,13 @@ class LabAccount(models.Model):
     )
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     at = models.DateTimeField(help_text=_("When the token was stored."))
+
+    audit = Audit(
+        Group.PLATFORMS,
+        insert=_("stored a token of the lab %(lab)s at %(thing)s"),
+        update=_("stored another token of the lab %(lab)s at %(thing)s"),
+        delete=_("deleted the token of the lab %(lab)s at %(thing)s"),
+    )
 
     class Meta:
         constraints = [
@@ -164,6 +172,19 @@ class Publication(models.Model):
     )
     money_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
+    audit = Audit(
+        Group.PLATFORMS,
+        insert=_("set terms for %(campaign)s at a platform"),
+        update=_("changed %(campaign)s at the platform: %(fields)s"),
+        delete=_("deleted the terms of %(campaign)s at the platform"),
+        states={
+            ("paused", "open"): _("resumed %(campaign)s at the platform"),
+            "open": _("published %(campaign)s"),
+            "paused": _("paused %(campaign)s at the platform"),
+            "stopped": _("stopped %(campaign)s at the platform"),
+        },
+    )
+
     class Meta:
         constraints = [
             models.CheckConstraint(
@@ -216,6 +237,8 @@ class TermsVersion(models.Model):
     hit_type_id = models.TextField(blank=True)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     at = models.DateTimeField()
+
+    audit = Audit(Group.PLATFORMS, insert=_("fixed version %(thing)s of the terms of %(campaign)s"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["publication", "version"], name="terms_version_once")]
@@ -355,6 +378,8 @@ class Submission(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
 
+    audit = Audit(Group.DECISIONS, update=_("decided on submitted work in %(campaign)s: %(decision)s"))
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -416,6 +441,8 @@ class Payment(models.Model):
     owed_at = models.DateTimeField()
     paid_at = models.DateTimeField(null=True, blank=True)
 
+    audit = Audit(Group.MONEY, update=_("settled a payment in %(campaign)s (%(thing)s): %(state)s"))
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["assignment", "purpose"], name="payment_once_per_assignment"),
@@ -446,6 +473,8 @@ class HandPayment(models.Model):
     note = models.CharField(max_length=200, blank=True, help_text=_("Such as the number of a transfer."))
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     at = models.DateTimeField()
+
+    audit = Audit(Group.MONEY, insert=_("recorded in %(campaign)s what the lab paid a worker itself: %(thing)s"))
 
     class Meta:
         constraints = [
@@ -687,6 +716,8 @@ class Alarm(models.Model):
     retry_at = models.DateTimeField(null=True, blank=True, help_text=_("What failed is not tried again before."))
     settled_at = models.DateTimeField(null=True, blank=True)
 
+    audit = Audit(Group.PLATFORMS, update=_("dismissed an alarm of %(campaign)s: %(thing)s"))
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -756,6 +787,12 @@ class Message(models.Model):
     at = models.DateTimeField(help_text=_("When it was written."))
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     error = models.TextField(blank=True)
+
+    audit = Audit(
+        Group.DECISIONS,
+        insert=_("wrote to worker %(worker)s of %(campaign)s"),
+        update=_("set aside a message of worker %(worker)s of %(campaign)s"),
+    )
 
     class Meta:
         constraints = [

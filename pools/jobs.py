@@ -2,15 +2,16 @@
 
 import time
 
-from celery import shared_task
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from core.background import job
 from pools import background, fetching
 
 SECONDS = 40.0  # for which one job goes through what waits, before others get their turn
 
 
-@shared_task
+@job(_("the job that reads files and draws up campaigns"))
 def work(job_id: int | None = None) -> str:
     """Do what members have asked for, or one job of these. Safe to run many at once, and to be killed."""
     at, ends = timezone.now(), time.monotonic() + SECONDS
@@ -28,7 +29,7 @@ def work(job_id: int | None = None) -> str:
     return f"jobs done: {done}"
 
 
-@shared_task
+@job(_("the job that fetches public collections"))
 def fetch_dataset(job_id: int) -> str:
     """Fetch a public collection, and read it. Safe to run twice, and to be killed: what was fetched is kept."""
     if not fetching.dataset_fetch(job_id=job_id):

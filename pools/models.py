@@ -11,10 +11,12 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Length
 from django.db.models.lookups import GreaterThan
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from core.models import Lab
 from core.money import CURRENCIES, DOLLARS, in_currency, in_local_words
+from core.recorded import Audit, Changes, Group, value_after
 from evaluation.measures.named import read_measures
 
 KEPT = 100  # passages of each query that are kept of a run
@@ -55,6 +57,13 @@ class Collection(models.Model):
         help_text=_("Of queries, original qrels and corpus, counted when their files are read: pools.services."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
+
+    audit = Audit(
+        Group.DATA,
+        insert=_("created the collection %(thing)s"),
+        update=_("changed the collection %(thing)s: %(fields)s"),
+        delete=_("deleted the collection %(thing)s"),
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["lab", "name"], name="collection_name_once_per_lab")]
@@ -165,6 +174,12 @@ class PreferenceImport(models.Model):
     )
     imported_at = models.DateTimeField()
 
+    audit = Audit(
+        Group.DATA,
+        insert=_("imported the preferences %(thing)s"),
+        delete=_("deleted the imported preferences %(thing)s"),
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["collection", "name"], name="preference_import_name_once"),
@@ -213,6 +228,13 @@ class OutsideScores(models.Model):
     )
     uploaded_at = models.DateTimeField()
 
+    audit = Audit(
+        Group.DATA,
+        insert=_("added the outside scores %(thing)s"),
+        update=_("replaced the outside scores %(thing)s"),
+        delete=_("deleted the outside scores %(thing)s"),
+    )
+
     class Meta:
         verbose_name_plural = "outside scores"
 
@@ -256,6 +278,13 @@ class Run(models.Model):
     )
     imported_at = models.DateTimeField(auto_now_add=True)
 
+    audit = Audit(
+        Group.DATA,
+        insert=_("imported the run %(thing)s"),
+        update=_("changed the run %(thing)s: %(changes)s"),
+        delete=_("deleted the run %(thing)s"),
+    )
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "name"], name="run_name_once_per_collection")]
 
@@ -275,6 +304,20 @@ def new_token() -> str:
 def new_key() -> bytes:
     """A 32-byte secret key."""
     return secrets.token_bytes(32)
+
+
+_WORDING = {"title", "question", "instructions", "language"}
+
+
+def _name_update(changes: Changes) -> Promise | None:
+    """What the audit calls some changes of a campaign."""
+    if "archived_at" in changes:
+        if value_after(changes, "archived_at"):
+            return _("put the campaign %(thing)s into the archive")
+        return _("took the campaign %(thing)s out of the archive")
+    if set(changes) == {"name"}:
+        return _("renamed a campaign: %(changes)s")
+    return _("changed the wording of %(thing)s: %(fields)s") if set(changes) <= _WORDING else None
 
 
 class Campaign(models.Model):
@@ -627,6 +670,21 @@ class Campaign(models.Model):
     )
     pseudonym_key = models.BinaryField(default=new_key, editable=False, max_length=32)
 
+    audit = Audit(
+        Group.CAMPAIGNS,
+        insert=_("created the campaign %(thing)s"),
+        update=_("changed the campaign %(thing)s: %(fields)s"),
+        delete=_("deleted the campaign %(thing)s"),
+        states={
+            "packing": _("started the campaign %(thing)s"),
+            ("paused", "open"): _("resumed the campaign %(thing)s"),
+            "open": _("opened the campaign %(thing)s"),
+            "paused": _("paused the campaign %(thing)s"),
+            "closed": _("closed the campaign %(thing)s"),
+        },
+        name_update=_name_update,
+    )
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["lab", "name"], name="campaign_name_once_per_lab"),
@@ -700,6 +758,13 @@ class CampaignTemplate(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     changed_at = models.DateTimeField()
+
+    audit = Audit(
+        Group.CAMPAIGNS,
+        insert=_("created the template %(thing)s"),
+        update=_("changed the template %(thing)s: %(fields)s"),
+        delete=_("deleted the template %(thing)s"),
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -823,6 +888,12 @@ class Round(models.Model):
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     hits = models.PositiveIntegerField(default=0)
 
+    audit = Audit(
+        Group.CAMPAIGNS,
+        insert=_("planned round %(thing)s of %(campaign)s"),
+        update=_("took round %(thing)s of %(campaign)s further: %(changes)s"),
+    )
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["campaign", "number"], name="round_number_once"),
@@ -885,6 +956,8 @@ class QrelsVersion(models.Model):
     )
     qrels = models.PositiveIntegerField(help_text=_("Lines of its qrels file."))
     sha256 = models.CharField(max_length=64, help_text=_("Of its qrels file in TREC format."))
+
+    audit = Audit(Group.DATA, insert=_("made preference qrels of %(thing)s"))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["collection", "number"], name="version_number_once")]

@@ -3,10 +3,11 @@
 import logging
 import time
 
-from celery import shared_task
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from core.background import job
 from core.errors import FileAway
 from evaluation.errors import BadInput
 from pools.models import Campaign
@@ -17,7 +18,7 @@ log = logging.getLogger(__name__)
 SECONDS = 40.0  # for which one job computes before other jobs get their turn
 
 
-@shared_task
+@job(gettext_lazy("the job that computes results"))
 def compute_results(campaign_id: int | None = None) -> str:
     """Compute what the preferences say about the runs, of a campaign anew, or of those where it changed since.
 
@@ -37,7 +38,7 @@ def compute_results(campaign_id: int | None = None) -> str:
     return f"results computed: {computed}"
 
 
-@shared_task
+@job(gettext_lazy("the job that scores runs"))
 def score_versions(collection_id: int | None = None) -> str:
     """Score the runs of a collection, or of all, on the versions of its preference qrels, where they are not scored.
 
@@ -60,7 +61,7 @@ def score_versions(collection_id: int | None = None) -> str:
     return f"runs scored: {scored}"
 
 
-@shared_task
+@job(gettext_lazy("the job that compares machine judges with people"))
 def compare_machines(campaign_id: int | None = None) -> str:
     """Compare machine judges with people, in a campaign or in all where that is to be done; in step with its results.
 
@@ -83,7 +84,7 @@ def compare_machines(campaign_id: int | None = None) -> str:
     return f"machine judges compared: {compared}"
 
 
-@shared_task
+@job(gettext_lazy("the job that makes versions of the preference qrels"))
 def add_versions(request_id: int | None = None) -> str:
     """Make the versions that members have asked for, or one of these. Safe to run many at once, and to be killed."""
     waiting = version_requests.requests_open()
@@ -106,7 +107,7 @@ def add_versions(request_id: int | None = None) -> str:
     return f"versions made: {made}"
 
 
-@shared_task
+@job(gettext_lazy("the job that finishes campaigns"))
 def finish_campaigns() -> str:
     """Mark campaigns as finished on which nothing is left to do. Safe to run many at once."""
     return f"campaigns finished: {finishing.campaigns_finish(at=timezone.now())}"

@@ -2,10 +2,11 @@
 
 import logging
 
-from celery import shared_task
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from core import progress
+from core.background import job
 from pools.models import Campaign
 from tasks import campaign_alarms
 from tasks import selectors as task_selectors
@@ -14,7 +15,7 @@ from tasks import services as task_services
 log = logging.getLogger(__name__)
 
 
-@shared_task
+@job(_("the job that packs HITs"))
 def pack_waiting_campaigns() -> str:
     """Pack every launched campaign that waits for it. Safe to run twice, or on many machines at once."""
     kind, packed = campaign_alarms.Kind.PACKING, []

@@ -7,10 +7,12 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from core.comparing import ComparedField, ComparedModel
 from core.models import Lab
+from core.recorded import Audit, Changes, Group, value_after
 from pools.models import Campaign, Pair, Passage, Query
 
 
@@ -52,6 +54,8 @@ class TestPair(models.Model):
         help_text=_("Who passed it in a trial; empty if workers did."),
     )
 
+    audit = Audit(Group.WORDING, update=_("decided on a test pair of %(campaign)s: %(changes)s"))
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -70,6 +74,13 @@ class ConsentText(models.Model):
     version = models.PositiveIntegerField()
     text = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
+
+    audit = Audit(
+        Group.WORDING,
+        insert=_("wrote version %(thing)s of the consent text of %(campaign)s"),
+        update=_("changed version %(thing)s of the consent text of %(campaign)s"),
+        delete=_("deleted version %(thing)s of the consent text of %(campaign)s"),
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["campaign", "version"], name="consent_version_once")]
@@ -90,6 +101,15 @@ class Platform(models.TextChoices):
     IMPORT = "import", _("an import")
 
 
+def _name_update(changes: Changes) -> Promise | None:
+    """What the audit calls barring a worker."""
+    if set(changes) != {"barred_at"}:
+        return None
+    return (
+        _("barred worker %(worker)s") if value_after(changes, "barred_at") else _("lifted the bar of worker %(worker)s")
+    )
+
+
 class Worker(ComparedModel):
     """Somebody who judges for a lab, known by a signed personal link. Barred by a failed test pair, or a person."""
 
@@ -108,6 +128,13 @@ class Worker(ComparedModel):
     barred_at = models.DateTimeField(null=True, blank=True)
     erased_at = models.DateTimeField(
         null=True, blank=True, editable=False, help_text=_("Since then nothing here says who it is.")
+    )
+
+    audit = Audit(
+        Group.DECISIONS,
+        update=_("changed worker %(worker)s: %(fields)s"),
+        delete=_("deleted worker %(worker)s"),
+        name_update=_name_update,
     )
 
     class Meta:
@@ -163,6 +190,13 @@ class OutsidePanel(models.Model):
     failed_exit = models.CharField(max_length=500, blank=True, validators=[_AN_EXIT])
     no_consent_exit = models.CharField(max_length=500, blank=True, validators=[_AN_EXIT])
     nothing_left_exit = models.CharField(max_length=500, blank=True, validators=[_AN_EXIT])
+
+    audit = Audit(
+        Group.PLATFORMS,
+        insert=_("set up %(thing)s as an outside panel of %(campaign)s"),
+        update=_("changed the outside panel %(thing)s of %(campaign)s: %(fields)s"),
+        delete=_("deleted the outside panel %(thing)s of %(campaign)s"),
+    )
 
     class Meta:
         constraints = [
@@ -377,6 +411,13 @@ class PayWords(models.Model):
     how = models.TextField(blank=True, max_length=2000)
     asked = models.CharField(
         max_length=200, blank=True, help_text=_("What they are asked for so that they can be paid. Empty: nothing.")
+    )
+
+    audit = Audit(
+        Group.WORDING,
+        insert=_("wrote how people are paid for %(campaign)s"),
+        update=_("changed how people are paid for %(campaign)s: %(fields)s"),
+        delete=_("deleted how people are paid for %(campaign)s"),
     )
 
     def __str__(self) -> str:

@@ -6,10 +6,11 @@ from django.utils.translation import gettext_lazy
 from django_filters import DateFilter, NumberFilter
 
 from core.audit.selectors import people_called
-from core.audit.tables import GROUPS, NOTES, OF_PEOPLE, TABLES
+from core.audit.tables import NOTES, recorded_tables, tables_of_people
 from core.audit.words import jobs_called
 from core.lists import ListFilter, choice_filter, search_filter
 from core.models import AuditEntry
+from core.recorded import Group
 
 
 def _date(label: object, lookup: str) -> DateFilter:
@@ -21,7 +22,7 @@ class AuditFilter(ListFilter):
 
     q = search_filter(gettext_lazy("Words of a name or reason"), method="find")
     who = search_filter(gettext_lazy("Who"), method="by_who")
-    about = choice_filter(gettext_lazy("About"), list(GROUPS.items()), method="by_group")
+    about = choice_filter(gettext_lazy("About"), Group.choices, method="by_group")
     campaign_name = search_filter(gettext_lazy("Campaign"), field_name="campaign")
     since = _date(gettext_lazy("From"), "date__gte")
     until = _date(gettext_lazy("Until"), "date__lte")
@@ -32,7 +33,9 @@ class AuditFilter(ListFilter):
         request.
         """
         people = [str(pk) for pk in people_called(words).values_list("pk", flat=True)[:1000]]
-        about = Q(subject__in=OF_PEOPLE, thing__in=people) | Q(subject__in=("core_user", "session"), key__in=people)
+        about = Q(subject__in=tables_of_people(), thing__in=people) | Q(
+            subject__in=("core_user", "session"), key__in=people
+        )
         about |= Q(subject="erasure", action="member", key__in=people)
         return entries.filter(Q(thing__icontains=words) | Q(why__icontains=words) | Q(request_id=words) | about)
 
@@ -45,4 +48,5 @@ class AuditFilter(ListFilter):
 
     def by_group(self, entries: QuerySet[AuditEntry], _name: str, group: str) -> QuerySet[AuditEntry]:
         """Those about one kind of thing."""
-        return entries.filter(subject__in=[name for name, own in (TABLES | NOTES).items() if own == group])
+        groups = {table: audit.group for table, audit in recorded_tables().items()} | NOTES
+        return entries.filter(subject__in=[subject for subject, its_group in groups.items() if its_group == group])

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,13 +21,12 @@ from django.http import HttpRequest
 from psycopg2.extensions import adapt
 
 from core.addresses import UNKNOWN, client_address
-from core.audit.tables import TABLES
+from core.audit.tables import recorded_tables
 from core.logs import REQUEST_ID, hide_tokens
 from core.models import AuditEntry, User
 
 SETTING = "bestknown.audit"  # what core_audit_record() in the database reads
 Kind = AuditEntry.ActorKind
-_WRITE = re.compile(rf'(?:INSERT INTO|UPDATE|DELETE FROM)\s+"?(?:{"|".join(TABLES)})\b', re.IGNORECASE)
 _WHY_LENGTH = 2000
 
 
@@ -141,8 +141,14 @@ def _changes(sql: Any) -> bool:
     text = sql.lstrip()
     verb = text[:6].upper()
     if verb in ("INSERT", "UPDATE", "DELETE"):
-        return _WRITE.match(text) is not None
-    return verb.startswith("WITH") and _WRITE.search(text) is not None
+        return _write().match(text) is not None
+    return verb.startswith("WITH") and _write().search(text) is not None
+
+
+@cache
+def _write() -> re.Pattern[str]:
+    """The beginning of a statement that changes a recorded table."""
+    return re.compile(rf'(?:INSERT INTO|UPDATE|DELETE FROM)\s+"?(?:{"|".join(recorded_tables())})\b', re.IGNORECASE)
 
 
 def _quoted(acting: Origin, context: dict[str, Any]) -> str:

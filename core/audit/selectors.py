@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
-from core.audit.tables import OF_PEOPLE
+from core.audit.tables import tables_of_people
 from core.audit.words import say, who
 from core.models import AuditEntry, Lab, User
 from core.roles import Right, labs_of
@@ -78,7 +78,7 @@ def lines(entries: Iterable[AuditEntry]) -> list[Line]:
 def _person_of(entry: AuditEntry) -> int | None:
     if entry.subject == "erasure" and entry.action != "member":
         return None
-    if entry.subject in OF_PEOPLE:
+    if entry.subject in tables_of_people():
         key = entry.thing
     else:
         key = entry.key if entry.subject in ("core_user", "session", "erasure") else ""

@@ -3,9 +3,10 @@
 import logging
 import time
 
-from celery import shared_task
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from core.background import job
 from leaderboards.models import UpkeepRound
 from leaderboards.upkeep import rescoring, rounds
 from tasks.campaign_alarms import in_words
@@ -14,7 +15,7 @@ log = logging.getLogger(__name__)
 SECONDS = 40.0  # for which one job works before other jobs get their turn
 
 
-@shared_task
+@job(_("the job that keeps the answers of leaderboards current"))
 def keep_up(board_id: int | None = None) -> str:
     """Score entries on versions of the preference qrels, find challengers, and take rounds of upkeep further, of one
     board or of all. Safe to run many at once, and to be killed.
