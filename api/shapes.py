@@ -12,14 +12,13 @@ from core.models import Lab
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from judgments.models import Decision, StoredFile
 from platforms.models import PUBLISHED_TO, Payment, Publication
-from pools.forms import LABELS
 from pools.models import Campaign, Collection, Job, QrelsVersion, Round, Run
-from pools.services import READING
+from pools.settings import ReadingSettings, names_in, settings_of
 from results.asking import USUAL
 from results.planning import WORST as WRONG_AT_MOST
 from tasks.models import Assignment, TestPair
 
-SETTINGS = [name for name in LABELS if name not in ("name", "base_version")]
+SETTINGS = [field.name for field in settings_of(Campaign) if field.name != "base_version"]
 WORDS = ("title", "question", "instructions")
 
 
@@ -475,8 +474,8 @@ class ReadingChange(serializers.ModelSerializer[Campaign]):
 
     class Meta:
         model = Campaign
-        fields = [*READING]
-        extra_kwargs = {name: {"required": False} for name in READING}
+        fields = names_in(ReadingSettings)
+        extra_kwargs = {name: {"required": False} for name in names_in(ReadingSettings)}
 
 
 @example({"name": "pilot of November", "question": "Which passage answers the question better?"})

@@ -30,18 +30,10 @@ from judgments.selectors import ReusedRow
 from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign, QrelsVersion
+from pools.settings import settings_of
 from tasks import selectors as task_selectors
 from tasks.names import pseudonym
 
-SETTINGS = (
-    "order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "base_version", "partners", "finalists",
-    "rounds_wait", "rounds_budget", "selection", "query_list", "sample_size", "seed", "overlap", "repeats",
-    "confirmations", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit", "hits_per_worker", "leaves_per_worker",
-    "minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs", "exclusion",
-    "partial", "method", "weighing", "error_rate", "compare_depth", "comparisons", "baseline", "compared_pairs",
-    "teams_apart", "rank_by", "correction", "margin", "measures", "reward", "fee_rate", "redo_rate", "language",
-    "title", "question", "instructions",
-)  # fmt: skip
 JUDGMENT_COLUMNS = (
     "judgment", "worker", "hit", "assignment", "position", "kind", "query", "a", "b", "left", "preferred", "shown_at",
     "made_at", "seconds", "verdict", "accepted", "superseded", "translated",
@@ -482,7 +474,7 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
         "collection": campaign.collection.name,
         "software": f"bestknown {VERSION}",
         "currency": campaign.currency,
-        "settings": {name: _plain(getattr(campaign, name)) for name in SETTINGS},
+        "settings": {field.name: _plain(getattr(campaign, field.name)) for field in settings_of(Campaign)},
         **({"example": _example(campaign)} if campaign.example_query else {}),
         "consent": None if consent is None else {"version": consent.version, "sha256": _sha256(consent.text.encode())},
         "runs": [{"name": run.name, "sha256": run.sha256} for run in campaign.runs.order_by("name")],

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Field, QuerySet
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -20,6 +20,7 @@ from core.audit.services import entry_note
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
+from core.percent import ShareField
 from core.progress import progress_of
 from core.roles import Right, needs
 from core.snapshot import one_moment
@@ -40,9 +41,9 @@ from platforms.publishing import publication_likely
 from platforms.steps import draft_steps
 from pools import selectors as pool_selectors
 from pools.charts import size_histogram
-from pools.forms import LABELS
 from pools.models import Campaign, QrelsVersion, Twin
 from pools.reuse import reused_pairs
+from pools.settings import fields_in, sections_of
 from pools.views import campaign_of
 from tasks import campaign_alarms, links
 from tasks import selectors as task_selectors
@@ -50,7 +51,6 @@ from tasks.models import Worker
 
 PACKING, RUNNING = 3, 20  # seconds between two looks of the page
 LATEST = 10  # decisions that the campaign's page shows
-OF_ROUNDS = ("partners", "finalists", "rounds_wait", "rounds_budget")  # settings that other designs have no use for
 DECISIONS = 20  # that a page of a list of them shows
 RUNS_NAMED = 20
 SOURCES_NAMED = 20  # of reused judgments
@@ -164,13 +164,13 @@ def _exports_context(found: Campaign) -> dict[str, Any]:
 
 def _settings(campaign: Campaign) -> list[tuple[object, object]]:
     """Every setting of the campaign's design, with its label and its value in words."""
-    in_rounds = campaign.design == Campaign.Design.ROUNDS
-    names = [name for name in exports.SETTINGS if in_rounds or name not in OF_ROUNDS]
-    return [(LABELS[name], _in_words(campaign, name)) for name in names]
+    parts = [part for part in sections_of(Campaign) if part.section.of_design in ("", campaign.design)]
+    fields = [field for part in parts for field in fields_in(Campaign, part)]
+    return [(field.verbose_name, _in_words(campaign, field)) for field in fields]
 
 
-def _in_words(campaign: Campaign, name: str) -> object:
-    value = getattr(campaign, name)
+def _in_words(campaign: Campaign, field: "Field[Any, Any]") -> object:
+    name, value = field.name, getattr(campaign, field.name)
     display: Callable[[], str] | None = getattr(campaign, f"get_{name}_display", None)
     if display is not None:
         return display()
@@ -184,7 +184,7 @@ def _in_words(campaign: Campaign, name: str) -> object:
         return _("what the platform charges")
     if name == "error_rate" and value is None:
         return _("from repeated judgments, or else 30 % are assumed")
-    if name in ("error_rate", "fee_rate", "redo_rate"):
+    if isinstance(field, ShareField):
         return _("%(percent)s %%") % {"percent": f"{float(value) * 100:g}"}
     return "–" if value in ("", None) else value
 

@@ -20,7 +20,7 @@ from core.roles import Right, labs_of, may, needs, require, right_of
 from platforms import templating as terms_templating
 from platforms.forms import TermsForm
 from pools import templating
-from pools.forms import LABELS, TemplateForm
+from pools.forms import TemplateForm
 from pools.models import CampaignTemplate
 from pools.templating import template_for
 from pools.views import campaign_of
@@ -34,7 +34,7 @@ COLUMNS: Columns = {"template": "name", "lab": "lab.name", "default": "is_defaul
 class SaveForm(forms.Form):
     """What a template is called."""
 
-    name = forms.CharField(label=LABELS["name"], max_length=CampaignTemplate._meta.get_field("name").max_length)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=CampaignTemplate._meta.get_field("name").max_length)
 
 
 class PayFloorForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only

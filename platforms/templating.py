@@ -47,7 +47,7 @@ def template_terms_set(
 
 def publication_of(template: CampaignTemplate) -> Publication:
     """A template's terms as those of a campaign, not stored; the usual ones where it has none."""
-    campaign = Campaign(lab=template.lab, name=template.name, **templating.settings_of(template))
+    campaign = Campaign(lab=template.lab, name=template.name, **templating.template_settings(template))
     publication = publication_unsaved(campaign)
     for name, value in _terms_of(template).items():
         setattr(publication, name, value)

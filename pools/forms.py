@@ -1,7 +1,6 @@
 """Forms for runs and campaigns."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
@@ -18,12 +17,10 @@ from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, CampaignTemplate, Collection, QrelsVersion, Run
 from pools.practice import read_practice_pairs
-from pools.services import READING
-from pools.templating import EXAMPLE, INSTEAD, KEPT, settings_of
+from pools.settings import MaterialSettings, Part, names_in, sections_of, settings_of
+from pools.templating import EXAMPLE, INSTEAD, KEPT, template_settings
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
-    from django.utils.functional import _StrPromise
-
     _RunChoice = forms.ModelMultipleChoiceField[Run]
     _VersionChoice = forms.ModelChoiceField[QrelsVersion]
     _CampaignChoice = forms.ModelChoiceField[Campaign]
@@ -37,187 +34,6 @@ else:
 
 MEGABYTE = 1_000_000
 OFFERED = 100  # collections or runs that a form offers; of more, each is found by its name
-
-# What each setting of a campaign is called, wherever it is asked for or shown.
-LABELS: dict[str, "_StrPromise"] = {
-    "name": gettext_lazy("Name"),
-    "order": gettext_lazy("Order of the runs"),
-    "depth": gettext_lazy("Depth"),
-    "min_grade": gettext_lazy("Lowest relevant grade"),
-    "qrel_policy": gettext_lazy("Original qrels in the pools"),
-    "design": gettext_lazy("Pairing design"),
-    "champion_qrel": gettext_lazy("Qrel that a champion check compares"),
-    "base_version": gettext_lazy("Version to challenge"),
-    "partners": gettext_lazy("Partners in a round"),
-    "finalists": gettext_lazy("Finalists"),
-    "rounds_wait": gettext_lazy("Look before each round"),
-    "rounds_budget": gettext_lazy("Budget of the rounds"),
-    "selection": gettext_lazy("Queries"),
-    "query_list": gettext_lazy("List of queries"),
-    "sample_size": gettext_lazy("Sample size"),
-    "seed": gettext_lazy("Seed"),
-    "overlap": gettext_lazy("Judgments per pair"),
-    "repeats": gettext_lazy("Pairs judged twice"),
-    "confirmations": gettext_lazy("Judgments that confirm a challenger"),
-    "reuse": gettext_lazy("Earlier judgments to reuse"),
-    "pairs_per_hit": gettext_lazy("Pairs per HIT"),
-    "tests_per_hit": gettext_lazy("Test pairs per HIT"),
-    "fill_last_hit": gettext_lazy("Fill the last HIT"),
-    "hits_per_worker": gettext_lazy("Maximum HITs per worker"),
-    "leaves_per_worker": gettext_lazy("Maximum HITs that a worker can leave"),
-    "minutes_per_hit": gettext_lazy("Minutes per HIT"),
-    "report_share": gettext_lazy("Share of pairs that a worker can report"),
-    "reports_per_pair": gettext_lazy("Reports that set a pair aside"),
-    "practice": gettext_lazy("Before a worker's first HIT"),
-    "practice_right": gettext_lazy("Right answers that pass the check"),
-    "practice_pairs": gettext_lazy("Practice pairs"),
-    "exclusion": gettext_lazy("A failed test pair excludes"),
-    "partial": gettext_lazy("Use work that was left early"),
-    "method": gettext_lazy("How winners are found"),
-    "weighing": gettext_lazy("How judgments weigh"),
-    "error_rate": gettext_lazy("Wrong judgments"),
-    "compare_depth": gettext_lazy("Compare runs down to rank"),
-    "comparisons": gettext_lazy("Compare"),
-    "baseline": gettext_lazy("Baseline"),
-    "compared_pairs": gettext_lazy("Chosen pairs of runs"),
-    "teams_apart": gettext_lazy("Do not compare runs of the same team"),
-    "rank_by": gettext_lazy("Compare ranking by"),
-    "correction": gettext_lazy("Correct for many tests by"),
-    "margin": gettext_lazy("Margin of no harm"),
-    "measures": gettext_lazy("Other measures"),
-    "reward": gettext_lazy("Reward per HIT"),
-    "fee_rate": gettext_lazy("Fee rate"),
-    "redo_rate": gettext_lazy("Share done again"),
-    "language": gettext_lazy("Language of the texts below"),
-    "title": gettext_lazy("Title"),
-    "question": gettext_lazy("Question"),
-    "instructions": gettext_lazy("Instructions"),
-}
-HELP: dict[str, "_StrPromise"] = {
-    "weighing": gettext_lazy(
-        "Where the judgments of a pair disagree, all of them count as those say that weigh more. How far a worker can "
-        "be relied on is told by the pairs that others judged, too: without several judgments of each pair, this "
-        "changes nothing. What a person decides comes first."
-    ),
-    "error_rate": gettext_lazy(
-        "How often one judgment is wrong. How certain ranks and best known answers are follows from it. Leave it empty "
-        "to learn it from all judgments: pairs that were judged several times say most."
-    ),
-    "compare_depth": gettext_lazy(
-        "The k of RR@k, and how far down a passage counts as found, where two runs are compared. The paper takes 100. "
-        "The leaderboard stays at 10."
-    ),
-    "comparisons": gettext_lazy(
-        "Which runs are compared two by two. The tests share a level of 0.05, so with fewer comparisons, smaller "
-        "differences are significant."
-    ),
-    "baseline": gettext_lazy("The name of a run. For “each run with a baseline” only."),
-    "compared_pairs": gettext_lazy(
-        "On each line, the names of two runs, separated by a space or tab. For “chosen pairs of runs” only."
-    ),
-    "teams_apart": gettext_lazy("Runs without a team are compared with all others."),
-    "rank_by": gettext_lazy(
-        "Which of two runs ranks better where both find a relevant passage. This is the second part of a verdict; the "
-        "first is which run finds one for more queries."
-    ),
-    "correction": gettext_lazy(
-        "How many tests share the level of 0.05: Bonferroni, as in the paper, and Holm bound the chance of any false "
-        "finding; Benjamini-Hochberg bounds their share."
-    ),
-    "margin": gettext_lazy(
-        "How much worse a run that does no harm may be, in the share of queries found or in mean RR, as a test must "
-        "show. 0, as in the paper: it is not significantly worse."
-    ),
-    "measures": gettext_lazy(
-        "What the runs are scored by besides RR@10: names as in ir_measures, with commas between, such as "
-        "nDCG@10, Judged@10, Success@1, P@5, R@100, AP@100, Compat(p=0.9)@100 or RR(rel=2)@10. Each needs a cutoff "
-        "of at most 100: that much is kept of a run."
-    ),
-    "name": gettext_lazy("For your own use. Workers do not see it."),
-    "order": gettext_lazy("Which column of a run decides the order. In many runs, the two columns disagree."),
-    "depth": gettext_lazy("How many top passages each run contributes to a pool. The method uses 1."),
-    "min_grade": gettext_lazy("An original qrel with this grade or a higher one counts as relevant."),
-    "qrel_policy": gettext_lazy("Which relevant passages are added to those of the runs."),
-    "design": gettext_lazy(
-        "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair per query. "
-        "Challengers: only passages that runs newly rank first, against the best known answers of a version. Rounds: "
-        "for large pools, a few pairs of each passage round after round, then all pairs of those that are left."
-    ),
-    "partners": gettext_lazy(
-        "With how many others each passage is compared in a round; those that win more than half stay. 7 is usual, 5 "
-        "is cheaper. For “rounds” only, as are the next three."
-    ),
-    "finalists": gettext_lazy("When at most so many are left, all their pairs are compared. 9 is usual."),
-    "rounds_wait": gettext_lazy("Each round after the first waits until somebody asks it on the campaign's page."),
-    "rounds_budget": gettext_lazy(
-        "For all rounds together, in the currency of the pay. A round that would cost more waits for a person. Leave "
-        "empty for no limit."
-    ),
-    "champion_qrel": gettext_lazy(
-        "For queries with several qrels. The paper takes the first. If the run has none of them in its first 100, the "
-        "first in the file is the highest."
-    ),
-    "base_version": gettext_lazy(
-        "The challengers are compared with this version's best known answers. For “challengers” only."
-    ),
-    "query_list": gettext_lazy("Query ids, separated by spaces or line breaks. For “a list of queries” only."),
-    "sample_size": gettext_lazy("How many queries to draw. For “a sample” only."),
-    "seed": gettext_lazy("The same seed gives the same sample, HITs, order and sides."),
-    "overlap": gettext_lazy("How many different workers judge each pair."),
-    "repeats": gettext_lazy(
-        "A second person judges about so many pairs, in three HITs or more, which shows how often people err. Not of "
-        "challengers, and only where each pair is judged once; 0 for none."
-    ),
-    "confirmations": gettext_lazy(
-        "A challenger that wins its first comparison is compared again, by other people, until most of so many say the "
-        "same. For “challengers” only; 1 for none."
-    ),
-    "reuse": gettext_lazy(
-        "A pair that has enough judgments already is not asked about again, and costs nothing. Choose none to have it "
-        "judged afresh. Include imported preferences only if they answer the question below."
-    ),
-    "fill_last_hit": gettext_lazy("Repeat pairs from other HITs so that the last HIT is as long as the rest."),
-    "hits_per_worker": gettext_lazy("Leave empty for no limit."),
-    "leaves_per_worker": gettext_lazy(
-        "A worker who has left this many HITs, and more than they have finished, gets no more. Leave "
-        "empty for no limit."
-    ),
-    "minutes_per_hit": gettext_lazy("After this time, a HIT can go to another worker. Late work is still saved."),
-    "report_share": gettext_lazy(
-        "Workers can say that something is wrong with a pair. Work that reports more than this share waits for you: "
-        "0.25 is a quarter. It is paid like any other."
-    ),
-    "reports_per_pair": gettext_lazy(
-        "When this many workers have reported a pair, nobody else is asked about it, and its query has no result "
-        "until you decide."
-    ),
-    "practice": gettext_lazy(
-        "A few pairs with a known answer, and after each what is right and why. They are never counted as judgments, "
-        "and come once for each worker. A worker who fails the check twice gets no HIT."
-    ),
-    "practice_right": gettext_lazy("Leave empty if all answers must be right. For “a comprehension check” only."),
-    "practice_pairs": gettext_lazy(
-        "One pair on each line, as a spreadsheet copies it: question, better passage, worse passage, and why it is "
-        "better, with tabs between. You can also write them one by one, or choose test pairs, on the draft's "
-        "page “Practice”."
-    ),
-    "reward": gettext_lazy(
-        "For a whole HIT. A worker who leaves early is owed a share. It is in dollars, unless the campaign goes to a "
-        "platform where the lab’s account is in another currency."
-    ),
-    "fee_rate": gettext_lazy(
-        "What a platform charges on top, as a share of the reward: 0.2 is 20 %. Leave empty for the "
-        "fees of our own marketplace and Mechanical Turk; enter 0 if workers come by a link. Once "
-        "the campaign has terms at a platform, that platform's fees apply."
-    ),
-    "redo_rate": gettext_lazy(
-        "Share of the work that you expect to be done again: 0.1 is 10 %. It only affects the bill."
-    ),
-    "language": gettext_lazy("Its code, such as en, ar or pt-BR. Leave empty for the collection's language."),
-    "title": gettext_lazy("What workers see first."),
-    "question": gettext_lazy("Shown above every two passages."),
-    "instructions": gettext_lazy("Shown before the first comparison, with a worked example. Can be empty."),
-}
 
 
 def _models_used() -> forms.CharField:
@@ -583,34 +399,6 @@ class RunChoiceField(_RunChoice):
         return f"{obj.name} ({obj.team})" if obj.team else obj.name
 
 
-class PercentField(forms.DecimalField):
-    """A share, asked for in percent."""
-
-    def prepare_value(self, value: Any) -> Any:
-        """`20` for 0.2; what was typed stays as it was."""
-        if isinstance(value, Decimal):
-            return f"{(value * 100).normalize():f}"
-        return value
-
-    def clean(self, value: Any) -> Any:
-        percent = super().clean(value)
-        return None if percent is None else percent / 100
-
-
-class ErrorRateField(PercentField):
-    """How often one judgment is wrong; empty for what is assumed."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            label=gettext_lazy("Wrong judgments, in percent"),
-            help_text=HELP["error_rate"],
-            required=False,
-            min_value=0,
-            max_value=50,
-            decimal_places=1,
-        )
-
-
 def check_reading(form: forms.BaseForm, collection: Collection) -> None:
     """Add an error to a form where the comparisons that it chooses cannot be made."""
     data = form.cleaned_data
@@ -638,7 +426,7 @@ class VersionChoiceField(_VersionChoice):
 class RenameForm(EditForm, forms.Form):
     """A campaign's name."""
 
-    name = forms.CharField(label=LABELS["name"], max_length=Campaign._meta.get_field("name").max_length)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=Campaign._meta.get_field("name").max_length)
 
 
 def runs_chosen(campaign: Campaign) -> dict[str, Any]:
@@ -649,78 +437,13 @@ def runs_chosen(campaign: Campaign) -> dict[str, Any]:
 
 
 class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
-    """The settings of a campaign, of a template too."""
+    """The settings of a campaign, of a template too. `first` are fields before those of the first part."""
 
-    groups: ClassVar[tuple[tuple["_StrPromise", list[str], bool], ...]] = (
-        (
-            gettext_lazy("What is judged"),
-            [
-                "name",
-                "all_runs",
-                "runs",
-                "more_runs",
-                "design",
-                "base_version",
-                "selection",
-                "sample_size",
-                "query_list",
-            ],
-            False,
-        ),
-        (
-            gettext_lazy("Pool settings"),
-            [
-                *("order", "depth", "qrel_policy", "champion_qrel", "min_grade", "seed", "method", "weighing"),
-                *("partners", "finalists", "rounds_wait", "rounds_budget"),
-            ],
-            True,
-        ),
-        (
-            gettext_lazy("How it is judged"),
-            ["overlap", "repeats", "confirmations", "reuse", "pairs_per_hit", "tests_per_hit", "minutes_per_hit"],
-            False,
-        ),
-        (
-            gettext_lazy("Judging settings"),
-            [
-                *("fill_last_hit", "hits_per_worker", "leaves_per_worker", "exclusion", "partial"),
-                *("report_share", "reports_per_pair"),
-            ],
-            True,
-        ),
-        (gettext_lazy("Practice"), ["practice", "practice_right", "practice_pairs"], True),
-        (gettext_lazy("How results are read"), [*READING], True),
-        (gettext_lazy("Cost"), ["reward", "fee_rate", "redo_rate"], False),
-        (gettext_lazy("What workers read"), ["language", "title", "question", "instructions"], False),
-    )
-
-    fee_rate = PercentField(
-        label=gettext_lazy("Fee, in percent"),
-        help_text=gettext_lazy(
-            "What a platform charges on top of the reward. Leave empty for the fees of our own "
-            "marketplace and Mechanical Turk; enter 0 if workers come by a link. Once the campaign has "
-            "terms at a platform, that platform's fees apply."
-        ),
-        required=False,
-        min_value=0,
-        max_value=999,
-        decimal_places=1,
-    )
-    error_rate = ErrorRateField()
-    redo_rate = PercentField(
-        label=gettext_lazy("Done again, in percent"),
-        help_text=gettext_lazy("How many of a hundred HITs you expect to be done again. It only affects the bill."),
-        min_value=0,
-        max_value=900,
-        decimal_places=1,
-        initial=Campaign._meta.get_field("redo_rate").default,
-    )
+    first: ClassVar[tuple[str, ...]] = ("name",)
 
     class Meta:
         model = Campaign
-        fields: ClassVar = [name for name in LABELS if name in KEPT]
-        labels = LABELS
-        help_texts = HELP
+        fields: ClassVar = KEPT
         widgets = {
             "query_list": forms.Textarea(attrs={"rows": 3}),
             "compared_pairs": forms.Textarea(attrs={"rows": 3}),
@@ -731,14 +454,21 @@ class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gene
             "reward": forms.NumberInput(attrs={"min": "0", "step": "0.01"}),
         }
 
+    def names_in(self, part: Part) -> list[str]:
+        """The fields of a part of the form, in the order in which a researcher decides."""
+        return [*(self.first if part is MaterialSettings else ()), *names_in(part)]
+
     def fieldsets(self) -> Iterator[Group]:
-        """The fields in the order in which a researcher decides."""
-        for title, names, folded in self.groups:
-            yield Group(title, [self[name] for name in names if name in self.fields], folded)
+        """The parts of the form, with those fields that it has."""
+        for part in sections_of(Campaign):
+            fields = [self[name] for name in self.names_in(part) if name in self.fields]
+            yield Group(part.section.title, fields, part.section.folded)
 
 
 class CampaignForm(SettingsForm):
     """Every setting of a new campaign over one collection."""
+
+    first = ("name", "all_runs", "runs", "more_runs")
 
     all_runs = forms.BooleanField(required=False)
     runs = RunChoiceField(
@@ -757,12 +487,12 @@ class CampaignForm(SettingsForm):
         queryset=QrelsVersion.objects.none(),
         required=False,
         empty_label=gettext_lazy("the newest"),
-        label=LABELS["base_version"],
-        help_text=HELP["base_version"],
+        label=Campaign._meta.get_field("base_version").verbose_name,
+        help_text=Campaign._meta.get_field("base_version").help_text,
     )
 
     class Meta(SettingsForm.Meta):
-        fields = ["name", "runs", *[name for name in LABELS if name != "name"]]
+        fields: ClassVar = ["name", "runs", *(field.name for field in settings_of(Campaign))]
 
     def __init__(self, *args: Any, collection: Collection, **kwargs: Any) -> None:
         kwargs.setdefault("initial", {"language": collection.language})
@@ -792,7 +522,8 @@ class CampaignForm(SettingsForm):
         """A form filled in with the settings of a campaign, and with its runs if it is over the collection. Challengers
         challenge the newest version.
         """
-        settings = {name: getattr(campaign, name) for name in LABELS if name not in ("name", "base_version")}
+        settings = {field.name: getattr(campaign, field.name) for field in settings_of(Campaign)}
+        del settings["base_version"]
         name = _("%(name)s, copy") % {"name": campaign.name}
         number = Campaign.objects.filter(lab=collection.lab_id, name__startswith=name).count()
         draft = Campaign(collection=collection, name=f"{name} {number + 1}" if number else name, **settings)
@@ -807,7 +538,7 @@ class CampaignForm(SettingsForm):
     @classmethod
     def beginning(cls, template: CampaignTemplate, collection: Collection) -> "CampaignForm":
         """A form filled in with what a template has. A template of texts in no language takes the collection's."""
-        draft = Campaign(collection=collection, **settings_of(template))
+        draft = Campaign(collection=collection, **template_settings(template))
         draft.language = draft.language or collection.language
         return cls(collection=collection, instance=draft, initial={})
 
@@ -880,11 +611,7 @@ class CampaignForm(SettingsForm):
 class TemplateForm(SettingsForm):
     """What a template has, but for its terms."""
 
-    groups: ClassVar[tuple[tuple["_StrPromise", list[str], bool], ...]] = (
-        *SettingsForm.groups,
-        (gettext_lazy("Worked example and consent"), [*EXAMPLE, "consent"], True),
-    )
-    name = forms.CharField(label=LABELS["name"], max_length=CampaignTemplate._meta.get_field("name").max_length)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=CampaignTemplate._meta.get_field("name").max_length)
     consent = forms.CharField(
         label=gettext_lazy("Consent text"),
         required=False,
@@ -893,13 +620,7 @@ class TemplateForm(SettingsForm):
     )
 
     class Meta(SettingsForm.Meta):
-        fields: ClassVar = [*KEPT]
-        labels = LABELS | {
-            "example_query": gettext_lazy("Question of the example"),
-            "example_better": gettext_lazy("Better passage"),
-            "example_worse": gettext_lazy("Worse passage"),
-            "example_why": gettext_lazy("Why it is better"),
-        }
+        fields: ClassVar = [*KEPT, *EXAMPLE]
         widgets = SettingsForm.Meta.widgets | {
             name: forms.Textarea(attrs={"rows": 3, "dir": "auto"}) for name in EXAMPLE
         }
@@ -907,12 +628,17 @@ class TemplateForm(SettingsForm):
     def __init__(self, data: Any = None, *, template: CampaignTemplate) -> None:
         super().__init__(
             data,
-            instance=Campaign(lab=template.lab, **settings_of(template)),
+            instance=Campaign(lab=template.lab, **template_settings(template)),
             initial={"name": template.name, "consent": template.consent},
         )
         for name, left_out in INSTEAD:  # what names things of a collection
             field: Any = self.fields[name]
             field.choices = [choice for choice in field.choices if choice[0] != left_out]
+
+    def fieldsets(self) -> Iterator[Group]:
+        yield from super().fieldsets()
+        fields = [self[name] for name in (*EXAMPLE, "consent")]
+        yield Group(gettext_lazy("Worked example and consent"), fields, folded=True)
 
     def clean(self) -> dict[str, Any]:
         """All of an example or nothing; a sample needs its size."""
@@ -931,6 +657,6 @@ class TemplateForm(SettingsForm):
         data = self.cleaned_data
         return {
             "name": data["name"],
-            "values": {name: data[name] for name in KEPT},
+            "values": {name: data[name] for name in (*KEPT, *EXAMPLE)},
             "consent": data["consent"],
         }

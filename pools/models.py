@@ -5,9 +5,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Length
 from django.db.models.lookups import GreaterThan
@@ -17,27 +15,20 @@ from django.utils.translation import gettext_lazy as _
 from core.models import Lab
 from core.money import CURRENCIES, DOLLARS, in_currency, in_local_words
 from core.recorded import Audit, Changes, Group, value_after
-from evaluation.measures.named import read_measures
+from pools.settings import (
+    CostSettings,
+    JudgingSettings,
+    MaterialSettings,
+    PoolSettings,
+    PracticeSettings,
+    QualitySettings,
+    ReadingSettings,
+    RoundSettings,
+    WordingSettings,
+)
 
-KEPT = 100  # passages of each query that are kept of a run
 LEAST_REPEATED = 3  # HITs
 LONG_TEXT = 3000  # characters: what nobody reads in five minutes
-
-
-def check_measures(names: str) -> None:
-    """Raise ValidationError where a measure is unknown, or looks further down than what is kept of a run."""
-    try:
-        measures = read_measures(names)
-    except ValueError as error:
-        raise ValidationError(f"M{str(error)[1:]}.") from error
-    for measure in measures:
-        if measure.cutoff is None or measure.cutoff > KEPT:
-            such = measure._replace(cutoff=KEPT)
-            said = _(
-                "%(measure)s looks further down than the first %(kept)d passages of each query, which are all that is "
-                "kept of a run. Give it a cutoff of at most %(kept)d, as in %(such)s."
-            )
-            raise ValidationError(said, params={"measure": str(measure), "kept": KEPT, "such": str(such)})
 
 
 class Collection(models.Model):
@@ -320,7 +311,10 @@ def _name_update(changes: Changes) -> Promise | None:
     return _("changed the wording of %(thing)s: %(fields)s") if set(changes) <= _WORDING else None
 
 
-class Campaign(models.Model):
+class Campaign(
+    MaterialSettings, PoolSettings, RoundSettings, JudgingSettings, QualitySettings, PracticeSettings, ReadingSettings,
+    CostSettings, WordingSettings,
+):  # fmt: skip
     """One judging effort over a collection: chosen runs and queries, a pairing design, a task design, a crowd.
 
     Every setting that changes a number is a column here, and is shown and exported. Once the campaign has left
@@ -334,243 +328,22 @@ class Campaign(models.Model):
         PAUSED = "paused", _("paused")
         CLOSED = "closed", _("closed")
 
-    class Order(models.TextChoices):
-        SCORE = "score", _("by score (ties by passage id, descending)")
-        RANK = "rank", _("by the rank column")
-
-    class Selection(models.TextChoices):
-        ALL = "all", _("all queries")
-        LIST = "list", _("a list of queries")
-        SAMPLE = "sample", _("a sample of the queries with a pool of two or more")
-
-    class QrelPolicy(models.TextChoices):
-        FIRST = "first", _("the first qrel of each query")
-        ALL = "all", _("all qrels")
-        NONE = "none", _("no qrel")
-
-    class Design(models.TextChoices):
-        ALL_PAIRS = "all_pairs", _("all pairs")
-        CHAMPION_CHECK = "champion_check", _("champion check")
-        CHALLENGERS = "challengers", _("challengers")
-        ROUNDS = "rounds", _("rounds")
-
-    class ChampionQrel(models.TextChoices):
-        FIRST = "first", _("the first in the file")
-        HIGHEST = "highest", _("the one that the run ranks highest")
-        EACH = "each", _("each, with a comparison for every one")
-
-    class Exclusion(models.TextChoices):
-        ASSIGNMENT = "assignment", _("the assignment that failed")
-        WORKER = "worker", _("all of the worker's assignments in the campaign")
-
-    class Partial(models.TextChoices):
-        CHECKED = "checked", _("if all its test pairs were judged and passed")
-        NEVER = "never", _("never")
-
-    class Method(models.TextChoices):
-        TOURNAMENT = "tournament", _("tournament")
-        MOST_WINS = "most-wins", _("most wins")
-        BRADLEY_TERRY = "bradley-terry", _("Bradley–Terry")
-
-    class Weighing(models.TextChoices):
-        SAME = "same", _("all the same")
-        DAWID_SKENE = "dawid-skene", _("by how often each worker is right (Dawid–Skene)")
-        MACE = "mace", _("by how rarely each worker guesses (MACE)")
-
-    class Reuse(models.TextChoices):
-        NOTHING = "nothing", _("none: ask about every pair")
-        CAMPAIGNS = "campaigns", _("of the collection's campaigns that ask the same question")
-        ALL = "all", _("of the collection's campaigns that ask the same question, and imported preferences")
-
-    class Comparisons(models.TextChoices):
-        ALL = "all", _("every two runs")
-        BASELINE = "baseline", _("each run with a baseline")
-        CHAIN = "chain", _("each run with the best of those imported before it")
-        PAIRS = "pairs", _("chosen pairs of runs")
-
-    class Practice(models.TextChoices):
-        NOTHING = "nothing", _("none")
-        OPTIONAL = "optional", _("practice that workers can skip")
-        REQUIRED = "required", _("practice for everybody")
-        CHECK = "check", _("a comprehension check, with a second try")
-
-    class Correction(models.TextChoices):
-        BONFERRONI = "bonferroni", _("Bonferroni")
-        HOLM = "holm", _("Holm")
-        BH = "bh", _("Benjamini-Hochberg")
-        NONE = "none", _("nothing")
-
-    class RankBy(models.TextChoices):
-        ESL_WSR = "esl-wsr", _("mean search length, signed-rank test")
-        ESL_T = "esl-t", _("mean search length, t-test")
-        RR_WSR = "rr-wsr", _("mean RR@k, signed-rank test")
-        RR_T = "rr-t", _("mean RR@k, t-test")
-
     lab = models.ForeignKey(Lab, on_delete=models.PROTECT, related_name="campaigns")
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="campaigns")
     runs = models.ManyToManyField(Run, related_name="campaigns")
-    name = models.CharField(max_length=100)
+    name = models.CharField(_("Name"), max_length=100, help_text=_("For your own use. Workers do not see it."))
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
-    # what is judged
-    order = models.CharField(max_length=10, choices=Order, default=Order.SCORE)
-    depth = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(100)])
-    min_grade = models.IntegerField(default=1)
-    qrel_policy = models.CharField(max_length=10, choices=QrelPolicy, default=QrelPolicy.FIRST)
-    design = models.CharField(max_length=20, choices=Design, default=Design.ALL_PAIRS)
-    champion_qrel = models.CharField(max_length=10, choices=ChampionQrel, default=ChampionQrel.FIRST)
-    partners = models.PositiveSmallIntegerField(
-        default=7, db_default=7, validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text=_("Of rounds: with how many others a passage is compared in each."),
-    )  # fmt: skip
-    finalists = models.PositiveSmallIntegerField(
-        default=9, db_default=9, validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text=_("Of rounds: how many passages are compared pair by pair at the end, at most."),
-    )  # fmt: skip
-    rounds_wait = models.BooleanField(
-        default=False, db_default=False, help_text=_("Whether a person looks before each round after the first.")
-    )
-    rounds_budget = models.DecimalField(
-        max_digits=9, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)],
-        help_text=_("What all rounds may cost by their bills. Empty: no limit."),
-    )  # fmt: skip
-    base_version = models.ForeignKey(
-        "QrelsVersion",
-        null=True,
-        blank=True,
-        on_delete=models.PROTECT,
-        related_name="challenges",
-        help_text=_("Whose best known answers are challenged."),
-    )
-    selection = models.CharField(max_length=10, choices=Selection, default=Selection.ALL)
-    query_list = models.TextField(blank=True)
-    sample_size = models.PositiveIntegerField(null=True, blank=True)
     sampled_from = models.PositiveIntegerField(
         null=True,
         editable=False,
         help_text=_("How many queries a sample was drawn from: those with a pool of two or more."),
     )
-    seed = models.BigIntegerField(
-        default=1, help_text=_("For the sample, the packing, the order of items and the sides.")
-    )
 
-    # how it is judged
-    overlap = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(20)])
-    repeats = models.PositiveSmallIntegerField(
-        default=30,
-        db_default=30,
-        help_text=_(
-            "Pairs that a second person judges too, where each is judged once: so many, in three HITs or more."
-        ),
-    )
-    confirmations = models.PositiveSmallIntegerField(
-        default=3,
-        db_default=3,
-        validators=[MinValueValidator(1), MaxValueValidator(9)],
-        help_text=_("Judgments by which a challenger is confirmed before it replaces an answer; 1 for none."),
-    )
-    pairs_per_hit = models.PositiveSmallIntegerField(
-        default=10, validators=[MinValueValidator(1), MaxValueValidator(100)]
-    )
-    tests_per_hit = models.PositiveSmallIntegerField(
-        default=3, validators=[MinValueValidator(1), MaxValueValidator(20)]
-    )
-    fill_last_hit = models.BooleanField(default=False)
-    hits_per_worker = models.PositiveIntegerField(null=True, blank=True)
-    leaves_per_worker = models.PositiveIntegerField(null=True, blank=True, default=5, validators=[MinValueValidator(1)])
-    report_share = models.DecimalField(
-        max_digits=4,
-        decimal_places=3,
-        default=Decimal("0.250"),
-        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(1))],
-        help_text=_("Work that reports more than this share of its items waits for a person."),
-    )
-    reports_per_pair = models.PositiveSmallIntegerField(
-        default=2,
-        validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text=_("Workers who report a pair before nobody else is asked about it."),
-    )
-    minutes_per_hit = models.PositiveIntegerField(
-        default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)]
-    )
-    practice = models.CharField(
-        max_length=10,
-        choices=Practice,
-        default=Practice.NOTHING,
-        db_default=Practice.NOTHING,
-        help_text=_("What workers do before their first HIT. It is never counted as judgments."),
-    )
-    practice_right = models.PositiveSmallIntegerField(
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
-        help_text=_("How many answers must be right to pass a comprehension check. Empty: all."),
-    )
-    practice_pairs = models.TextField(
-        blank=True,
-        default="",
-        db_default="",
-        help_text=_("On each line, with tabs between: question, better passage, worse passage, why (tasks.practice)."),
-    )
-    exclusion = models.CharField(max_length=10, choices=Exclusion, default=Exclusion.ASSIGNMENT)
-    partial = models.CharField(max_length=10, choices=Partial, default=Partial.CHECKED)
-    method = models.CharField(max_length=15, choices=Method, default=Method.TOURNAMENT)
-    weighing = models.CharField(
-        max_length=15, choices=Weighing, default=Weighing.SAME, db_default=Weighing.SAME,
-        help_text=_("What counts on a pair whose judgments disagree, unless a person decides."),
-    )  # fmt: skip
-    reuse = models.CharField(max_length=10, choices=Reuse, default=Reuse.CAMPAIGNS)
-
-    # how the results are read; this may change at any time (pools.services.campaign_read_results)
-    error_rate = models.DecimalField(
-        max_digits=4,
-        decimal_places=3,
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal("0.5"))],
-        help_text=_("How often one judgment is wrong. Empty: as repeated judgments say, or 0.3 if they are too few."),
-    )
-    compare_depth = models.PositiveSmallIntegerField(
-        default=10, validators=[MinValueValidator(1), MaxValueValidator(100)]
-    )
-    comparisons = models.CharField(max_length=10, choices=Comparisons, default=Comparisons.ALL)
-    baseline = models.CharField(
-        max_length=100, blank=True, help_text=_("The name of the run that each other one is compared with.")
-    )
-    compared_pairs = models.TextField(
-        blank=True, help_text=_("The chosen pairs: on each line the names of two runs, with a space or tab between.")
-    )
-    teams_apart = models.BooleanField(default=False, help_text=_("Whether runs of one team are not compared."))
-    rank_by = models.CharField(max_length=10, choices=RankBy, default=RankBy.ESL_WSR)
-    correction = models.CharField(
-        max_length=10,
-        choices=Correction,
-        default=Correction.BONFERRONI,
-        help_text=_("How the level of 0.05 is shared by the tests of many pairs of runs."),
-    )
-    margin = models.DecimalField(
-        max_digits=4,
-        decimal_places=3,
-        default=Decimal(0),
-        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal("0.5"))],
-        help_text=_("How much worse a run that does no harm may be. 0: not significantly worse is enough."),
-    )
-    measures = models.CharField(
-        max_length=200,
-        blank=True,
-        default="nDCG@10, Judged@10",
-        validators=[check_measures],
-        help_text=_("By what runs are scored beside RR@10: names as in ir_measures, with commas between."),
-    )
-
-    # what it costs
-    reward = models.DecimalField(
-        max_digits=8, decimal_places=2, default=Decimal("2.00"), validators=[MinValueValidator(Decimal(0))]
-    )
     currency = models.CharField(
         max_length=3,
         choices=CURRENCIES,
@@ -579,33 +352,16 @@ class Campaign(models.Model):
         editable=False,
         help_text=_("Of the reward and all other amounts: that of the account at the campaign's platform."),
     )
-    fee_rate = models.DecimalField(
-        max_digits=4,
-        decimal_places=3,
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(Decimal(0))],
-        help_text=_("What a platform charges on top, as a share of the reward. Empty for the platform's own fees."),
-    )
-    redo_rate = models.DecimalField(
-        max_digits=4,
-        decimal_places=3,
-        default=Decimal("0.100"),
-        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(9))],
-        help_text=_("Share of HITs expected to be judged again: an assumption, for the estimate only."),
-    )
 
-    # what workers read
-    language = models.CharField(
-        max_length=35, blank=True, help_text=_("BCP 47 tag of question, instructions and consent.")
+    # the worked example that workers see; all empty for the general one
+    example_query = models.TextField(_("Question of the example"), blank=True)
+    example_better = models.TextField(_("Better passage"), blank=True)
+    example_worse = models.TextField(_("Worse passage"), blank=True)
+    example_why = models.TextField(
+        _("Why it is better"),
+        blank=True,
+        help_text=_("One or two sentences to the worker. The better passage is shown as B."),
     )
-    title = models.CharField(max_length=128, default="Compare answers to questions")
-    question = models.CharField(max_length=300, default="Which passage best answers the question?")
-    instructions = models.TextField(blank=True)
-    example_query = models.TextField(blank=True, help_text=_("Of the worked example. Empty for ours, as are the next."))
-    example_better = models.TextField(blank=True)
-    example_worse = models.TextField(blank=True)
-    example_why = models.TextField(blank=True)
 
     origin = models.JSONField(
         null=True,

@@ -78,23 +78,11 @@ from pools.models import (
     Run,
 )
 from pools.practice import practice_check
+from pools.settings import ReadingSettings, names_in
 
 ARTIFACT = "artifact.npz"
 KEEP_DEPTH = 10
 SCORED_DEPTH = 10
-# The settings of how a campaign's results are read. They may change at any time.
-READING = (
-    "error_rate",
-    "compare_depth",
-    "comparisons",
-    "baseline",
-    "compared_pairs",
-    "teams_apart",
-    "rank_by",
-    "correction",
-    "margin",
-    "measures",
-)
 QUERIES_AT_ONCE = 500  # whose passages' texts are in memory
 log = logging.getLogger(__name__)
 
@@ -925,11 +913,11 @@ def campaign_set_example(
 
 @transaction.atomic
 def campaign_read_results(*, campaign: Campaign, **settings: Any) -> Campaign:
-    """Change how the results are read: any of the columns in `READING`, by name.
+    """Change how the results are read: any of ReadingSettings, by name.
 
     Raises Refused where a value is none, or the comparisons cannot be made.
     """
-    if unknown := set(settings).difference(READING):
+    if unknown := set(settings).difference(names_in(ReadingSettings)):
         raise TypeError(f"not how results are read: {', '.join(sorted(unknown))}")
     for name, value in settings.items():
         setattr(campaign, name, value)

@@ -16,20 +16,10 @@ from core.progress import Report
 from core.roles import Right, labs_of, require
 from pools import services as pool_services
 from pools.models import Campaign, CampaignTemplate, Collection, Run
+from pools.settings import kept_in_templates
 
 EXAMPLE = ("example_query", "example_better", "example_worse", "example_why")
-# The settings of a campaign that a template keeps: all but those that name queries, runs or versions of a collection.
-KEPT = (
-    *("order", "depth", "min_grade", "qrel_policy", "design", "champion_qrel", "selection", "sample_size", "seed"),
-    *("partners", "finalists", "rounds_wait", "rounds_budget"),
-    *("overlap", "repeats", "confirmations", "reuse", "pairs_per_hit", "tests_per_hit", "fill_last_hit"),
-    *("hits_per_worker", "leaves_per_worker"),
-    *("minutes_per_hit", "report_share", "reports_per_pair", "practice", "practice_right", "practice_pairs"),
-    *("exclusion", "partial", "method", "weighing"),
-    *("error_rate", "compare_depth", "comparisons", "teams_apart", "rank_by", "correction", "margin"),
-    *("measures", "reward", "fee_rate", "redo_rate"),
-    *("language", "title", "question", "instructions", *EXAMPLE),
-)
+KEPT = kept_in_templates(Campaign)
 # What needs what a template does not keep, and what stands in its place.
 INSTEAD = {
     ("selection", Campaign.Selection.LIST): Campaign.Selection.ALL,
@@ -67,13 +57,13 @@ def default_template(lab: Lab) -> CampaignTemplate | None:
 
 def settings_kept(campaign: Campaign) -> dict[str, Any]:
     """The settings of a campaign that a template keeps."""
-    values = {name: getattr(campaign, name) for name in KEPT}
+    values = {name: getattr(campaign, name) for name in (*KEPT, *EXAMPLE)}
     return {name: INSTEAD.get((name, value), value) for name, value in values.items()}
 
 
-def settings_of(template: CampaignTemplate) -> dict[str, Any]:
+def template_settings(template: CampaignTemplate) -> dict[str, Any]:
     """A template's settings as columns of Campaign. Whatever is no column any more is left out."""
-    return columns_of({name: value for name, value in template.values.items() if name in KEPT})
+    return columns_of({name: value for name, value in template.values.items() if name in (*KEPT, *EXAMPLE)})
 
 
 def columns_of(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +152,7 @@ def campaign_create_from(
     Raises Refused as that does, and where the terms cannot be set.
     """
     if template is not None:
-        settings = settings_of(template) | settings
+        settings = template_settings(template) | settings
     campaign = pool_services.campaign_create(
         lab=lab, collection=collection, runs=runs, name=name, created_by=created_by, report=report, **settings
     )

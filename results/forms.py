@@ -5,28 +5,24 @@ from typing import Any, ClassVar
 from django import forms
 
 from core.forms import EditForm
-from pools.forms import HELP, LABELS, OFFERED, ErrorRateField, check_reading
+from pools.forms import OFFERED, check_reading
 from pools.models import Campaign
-from pools.services import READING
+from pools.settings import ReadingSettings, names_in
 
 
 class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
     """The settings that change only what is computed from the judgments."""
 
-    error_rate = ErrorRateField()
-
     class Meta:
         model = Campaign
-        fields = READING
-        labels: ClassVar = {name: LABELS[name] for name in READING}
-        help_texts: ClassVar = {name: HELP[name] for name in READING}
+        fields: ClassVar = names_in(ReadingSettings)
         widgets: ClassVar = {
             "baseline": forms.TextInput(attrs={"list": "run-names", "autocomplete": "off"}),
             "compared_pairs": forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         }
 
     def __init__(self, *args: Any, campaign: Campaign, **kwargs: Any) -> None:
-        kwargs["initial"] = {name: getattr(campaign, name) for name in READING}
+        kwargs["initial"] = {name: getattr(campaign, name) for name in names_in(ReadingSettings)}
         super().__init__(*args, **kwargs)
         self.collection = campaign.collection
 

@@ -7,7 +7,6 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from core.forms import EditForm
-from pools.forms import HELP, LABELS
 from pools.models import Campaign
 from tasks.models import OutsidePanel, PayWords
 
@@ -62,8 +61,6 @@ class WordsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic
     class Meta:
         model = Campaign
         fields = ["title", "question", "instructions"]
-        labels = LABELS
-        help_texts = HELP
         widgets = {
             "title": forms.TextInput(attrs={"dir": "auto"}),
             "question": forms.TextInput(attrs={"dir": "auto"}),
@@ -94,16 +91,6 @@ class ExampleForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gener
     class Meta:
         model = Campaign
         fields = ["example_query", "example_better", "example_worse", "example_why"]
-        labels = {
-            "example_query": _("Question of the example"),
-            "example_better": _("Better passage"),
-            "example_worse": _("Worse passage"),
-            "example_why": _("Why it is better"),
-        }
-        help_texts = {
-            "example_query": "",
-            "example_why": _("One or two sentences to the worker. The better passage is shown as B."),
-        }
         widgets = {
             "example_query": forms.TextInput(attrs={"dir": "auto"}),
             "example_better": _PASSAGE,

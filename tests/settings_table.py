@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import django
 
@@ -15,23 +16,26 @@ For researchers: every setting of a campaign, as its form has it, with what it b
 
 def page() -> str:
     """The page: a table for each part of the form."""
-    from pools.forms import HELP, LABELS, SettingsForm
+    from pools.models import Campaign
+    from pools.settings import fields_in, sections_of
 
     parts = [BEGINNING]
-    for title, names, _is_folded in SettingsForm.groups:
-        rows = [f"| {LABELS[name]} | {HELP.get(name, '')} | {_default(name)} |" for name in names if name in LABELS]
-        head = [f"## {title}\n", "| setting | what it does | at first |", "|---|---|---|"]
+    for part in sections_of(Campaign):
+        fields = fields_in(Campaign, part)
+        rows = [f"| {field.verbose_name} | {field.help_text} | {_default(field)} |" for field in fields]
+        head = [f"## {part.section.title}\n", "| setting | what it does | at first |", "|---|---|---|"]
         parts.append("\n".join([*head, *rows]) + "\n")
     return "\n".join(parts)
 
 
-def _default(name: str) -> str:
-    from pools.models import Campaign
+def _default(field: Any) -> str:
+    from core.percent import ShareField
 
-    field = Campaign._meta.get_field(name)
     value = field.get_default()
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(field, ShareField) and value is not None:
+        return f"{100 * value:g} %"
     return str(dict(field.flatchoices).get(value, "" if value is None else value))
 
 

@@ -24,7 +24,8 @@ from evaluation.cli import main as cli
 from evaluation.cli.main import main
 from evaluation.judging.tournament import Judged, best_known, most_wins
 from judgments import exports
-from pools.forms import LABELS
+from pools.models import Campaign
+from pools.settings import settings_of
 from tests import architecture, factories, screenshots, settings_table
 
 REPOSITORY = Path(__file__).parent.parent
@@ -194,7 +195,7 @@ def test_the_tournaments_on_the_page_end_as_it_says() -> None:
 
 def test_the_page_of_settings_is_what_the_form_says_and_has_every_setting() -> None:
     assert settings_table.PAGE.read_text() == settings_table.page(), "write it again: make settings"
-    assert all(f"| {LABELS[setting]} |" in settings_table.page() for setting in exports.SETTINGS)
+    assert all(f"| {field.verbose_name} |" in settings_table.page() for field in settings_of(Campaign))
 
 
 def test_every_export_file_and_column_is_explained() -> None:

@@ -33,7 +33,7 @@ from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.forms import CampaignForm
 from pools.models import Campaign, CampaignTemplate, Collection, Job
-from pools.templating import settings_of
+from pools.templating import template_settings
 from tasks import jobs as task_jobs
 from tasks import selectors as task_selectors
 from tasks import services as task_services
@@ -113,7 +113,7 @@ def campaign_form(
 
     `base_version` is the number of a version, `runs` are keys or `all`.
     """
-    begun = Campaign(**settings_of(template)) if template else Campaign(language=collection.language)
+    begun = Campaign(**template_settings(template)) if template else Campaign(language=collection.language)
     data: dict[str, Any] = {name: getattr(begun, name) for name in shapes.SETTINGS}
     data |= {"language": begun.language or collection.language} | settings
     as_percent(data)

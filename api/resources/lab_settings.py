@@ -44,7 +44,7 @@ def settings_changed(template: CampaignTemplate, sent: Mapping[str, Any]) -> dic
     """What pools.templating.template_change takes for other settings and texts, as the page checks them. Raises
     ValidationError.
     """
-    kept = Campaign(lab=template.lab, **templating.settings_of(template))
+    kept = Campaign(lab=template.lab, **templating.template_settings(template))
     data = {name: getattr(kept, name) for name in templating.KEPT} | dict(sent.get("settings", {}))
     as_percent(data)
     data |= {name: sent.get(name, getattr(template, name)) for name in ("name", "consent")}

@@ -22,8 +22,8 @@ from judgments import services as judgment_services
 from judgments.models import Decision
 from judgments.quality import behaviour
 from platforms.models import Publication
-from pools.forms import LABELS
 from pools.models import Campaign, Collection
+from pools.settings import RoundSettings, names_in, settings_of
 from tasks.models import Assignment, Hit, Worker
 from tasks.names import pseudonym
 from tests import factories
@@ -151,10 +151,10 @@ def test_an_open_campaign_shows_how_far_how_good_and_how_much(
 def test_every_setting_is_shown(page: Client, campaign: Campaign) -> None:
     source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
     settings = source[source.index('id="settings"') :]
-    of_rounds = ("partners", "finalists", "rounds_wait", "rounds_budget")
-    shown = len(exports.SETTINGS) - len(of_rounds) + 2  # and the runs, and when it was made
+    of_rounds = names_in(RoundSettings)
+    shown = len(settings_of(Campaign)) - len(of_rounds) + 2  # and the runs, and when it was made
     assert settings.count("<dt>") == shown
-    assert not any(str(LABELS[name]) in settings for name in of_rounds)
+    assert not any(str(Campaign._meta.get_field(name).verbose_name) in settings for name in of_rounds)
     Campaign.objects.filter(pk=campaign.pk).update(design=Campaign.Design.ROUNDS)
     source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
     settings = source[source.index('id="settings"') :]

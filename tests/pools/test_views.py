@@ -24,6 +24,7 @@ from pools import forms
 from pools.models import Campaign, Collection, Job, OutsideScores, Run
 from pools.selectors import load_artifact
 from pools.services import collection_import
+from pools.settings import settings_of as declared_settings
 from tests import factories
 
 RUN = b"q1 Q0 p2 1 9.5 t\nq1 Q0 p1 2 9.0 t\nq2 Q0 p5 1 3.0 t\n"
@@ -355,7 +356,7 @@ def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, co
     assert answer.url == reverse("judgments:campaign", args=[made.pk])
     assert (made.state, made.created_by, made.lab, made.language) == ("draft", rita, collection.lab, "en")
     assert made.pools.count() == 4
-    fields = [field for field in Campaign._meta.fields if field.name in forms.LABELS and field.name != "name"]
+    fields = declared_settings(Campaign)
     odd = {
         field.name: getattr(made, field.name) for field in fields if getattr(made, field.name) != field.get_default()
     }
@@ -480,7 +481,7 @@ def test_a_copy_of_a_campaign_begins_with_its_settings_and_its_runs(page: Client
     assert answer.status_code == 303
     second = Campaign.objects.get(name="first, copy")
     assert [run.name for run in second.runs.order_by("name")] == ["blue", "red"]
-    same = [field.name for field in Campaign._meta.fields if field.name in forms.LABELS and field.name != "name"]
+    same = [field.name for field in declared_settings(Campaign)]
     assert {name: getattr(second, name) for name in same} == {name: getattr(first, name) for name in same}
     assert page.get(address).context["form"]["name"].value() == "first, copy 2"
 

@@ -22,7 +22,7 @@ from selectolax.lexbor import LexborHTMLParser
 from core.models import Lab, User
 from judgments import services as judgment_services
 from pools.models import Campaign
-from pools.services import READING
+from pools.settings import ReadingSettings, names_in
 from results import apart, asking, planning, refreshing, tables, views
 from results import jobs as result_jobs
 from results import selectors as result_selectors
@@ -687,7 +687,7 @@ def test_other_measures_are_chosen_among_the_settings(researcher: Client, demo: 
 def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client, demo: Campaign) -> None:
     where = address("settings", demo)
     usual = {"error_rate": "", "compare_depth": "10", "comparisons": "all", "rank_by": "esl-wsr", **TESTS}
-    assert [field.name for field in researcher.get(where).context["form"]] == list(READING)
+    assert [field.name for field in researcher.get(where).context["form"]] == names_in(ReadingSettings)
     for wrong, words in (
         ({"comparisons": "baseline", "baseline": "bm52"}, "there is none called “bm52”."),
         ({"comparisons": "pairs", "compared_pairs": "bm25 lsa\nbm25 bm52"}, "runs, line 2: bm52 is none of the runs"),

@@ -15,7 +15,6 @@ from platforms.bills import campaign_bill
 from platforms.management.platforms import bill_facts
 from platforms.publishing import publication_likely
 from pools import selectors as pool_selectors
-from pools.forms import LABELS
 from pools.management.lookup import collection_called
 from pools.models import Campaign
 from pools.reuse import reused_pairs
@@ -67,7 +66,7 @@ class Command(SiteCommand):
         for name in SETTINGS:
             field = Campaign._meta.get_field(name)
             assert isinstance(field, Field)
-            flag, text = f"--{name.replace('_', '-')}", f"{field.help_text or LABELS[name]} ({_usual(field)})"
+            flag, text = f"--{name.replace('_', '-')}", f"{field.help_text or field.verbose_name} ({_usual(field)})"
             if isinstance(field, BooleanField):
                 parser.add_argument(flag, action="store_true", default=None, help=text)
             elif field.choices:

@@ -1,0 +1,45 @@
+"""A share that is stored as one, and asked for in percent."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+
+class PercentField(forms.DecimalField):
+    """A share, asked for in percent."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """`20` for 0.2; what was typed stays as it was."""
+        if isinstance(value, Decimal):
+            return f"{(value * 100).normalize():f}"
+        return value
+
+    def clean(self, value: Any) -> Any:
+        percent = super().clean(value)
+        return None if percent is None else percent / 100
+
+
+class ShareField(models.DecimalField):  # type: ignore[type-arg]  # generic in its stubs only
+    """A share with three decimals, at least 0 and at most `most`."""
+
+    def __init__(self, *arguments: Any, most: Decimal | None = None, **named: Any) -> None:
+        self.most = most
+        if most is not None:
+            named["validators"] = [MinValueValidator(Decimal(0)), MaxValueValidator(most)]
+        super().__init__(*arguments, **{"max_digits": 4, "decimal_places": 3} | named)
+
+    def deconstruct(self) -> Any:
+        """In migrations it is any decimal: what is stored is no different."""
+        name, _path, arguments, named = super().deconstruct()
+        return name, "django.db.models.DecimalField", arguments, named
+
+    def formfield(self, **named: Any) -> Any:
+        label = format_lazy(_("{label}, in percent"), label=self.verbose_name)
+        most = None if self.most is None else 100 * self.most
+        limits = {"min_value": 0, "max_value": most, "max_digits": None, "decimal_places": 1}
+        return super().formfield(**{"form_class": PercentField, "label": label, **limits, **named})
