@@ -19,7 +19,7 @@ from marketplace.models import (
 from marketplace.money import ZERO
 from marketplace.selectors.ledger import Balance, balance
 
-# API calls that a page goes through at most; the command api_calls shows all.
+# API calls that a page goes through at most.
 MOST_CALLS = 10_000
 
 

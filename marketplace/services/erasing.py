@@ -41,16 +41,6 @@ class Plan(NamedTuple):
     stays: list[tuple[str, int, str]]
     obstacles: list[str]
 
-    def as_json(self) -> dict[str, Any]:
-        """The same for a script."""
-        return {
-            "worker": self.worker.worker_id,
-            "erased_at": self.worker.erased_at.isoformat() if self.worker.erased_at else None,
-            "goes": {what: count for what, count in self.goes if count},
-            "stays": [{"what": what, "count": count, "why": why} for what, count, why in self.stays if count],
-            "obstacles": self.obstacles,
-        }
-
 
 def erasure_plan(worker: Worker) -> Plan:
     """What erasing a worker would do now, and what stands in the way."""

@@ -93,7 +93,7 @@ def test_all_of_it_works_without_javascript(member: Join, publish: Publish) -> N
 def test_an_invited_worker_does_it_on_a_phone(come: Come, publish: Publish, marketplace: Marketplace) -> None:
     published = publish(pairs=4)
     nora = come(**ON_A_PHONE)
-    invitation = marketplace.run("invite_worker", "--approved", "20000").removeprefix(marketplace.url)
+    invitation = marketplace.invite(vouched_approved=20_000)
     nora.register(invitation, "nora@phone.example.org")
     nora.look_at(published.title)
     nora.frame_is_well()

@@ -250,6 +250,10 @@ class Marketplace:
         """A new requester with money and a client."""
         return Requester(self, deposit)
 
+    def invite(self, **facts: Any) -> str:
+        """The path of a new invitation."""
+        return f"/register?invitation={self.test('invitation', **facts)['token']}"
+
     def worker(self, **facts: Any) -> "Worker":
         return Worker(self, **facts)
 

@@ -1,6 +1,5 @@
 """The record of API calls: what is in it, what is not, how long it is kept, and that it stops nothing."""
 
-import pytest
 
 from tests.marketplace.conftest import refusing
 from tests.marketplace.server import Marketplace, Requester, Worker
@@ -73,17 +72,6 @@ def test_a_call_is_done_though_it_cannot_be_recorded(marketplace: Marketplace, r
     assert rosa.status(hit_id) == "Assignable"
     assert calls(marketplace, rosa.key_id) == [("GetHIT", hit_id, "")]
     assert "could not be recorded" in marketplace.log()
-
-
-def test_the_command_prints_what_a_key_did(marketplace: Marketplace, rosa: Requester) -> None:
-    rosa.money()
-
-    printed = marketplace.run("api_calls", rosa.key_id).splitlines()
-
-    assert printed[0] == "at\toperation\tsubject\toutcome\trequest_id"
-    assert [line.split("\t")[1:4] for line in printed[1:]] == [["GetAccountBalance", "", "done"]]
-    with pytest.raises(AssertionError, match="There is no access key MKPNONE"):
-        marketplace.run("api_calls", "MKPNONE")
 
 
 def test_what_is_old_is_forgotten_once_a_day(marketplace: Marketplace, rosa: Requester) -> None:

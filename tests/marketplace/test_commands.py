@@ -32,7 +32,6 @@ def test_an_operator_sets_a_requester_up(marketplace: Marketplace) -> None:
     assert "not an amount" in refused(marketplace, "deposit", account_id, "plenty")
     assert "whole cents" in refused(marketplace, "deposit", account_id, "0.005")
     assert "no requester 'Nobody'" in refused(marketplace, "issue_key", "Nobody")
-    assert "no access key" in refused(marketplace, "revoke_key", "MKPNONE")
 
 
 def test_keys_are_encrypted_anew_and_stay_what_they_are(marketplace: Marketplace) -> None:
@@ -76,14 +75,6 @@ from marketplace.models import AccessKey
 from marketplace.services.keys import key_secret
 print(key_secret(AccessKey.objects.get(key_id='{key_id}')))
 """
-
-
-def test_an_invitation_is_printed_once(marketplace: Marketplace) -> None:
-    printed = marketplace.run("invite_worker", "--email", "new@example.org", "--approved", "12000")
-
-    assert re.fullmatch(re.escape(marketplace.url) + r"/register\?invitation=[\w-]{32}", printed)
-    assert "not an email address" in refused(marketplace, "invite_worker", "--email", "nobody")
-    assert "at least one day" in refused(marketplace, "invite_worker", "--days", "0")
 
 
 def test_an_operator_needs_a_good_password(marketplace: Marketplace) -> None:

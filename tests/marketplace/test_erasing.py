@@ -1,6 +1,5 @@
 """Workers' own data at the marketplace: downloading it, closing an account, erasing a worker."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -40,18 +39,20 @@ def test_a_worker_downloads_what_is_stored_closes_the_account_and_is_erased(peop
     assert other.person.get(page).status_code == 403
 
 
-def test_a_worker_who_is_at_work_or_owed_money_is_not_erased_and_the_reason_is_said(people: Marketplace) -> None:
+def test_a_worker_who_is_at_work_or_owed_money_is_not_erased_and_the_reason_is_said(
+    people: Marketplace, olga: Person
+) -> None:
     rosa, wanda = people.requester(), people.worker()
     hit = str(rosa.hit()["HITId"])
     assignment = wanda.accept(hit)
-    dry = json.loads(people.run("erase_worker", wanda.id, "--dry-run", "--json"))
-    assert dry["obstacles"] == ["1 task is accepted or not decided on."]
-    with pytest.raises(AssertionError, match="cannot be erased yet"):
-        people.run("erase_worker", wanda.id)
+    page = f"/operator/workers/{wanda.id}/erase"
+    assert "1 task is accepted or not decided on." in olga.get(page).text
+    refusal = olga.post(page, reason="Asked")
+    assert refusal.status_code == 409 and "cannot be erased yet" in refusal.text
     wanda.give_back(assignment)
     ledger = people.sql("SELECT * FROM marketplace_entry ORDER BY id")
-    assert "This is gone:" in people.run("erase_worker", wanda.id, "--reason", "Asked")
-    people.run("erase_worker", wanda.id)
+    for _twice in range(2):
+        assert olga.post(page, reason="Asked").status_code == 303
     assert people.sql("SELECT * FROM marketplace_entry ORDER BY id") == ledger
     [(email, active)] = people.sql(
         "SELECT email, is_active FROM marketplace_account a JOIN marketplace_worker w ON w.account_id = a.id "

@@ -90,7 +90,7 @@ def test_no_english_is_on_a_workers_page_in_arabic_and_operators_and_programs_re
     group = str(rosa.client.get_hit(HITId=hit_id)["HIT"]["HITGroupId"])
     visitor = people.http
     headers = {"Accept-Language": "ar"}
-    invitation = people.run("invite_worker").removeprefix(people.url)
+    invitation = people.invite()
     pages = {path: visitor.get(path, headers=headers).text for path in ("/welcome", "/login", "/nothing", invitation)}
     own = ("/tasks", "/history", "/earnings", "/qualifications", "/messages", "/account", "/account/password")
     pages |= {

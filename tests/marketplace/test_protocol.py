@@ -146,10 +146,13 @@ def test_an_unknown_key_and_one_with_a_session_are_unrecognized(marketplace: Mar
     assert kind(send(rosa, changed={"X-Amz-Security-Token": "t"})) == "InvalidSignatureException"  # unsigned
 
 
+REVOKE = "from marketplace.services.keys import key_revoke; key_revoke(key_id='{key_id}')"
+
+
 def test_a_revoked_key_ends_at_once(marketplace: Marketplace, rosa: Requester) -> None:
     rosa.client.get_account_balance()
 
-    marketplace.run("revoke_key", rosa.key_id)
+    marketplace.run("shell", "--no-imports", "-c", REVOKE.format(key_id=rosa.key_id))
 
     with refusing("UnrecognizedClientException"):
         rosa.client.get_account_balance()

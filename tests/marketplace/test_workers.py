@@ -48,11 +48,6 @@ def will(people: Marketplace) -> Wanda:
     return Wanda(people)
 
 
-def invited(marketplace: Marketplace, *options: str) -> str:
-    """The path of an invitation."""
-    return marketplace.run("invite_worker", *options).removeprefix(marketplace.url)
-
-
 # --- coming in
 
 
@@ -61,7 +56,7 @@ def test_a_worker_registers_with_an_invitation_and_finds_tasks(
 ) -> None:
     rosa.hit(Title="Read a short text")
     page = visitor()
-    page.goto(invited(people, "--email", "nora@example.org"))
+    page.goto(people.invite(email="nora@example.org"))
     expect(page.get_by_label("Email address")).to_have_value("nora@example.org")
 
     page.get_by_label("Password", exact=True).fill("1234")
@@ -94,16 +89,16 @@ def test_registration_needs_an_invitation_that_fits(people: Marketplace) -> None
 
     assert "by invitation" in people.http.get("/register").text
     assert sent("", "nobody@example.org").status_code == 403
-    path = invited(people, "--email", "only@example.org")
+    path = people.invite(email="only@example.org")
     assert sent(path, "other@example.org").status_code == 403
     assert sent(path, "only@example.org").status_code == 303
     assert sent(path, "only2@example.org").status_code == 403
     assert "already been used" in people.http.get(path).text
-    open_to_anybody = invited(people)
+    open_to_anybody = people.invite()
     assert sent(open_to_anybody, "one@example.org").status_code == 303
     assert sent(open_to_anybody, "another@example.org").status_code == 403
     people.advance(days=0)
-    late = invited(people)
+    late = people.invite()
     people.advance(days=15)
     assert sent(late, "late@example.org").status_code == 403
 
@@ -612,7 +607,7 @@ def test_pages_are_accessible_fit_a_phone_and_speak_of_tasks(
     for path in paths:
         look_well(page, path)
         assert not re.search(r"\b(HITs?|assignments?|qrels?|gold)\b", page.locator("body").inner_text()), path
-    look_well(visitor(), "/", "/login", "/register", invited(people), "/nowhere")
+    look_well(visitor(), "/", "/login", "/register", people.invite(), "/nowhere")
     look_well(visitor(Person(people, Wanda(people).email)), "/tasks", "/history", "/earnings", "/messages")
 
 

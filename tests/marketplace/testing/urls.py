@@ -13,6 +13,7 @@ ours = [
     path("requester", views.make_requester),
     path("deposit", views.make_deposit),
     path("worker", views.make_worker),
+    path("invitation", views.make_invitation),
     path("find", views.find),
     path("accept", views.accept),
     path("accept-next", views.accept_next),

@@ -97,6 +97,11 @@ def _deposit(body: dict[str, Any]) -> dict[str, Any]:
     return {"available": str(entry.available_after)}
 
 
+def _invitation(body: dict[str, Any]) -> dict[str, Any]:
+    """A new invitation, of what the operator's form has: `{"email": …, "vouched_approved": 0 …}`."""
+    return {"token": accounts.invitation_make(**body).token}
+
+
 def _worker(body: dict[str, Any]) -> dict[str, Any]:
     """A new worker: `{"email": …, "country": "US", "vouched_approved": 0 …}`. The password is made up if not given."""
     invitation = accounts.invitation_make(
@@ -171,6 +176,7 @@ run_deliver = require_POST(_json(_deliver))
 make_requester = require_POST(_json(_requester))
 make_deposit = require_POST(_json(_deposit))
 make_worker = require_POST(_json(_worker))
+make_invitation = require_POST(_json(_invitation))
 find = require_POST(_json(_find))
 accept = require_POST(_json(_accept))
 accept_next = require_POST(_json(_accept_next))
