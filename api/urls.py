@@ -290,6 +290,7 @@ routes = [
     path(f"{CAMPAIGN}/publication/filters/<slug:key>/", filters.FilterOne.as_view(), name="filter"),
     path(f"{CAMPAIGN}/publication/ledger/", ledgers.Ledger.as_view(), name="ledger"),
     path(f"{CAMPAIGN}/publication/ledger/compare/", ledgers.LedgerCompare.as_view(), name="ledger_compare"),
+    path(f"{CAMPAIGN}/publication/sync/", ledgers.Sync.as_view(), name="publication_sync"),
     path(f"{CAMPAIGN}/publication/adjustment/", ledgers.Adjustment.as_view(), name="adjustment"),
     path(f"{CAMPAIGN}/publication/calls/", platform_calls.Calls.as_view(), name="calls"),
     path(f"{CAMPAIGN}/publication/calls/<int:call_pk>/retry/", platform_calls.CallRetry.as_view(), name="call_retry"),

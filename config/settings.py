@@ -255,6 +255,7 @@ CELERY_TASK_ROUTES = {
     "platforms.jobs.hear": {"queue": "default"},
     "platforms.jobs.keep_notifications": {"queue": "default"},
     "platforms.jobs.compare": {"queue": "default"},
+    "platforms.jobs.sync_whole": {"queue": "default"},
     "platforms.jobs.messages": {"queue": "default"},
     "platforms.jobs.*": {"queue": "money"},
     "pools.jobs.*": {"queue": "compute"},

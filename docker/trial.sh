@@ -17,6 +17,7 @@ trap 'rm -rf "$work"' EXIT
 compose() { "${compose[@]}" "$@"; }
 inside() { compose exec -T "$@"; }
 manage() { inside web python manage.py "$@"; }
+call() { manage call_api "$@" --as admin; }
 market() { inside marketplace python -m marketplace "$@"; }
 say() { echo "== $(date +%T) $*"; }
 fail() { echo "$*" >&2; exit 1; }
@@ -90,6 +91,16 @@ up() {
   answers "https://$MARKETPLACE_HOST/healthz" 20 || fail "The marketplace does not answer."
 }
 
+compared() { call get campaigns/2/publication/ledger/ | sed -n "s/^ *\"$1\": \(.*\),$/\1/p"; }
+
+compare() {
+  local before
+  before=$(compared made_at)
+  call post campaigns/2/publication/ledger/compare/
+  while [ "$(compared made_at)" = "$before" ]; do sleep 1; done
+  [ "$(compared agree)" = true ] || fail "The ledgers differ."
+}
+
 judge() {
   say "Accounts, an access key, money"
   inside -e DJANGO_SUPERUSER_PASSWORD="$(openssl rand -hex 12)" web python manage.py createsuperuser --no-input --username admin --email admin@example.org
@@ -107,19 +118,25 @@ judge() {
   rm exchange/qrels.txt
   manage import_run everyday exchange/* --team ours
   manage import_collection everyday --lab "Our lab" --passages - < demo/passages.tsv
-  for campaign in link platform; do
-    manage create_campaign everyday $campaign --overlap 1 --reward 1.50 --fee-rate 0.2
+  for campaign in link platform; do # numbers 1 and 2
+    call post campaigns/ --wait --json "{\"collection\": 1, \"name\": \"$campaign\", \"runs\": \"all\", \"overlap\": 1, \"reward\": \"1.50\", \"fee_rate\": \"0.2\"}"
     manage import_test_pairs $campaign - --confirmed < demo/test-pairs.tsv
-    manage start_campaign $campaign
+  done
+  for number in 1 2; do
+    call post campaigns/$number/start/
+    until call get campaigns/$number/ | grep '"state": "open"' > /dev/null; do sleep 1; done
   done
   say "Judged by its link"
   manage simulate_crowd link --preferences - --workers 4 < demo/oracle-preferences.txt
   manage export_campaign link --to exchange/link
   test -s exchange/link/manifest.json
   say "Judged at the marketplace"
-  manage publish_campaign platform --requirements none --although-nobody-qualifies # they come when they are simulated
+  call patch campaigns/2/publication/ --json '{"platform": "marketplace"}'
+  amount=$(call get campaigns/2/publication/ | sed -n 's/^ *"amount": "\(.*\)",$/\1/p')
+  # workers come when they are simulated
+  call post campaigns/2/publication/publish/ --json "{\"amount\": \"$amount\", \"although_nobody_qualifies\": true}"
   manage simulate_crowd platform --at-marketplace --preferences - --workers 4 < demo/oracle-preferences.txt
-  manage platform_ledger platform
+  compare
   answers "https://$SITE_HOST/healthz/all" 20 || fail "Jobs are not done."
 }
 
@@ -192,8 +209,8 @@ backup() {
     manage export_campaign $campaign --to - > "$work/$campaign-after.zip"
     cmp "$work/$campaign-before.zip" "$work/$campaign-after.zip" || fail "The export of $campaign is not what it was."
   done
-  manage platform_ledger platform
-  manage publish_campaign platform --resume
+  compare
+  call post campaigns/2/publication/resume/
   [ "$(state)" = open ] || fail "The publication does not go on."
   say "Restored: the exports are the same, byte for byte"
 }

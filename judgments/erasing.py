@@ -21,7 +21,6 @@ from core.audit.services import entry_note, worker_forget
 from core.comparing import compared
 from core.errors import NotNow
 from core.models import Lab
-from core.progress import Report, silent
 from judgments.models import BulkRow, Decision, Judgment, PairReport, Retention, RetentionResult, WorkerNote
 from platforms.erased import erased_name
 from platforms.models import Alarm, HandPayment, Message, Operation, Payment, Publication, Submission
@@ -400,11 +399,11 @@ def campaign_workers(campaign: Campaign) -> QuerySet[Worker]:
     return Worker.objects.filter(came, erased_at=None).distinct().select_related("lab").order_by("pk")
 
 
-def campaign_erase(*, campaign: Campaign, at: datetime, why: str = "", report: Report | None = None) -> Erased:
+def campaign_erase(*, campaign: Campaign, at: datetime, why: str = "") -> Erased:
     """Erase the workers of a closed campaign, each on their own; those with unsettled work, or work elsewhere, stay."""
     if campaign.state != Campaign.State.CLOSED:
         raise NotNow(_("The campaign is not closed: its workers are still needed."))
-    return _erase_each(campaign_workers(campaign), at=at, why=why, report=report)
+    return _erase_each(campaign_workers(campaign), at=at, why=why)
 
 
 def retention_set(*, lab: Lab, worker_days: int | None, audit_days: int | None) -> Retention:
@@ -441,11 +440,9 @@ def retention_keep(*, lab: Lab, days: int, at: datetime) -> Erased:
     return done
 
 
-def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str, report: Report | None = None) -> Erased:
-    report, found = report or silent(), list(workers)
+def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str) -> Erased:
     erased, kept = 0, {}
-    for number, worker in enumerate(found):
-        report(_("Erasing the workers"), number, len(found))
+    for worker in list(workers):
         try:
             if Campaign.objects.filter(_takes_part(worker)).exclude(state=Campaign.State.CLOSED).exists():
                 raise NotNow(_("The worker takes part in a campaign that is not closed."))

@@ -189,15 +189,13 @@ def _end(
     return assignment
 
 
-def confirmed_check_all(*, at: datetime, campaign: Campaign | None = None) -> int:
-    """Check all work that platforms have confirmed (of one campaign, or of all), first finished first. How much it was.
+def confirmed_check_all(*, at: datetime) -> int:
+    """Check all work that platforms have confirmed, first finished first. How much it was.
 
     Work that cannot be checked raises an alarm, is tried again later and less often, and keeps no other waiting.
     """
     failed = platform_alarms.resting(kind=Alarm.Kind.UNCHECKED, at=at).filter(assignment__isnull=False)
     waiting = judgment_selectors.confirmed_unchecked().exclude(pk__in=failed.values("assignment"))
-    if campaign is not None:
-        waiting = waiting.filter(campaign=campaign)
     checked = 0
     for pk in list(waiting.order_by("finished_at", "id").values_list("id", flat=True)):
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from decimal import Decimal
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from django.db import transaction
 from django.db.models.functions import Lower
@@ -40,10 +40,6 @@ class BoardImport:
         """Line, entry, and whether it has earned a trophy: for each whose mark in the file says otherwise."""
         by_key = {entry.key: entry for entry in self.file.entries}
         return [(self.file.lines[one.key], by_key[one.key], one.earned) for one in self.summary.disagreements]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {**self.summary.as_dict(), "notes": [note._asdict() for note in self.file.notes]}
 
 
 @transaction.atomic

@@ -67,6 +67,16 @@ def sync() -> str:
     return _each("sync", "new submissions", one)
 
 
+@job(gettext_lazy("the job that collects all submitted work of a campaign"))
+def sync_whole(publication_id: int) -> str:
+    """Ask about every HIT of one publication now, because a person asked. `sync` goes on with it. Safe to run twice."""
+
+    def ask(publication: Publication) -> int:
+        return publication_sync(publication=publication, at=timezone.now(), everything=True).new
+
+    return _each("sync", "new submissions", ask, Publication.objects.filter(pk=publication_id))
+
+
 @job(gettext_lazy("the job that asks about what a platform notified this site of"))
 def hear(publication_id: int, assignment_id: str) -> str:
     """Ask about what a notification named: one assignment, or what was submitted on a whole publication, which many

@@ -14,7 +14,6 @@ from django.db.models.functions import Coalesce
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from core.progress import Report
 from platforms.adapter import Adapter, Work
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
@@ -46,13 +45,10 @@ def study_sync(
     client: Any,
     at: datetime,
     everything: bool = False,
-    report: Report | None = None,
 ) -> Synced:
     """Store what changed of a study since the last time, or `everything`. Safe to run many at once, and to be killed:
     what was counted is written down last, so that nothing is taken as known that was not stored.
     """
-    if report is not None:
-        report(_("Asking about the study"), 0, 1)
     last = StudySync.objects.filter(publication=publication).first()
     raised = publication.alarms.filter(kind=Alarm.Kind.JOB, settled_at=None, published_hit__isnull=False)
     retried = set(raised.exclude(retry_at__gt=at).values_list("published_hit", flat=True))

@@ -10,7 +10,6 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from core.progress import Report
 from platforms.adapter import Adapter, Trouble
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
@@ -32,27 +31,18 @@ SHORTENED = 200  # HITs that one sync takes off the platform's list
 Status = Submission.Status
 
 
-def sync_due(publication: Publication, at: datetime, *, everything: bool = False) -> int:
-    """How many HITs `publication_sync` would ask about, but for those that only the platform knows to have changed."""
-    there = publication.published_hits.exclude(platform_hit_id="")
-    return (there if everything else there.filter(next_poll_at__lte=at)).count()
-
-
 def publication_sync(
     *,
     publication: Publication,
     at: datetime,
     limit: int = 2000,
     everything: bool = False,
-    report: Report | None = None,
 ) -> Synced:
     """Ask about HITs whose time has come (or all), and store what was submitted. Safe to run many at once."""
     adapter = adapter_of(publication)
     client = adapter.client()
     if adapter.opens_together:
-        return study_sync(
-            publication=publication, adapter=adapter, client=client, at=at, everything=everything, report=report
-        )
+        return study_sync(publication=publication, adapter=adapter, client=client, at=at, everything=everything)
     reviewable: list[str] = []
     if everything:
         publication.published_hits.exclude(platform_hit_id="").update(next_poll_at=at)
@@ -67,10 +57,7 @@ def publication_sync(
     raised = set(
         publication.alarms.filter(kind=Alarm.Kind.JOB, settled_at=None).values_list("published_hit", flat=True)
     )
-    due = 0 if report is None else sync_due(publication, at)
     while polled < limit:
-        if report is not None:
-            report(_("Asking about HITs"), polled, max(due, polled))
         published_hits = _take(publication, at)
         if not published_hits:
             break

@@ -40,16 +40,6 @@ def template_for(user: User, key: int, right: Right) -> CampaignTemplate:
     return template
 
 
-def template_called(lab: Lab, name: str) -> CampaignTemplate:
-    """A lab's template of that name. Raises NotYours, which names some that there are."""
-    template = CampaignTemplate.objects.filter(lab=lab, name=name).first()
-    if template is None:
-        names = ", ".join(lab.templates.order_by("name").values_list("name", flat=True)[:10])
-        text = _("The lab %(lab)s has no template called %(name)s. It has: %(names)s.")
-        raise NotYours(text % {"lab": lab, "name": name, "names": names or _("none")})
-    return template
-
-
 def default_template(lab: Lab) -> CampaignTemplate | None:
     """The template that a lab's new campaigns begin with."""
     return CampaignTemplate.objects.filter(lab=lab, is_default=True).first()

@@ -108,23 +108,6 @@ def _keep(campaign: Campaign, data: dict[str, Any], at: datetime) -> datetime | 
     return at if is_finished else None
 
 
-def report_try(*, campaign: Campaign, folder: Path) -> list[Path]:
-    """Write the report that a campaign would have once its results are computed, and store nothing. Returns its paths.
-
-    Raises Refused where the results would be about nothing.
-    """
-    with one_moment():
-        campaign.refresh_from_db(fields=["revision"])
-        inputs, source = inputs_of(campaign), exports.Source(campaign)
-        exported = exports.write_files(source, folder / report.DATA)
-    held = held_back(inputs, source.withheld)
-    data = compute(inputs, held, is_release=bool(held))
-    if not report.is_about_something(data):
-        raise report.about_nothing(campaign)
-    released = report.without(data, source.withheld)
-    return list(report.write_report(released, exported, report.write_result_files(released, folder), folder).values())
-
-
 def out_of_step() -> QuerySet[Campaign]:
     """Campaigns whose results are to be computed: they were packed, have a judgment that counts, reuse one or need
     none, and what is stored is of other judgments, of another version, or not there.

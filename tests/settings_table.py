@@ -9,8 +9,8 @@ import django
 PAGE = Path(__file__).parent.parent / "docs" / "settings.md"
 BEGINNING = """# Settings of a campaign
 
-For researchers: every setting of a campaign, as its form has it, with what it begins with. The form, the options of
-`create_campaign`, the API and the exports' manifest have the same. `make settings` writes this page from the code.
+For researchers: every setting of a campaign, as its form has it, with what it begins with. The form, the API and the
+exports' manifest have the same. `make settings` writes this page from the code.
 """
 
 

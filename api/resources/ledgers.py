@@ -72,6 +72,17 @@ class LedgerCompare(Endpoint):
         return Response({"asked_for": True}, status=202)
 
 
+class Sync(Endpoint):
+    """Asking about all work."""
+
+    @operation("publication_sync", answer=shapes.AskedFor, status=202, right=Right.SPEND, tags=TAGS)
+    def post(self, request: Request, pk: int) -> Response:
+        """Have the platform asked about every HIT now, as after restoring a backup. Whatever may have changed is asked
+        about by itself, every minute."""
+        transaction.on_commit(soon(platform_jobs.sync_whole, published_of(self.campaign(pk)).pk))
+        return Response({"asked_for": True}, status=202)
+
+
 class Adjustment(Endpoint):
     """Raising the pay of work that was approved."""
 

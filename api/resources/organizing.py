@@ -654,6 +654,6 @@ class BoardImport(Endpoint):
         content = {
             "entries": len(done.file.entries),
             "summary": done.summary.as_dict(),
-            "notes": done.as_dict()["notes"],
+            "notes": [note._asdict() for note in done.file.notes],
         }
         return Response(shapes.BoardImportShape(content).data, status=201)

@@ -50,12 +50,6 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
             yield kept
 
 
-def must_share_output(to: Path | None, as_json: bool) -> None:
-    """Refuse to write both a file and JSON to standard output."""
-    if to == Path("-") and as_json:
-        raise CommandError("--to - and --json both write to standard output: name a folder, or leave --json out.")
-
-
 def write_output(content: bytes) -> None:
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()

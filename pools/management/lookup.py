@@ -10,11 +10,7 @@ from core.labs import lab_create
 from core.models import Lab, User
 from pools.models import Campaign, Collection
 
-Row = TypeVar("Row", Lab, Collection, Campaign)
-
-
-def lab_called(name: str) -> Lab:
-    return _the(Lab, f"lab called {name}", name=name)
+Row = TypeVar("Row", Collection, Campaign)
 
 
 def collection_called(name: str, lab: str | None) -> Collection:

@@ -120,17 +120,21 @@ def test_the_ledger_is_summed_compared_and_costs_are_those_of_the_page(
     assert program.get(f"{base}ledger/").json()["compared"] is None
     clock = Clock()
     work(published, wanda)
-    publication_sync(publication=published, at=clock(), everything=True)
+    monkeypatch.setattr("api.resources.ledgers.transaction.on_commit", lambda do: do())
+
+    def ask(job: Any, address: str) -> None:
+        keys: list[int] = []
+        monkeypatch.setattr(job, "delay", keys.append)
+        assert_problem(viewer.post(address), 403)
+        assert program.post(address).json() == {"asked_for": True}
+        assert keys == [published.pk]
+        job(published.pk)
+
+    ask(platform_jobs.sync_whole, f"{base}sync/")
     judgment_services.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock)
-    assert_problem(viewer.post(f"{base}ledger/compare/"), 403)
-    asked: list[Any] = []
-    monkeypatch.setattr(platform_jobs.compare, "delay", asked.append)
-    monkeypatch.setattr("api.resources.ledgers.transaction.on_commit", lambda do: do())
-    assert program.post(f"{base}ledger/compare/").json() == {"asked_for": True}
-    assert asked == [published.pk]
-    platform_jobs.compare(published.pk)
+    ask(platform_jobs.compare, f"{base}ledger/compare/")
     platform_jobs.reconcile()
 
     told = viewer.get(f"{base}ledger/").json()

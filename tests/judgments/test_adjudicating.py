@@ -3,14 +3,12 @@ taken back.
 """
 
 import csv
-import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.urls import reverse
@@ -306,46 +304,3 @@ def test_disagreements_are_settled_with_the_keyboard_alone_and_the_pages_fit(
     page.get_by_text("The decision is taken back").wait_for()
     assert page_of(second) in page.url
     assert list(Adjudication.objects.values_list("pair", "choice", "undone_by")) == [(second.pk, "b", rita.pk)]
-
-
-def test_disagreements_are_listed_decided_and_taken_back_by_command(split: Campaign, ada: User) -> None:
-    def run(*words: str) -> dict[str, Any]:
-        out = io.StringIO()
-        call_command("adjudicate_pairs", split.name, *words, "--json", stdout=out, stderr=io.StringIO())
-        return dict(json.loads(out.getvalue()))
-
-    pair = pair_on(split, "q1")
-    listed = run()["pairs"]
-    assert [(row["query"], row["a"], row["b"], row["for_a"], row["for_b"]) for row in listed] == [
-        ("q1", "p1", "p2", 1, 2),
-        ("q2", "p3", "p4", 1, 2),
-    ]
-    decide = ("--decide", str(pair.pk), "--choice", "a", "--note", "It names the year", "--by", ada.username)
-    assert run(*decide, "--dry-run")["choice"] == "a"
-    assert not Adjudication.objects.exists()
-    assert run(*decide)["note"] == "It names the year"
-    standing = Adjudication.objects.get(pair=pair, undone_at=None)
-    assert (standing.choice, standing.by) == ("a", ada)
-    assert [row["query"] for row in run()["pairs"]] == ["q2"]
-    assert [row["choice"] for row in run("--all")["pairs"]] == ["a", None]
-    run(*decide)
-    assert Adjudication.objects.count() == 1, "the same again changes nothing"
-
-    otherwise = ("--decide", str(pair.pk), "--choice", "tie", "--by", ada.username)
-    with pytest.raises(CommandError, match=f"decided by {ada.username}: a. To decide otherwise, say --replace"):
-        run(*otherwise)
-    run(*otherwise, "--replace")
-    assert Adjudication.objects.get(pair=pair, undone_at=None).choice == "tie"
-    run("--undo", str(pair.pk), "--by", ada.username)
-    assert not Adjudication.objects.filter(undone_at=None).exists()
-
-    for words, refusal in (
-        (("--undo", str(pair.pk), "--by", ada.username), "nothing to take back"),
-        (("--decide", str(pair.pk), "--choice", "a"), "Say who decides, with --by"),
-        (("--decide", str(pair.pk), "--by", ada.username), "with --choice: a, b, tie, unsure"),
-        (("--decide", str(pair.pk), "--choice", "a", "--by", "nobody"), "no user called nobody"),
-        (("--decide", "999999", "--choice", "a", "--by", ada.username), "no such pair"),
-    ):
-        with pytest.raises(CommandError, match=refusal):
-            run(*words)
-    assert not Adjudication.objects.filter(undone_at=None).exists()

@@ -10,12 +10,10 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -277,9 +275,7 @@ def test_a_campaign_that_is_not_among_the_newest_is_named(
     assert MachineAsking.objects.get().campaign == campaign
 
 
-def test_the_api_and_the_command_ask_list_and_stop(
-    campaign: Campaign, local: Local, rita: User, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_api_asks_lists_and_stops(campaign: Campaign, local: Local, rita: User) -> None:
     program, address = Program(rita), f"/api/v1/campaigns/{campaign.pk}/machines/asked/"
     wish = {"name": "tiny", "model": "tiny-1", "prompt": PROMPT, "budget": 1_000}
     refused = program.post(address, wish | {"prompt": "Which?"})
@@ -294,23 +290,6 @@ def test_the_api_and_the_command_ask_list_and_stop(
     viewer = Program(factories.member(campaign.lab, "viewer"))
     assert viewer.post(address, wish | {"name": "other"}).status_code == 403
     assert viewer.get(address).status_code == 200
-
-    prompt = tmp_path / "prompt.txt"
-    prompt.write_text(PROMPT + " Say = if neither.")
-    words = ["--model", "tiny-1", "--budget", "9", "--prompt", str(prompt), "--by", "rita"]
-    call_command("ask_machine", campaign.name, "--name", "by command", *words)
-    assert f"by command (tiny-1): asking, 0 of {questions(campaign)} questions asked" in capsys.readouterr().out
-    call_command("ask_machine", campaign.name, "--name", "by command", "--stop", "--json")
-    (stopped,) = json.loads(capsys.readouterr().out)["askings"]
-    assert stopped["state"] == "stopped"
-    call_command("ask_machine", campaign.name)
-    assert "tiny (tiny-1): done" in capsys.readouterr().out
-    assert MachineAsking.objects.get(name="by command").prompt == prompt.read_text()
-    for given, message in ((["--name", "third"], "give its --model"), (["--budget", "3"], "needs a --name")):
-        with pytest.raises(CommandError, match=message):
-            call_command("ask_machine", campaign.name, *given)
-    with pytest.raises(CommandError, match="already has a machine judge called tiny"):
-        call_command("ask_machine", campaign.name, "--name", "tiny", "--model", "tiny-1", "--budget", "5")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,7 +1,5 @@
 """Closing accounts, and erasing whole campaigns: what goes, what stays, and what stands in the way."""
 
-import io
-import json
 from itertools import chain
 from typing import Any
 
@@ -9,7 +7,6 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
-from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, models, transaction
 from django.test import Client
 from django.urls import reverse
@@ -19,13 +16,13 @@ from api.tokens import token_create
 from core import people
 from core.audit.selectors import lines
 from core.errors import NotNow
-from core.models import AuditEntry, Lab, MemberInvitation, Membership, User
+from core.models import AuditEntry, Lab, MemberInvitation, User
 from judgments import jobs, refreshing
 from judgments import services as judgment_services
 from judgments.campaign_erasing import whole_erase, whole_plan
 from judgments.closing import account_close, closing_plan
-from judgments.erasing import erasure_plan
-from judgments.models import AlarmChoice, BulkDecision, Decision, Judgment, Retention, Reuse, StoredFile
+from judgments.erasing import campaign_erase, erasure_plan
+from judgments.models import AlarmChoice, BulkDecision, Decision, Judgment, Reuse, StoredFile
 from platforms.models import Payment, Publication
 from pools.models import Campaign, Pair, Run
 from tasks.models import Assignment, ConsentText, Hit, Item, TestPair, Worker
@@ -217,23 +214,6 @@ def test_an_admin_of_the_site_closes_a_members_account_and_an_admin_of_the_lab_c
     assert User.objects.get(pk=lidia.pk).closed_at is not None
 
 
-def run(*words: str) -> Any:
-    """What a command answers, in JSON."""
-    out = io.StringIO()
-    call_command(*words, "--json", stdout=out)
-    return json.loads(out.getvalue())
-
-
-def test_the_command_says_what_closing_would_do_and_does_it(lidia: User) -> None:
-    before = everything()
-    said = run("erase_member", "lidia.kowalska", "--dry-run")
-    assert everything() == before
-    assert said["dry_run"] and said["goes"]["core.membership"] == 1 and said["stays"]
-    assert run("erase_member", "lidia.kowalska", "--why", "Asked")["closed_at"]
-    with pytest.raises(CommandError, match="Nobody logs in"):
-        call_command("erase_member", "lidia.kowalska")
-
-
 # --- whole campaigns
 
 
@@ -392,25 +372,7 @@ def test_an_admin_erases_a_whole_campaign_once_its_name_is_typed(
     assert "This campaign cannot be erased" in client.get(address).text
 
 
-def test_commands_erase_campaigns_set_periods_and_make_bundles(closed: Campaign, tmp_path: Any) -> None:
-    lab = closed.lab.name
-    before = everything()
-    said = run("set_periods", lab, "--worker-days", "30", "--dry-run")
-    assert (said["worker_days"], said["due"]) == (30, {"workers": 0, "entries": 0})
-    assert set(run("release_campaign", "pilot", "--dry-run")["files"]) >= {"README.txt", "manifest.json"}
-    assert run("erase_campaign", "pilot", "--dry-run")["workers"] == 2
-    assert run("erase_campaign", "pilot", "--whole", "--dry-run")["obstacles"] == []
-    assert everything() == before
-    run("set_periods", lab, "--worker-days", "30", "--audit-days", "60")
-    run("set_periods", lab, "--worker-days", "0")
-    assert list(Retention.objects.values_list("worker_days", "audit_days")) == [(None, 60)]
-    with pytest.raises(CommandError, match="audit_days"):
-        call_command("set_periods", lab, "--audit-days", "7")
-    made = run("release_campaign", "pilot", "--to", str(tmp_path / "release.zip"))
-    assert (tmp_path / "release.zip").stat().st_size == made["size"]
-    assert run("erase_campaign", "pilot")["erased"] == 0  # the lab owes them
+def test_workers_whom_the_lab_owes_are_not_erased_with_their_campaign(closed: Campaign) -> None:
+    assert campaign_erase(campaign=closed, at=timezone.now()).erased == 0
     closed.assignments.update(owed=0)
-    assert run("erase_campaign", "pilot")["erased"] == 1
-    assert run("erase_campaign", "pilot", "--whole", "--why", "Over")["campaign"] == "pilot"
-    assert not Campaign.objects.filter(pk=closed.pk).exists()
-    assert MemberInvitation.objects.count() == 0 and Membership.objects.count() == 1
+    assert campaign_erase(campaign=closed, at=timezone.now()).erased == 1

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, models, transaction
 from django.test import Client
 from django.urls import reverse
@@ -223,25 +222,6 @@ def test_a_worker_is_found_by_id_name_number_and_pseudonym_in_ones_own_labs(
     assert list(erasing.workers_called(own, name)) == [worker]
 
 
-def test_the_command_says_what_it_would_do_and_does_it(worker: Worker) -> None:
-    def run(*arguments: str) -> str:
-        out = io.StringIO()
-        call_command("erase_worker", *arguments, stdout=out)
-        return out.getvalue()
-
-    before = everything()
-    dry = json.loads(run(WORKER_ID, "--dry-run", "--json"))
-    assert everything() == before
-    assert dry["goes"]["submissions"] == 1
-    assert dry["obstacles"] == []
-    assert WORKER_ID not in json.dumps(dry)
-    assert "This is gone:" in run(WORKER_ID, "--why", "Asked by mail on 3 May")
-    note = AuditEntry.objects.get(subject="erasure")
-    assert (note.key, note.why, note.actor_kind) == (str(worker.pk), "Asked by mail on 3 May", "command")
-    with pytest.raises(CommandError, match="no such worker"):
-        run(WORKER_ID)
-
-
 def test_a_worker_whom_the_lab_still_owes_is_erased_only_by_somebody_who_writes_it_off(
     campaign: Campaign, alice: Worker, ada: User, client: Client
 ) -> None:
@@ -253,11 +233,6 @@ def test_a_worker_whom_the_lab_still_owes_is_erased_only_by_somebody_who_writes_
     assert client.post(address, {"why": "Asked."}).status_code == 400
     with pytest.raises(NotNow, match="say that the debt is written off"):
         erase(alice)
-    with pytest.raises(CommandError, match="say that the debt is written off"):
-        call_command("erase_worker", str(alice.pk))
-    said = io.StringIO()
-    call_command("erase_worker", str(alice.pk), "--dry-run", stdout=said)
-    assert f"The lab owes: {debt}" in said.getvalue()
     assert erasing.worker_erase(worker=alice, at=timezone.now(), write_off=True).owed == [(campaign, done.owed)]
     assert AuditEntry.objects.get(subject="erasure").changes == {"written_off": debt}
     alice.refresh_from_db()

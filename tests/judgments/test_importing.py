@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -406,9 +405,7 @@ def test_what_a_campaign_exported_is_not_imported_into_its_own_collection(
     store(collection, own + b"q2 p5 p6 p5\n", name="more")  # with what no campaign has
 
 
-def test_judgments_come_in_by_the_page_and_by_the_command(
-    collection: Collection, rita: User, client: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_judgments_come_in_by_the_page(collection: Collection, rita: User, client: Client) -> None:
     client.force_login(rita)
     address = reverse("judgments:judgments_import", args=[collection.pk])
     assert "Potato" in client.get(address).content.decode()
@@ -423,15 +420,6 @@ def test_judgments_come_in_by_the_page_and_by_the_command(
         assert client.get(reverse(name, args=[campaign.pk])).status_code == 200
     bad = client.post(address, sent | {"file": SimpleUploadedFile("bad.tsv", LINES + b"q1 p1\n")}, follow=True)
     assert "bad.tsv, line 6" in bad.content.decode() and Job.objects.latest("id").state == "refused"
-
-    (tmp_path / "batch.csv").write_bytes(MTURK)
-    asked = ["import_judgments", collection.name, str(tmp_path / "batch.csv"), "--note", "A batch."]
-    call_command(*asked)
-    said = capsys.readouterr().out
-    assert "batch (Mechanical Turk's results): 3 judgments of 2 workers on 2 pairs stored." in said
-    assert "Left out, of rejected assignments: 1" in said
-    with pytest.raises(CommandError, match="already been imported"):
-        call_command(*asked, "--name", "again")
 
 
 def test_people_s_preferences_of_trec_s_passages_become_results(data: Path, lab: Lab) -> None:

@@ -2,11 +2,9 @@
 
 import gzip
 import io
-from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -144,19 +142,3 @@ def test_a_viewer_sees_machine_judges_and_changes_none_and_a_stranger_sees_nothi
         statuses = [client.get(page).status_code for page in pages] + [client.post(delete).status_code]
         assert statuses == expected
     assert MachineJudge.objects.exists()
-
-
-def test_the_command_imports_a_file_or_says_what_is_wrong(
-    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, prompt = tmp_path / "gpt.txt", tmp_path / "prompt.txt"
-    file.write_bytes(GOOD)
-    prompt.write_text("Which is better?\n")
-    arguments = ["import_machine_judgments", "small", str(file), "--model", "gpt-4o", "--prompt", str(prompt)]
-    call_command(*arguments)
-    assert capsys.readouterr().out == "gpt (gpt-4o): 4 answers on 3 pairs stored.\n"
-    assert MachineJudge.objects.get().prompt == "Which is better?"
-    with pytest.raises(CommandError, match="These very answers"):
-        call_command(*arguments, "--name", "again")
-    with pytest.raises(CommandError, match=r"nowhere\.txt: No such file"):
-        call_command(*arguments[:-1], str(tmp_path / "nowhere.txt"))

@@ -4,7 +4,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -204,8 +203,8 @@ def test_a_pilot_is_asked_for_at_the_start(
     draft.refresh_from_db()
     assert (draft.state, draft.pilot_hits) == ("packing", 2)
     other = factories.campaign(collection, "other", start=False, pairs_per_hit=1, tests_per_hit=1)
-    call_command("start_campaign", "other", "--pilot", "3")
-    assert "4 of them are held back" in capsys.readouterr().out
+    task_services.campaign_launch(campaign=other, pilot_hits=3)
+    task_services.campaign_pack(campaign_id=other.pk)
     assert pilots.held_back(other) == 4
     with pytest.raises(Refused):
         task_services.campaign_launch(campaign=factories.campaign(collection, "no", start=False), pilot_hits=0)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -527,17 +526,6 @@ def test_a_draft_names_what_it_reuses_and_what_it_does_not(collection: Collectio
     assert "7 pairs to compare (all pairs), 2 of them already judged and 5 to ask about, in 1 HIT." in page
     assert reverse("judgments:campaign", args=[first.pk]) in page
     assert "1 other campaign over this collection asked another question" in page
-
-
-def test_a_command_says_that_nothing_is_left_to_ask(collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
-    first_of(collection)
-    call_command("create_campaign", "small", "second")
-    assert "7 pairs, 7 of them already judged.\n0 pairs in 0 HITs, 0 assignments.\n$0.00" in capsys.readouterr().out
-    call_command("start_campaign", "second")
-    assert capsys.readouterr().out == (
-        "second is open: 0 HITs.\n7 of 7 pairs had been judged before.\n"
-        "There is nothing to ask: qrels and results follow from the reused judgments.\n"
-    )
 
 
 def test_what_has_no_hits_is_not_published(collection: Collection) -> None:

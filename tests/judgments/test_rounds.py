@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 from django.test import Client
 from django.urls import reverse
@@ -379,21 +378,15 @@ def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy
     form = client.get(reverse("pools:campaign_new"), {"collection": deep.pk}).text
     for name in ("partners", "finalists", "rounds_wait", "rounds_budget"):
         assert f'name="{name}"' in form
-    words = ["--design", "rounds", "--depth", "16", "--partners", "5", "--finalists", "3", "--rounds-budget", "40"]
-    call_command("create_campaign", "deep", "by command", *words)
-    made = Campaign.objects.get(name="by command")
-    assert (made.partners, made.finalists, made.rounds_budget, made.rounds_wait) == (5, 3, Decimal(40), False)
-    before = made.pair_count
+    made = make(deep, "with more partners", start=False, partners=5, finalists=3, rounds_budget=Decimal(40))
     draft.refresh_from_db()
-    assert before != draft.pair_count
+    assert made.pair_count != draft.pair_count
     assert (draft.method, made.method) == ("most-wins", "most-wins")
     with pytest.raises(Refused, match="the most wins in the final"):
         make(deep, "other", start=False, method="bradley-terry")
 
 
-def test_the_api_and_the_command_list_rounds_and_ask_the_one_that_waits(
-    deep: Collection, rita: User, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_api_lists_rounds_and_asks_the_one_that_waits(deep: Collection, rita: User) -> None:
     program, campaign = Program(rita), make(deep, rounds_wait=True)
     jobs.advance_rounds()
     judge(campaign)
@@ -401,21 +394,15 @@ def test_the_api_and_the_command_list_rounds_and_ask_the_one_that_waits(
     listed = program.get(f"/api/v1/campaigns/{campaign.pk}/rounds/").json()["results"]
     assert [(row["number"], row["asked_at"] is None) for row in listed] == [(2, True), (1, False)]
     assert "Look at it" in listed[0]["obstacle"]
-    call_command("rounds", "rounds")
-    out = capsys.readouterr().out
-    assert "Round 2: 2 pools" in out and "waits." in out and "All rounds then cost $" in out
     asked = program.post(f"/api/v1/campaigns/{campaign.pk}/rounds/2/ask/", {})
     assert asked.status_code == 200 and asked.json()["asked_by"] == "rita" and asked.json()["hits"] > 0
-    with pytest.raises(CommandError, match="No such round waits"):
-        call_command("rounds", "rounds", "--ask", "2", "--by", "rita")
+    again = program.post(f"/api/v1/campaigns/{campaign.pk}/rounds/2/ask/", {})
+    assert again.status_code == 409 and "No such round waits" in again.text
     judge(campaign)
     jobs.advance_rounds()
-    call_command("rounds", "rounds", "--ask", "3", "--by", "rita", "--json")
-    assert json.loads(capsys.readouterr().out)["hits"] > 0
+    assert program.post(f"/api/v1/campaigns/{campaign.pk}/rounds/3/ask/", {}).json()["hits"] > 0
     plain = factories.campaign(deep, "plain", depth=2)
     assert program.get(f"/api/v1/campaigns/{plain.pk}/rounds/").json()["results"] == []
-    with pytest.raises(CommandError, match="not judged in rounds"):
-        call_command("rounds", "plain")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -3,14 +3,12 @@
 import bz2
 import html
 import io
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -20,7 +18,7 @@ from core.errors import Refused
 from core.models import Lab, User
 from evaluation.errors import BadInput
 from leaderboards import artifacts, jobs, submitting
-from leaderboards.importing import NotImported, board_import
+from leaderboards.importing import BoardImport, NotImported, board_import
 from leaderboards.models import Board, DevScoring
 from leaderboards.public.reading import published
 from pools.models import Collection
@@ -50,7 +48,7 @@ def board(collection: Collection) -> Board:
     return public_board(collection)
 
 
-def bring(board: Board, text: str, name: str = "board.csv") -> object:
+def bring(board: Board, text: str, name: str = "board.csv") -> BoardImport:
     """Import a file's text."""
     return board_import(board=board, source=io.BytesIO(text.encode()), filename=name, by=None, at=timezone.now())
 
@@ -77,27 +75,15 @@ def test_entries_trophies_and_scores_come_out_as_published(board: Board) -> None
     assert "Imported from doc.csv." in {event.note for event in same.events.all()}
 
 
-def test_disagreements_are_listed_and_the_scores_decide(board: Board, tmp_path: Path) -> None:
-    file = tmp_path / "passages.csv"
-    file.write_text(PASSAGES, "utf-8")
-    out = io.StringIO()
-    call_command("import_board", "small", str(file), stdout=out)
-    assert "passages.csv, line 3: 20200101-x has a trophy that it has not earned." in out.getvalue()
-    assert "passages.csv, line 4: import-3 has earned a trophy that it does not have." in out.getvalue()
-    assert "3 entries, of these 0 baselines; 2 trophies, 2 disagreements; 1 with both scores." in out.getvalue()
+def test_disagreements_are_listed_and_the_scores_decide(board: Board) -> None:
+    done = bring(board, PASSAGES)
+    assert sorted((line, entry.key, earned) for line, entry, earned in done.disagreements) == [
+        (3, "20200101-x", False), (4, "import-3", True)
+    ]  # fmt: skip
+    summary = done.summary
+    assert (summary.entries, summary.baselines, summary.trophies, summary.both) == (3, 0, 2, 1)
     marks = {one.run_id: one.mark for one in published(board, NOW).entries}
     assert marks == {"import-1": "trophy", "20200101-x": "", "import-3": "trophy"}
-
-
-def test_a_dry_run_and_json_say_what_would_come_of_it(board: Board, tmp_path: Path) -> None:
-    file = tmp_path / "doc.csv"
-    file.write_text(DOCUMENTS, "utf-8")
-    out, err = io.StringIO(), io.StringIO()
-    call_command("import_board", "small", str(file), "--json", "--dry-run", stdout=out, stderr=err)
-    facts = json.loads(out.getvalue())
-    assert (facts["entries"], facts["trophies"], facts["disagreements"], facts["both"]) == (4, 2, [], 3)
-    assert {note["line"] for note in facts["notes"]} == {4}
-    assert not board.submissions.exists()
 
 
 @pytest.mark.parametrize(
@@ -132,10 +118,6 @@ def test_what_does_not_fit_the_board_is_refused(board: Board) -> None:
     with pytest.raises(NotImported, match=r"has had 4 of these ids: 20200810b, 20200811-late"):
         bring(board, DOCUMENTS)
     assert board.submissions.count() == 4
-    with pytest.raises(CommandError, match="There is no board 'none'"):
-        call_command("import_board", "none", "file.csv")
-    with pytest.raises(CommandError, match="has no season 'Third'; it has: First"):
-        call_command("import_board", "small", "file.csv", "--season", "Third")
 
 
 def test_an_organizer_imports_on_the_page_and_sees_what_came_of_it(board: Board, client: Client, rita: User) -> None:

@@ -1,6 +1,5 @@
 """The record of API calls: what is in it, what is not, how long it is kept, and that it stops nothing."""
 
-
 from tests.marketplace.conftest import refusing
 from tests.marketplace.server import Marketplace, Requester, Worker
 

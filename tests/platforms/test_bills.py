@@ -2,19 +2,20 @@
 
 import re
 from decimal import Decimal
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
 from core.models import User
 from core.money import dollars
+from judgments.services import confirmed_check_all
 from platforms.bills import Bill, campaign_bill, remaining_bill, rounds_bills
 from platforms.models import Publication
 from platforms.mturk.endpoints import bonus_fee, reward_fee
 from platforms.publishing import publication_likely, publication_publish, publication_unsaved, publication_write
+from platforms.reviewing.settling import publication_settle
+from platforms.syncing import publication_sync
 from pools.models import Campaign, Collection
 from tests import factories
 from tests.marketplace.server import Requester, Worker
@@ -134,19 +135,11 @@ def test_the_draft_the_dry_run_the_plan_and_the_commands_say_the_same_to_the_cen
     # nine assignments, and three done again, each $1.13 and 2 + 21 cents in fees
     expected = Decimal("1.36") * 12
     assert shown() == {expected}
-    made = StringIO()
-    call_command("create_campaign", "small", "the same", redo_rate="0.25", reward="1.13", **{
-        name: value for name, value in settings.items() if isinstance(value, int)
-    }, stdout=made)  # fmt: skip
-    assert dollars(expected) in made.getvalue()
     publication_write(campaign=campaign)
     pages.append("platforms:publish")
     assert shown() == {expected}
     factories.begin(campaign)
     assert shown() == {expected}
-    printed = StringIO()
-    call_command("publish_campaign", campaign.name, dry_run=True, stdout=printed)
-    assert re.search(rf"{re.escape(dollars(expected))} if all is finished", printed.getvalue())
     Campaign.objects.filter(pk=campaign.pk).update(state="paused")
     assert shown() == {expected}
 
@@ -186,8 +179,9 @@ def test_what_the_bill_expects_is_what_the_platform_takes(
     drain(publication, clock)
     for number in (1, 2, 3):
         work(publication, wanda, number)
-    call_command("sync_campaign", campaign.name, all=True, stdout=StringIO())
-    call_command("settle_campaign", campaign.name, stdout=StringIO())
+    publication_sync(publication=publication, at=clock(), everything=True)
+    confirmed_check_all(at=clock())
+    publication_settle(publication=publication, at=clock())
     drain(publication, clock)
     available, on_hold = requester.money()
     assert Decimal(1000) - Decimal(available) - Decimal(on_hold) == expected

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
@@ -551,24 +549,6 @@ def test_the_export_has_a_line_for_every_payment_with_token_and_evidence(publish
     assert "request_id=" in rows[1]["evidence"]
     assert {row["platform_assignment"] for row in rows} == {assignment.platform_assignment_id}
     assert wanda.id not in written.getvalue()
-
-
-def test_the_commands_sync_settle_and_compare(
-    published: Publication, wanda: Worker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    work(published, wanda)
-    name = published.campaign.name
-
-    call_command("sync_campaign", name, all=True)
-    assert "3 of 3 HITs asked about, 1 new submissions." in capsys.readouterr().out
-    call_command("settle_campaign", name)
-    assert "1 checked, 1 decided. Paid $2.00 and fees of $0.40; $0.00 still owed" in capsys.readouterr().out
-    call_command("platform_ledger", name, csv=tmp_path / "ledger.csv")
-
-    told = capsys.readouterr().out
-    assert "Ours:      rewards $0.10, bonuses $1.90." in told
-    assert "The platform: rewards $0.10, bonuses $1.90." in told
-    assert len((tmp_path / "ledger.csv").read_text().splitlines()) == 3
 
 
 def test_work_whose_submission_waits_for_a_person_is_not_compensated_beside_it(

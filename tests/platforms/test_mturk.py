@@ -9,14 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -255,52 +253,6 @@ def test_terms_that_cannot_be_are_refused(campaign: Campaign, settings: Any, ter
 def test_published_terms_are_fixed(published: Publication) -> None:
     with pytest.raises(NotNow):
         publication_write(campaign=published.campaign, base=Decimal("0.50"))
-
-
-def test_the_command_prints_then_publishes_then_pauses(
-    campaign: Campaign, requester: Requester, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = StringIO()
-    call_command("publish_campaign", campaign.name, dry_run=True, stdout=out)
-    assert "CreateHITWithHITType {" in out.getvalue()
-    assert "3 HITs, 3 assignments: $9.60 if all is finished" in out.getvalue()
-
-    call_command("publish_campaign", campaign.name, rate=500.0, stdout=out)
-    assert "3 HITs published, 0 to go, 0 refused." in out.getvalue()
-    call_command("publish_campaign", campaign.name, pause=True, stdout=out)
-    assert f"Publication of {campaign.name}: paused." in out.getvalue()
-    assert requester.client.list_hits()["HITs"][0]["HITStatus"] == "Reviewable"
-
-    with pytest.raises(CommandError, match="There is no campaign"):
-        call_command("platform_ledger", "nobody")
-
-
-def test_for_programs_the_platform_commands_answer_in_json_and_dry_runs_send_nothing(
-    campaign: Campaign, requester: Requester, wanda: PlatformWorker
-) -> None:
-    def run(*words: str) -> dict[str, Any]:
-        out = StringIO()
-        call_command(words[0], campaign.name, *words[1:], "--json", stdout=out, stderr=StringIO())
-        return dict(json.loads(out.getvalue()))
-
-    facts = run("publish_campaign", "--dry-run", "--rate", "500")
-    assert (facts["state"], facts["bill"]["total"]) == ("draft", "9.60")
-    assert 1 <= facts["workers"]["qualified"] <= facts["workers"]["active"]
-    assert [row["operation"] for row in facts["requests"]].count("CreateHITWithHITType") == 3
-    assert not Publication.objects.exists() and not requester.client.list_hits()["HITs"]
-
-    facts = run("publish_campaign", "--rate", "500")
-    assert (facts["state"], facts["posted"], facts["to_go"], facts["refused"]) == ("open", 3, 0, 0)
-    assert run("publish_campaign", "--pause", "--dry-run")["state"] == "paused"
-    assert Publication.objects.get().state == "open"
-    assert requester.client.list_hits()["HITs"][0]["HITStatus"] == "Assignable"
-
-    assert run("sync_campaign", "--all", "--dry-run")["due"] == 3
-    facts = run("sync_campaign", "--all")
-    assert (facts["asked_about"], facts["new"], facts["alarms"]) == (3, 0, [])
-    assert run("platform_ledger")["agree"] is True
-    facts = run("settle_campaign", "--dry-run")
-    assert (facts["decided"], facts["calls"], facts["paid"], facts["dry_run"]) == (0, 0, "0.00", True)
 
 
 # --- arriving

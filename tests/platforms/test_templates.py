@@ -1,24 +1,21 @@
 """A lab's templates, its default, and its pay floor: on pages and by command."""
 
-import json
 from decimal import Decimal
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from core.errors import NotYours, Refused
+from core.errors import Refused
 from core.labs import pay_floor_set
 from core.models import AuditEntry, Lab, User
 from platforms.models import Publication
 from platforms.publishing import publication_write
 from platforms.templating import template_save
 from pools.models import Campaign, CampaignTemplate, Collection
-from pools.templating import campaign_create_from, template_called
+from pools.templating import campaign_create_from
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tests import factories
@@ -37,13 +34,6 @@ def template(collection: Collection, settings: Any) -> CampaignTemplate:
     task_services.consent_write(campaign=old, text="You agree to be kind.")
     publication_write(campaign=old, pay="full-on-exit", keywords="kindness", requirements=[])
     return template_save(campaign=old, name="kind", by=None, at=timezone.now())
-
-
-def say(*words: str) -> str:
-    """What manage.py says."""
-    out = StringIO()
-    call_command(*words, stdout=out)
-    return out.getvalue()
 
 
 def test_a_campaign_that_begins_with_a_template_has_its_settings_wording_consent_and_terms_and_no_runs(
@@ -170,27 +160,6 @@ def test_a_campaign_that_pays_less_than_the_labs_floor_cannot_be_started(
     Campaign.objects.update(reward="0.20")
     task_services.campaign_launch(campaign=Campaign.objects.get(pk=draft.pk))
     assert Campaign.objects.get(pk=draft.pk).state == "packing"
-
-
-def test_commands_save_list_and_use_templates_and_set_the_floor(
-    template: CampaignTemplate, lab: Lab, collection: Collection
-) -> None:
-    out = say("create_campaign", "small", "by command", "--template", "kind", "--reward", "9.00")
-    assert "$9.00" in out
-    begun = Campaign.objects.get(name="by command")
-    assert (begun.reward, begun.overlap, begun.example_query) == (Decimal("9.00"), 3, "Is it?")
-    say("lab_templates", lab.name, "--save", "by command", "dear", "--default", "dear", "--pay-floor", "10")
-    found = json.loads(say("lab_templates", lab.name, "--json"))
-    assert found["pay_floor"] == "10.00"
-    assert [(row["name"], row["is_default"]) for row in found["templates"]] == [("dear", True), ("kind", False)]
-    assert found["templates"][0]["values"]["reward"] == "9.00"
-    out = say("lab_templates", lab.name, "--rename", "dear", "dearest", "--delete", "kind", "--pay-floor", "none")
-    assert out.splitlines() == [f"Pay floor of {lab}: none.", "  dearest (default)"]
-    with pytest.raises(CommandError, match=r"no template called gone\. It has: dearest"):
-        say("create_campaign", "small", "x", "--template", "gone")
-    with pytest.raises(NotYours, match="no template"):
-        template_called(lab, "kind")
-    assert not Campaign.objects.filter(name="x").exists()
 
 
 def test_terms_that_cannot_be_set_keep_the_campaign_from_being_created(

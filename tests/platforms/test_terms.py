@@ -2,12 +2,10 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -33,7 +31,6 @@ from platforms.reach import Reach, reach_look
 from platforms.replacing_terms import publication_replace_terms
 from platforms.syncing import publication_sync
 from pools.models import Campaign
-from tests import factories
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.platforms import Clock, arrive, drain, finish
 from tests.platforms.test_views import at as address_of
@@ -96,9 +93,6 @@ def test_the_dry_run_says_how_many_workers_qualify_and_the_papers_demands_are_on
     assert 0 < reach.qualified < everybody.active
     said = f"{reach.qualified} of the marketplace&#x27;s {reach.active} active workers could take this."
     assert said in text_of(page, address_of("publish", campaign))
-    out = StringIO()
-    call_command("publish_campaign", campaign.name, dry_run=True, stdout=out)
-    assert f"{reach.qualified} of the marketplace's {reach.active} active workers could take this." in out.getvalue()
 
 
 def test_publishing_to_nobody_is_an_obstacle_that_only_a_person_who_knows_overrides(
@@ -116,8 +110,6 @@ def test_publishing_to_nobody_is_an_obstacle_that_only_a_person_who_knows_overri
     assert "Tick this to go ahead anyway" in answer.content.decode()
     with pytest.raises(Refused, match="None of the marketplace's"):
         publication_publish(publication=publication, at=timezone.now())
-    with pytest.raises(CommandError, match="None of the marketplace's"):
-        call_command("publish_campaign", campaign.name, stdout=StringIO())
     publication.refresh_from_db()
     assert (publication.state, publication.operations.count()) == ("draft", 0)
     assert press_publish(page, publication, although_nobody_qualifies="on").status_code == 303
@@ -466,20 +458,3 @@ def test_the_page_replaces_with_terms_for_nobody_only_when_told_so(
     assert published.terms.count() == 1
     assert page.post(address, typed_in | seen | {"although_nobody_qualifies": "on"}).status_code == 303
     assert published.terms.count() == 2
-
-
-def test_the_command_says_what_changes_and_replaces_only_with_yes(published: Publication) -> None:
-    name, out = published.campaign.name, StringIO()
-    given = {"requirements": "paper", "title": "Another", "assignment_duration": 30.0, "stdout": out}
-    call_command("replace_terms", name, **given)
-    said = out.getvalue()
-    demanded, time = "Requirements on workers: none -> in US; more than 10,000", "Time for a HIT: 1 hour -> 30 minutes"
-    assert all(words in said for words in ("Title: ", demanded, time, "$9.60 as before"))
-    assert "Give --yes" in said
-    assert published.terms.count() == 1
-    call_command("replace_terms", name, yes=True, although_nobody_qualifies=True, **given)
-    assert published.terms.count() == 2
-    call_command("replace_terms", name, yes=True, **given)
-    assert "These are already the terms" in out.getvalue()
-    with pytest.raises(CommandError, match="is not published"):
-        call_command("replace_terms", factories.campaign(published.campaign.collection, "second").name, title="x")

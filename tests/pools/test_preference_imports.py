@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -168,15 +167,3 @@ def test_another_labs_collection_takes_and_shows_nothing(client: Client, collect
 
 
 # --- by command
-
-
-def test_the_command_imports_a_file_or_says_what_is_wrong(
-    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "spring.txt"
-    file.write_bytes(GOOD)
-    call_command("import_preferences", "small", str(file), "--note", "Judged by hand.")
-    assert capsys.readouterr().out == "spring: 3 judgments on 2 pairs stored.\n"
-    with pytest.raises(CommandError, match="These very judgments"):
-        call_command("import_preferences", "small", str(file), "--note", "Again.", "--name", "again")
-    assert PreferenceImport.objects.get().note == "Judged by hand."

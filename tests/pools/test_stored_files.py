@@ -77,5 +77,3 @@ def test_a_missing_file_is_a_sentence(collection: Collection, settings: object) 
     shutil.rmtree(settings.MEDIA_ROOT)  # type: ignore[attr-defined]
     with pytest.raises(FileAway, match="The file of the run red is missing: file storage has no runs/"):
         load_artifact(collection.runs.get(name="red"))
-    with pytest.raises(CommandError, match="is missing"):
-        call_command("create_campaign", "small", "lost")

@@ -7,7 +7,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -451,10 +450,7 @@ def test_an_earlier_version_can_be_challenged_and_the_command_takes_the_newest(
     judge(second)
     add(second)
     new_run(collection, "two", {"q1": ["p00"]})
-    for name, more, version in (("newest", [], 2), ("earlier", ["--base-version", "1"], 1)):
-        call_command("create_campaign", "small", name, "--design", "challengers", "--runs", "two", *more)
-        base = Campaign.objects.get(name=name).base_version
+    for name, chosen, version in (("newest", {}, 2), ("earlier", {"base_version": first}, 1)):
+        base = challenge(collection, name, "two", start=False, **chosen).base_version
         assert base is not None
         assert base.number == version
-    with pytest.raises(CommandError, match="The collection has no version 7"):
-        call_command("create_campaign", "small", "odd", "--design", "challengers", "--base-version", "7")

@@ -5,7 +5,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 import zipfile
@@ -16,7 +15,6 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from core.errors import Refused
 from evaluation.files.qrels import read_qrels
@@ -34,7 +32,6 @@ from results.tables import tables
 from tasks.models import Worker
 from tests import factories
 from tests.conftest import REPOSITORY, database_url
-from tests.judgments.judged import judge_all
 from tests.results.sample_results import sample
 
 Files = dict[str, bytes]
@@ -228,9 +225,9 @@ def test_another_process_writes_the_same_bytes(
     """Of everything but figures, which have a test of their own."""
     here, there = report_files(judged), tmp_path / "there"
     code = (
-        "import sys, django; django.setup(); from django.core.management import call_command; "
-        "from results import figures; figures.drawable = lambda _data: []; "
-        "call_command('report_campaign', sys.argv[1], '--to', sys.argv[2])"
+        "import pathlib, sys, django; django.setup(); from pools.models import Campaign; "
+        "from results import figures, report; figures.drawable = lambda _data: []; "
+        "report.report_to(Campaign.objects.get(name=sys.argv[1]), pathlib.Path(sys.argv[2]))"
     )
     subprocess.run(
         [sys.executable, "-c", code, judged.name, there],
@@ -246,27 +243,7 @@ def test_another_process_writes_the_same_bytes(
     assert differing(written, here) == []
 
 
-# --- the command, and refusals
-
-
-def test_the_command_computes_and_writes(
-    campaign: Campaign, without_figures: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    judge_all(campaign, preferences=[])
-    call_command("report_campaign", campaign.name, "--lab", campaign.lab.name, "--to", str(tmp_path / "out"))
-    assert (tmp_path / "out" / "index.html").exists()
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[-1] == str(tmp_path / "out" / "manifest.json")
-    assert not list((tmp_path / "out").rglob(".*"))
-
-
-def test_without_a_folder_it_is_named_after_the_campaign(
-    judged: Campaign, without_figures: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    call_command("report_campaign", judged.name)
-    (folder,) = tmp_path.glob("report-*")
-    assert re.fullmatch(r"report-[\w-]+", folder.name) and (folder / "index.html").exists()
+# --- refusals
 
 
 def test_without_results_it_says_so(campaign: Campaign) -> None:
@@ -278,16 +255,6 @@ def test_results_that_lag_behind_are_refused(judged: Campaign) -> None:
     Result.objects.filter(campaign=judged).update(revision=0)
     with pytest.raises(Refused, match="older than its judgments"):
         report_files(judged)
-
-
-def test_nothing_judged_is_refused_by_the_command(lab: object, tmp_path: Path) -> None:
-    tops = {"red": {"q1": ["p2"]}, "green": {"q1": ["p3"]}}
-    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops=tops)  # type: ignore[arg-type]
-    campaign = factories.campaign(collection)
-    for options in (["--dry-run"], []):
-        with pytest.raises(CommandError, match="nothing to report"):
-            call_command("report_campaign", campaign.name, "--to", str(tmp_path / "out"), *options)
-    assert not (tmp_path / "out").exists()
 
 
 def test_scores_of_a_report_are_those_of_its_own_qrels_whichever_run_is_held_back(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import DatabaseError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -432,22 +431,6 @@ def test_what_is_not_there_is_not_found(
 ) -> None:
     version = add(pilot(collection))
     assert researcher.get(page(name, version, *more) + query).status_code == 404
-
-
-def test_the_command_makes_and_scores_a_version_or_says_why_not(collection: Collection, rita: User) -> None:
-    pilot(collection)
-    out = io.StringIO()
-    call_command("add_version", "pilot", "--why", "From the command.", "--by", "rita", stdout=out)
-    version = QrelsVersion.objects.get()
-    assert version.made_by == rita
-    assert out.getvalue() == (
-        f"Version 1 of small: 4 queries, 4 added, 0 changed, 0 unchanged. SHA-256 {version.sha256}\n"
-    )
-    assert version.scores.count() == 3
-    with pytest.raises(CommandError, match="Nothing would change"):
-        call_command("add_version", "pilot", "--why", "Again.")
-    with pytest.raises(CommandError, match="There is no user called nobody"):
-        call_command("add_version", "pilot", "--why", "Again.", "--by", "nobody")
 
 
 def test_a_version_that_fails_again_and_again_is_given_up_with_a_message(

@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -132,17 +131,6 @@ def test_the_researcher_sees_the_pay_per_hour_and_a_warning_below_the_floor(
     assert "less than" not in shown
     settings.HOURLY_FLOOR = Decimal("31.00")
     assert "less than $31.00 an hour" in client.get(address).content.decode()
-
-
-def test_the_command_that_starts_a_campaign_says_so_too(
-    collection: Collection, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Passage.objects.filter(collection=collection).update(text="word " * 115)
-    factories.campaign(collection, "slow", start=False, reward=Decimal("0.10"), pairs_per_hit=3, tests_per_hit=2)
-    call_command("start_campaign", "slow")
-    out = capsys.readouterr().out
-    assert "$1.50 an hour" in out
-    assert "less than $8.00 an hour" in out
 
 
 # --- what the marketplace lists

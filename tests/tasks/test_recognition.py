@@ -3,12 +3,10 @@
 import gzip
 import io
 from collections import Counter
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -221,17 +219,6 @@ def test_the_page_says_what_a_program_could_count_and_how_often_each_is_shown(pa
     assert "6 test pairs appear in 3 HITs." in shown
     assert "Each is shown in 1 HIT." in shown
     assert "A program could find these test pairs." in shown  # none shares a word with its question
-
-
-def test_the_command_says_the_same(draft: Campaign) -> None:
-    out = StringIO()
-    call_command("check_test_pairs", "draft", stdout=out)
-    assert "There is nothing to measure yet" in out.getvalue()
-    task_services.test_pairs_import(campaign=draft, path=DEMO / "test-pairs.tsv")
-    out = StringIO()
-    call_command("check_test_pairs", "draft", stdout=out)
-    assert "39 test pairs in" in out.getvalue()
-    assert "Question words in the passage that has fewer of them" in out.getvalue()
 
 
 # --- deciding several at once

@@ -6,8 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from django.core.management.base import CommandError
+
 from core.management.command import SiteCommand
-from core.management.files import must_share_output, reporting_to, write_output
+from core.management.files import reporting_to, write_output
 from judgments.exports import export_to, write_zip
 from judgments.stored_files import sha256_of
 from pools.management.lookup import campaign_called
@@ -33,7 +35,8 @@ class Command(SiteCommand):
         parser.add_argument("--lab", help="the campaign's lab, if several labs have a campaign with this name")
 
     def work(self, **options: Any) -> dict[str, Any]:
-        must_share_output(options["to"], options["json"])
+        if options["to"] == Path("-") and options["json"]:
+            raise CommandError("--to - and --json both write to standard output: name a folder, or leave --json out.")
         campaign = campaign_called(options["campaign"], options["lab"])
         to, archive = options["to"], io.BytesIO()
         is_kept = to != Path("-") and not options["dry_run"]

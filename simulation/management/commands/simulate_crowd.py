@@ -11,7 +11,7 @@ from rich.progress import Progress
 
 from core.management.files import input_path, refusals_as_errors
 from evaluation.files.preferences import Preference, read_preferences
-from platforms.management.platforms import publication_of
+from platforms.models import Publication
 from pools.management.lookup import campaign_called
 from pools.models import Campaign
 from simulation import at_platform
@@ -107,8 +107,9 @@ class Command(BaseCommand):
         """Meanwhile, the background workers publish, match, approve and pay. No assignment's time is ended here."""
         if options["log"]:
             raise CommandError("--log is for people who come by the campaign's link.")
-        publication = publication_of(campaign.name, campaign.lab.name)
-        if publication.platform != Platform.MARKETPLACE:
+        published = Publication.objects.filter(campaign=campaign).exclude(state=Publication.State.DRAFT)
+        publication = published.filter(platform=Platform.MARKETPLACE).first()
+        if publication is None:
             raise CommandError(f"{campaign.name} is not published at our own marketplace, and people work elsewhere.")
         with Progress(console=Console(stderr=True), transient=True) as bars:
             bar = bars.add_task("Judging at the marketplace", total=None)

@@ -1,12 +1,8 @@
 """Test runs: a study that only test participants see, through which a campaign is tried before anybody is paid."""
 
-import json
-from io import StringIO
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client as Browser
 from django.urls import reverse
 
@@ -101,32 +97,3 @@ def test_a_program_begins_and_ends_one_and_a_workspace_without_is_refused_in_pro
     assert program.delete(address).status_code == 204 == program.delete(address).status_code
     prolific.settings(features=["secure url"])
     assert_problem(program.post(address, {}), 409, says="not enabled")
-
-
-def run_command(campaign: str, *options: str) -> dict[str, Any]:
-    """What `manage.py test_run --json` says."""
-    out = StringIO()
-    call_command("test_run", campaign, "--json", *options, stdout=out, stderr=StringIO())
-    said: dict[str, Any] = json.loads(out.getvalue())
-    return said
-
-
-def test_the_command_begins_and_ends_one_and_a_dry_run_changes_nothing(
-    publication: Publication, prolific: Double
-) -> None:
-    name, email = publication.campaign.name, ["--email", "tester@example.org"]
-    assert run_command(name, *email, "--dry-run")["begun"] is False
-    assert prolific.rows("study") == [] == prolific.rows("participant")
-    with pytest.raises(CommandError, match="no test participant"):
-        run_command(name)
-    begun = run_command(name, *email)
-    (study,) = prolific.rows("study")
-    assert begun["begun"] and begun["study"] == study["id"] and begun["study"] in begun["address"]
-    for options in ([], ["--dry-run"]):
-        with pytest.raises(CommandError, match="already"):
-            run_command(name, *options)
-    looked = run_command(name, "--end", "--dry-run")
-    assert looked["ended"] is False and looked["study"] == study["id"]
-    assert prolific.rows("study")[0]["status"] == "ACTIVE"
-    assert run_command(name, "--end")["ended"] and not run_command(name, "--end")["ended"]
-    assert prolific.rows("study")[0]["status"] == "COMPLETED"
