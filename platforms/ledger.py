@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 from django.db.models import QuerySet, Sum
 
@@ -115,12 +115,3 @@ def ledger_lines(publication: Publication) -> Iterator[str]:
         who = [row.payment, row.assignment or "", row.worker or "", no_formula(row.platform_assignment)]
         values = [row.purpose, row.state, row.amount, row.fee, *times, row.token, no_formula(evidence)]
         yield writer.writerow([*who, *values])
-
-
-def ledger_export(publication: Publication, to: TextIO) -> int:
-    """Write the ledger as CSV. How many payments."""
-    count = -1
-    for line in ledger_lines(publication):
-        to.write(line)
-        count += 1
-    return count

@@ -17,17 +17,10 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.safestring import SafeString, mark_safe
 
-from core.errors import Refused
-from core.snapshot import one_moment
-from judgments.exports import Source, write_files, write_whole, write_zip
+from judgments.exports import write_whole, write_zip
 from judgments.stored_files import sha256_of
-from pools.models import Campaign
 from results import figures
-from results import selectors as result_selectors
-from results.computing import compute, held_back
 from results.figures import Figure
-from results.inputs import inputs_of
-from results.models import Result
 from results.presentation import Shown, cells, heads
 from results.sentences import findings
 from results.tables import Table, table, tables
@@ -50,43 +43,6 @@ class ShownFigure(NamedTuple):
     title: str
     description: str
     svg: SafeString
-
-
-def report_to(campaign: Campaign, folder: Path) -> list[Path]:
-    """Write the report into a folder, as of one moment, and return the files' paths.
-
-    The manifest comes last and describes the others. Raises Refused where results are not computed yet, are about
-    nothing, or are not in step with the judgments.
-    """
-    with one_moment():
-        campaign.refresh_from_db(fields=["revision"])
-        result = Result.objects.filter(campaign=campaign).first()
-        if result is None:
-            raise Refused(
-                f"There are no results of “{campaign.name}” yet: nothing is judged, or they are being computed."
-            )
-        if not result_selectors.is_in_step(result, campaign):
-            raise Refused(
-                f"The results of “{campaign.name}” are older than its judgments. They are being computed again: "
-                "ask once more in a while."
-            )
-        found = result_selectors.whole_data(campaign)
-        if found is None or not is_about_something(found):
-            raise about_nothing(campaign)
-        source = Source(campaign)
-        exported = write_files(source, folder / DATA)
-        inputs = inputs_of(campaign) if found["held_back"] else None
-    if inputs is not None:
-        found = compute(inputs, held_back(inputs, source.withheld), is_release=True)
-        if not is_about_something(found):
-            raise about_nothing(campaign)
-    data = without(found, source.withheld)
-    return list(write_report(data, exported, write_result_files(data, folder), folder).values())
-
-
-def about_nothing(campaign: Campaign) -> Refused:
-    """Why there is no report on results that are about nothing."""
-    return Refused(f"No query of “{campaign.name}” is judged yet: there is nothing to report.")
 
 
 def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from core.errors import Refused
 from evaluation.files.qrels import read_qrels
 from evaluation.statistics.ranks import Board
+from judgments import exports
 from judgments import selectors as judgment_selectors
 from judgments.models import StoredFile
 from pools.models import Campaign
@@ -42,10 +42,14 @@ _reported: Files = {}
 
 
 def report_files(campaign: Campaign) -> Files:
-    """The report's files by name, written now."""
+    """The report's files by name, written now from the results as they are stored."""
+    data = result_selectors.whole_data(campaign)
+    assert data is not None
     with TemporaryDirectory() as name:
         folder = Path(name)
-        return {str(path.relative_to(folder)): path.read_bytes() for path in report.report_to(campaign, folder)}
+        exported = exports.write_files(exports.Source(campaign), folder / report.DATA)
+        paths = report.write_report(data, exported, report.write_result_files(data, folder), folder)
+        return {str(path.relative_to(folder)): path.read_bytes() for path in paths.values()}
 
 
 def stored_report(campaign: Campaign) -> bytes:
@@ -223,14 +227,15 @@ def test_another_process_writes_the_same_bytes(
     judged: Campaign, without_figures: None, tmp_path: Path, settings: object
 ) -> None:
     """Of everything but figures, which have a test of their own."""
-    here, there = report_files(judged), tmp_path / "there"
+    result_refresh(campaign=judged, anew=True)
+    ours = stored_report(judged)
     code = (
-        "import pathlib, sys, django; django.setup(); from pools.models import Campaign; "
-        "from results import figures, report; figures.drawable = lambda _data: []; "
-        "report.report_to(Campaign.objects.get(name=sys.argv[1]), pathlib.Path(sys.argv[2]))"
+        "import sys, django; django.setup(); from pools.models import Campaign; "
+        "from results import figures, refreshing; figures.drawable = lambda _data: []; "
+        "refreshing.result_refresh(campaign=Campaign.objects.get(name=sys.argv[1]), anew=True)"
     )
     subprocess.run(
-        [sys.executable, "-c", code, judged.name, there],
+        [sys.executable, "-c", code, judged.name],
         cwd=REPOSITORY, check=True, capture_output=True,
         env=os.environ
         | {
@@ -239,22 +244,8 @@ def test_another_process_writes_the_same_bytes(
             "DJANGO_SETTINGS_MODULE": "config.settings",
         },
     )  # fmt: skip
-    written = {str(path.relative_to(there)): path.read_bytes() for path in there.rglob("*") if path.is_file()}
-    assert differing(written, here) == []
-
-
-# --- refusals
-
-
-def test_without_results_it_says_so(campaign: Campaign) -> None:
-    with pytest.raises(Refused, match="no results of"):
-        report_files(campaign)
-
-
-def test_results_that_lag_behind_are_refused(judged: Campaign) -> None:
-    Result.objects.filter(campaign=judged).update(revision=0)
-    with pytest.raises(Refused, match="older than its judgments"):
-        report_files(judged)
+    assert StoredFile.objects.filter(campaign=judged, name=report.ARCHIVE).count() > 1
+    assert differing(unpacked(stored_report(judged)), unpacked(ours)) == []
 
 
 def test_scores_of_a_report_are_those_of_its_own_qrels_whichever_run_is_held_back(
@@ -265,7 +256,7 @@ def test_scores_of_a_report_are_those_of_its_own_qrels_whichever_run_is_held_bac
         run_release(run=run, is_released=False)
         result_refresh(campaign=judged)
         folder = tmp_path / run.name
-        report.report_to(judged, folder)
+        zipfile.ZipFile(io.BytesIO(stored_report(judged))).extractall(folder)
         results = json.loads((folder / "data/results.json").read_text())
         manifest = json.loads((folder / "data/manifest.json").read_text())
         qrels = read_qrels(str(folder / "data/preference-qrels.txt"))
