@@ -36,9 +36,9 @@ def main() -> None:
     except Exception as error:
         from local.lacking import lacking
 
-        if "--traceback" in sys.argv or not (said := lacking(error)):
+        if "--traceback" in sys.argv or not (sentence := lacking(error)):
             raise
-        sys.exit(said)
+        sys.exit(sentence)
 
 
 if __name__ == "__main__":

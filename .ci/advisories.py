@@ -42,12 +42,12 @@ def overdue(exempt: Iterable[Exempt], today: date) -> list[str]:
     return [f"The exception of {row.advisory} ended on {row.until}: {row.why}" for row in exempt if row.until < today]
 
 
-def known_in(said: str, exempt: Iterable[Exempt]) -> list[str]:
+def known_in(report: str, exempt: Iterable[Exempt]) -> list[str]:
     """The advisories that pip-audit's JSON names and nothing excepts, a sentence each. Raises ValueError if none."""
     excepted = {row.advisory for row in exempt}
     return [
         f"{package['name']} {package['version']}: {row['id']}, mended in {', '.join(row['fix_versions']) or 'nothing'}"
-        for package in json.loads(said)["dependencies"]
+        for package in json.loads(report)["dependencies"]
         for row in package.get("vulns", [])
         if not excepted & {row["id"], *row.get("aliases", [])}
     ]
@@ -65,8 +65,8 @@ def main() -> int:
             )
             problems += known_in(done.stdout, exempt)
         except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
-            said = done.stderr.strip().splitlines()[-1:] if isinstance(error, ValueError) else [str(error)]
-            print(f"{name} was NOT checked: the advisories cannot be had. {''.join(said)}", file=sys.stderr)
+            complaint = done.stderr.strip().splitlines()[-1:] if isinstance(error, ValueError) else [str(error)]
+            print(f"{name} was NOT checked: the advisories cannot be had. {''.join(complaint)}", file=sys.stderr)
         else:
             print(f"{name} was checked.")
     for problem in dict.fromkeys(problems):

@@ -33,10 +33,10 @@ class CommandError(Exception):
 
 def main(requirements: str) -> int:
     """Make sure that the environment has what a requirements file lists. Gives the exit code."""
-    wanted = {name: hashlib.sha256((REPOSITORY / name).read_bytes()).hexdigest() for name in INCLUDES[requirements]}
+    hashes = {name: hashlib.sha256((REPOSITORY / name).read_bytes()).hexdigest() for name in INCLUDES[requirements]}
     with (REPOSITORY / "requirements.txt").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if _usable() and wanted.items() <= _installed().items():
+        if _usable() and hashes.items() <= _installed().items():
             return 0
         try:
             NOTE.unlink(missing_ok=True)
@@ -58,7 +58,7 @@ def main(requirements: str) -> int:
             print(failure, file=sys.stderr)
             return 1
         part = NOTE.with_suffix(".part")
-        part.write_text(json.dumps(wanted))
+        part.write_text(json.dumps(hashes))
         part.replace(NOTE)
     return 0
 

@@ -19,18 +19,18 @@ NAMED = re.compile(
 
 def main() -> int:
     """Print each place with its file and line. Gives the exit code."""
-    listed = subprocess.run(
+    listing = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],  # noqa: S607 - of whoever runs it
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
         check=False,
     )
-    if listed.returncode:
+    if listing.returncode:
         print("git does not list the project's files here, so they are not looked over for names of hosts.")
         return 0
     hits = 0
-    for name in filter(None, listed.stdout.split("\0")):
+    for name in filter(None, listing.stdout.split("\0")):
         path = REPOSITORY / name
         if name.startswith("static/vendor/") or not path.is_file() or path.resolve() == Path(__file__).resolve():
             continue

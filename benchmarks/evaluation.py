@@ -193,11 +193,11 @@ def _overlap(ranking: Sequence[str], grades: Mapping[str, int]) -> float:
     ideal = sorted(good, key=lambda passage: (-grades[passage], place.get(passage, len(place))))
     sums = []
     for passages in (ranking, ideal):
-        seen, seen_ideal, total, weight = set[str](), set[str](), 0.0, 1.0
+        upper, ideal_upper, total, weight = set[str](), set[str](), 0.0, 1.0
         for at in range(COMPAT_DEPTH):
-            seen.update(passages[at : at + 1])
-            seen_ideal.update(ideal[at : at + 1])
-            total += weight * len(seen & seen_ideal) / (at + 1)
+            upper.update(passages[at : at + 1])
+            ideal_upper.update(ideal[at : at + 1])
+            total += weight * len(upper & ideal_upper) / (at + 1)
             weight *= PERSISTENCE
         sums.append(total)
     return sums[0] / sums[1]
@@ -417,10 +417,10 @@ def _answers_plainly(pools: Mapping[str, tuple[str, ...]], judgments: list[Prefe
     for group in by_size(pools, judgments):
         for start, won in _resampled(group, random):
             best = _winners(_halves(group.size, group.counts[start : start + len(won)]))
-            for query, shares, kept in zip(list(group.pools)[start:], won.mean(axis=1), best, strict=False):
+            for query, shares, winners in zip(list(group.pools)[start:], won.mean(axis=1), best, strict=False):
                 answers[query] = {
                     passage: float(share)
-                    for passage, share, is_best in zip(group.pools[query], shares, kept, strict=True)
+                    for passage, share, is_best in zip(group.pools[query], shares, winners, strict=True)
                     if is_best
                 }
     return answers

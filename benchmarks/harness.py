@@ -193,8 +193,8 @@ def _family(pid: int) -> list[int]:
     """A process and all below it."""
     children: list[int] = []
     with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-        for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-            children += map(int, listed.read_text().split())
+        for file in Path(f"/proc/{pid}/task").glob("*/children"):
+            children += map(int, file.read_text().split())
     return [pid, *(below for child in children for below in _family(child))]
 
 

@@ -217,16 +217,16 @@ def _install(folder: Path) -> Path:
     """Turkle in a fresh environment. The Python that runs it."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    wanted = [TURKLE, "psycopg2-binary", f"gunicorn=={version('gunicorn')}"]
-    command = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *wanted]
+    packages = [TURKLE, "psycopg2-binary", f"gunicorn=={version('gunicorn')}"]
+    command = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *packages]
     if subprocess.run(command, check=False).returncode:
         raise NotMeasured(f"{TURKLE} could not be installed.")
     return python
 
 
 def _turkle_environment(folder: Path) -> dict[str, str]:
-    given = connection.get_connection_params()
-    database = {key: str(given.get(key.lower(), "")) for key in ("HOST", "PORT", "USER", "PASSWORD")}
+    parameters = connection.get_connection_params()
+    database = {key: str(parameters.get(key.lower(), "")) for key in ("HOST", "PORT", "USER", "PASSWORD")}
     database |= {"NAME": "turkle", "ENGINE": "django.db.backends.postgresql"}
     return {
         "TURKLE_DATABASE": json.dumps(database | {"CONN_MAX_AGE": 60}),
@@ -513,8 +513,8 @@ class _Mailbox:
 
     def messages_after(self, _cursor: str) -> list[Heard]:
         """What was not given yet."""
-        given, self.heard = self.heard[:1000], self.heard[1000:]
-        return given
+        messages, self.heard = self.heard[:1000], self.heard[1000:]
+        return messages
 
 
 # --- Prolific
@@ -625,8 +625,10 @@ def _submit_at_prolific(publication: Publication, folder: Path, hits: int, activ
 def _store_plainly(publication: Publication, count: int) -> None:
     """What is known already, as if it was not: the rows are taken back at the end."""
     adapter = adapter_of(publication)
-    known = Submission.objects.filter(publication=publication).order_by("id")[:count]
-    stored = {row.platform_assignment_id: row for row in known.select_related("published_hit__publication__campaign")}
+    submissions = Submission.objects.filter(publication=publication).order_by("id")[:count]
+    stored = {
+        row.platform_assignment_id: row for row in submissions.select_related("published_hit__publication__campaign")
+    }
     rows = [row for row in submissions_of(adapter.client(), publication.hit_type_id) if row["id"] in stored]
     with transaction.atomic():
         Submission.objects.filter(pk__in=[row.pk for row in stored.values()]).delete()

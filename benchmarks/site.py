@@ -291,12 +291,12 @@ def results(bench: Bench) -> Iterator[Row]:
 @measurement
 def pages(bench: Bench) -> Iterator[Row]:
     """Every page of the researcher with cold caches and warm, and every export file, beside the list of campaigns."""
-    made = world(bench)
-    many = _many_results(made.draft.collection)
-    visitor, lists = visitor_of(bench, made.user), reverse("pools:campaigns")
+    example = world(bench)
+    many = _many_results(example.draft.collection)
+    visitor, lists = visitor_of(bench, example.user), reverse("pools:campaigns")
     addresses = [
         address
-        for address in walk.addresses(made.user, made.campaign)
+        for address in walk.addresses(example.user, example.campaign)
         if not any(part in address for part in walk.FILES) and visitor.ask(address).status_code == HTTPStatus.OK
     ]
     addresses += [reverse("results:results", args=[many.pk]), reverse("results:table", args=[many.pk, "pairs"])]
@@ -306,14 +306,16 @@ def pages(bench: Bench) -> Iterator[Row]:
         cold = []
         for _ in range(2):  # the first may be the first in its process
             django_cache.clear()
-            reused_pairs(made.draft, afresh=True)  # as the job does that makes a draft
-            visitor = visitor_of(bench, made.user)  # sessions may be in the cache
+            reused_pairs(example.draft, afresh=True)  # as the job does that makes a draft
+            visitor = visitor_of(bench, example.user)  # sessions may be in the cache
             visitor.ask(lists)
             cold.append(visitor.cost(address))
         costs.append((max(min(cold), visitor.cost(address, 5)), address))
     slowest, address = max(costs)
     yield Row(f"the slowest of {len(costs)} pages: {address}", slowest, peer, 10)
-    files = [reverse("judgments:export", args=[made.campaign.pk, name]) for name in (*exports.NAMES, exports.ARCHIVE)]
+    files = [
+        reverse("judgments:export", args=[example.campaign.pk, name]) for name in (*exports.NAMES, exports.ARCHIVE)
+    ]
     slowest_file = max(visitor.cost(file, 3) for file in files)
     yield Row("the slowest export file", slowest_file, peer, 10)
     yield Row("all pages, memory of a web process", peak_megabytes(bench.site.pid), before, 1.4, "MB")
@@ -377,8 +379,8 @@ def _judge(visitor: Visitor, token: str, positions: Iterable[int]) -> None:
     for position in positions:
         address = f"/j/{token}/{position}/"
         page = LexborHTMLParser(visitor.ask(address).text)
-        shown = page.css("input[name=shown]")[0].attributes["value"]
-        answer = visitor.ask(address, "POST", data={"shown": shown, "preferred": "left"})
+        shown_at = page.css("input[name=shown]")[0].attributes["value"]
+        answer = visitor.ask(address, "POST", data={"shown": shown_at, "preferred": "left"})
         assert not answer.is_error, answer.text
 
 

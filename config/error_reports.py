@@ -48,19 +48,19 @@ class LeaveOutOutages(logging.Filter):
 def keep_places(event: Event, hint: Hint) -> Event:
     """A report that has nothing but kinds and places of the given one."""
     record: logging.LogRecord = hint["log_record"]
-    kept: dict[str, Any] = {name: event[name] for name in KEPT if name in event}  # type: ignore[literal-required]
-    kept["tags"] = {"request_id": getattr(record, "request_id", "-"), "line": f"{record.name}:{record.lineno}"}
+    report: dict[str, Any] = {name: event[name] for name in KEPT if name in event}  # type: ignore[literal-required]
+    report["tags"] = {"request_id": getattr(record, "request_id", "-"), "line": f"{record.name}:{record.lineno}"}
     if record.args:  # what was not put together from parts may hold anything
-        kept["logentry"] = {"message": str(record.msg)}
+        report["logentry"] = {"message": str(record.msg)}
     route = getattr(getattr(getattr(record, "request", None), "resolver_match", None), "route", "")
     if route:
-        kept["transaction"] = f"/{route}"
+        report["transaction"] = f"/{route}"
     errors: list[dict[str, Any]] = (event.get("exception") or {}).get("values", [])
-    kept["exception"] = {"values": [_error(error) for error in errors]}
-    return kept  # type: ignore[return-value]
+    report["exception"] = {"values": [_error(error) for error in errors]}
+    return report  # type: ignore[return-value]
 
 
 def _error(error: dict[str, Any]) -> dict[str, Any]:
     frames = (error.get("stacktrace") or {}).get("frames", [])
-    kept = [{name: frame[name] for name in KEPT_OF_FRAMES if name in frame} for frame in frames]
-    return {"type": error.get("type"), "module": error.get("module"), "stacktrace": {"frames": kept}}
+    places = [{name: frame[name] for name in KEPT_OF_FRAMES if name in frame} for frame in frames]
+    return {"type": error.get("type"), "module": error.get("module"), "stacktrace": {"frames": places}}

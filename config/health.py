@@ -34,10 +34,10 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 @needs(Right.PUBLIC)
 def healthz_all(_request: HttpRequest) -> HttpResponse:
     """Whether everything works, for alarms and for people: also 503 if files cannot be stored, or jobs are late."""
-    asked, ends = _STORAGE.ask(), time.monotonic() + PATIENCE
+    question, ends = _STORAGE.ask(), time.monotonic() + PATIENCE
     parts, down, jobs = _look()
     try:
-        _STORAGE.answer(asked, ends - time.monotonic())
+        _STORAGE.answer(question, ends - time.monotonic())
         parts["storage"] = "answers"
     except Exception as error:
         down.append("storage")
@@ -63,16 +63,16 @@ def job_problems() -> list[str]:
 def _look() -> tuple[dict[str, str], list[str], list[str]]:
     """Every part in words, the names of those that are down, and `jobs` if they are."""
     ends = time.monotonic() + PATIENCE
-    asked = _DATABASE.ask(), REDIS.ask()
+    questions = _DATABASE.ask(), REDIS.ask()
     parts, down, jobs = {"web": "answers"}, [], []
     try:
-        _DATABASE.answer(asked[0], ends - time.monotonic())
+        _DATABASE.answer(questions[0], ends - time.monotonic())
         parts["database"] = "answers"
     except Exception as error:
         down.append("database")
         parts["database"] = _in_words(error)
     try:
-        status = REDIS.answer(asked[1], ends - time.monotonic())
+        status = REDIS.answer(questions[1], ends - time.monotonic())
         parts["redis"] = "answers"
         now = time.time()
         problems = status.problems(now)
@@ -126,21 +126,21 @@ class Part(Generic[Answer]):
             threading.Thread(target=self._find_out, args=(self._last,), name="health", daemon=True).start()
             return self._last
 
-    def answer(self, asked: "_Question[Answer]", seconds: float) -> Answer:
+    def answer(self, question: "_Question[Answer]", seconds: float) -> Answer:
         """The answer, or the exception that came instead. Raises Unanswered if there is none within so many seconds."""
-        if not asked.answered.wait(max(0.0, seconds)):
-            raise Unanswered(f"has not answered for {time.monotonic() - asked.asked_at:.0f} seconds")
-        if asked.error is not None:
-            raise asked.error
-        assert asked.answer is not None
-        return asked.answer
+        if not question.answered.wait(max(0.0, seconds)):
+            raise Unanswered(f"has not answered for {time.monotonic() - question.asked_at:.0f} seconds")
+        if question.error is not None:
+            raise question.error
+        assert question.answer is not None
+        return question.answer
 
-    def _find_out(self, asked: "_Question[Answer]") -> None:
+    def _find_out(self, question: "_Question[Answer]") -> None:
         try:
-            asked.answer = self._question()
+            question.answer = self._question()
         except Exception as error:
-            asked.error = error
-        asked.answered.set()
+            question.error = error
+        question.answered.set()
 
 
 def _ask_database() -> bool:

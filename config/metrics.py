@@ -55,8 +55,8 @@ class Metrics:
 
 
 def _answer(request: HttpRequest) -> HttpResponse:
-    given = request.headers.get("Authorization", "")
-    if not compare_digest(given.encode(), f"Bearer {settings.METRICS_TOKEN}".encode()):
+    credentials = request.headers.get("Authorization", "")
+    if not compare_digest(credentials.encode(), f"Bearer {settings.METRICS_TOKEN}".encode()):
         return HttpResponse("Send METRICS_TOKEN as a bearer token.\n", "text/plain", 401, headers=_ASK)
     registry = CollectorRegistry()
     registry.register(_Installation())
@@ -75,17 +75,17 @@ class _Installation(Collector):
 
     def collect(self) -> Iterator[Metric]:
         ends = time.monotonic() + PATIENCE
-        asked = REDIS.ask(), _DATABASE.ask()
+        questions = REDIS.ask(), _DATABASE.ask()
         up = GaugeMetricFamily("bestknown_up", "Whether a part answers: 1 or 0", labels=["part"])
         try:
-            status = REDIS.answer(asked[0], ends - time.monotonic())
+            status = REDIS.answer(questions[0], ends - time.monotonic())
             yield from _of_jobs(status, time.time())
         except Exception:
             up.add_metric(["redis"], 0)
         else:
             up.add_metric(["redis"], 1)
         try:
-            waiting = _DATABASE.answer(asked[1], ends - time.monotonic())
+            waiting = _DATABASE.answer(questions[1], ends - time.monotonic())
             yield from _of_work(*waiting)
         except Exception:
             up.add_metric(["database"], 0)

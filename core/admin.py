@@ -128,8 +128,8 @@ class MembershipForm(EditedForm):
         if self.instance.pk is None:
             return data
         stored = Membership.objects.select_related("lab", "user").get(pk=self.instance.pk)
-        wanted = (data.get("lab"), data.get("user"), data.get("role"))
-        stays = wanted == (stored.lab, stored.user, Membership.Role.ADMIN)
+        entered = (data.get("lab"), data.get("user"), data.get("role"))
+        stays = entered == (stored.lab, stored.user, Membership.Role.ADMIN)
         if not stays and (why := why_role_needed(stored)):
             raise ValidationError(why)
         return data

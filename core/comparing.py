@@ -14,8 +14,8 @@ _UNSEEN = {"\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0",
 
 def compared(text: str) -> str:
     """A name or an address as it is compared: NFKC, case folded, single spaces, without marks that nobody sees."""
-    seen = "".join(letter for letter in text if letter.isspace() or not _is_unseen(letter))
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+    visible = "".join(letter for letter in text if letter.isspace() or not _is_unseen(letter))
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
     return " ".join(folded.split())
 
 

@@ -55,11 +55,13 @@ class EditForm(forms.BaseForm):
     @cached_property
     def conflicts(self) -> list[Conflict]:
         """The fields that somebody else has saved since the page was shown, and otherwise than they are sent here."""
-        shown = dict(part.split(":", 1) for part in self.data.get(self.shown_name, "").split() if ":" in part)
+        digests = dict(part.split(":", 1) for part in self.data.get(self.shown_name, "").split() if ":" in part)
         return [
             Conflict(str(bound.label), _in_words(bound, bound.initial), _in_words(bound, bound.data))
             for bound in self
-            if bound.name in shown and shown[bound.name] != _digest(self._stored(bound.name)) and self._differs(bound)
+            if bound.name in digests
+            and digests[bound.name] != _digest(self._stored(bound.name))
+            and self._differs(bound)
         ]
 
     def is_valid(self) -> bool:
@@ -77,7 +79,7 @@ class EditForm(forms.BaseForm):
 def _plain(value: Any) -> str:
     """A value as one text, the same whether it comes from the database or from a browser."""
     if isinstance(value, list | tuple | set | QuerySet):
-        return "\n".join(sorted(_plain(one) for one in value))
+        return "\n".join(sorted(_plain(item) for item in value))
     value = getattr(value, "pk", value)
     return "" if value is None else str(value).replace("\r\n", "\n").strip()
 

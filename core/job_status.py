@@ -135,12 +135,12 @@ def read_status(redis: "Redis") -> JobStatus:
         pipe.hgetall(TOTALS)
         for queue in QUEUES:
             pipe.llen(queue)
-        known, workers, served, totals, *lengths = pipe.execute()
+        jobs, workers, served, totals, *lengths = pipe.execute()
     kinds = []
-    for name, (what, every) in json.loads(known.get("schedule", "{}")).items():
-        failed_at, _space, error = known.get(f"failed {name}", "").partition(" ")
-        kinds.append(Kind(what, every, _time(known.get(f"ended {name}")), _time(failed_at), error))
-    started, sent = _time(known.get("beat started")), _time(known.get("beat"))
+    for name, (what, every) in json.loads(jobs.get("schedule", "{}")).items():
+        failed_at, _space, error = jobs.get(f"failed {name}", "").partition(" ")
+        kinds.append(Kind(what, every, _time(jobs.get(f"ended {name}")), _time(failed_at), error))
+    started, sent = _time(jobs.get("beat started")), _time(jobs.get("beat"))
     waiting = dict(zip(QUEUES, lengths, strict=True))
     return JobStatus(waiting, started, sent, dict(workers), dict(served), tuple(kinds), tuple(_totals(totals)))
 
@@ -179,12 +179,12 @@ def write_worker(redis: "Redis", queues: Iterable[str]) -> None:
         pipe.execute()
 
 
-def _totals(known: Mapping[str, str]) -> Iterator[Total]:
-    for field, count in known.items():
+def _totals(totals: Mapping[str, str]) -> Iterator[Total]:
+    for field, count in totals.items():
         what, _space, job = field.partition(" ")
         if what == "count":
             outcome, _space, name = job.partition(" ")
-            yield Total(name, outcome, int(count), float(known.get(f"seconds {job}", 0)))
+            yield Total(name, outcome, int(count), float(totals.get(f"seconds {job}", 0)))
 
 
 def _time(text: str | None) -> float | None:

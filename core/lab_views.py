@@ -60,14 +60,14 @@ def lab_new(request: Request) -> HttpResponse:
             data = form.cleaned_data
             invited = data["email"] if data["admin"] == "invited" else None
             try:
-                made = lab_create(name=data["name"], by=request.user, invited=invited, at=timezone.now())
+                creation = lab_create(name=data["name"], by=request.user, invited=invited, at=timezone.now())
             except Refused as error:
                 status = refuse_in(form, error)
             else:
-                messages.success(request, _("The lab “%(lab)s” has been created.") % {"lab": made.lab})
-                if made.invitation is not None:
-                    invitation_send(request, made.invitation)
-                return see_other("core:people", made.lab.pk)
+                messages.success(request, _("The lab “%(lab)s” has been created.") % {"lab": creation.lab})
+                if creation.invitation is not None:
+                    invitation_send(request, creation.invitation)
+                return see_other("core:people", creation.lab.pk)
     return render(request, "core/lab_new.html", {"form": form}, status=status)
 
 

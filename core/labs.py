@@ -41,9 +41,9 @@ def lab_rename(*, lab: Lab, name: str) -> Lab:
 
 def _named(lab: Lab, name: str) -> Lab:
     lab.name = name.strip() if compared(name) else ""
-    taken = Refused(_("There is already a lab called “%(name)s”. Choose another name.") % {"name": lab.name})
+    name_taken = Refused(_("There is already a lab called “%(name)s”. Choose another name.") % {"name": lab.name})
     if Lab.objects.filter(name_key=compared(lab.name)).exclude(pk=lab.pk).exists():
-        raise taken
+        raise name_taken
     try:
         lab.clean_fields(exclude=["pay_floor"])
     except ValidationError as error:
@@ -52,7 +52,7 @@ def _named(lab: Lab, name: str) -> Lab:
         with transaction.atomic():
             lab.save(update_fields=["name", "name_key"] if lab.pk else None)
     except IntegrityError as error:  # somebody was faster
-        raise taken from error
+        raise name_taken from error
     return lab
 
 

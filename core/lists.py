@@ -92,8 +92,8 @@ class Listing:
         self.filter = None if narrow is None else narrow(request.GET, queryset=rows, prefix=key or None)
         if self.filter is not None:
             rows = self.filter.qs
-        asked = request.GET.get(self._name("sort"), "")
-        self.sort = asked if asked.removeprefix("-") in self.sorts else ""
+        sort = request.GET.get(self._name("sort"), "")
+        self.sort = sort if sort.removeprefix("-") in self.sorts else ""
         if self.sort and isinstance(rows, QuerySet):
             rows = rows.order_by(*self._ordering())
         self.rows = rows  # all of them, on whatever page
@@ -114,12 +114,12 @@ class Listing:
 
     def _address(self, **changed: str | int | None) -> str:
         """The page's address with other values of this list's parameters; None leaves one out."""
-        asked = self._asked.copy()
+        query = self._asked.copy()
         for name, value in changed.items():
-            asked.pop(name, None)
+            query.pop(name, None)
             if value is not None:
-                asked[name] = str(value)
-        return f"?{asked.urlencode()}" + (f"#{self.key}" if self.key else "")
+                query[name] = str(value)
+        return f"?{query.urlencode()}" + (f"#{self.key}" if self.key else "")
 
     def sort_address(self, column: str) -> str:
         """Where the list is sorted by a column; the other way round where it is sorted by it now."""
@@ -184,8 +184,8 @@ class Listing:
     @property
     def kept(self) -> list[tuple[str, str]]:
         """What the filter's form must hand on: the order, and whatever the page's other lists are at."""
-        own = {self._page_name} | (set() if self.filter is None else {field.html_name for field in self.filter.form})
-        return [(name, value) for name, values in self._asked.lists() if name not in own for value in values]
+        names = {self._page_name} | (set() if self.filter is None else {field.html_name for field in self.filter.form})
+        return [(name, value) for name, values in self._asked.lists() if name not in names for value in values]
 
 
 class Lines:

@@ -51,10 +51,12 @@ def _name_key(_group: str, request: HttpRequest) -> str:
     """
     name = compared(request.POST.get("username", ""))
     try:
-        known, browser = signing.loads(request.COOKIES.get(_known_cookie(), ""), salt=_KNOWN, max_age=KNOWN_SECONDS)
+        known_name, browser = signing.loads(
+            request.COOKIES.get(_known_cookie(), ""), salt=_KNOWN, max_age=KNOWN_SECONDS
+        )
     except (signing.BadSignature, ValueError, TypeError):
         return f"name {name}"
-    return f"browser {browser}" if known == name else f"name {name}"
+    return f"browser {browser}" if known_name == name else f"name {name}"
 
 
 class LoginForm(AuthenticationForm):

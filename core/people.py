@@ -52,8 +52,8 @@ def is_last_site_admin(user: User) -> bool:
 def labs_without(user: User) -> QuerySet[Lab]:
     """The labs that have no admin but this person."""
     admins = Membership.objects.filter(lab=OuterRef("pk"), role=Role.ADMIN, user__is_active=True)
-    own, others = admins.filter(user=user), admins.exclude(user=user)
-    return Lab.objects.filter(Exists(own), ~Exists(others)).order_by("name")
+    of_user, others = admins.filter(user=user), admins.exclude(user=user)
+    return Lab.objects.filter(Exists(of_user), ~Exists(others)).order_by("name")
 
 
 def why_needed(user: User) -> str:
@@ -63,8 +63,8 @@ def why_needed(user: User) -> str:
     labs = [f"“{lab}”" for lab in labs_without(user)[:5]]
     if not labs:
         return ""
-    said = _("This is the only admin of %(labs)s. Make someone else an admin there first.")
-    return said % {"labs": get_text_list(labs, _("and"))}
+    text = _("This is the only admin of %(labs)s. Make someone else an admin there first.")
+    return text % {"labs": get_text_list(labs, _("and"))}
 
 
 def why_role_needed(membership: Membership) -> str:
@@ -145,10 +145,10 @@ def invitation_address(invitation: MemberInvitation, *, by_mail: bool = False) -
 def invitation_at(token: str, at: datetime) -> Invited:
     """The open invitation of a link. Raises NotYours if it was taken or revoked, has expired, or never was one."""
     key, by_mail = invitation_read(token, _INVITED)
-    found = open_invitations(at).filter(pk=key).select_related("lab").first()
-    if found is None:
+    invitation = open_invitations(at).filter(pk=key).select_related("lab").first()
+    if invitation is None:
         raise invitation_gone()
-    return Invited(found, by_mail)
+    return Invited(invitation, by_mail)
 
 
 def open_invitations(at: datetime) -> QuerySet[MemberInvitation]:
@@ -168,7 +168,7 @@ def invitation_add(*, lab: Lab, role: str, email: str, by: User, at: datetime) -
 
 def invitation_mail(*, invitation: MemberInvitation) -> None:
     """Send the link to the address of the invitation. Raises OSError where the mail server does not take it."""
-    said = _(
+    text = _(
         "%(who)s invites you to join the lab “%(lab)s” at Bestknown, as %(role)s.\n\n"
         "Open this link to choose your name and password. It works once, until %(until)s:\n\n%(link)s\n"
     )
@@ -180,7 +180,7 @@ def invitation_mail(*, invitation: MemberInvitation) -> None:
         "link": invitation_address(invitation, by_mail=True),
     }
     subject = _("Invitation to “%(lab)s” at Bestknown") % {"lab": " ".join(str(invitation.lab).split())}
-    send_mail(subject, said % values, None, [invitation.email])
+    send_mail(subject, text % values, None, [invitation.email])
     MemberInvitation.objects.filter(pk=invitation.pk).update(mailed_at=timezone.now())
 
 
@@ -201,8 +201,8 @@ def invitation_accept(*, invitation: MemberInvitation, user: User, at: datetime)
     """
     if user.pk is None:
         user_add(user)
-    taken = open_invitations(at).filter(pk=invitation.pk).update(accepted_at=at, accepted_by=user)
-    if not taken:
+    accepted = open_invitations(at).filter(pk=invitation.pk).update(accepted_at=at, accepted_by=user)
+    if not accepted:
         raise invitation_gone()
     _lock(invitation.lab_id)
     membership, is_new_here = Membership.objects.get_or_create(

@@ -104,10 +104,10 @@ def lab_of(request: Request, pk: int) -> Lab:
 
 def membership_of(request: Request, pk: int, membership_pk: int) -> Membership:
     """The membership, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
-    found = lab_of(request, pk).memberships.select_related("lab", "user").filter(pk=membership_pk).first()
-    if found is None:
+    membership = lab_of(request, pk).memberships.select_related("lab", "user").filter(pk=membership_pk).first()
+    if membership is None:
         raise NotYours(_("The lab has no such member."))
-    return found
+    return membership
 
 
 @needs(Right.SIGNED_IN)
@@ -150,7 +150,7 @@ def _show_people(
     at = timezone.now()
     manages = may(request.user, lab, Right.MANAGE)
     invitations = lab_people.open_invitations(at).filter(lab=lab if manages else None).order_by("-pk")
-    listed = Listing(request, invitations.select_related("invited_by"), key="invitations", size=OPEN)
+    invited = Listing(request, invitations.select_related("invited_by"), key="invitations", size=OPEN)
     listing = Listing(
         request,
         lab.memberships.select_related("user").order_by("user__username"),
@@ -165,8 +165,8 @@ def _show_people(
         ],
         "changed": changed,
         "manages": manages,
-        "invitations": listed,
-        "addresses": [(row, lab_people.invitation_address(row)) for row in listed.page],
+        "invitations": invited,
+        "addresses": [(row, lab_people.invitation_address(row)) for row in invited.page],
         "form": form,
         "has_mail": settings.HAS_MAIL,
     }
@@ -182,8 +182,8 @@ def invitation_send(request: Request, invitation: MemberInvitation) -> None:
     try:
         lab_people.invitation_mail(invitation=invitation)
     except OSError as error:
-        said = _("The invitation is ready, but the mail was not accepted (%(error)s). Copy its link below and send it.")
-        messages.warning(request, said % {"error": error})
+        text = _("The invitation is ready, but the mail was not accepted (%(error)s). Copy its link below and send it.")
+        messages.warning(request, text % {"error": error})
     else:
         messages.success(request, _("The invitation has been sent to %(email)s.") % {"email": email})
 
@@ -212,8 +212,8 @@ def role(request: Request, pk: int, membership_pk: int) -> HttpResponseBase:
     if form.conflicts:
         return _show_people(request, membership.lab, InviteForm(), 400, membership, form)
     changed = lab_people.role_set(membership=membership, role=form.cleaned_data["role"])
-    said = _("The role of %(name)s is now %(role)s.")
-    messages.success(request, said % {"name": changed.user, "role": changed.get_role_display()})
+    text = _("The role of %(name)s is now %(role)s.")
+    messages.success(request, text % {"name": changed.user, "role": changed.get_role_display()})
     return see_other("core:people", pk)
 
 

@@ -85,8 +85,8 @@ def cancel(key: str, why: str) -> None:
 
 def progress_of(key: str) -> Progress | None:
     """What was told last of `key`; None if nothing was, or its end was."""
-    told = cache.get(_cached(key))
-    return None if told is None else Progress(*told)
+    values = cache.get(_cached(key))
+    return None if values is None else Progress(*values)
 
 
 def forget(key: str) -> None:

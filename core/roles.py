@@ -189,8 +189,8 @@ def may(user: User, lab: Lab | None, right: Right) -> bool:
     if right in _ANYWHERE or user.is_staff:
         return True
     roles = roles_of(user)
-    held = roles.values() if lab is None else [roles[lab.pk]] if lab.pk in roles else []
-    return any(right in ROLES[role] for role in held)
+    user_roles = roles.values() if lab is None else [roles[lab.pk]] if lab.pk in roles else []
+    return any(right in ROLES[role] for role in user_roles)
 
 
 def may_change(user: User, lab: Lab | None, address: str) -> bool:
@@ -217,13 +217,13 @@ def require(user: User, lab: Lab | None, right: Right) -> None:
     if right == R.SITE:
         raise NotAllowed(_("Only an admin of this site can do this. Nothing was changed."))
     if lab is None:
-        said = _("There is no lab in which you can %(what)s. Nothing was changed. Ask an admin of your lab for it.")
-        raise NotAllowed(said % {"what": what})
+        text = _("There is no lab in which you can %(what)s. Nothing was changed. Ask an admin of your lab for it.")
+        raise NotAllowed(text % {"what": what})
     role = roles_of(user).get(lab.pk)
     if role is None:
         raise NotYours(_("There is no such thing, or it belongs to another lab."))
-    said = _("Your role in “%(lab)s” is %(role)s, so you cannot %(what)s. Nothing was changed. Ask %(who)s.")
-    raise NotAllowed(said % {"role": Role(role).label, "lab": lab, "what": what, "who": _whom_to_ask(lab)})
+    text = _("Your role in “%(lab)s” is %(role)s, so you cannot %(what)s. Nothing was changed. Ask %(who)s.")
+    raise NotAllowed(text % {"role": Role(role).label, "lab": lab, "what": what, "who": _whom_to_ask(lab)})
 
 
 def _whom_to_ask(lab: Lab) -> str:

@@ -12,9 +12,9 @@ def json_by_key(values: Mapping[int, Any]) -> Func:
 
     Django's `bulk_update` builds a branch of a CASE for every row, which takes most of the time of storing them.
     """
-    given = Cast(Value({str(key): value for key, value in values.items()}, output_field=JSONField()), JSONField())
+    mapping = Cast(Value({str(key): value for key, value in values.items()}, output_field=JSONField()), JSONField())
     return Func(
-        given,
+        mapping,
         Cast("pk", TextField()),
         template="(%(expressions)s)",
         arg_joiner=" -> ",

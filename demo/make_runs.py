@@ -58,9 +58,11 @@ def bm25(queries: list[str], passages: list[str], *, k1: float, b: float, stopwo
     tokens = bm25s.tokenize(passages, token_pattern=WORD, stopwords=stopwords, show_progress=False)
     index = bm25s.BM25(method="lucene", k1=k1, b=b)
     index.index(tokens, show_progress=False)
-    asked = bm25s.tokenize(queries, token_pattern=WORD, stopwords=stopwords, return_ids=False, show_progress=False)
-    known = index.vocab_dict
-    return np.array([index.get_scores([word for word in words if word in known]) for words in asked], dtype=np.float64)
+    tokenized = bm25s.tokenize(queries, token_pattern=WORD, stopwords=stopwords, return_ids=False, show_progress=False)
+    vocabulary = index.vocab_dict
+    return np.array(
+        [index.get_scores([word for word in words if word in vocabulary]) for words in tokenized], dtype=np.float64
+    )
 
 
 def lead(texts: list[str], *, words: int) -> list[str]:
@@ -89,11 +91,11 @@ def dirichlet(queries: list[str], passages: list[str], *, mu: float) -> Scores:
     """
     vectorizer = CountVectorizer(token_pattern=WORD)
     counts = vectorizer.fit_transform(passages).toarray().astype(np.float64)
-    asked = vectorizer.transform(queries).toarray().astype(np.float64)
+    weights = vectorizer.transform(queries).toarray().astype(np.float64)
     background = counts.sum(axis=0) / counts.sum()
-    gain = np.log1p(counts / (mu * background)) @ asked.T
+    gain = np.log1p(counts / (mu * background)) @ weights.T
     length = np.log(mu / (counts.sum(axis=1) + mu))
-    scores = gain.T + np.outer(asked.sum(axis=1), length)
+    scores = gain.T + np.outer(weights.sum(axis=1), length)
     return np.where(gain.T > 0, scores - scores.min() + 1.0, 0.0)
 
 
@@ -114,16 +116,16 @@ def rm3(queries: list[str], passages: list[str], *, feedback: int, words: int, w
     k1, b = 0.9, 0.4
     vectorizer = CountVectorizer(token_pattern=WORD, stop_words="english")
     counts = vectorizer.fit_transform(passages).toarray().astype(np.float64)
-    asked = vectorizer.transform(queries).toarray().astype(np.float64)
+    weights = vectorizer.transform(queries).toarray().astype(np.float64)
     length = counts.sum(axis=1, keepdims=True)
     frequency = (counts > 0).sum(axis=0)
     idf = np.log1p((len(passages) - frequency + 0.5) / (frequency + 0.5))
     matrix = idf * counts / (counts + k1 * (1 - b + b * length / length.mean()))
-    first = asked @ matrix.T
-    expanded = np.zeros_like(asked)
+    first = weights @ matrix.T
+    expanded = np.zeros_like(weights)
     for row, scores in enumerate(first):
         top = [place for place in np.argsort(-scores, kind="stable")[:feedback] if scores[place] > 0]
-        original = asked[row] / max(asked[row].sum(), 1.0)
+        original = weights[row] / max(weights[row].sum(), 1.0)
         if not top:
             expanded[row] = original
             continue

@@ -53,8 +53,8 @@ class AtMarketplace:
 
     def ways(self) -> list[tuple[str, str]]:
         """Who gets in there how."""
-        kept = self.marketplace.kept()
-        login = f"{self.url}/login  user {kept['operator']}, password {kept['operator_password']}"
+        accounts = self.marketplace.kept()
+        login = f"{self.url}/login  user {accounts['operator']}, password {accounts['operator_password']}"
         return [("operator", login), ("worker", f"{self.url}/register")]
 
 

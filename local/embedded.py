@@ -347,7 +347,7 @@ class Postgres(Server):
         """Make the application's role and database, once."""
         import psycopg2
 
-        wanted = {
+        statements = {
             "SELECT 1 FROM pg_roles WHERE rolname = 'bestknown'": "CREATE ROLE bestknown LOGIN CREATEDB",
             "SELECT 1 FROM pg_database WHERE datname = 'bestknown'": "CREATE DATABASE bestknown OWNER bestknown",
         }
@@ -357,7 +357,7 @@ class Postgres(Server):
             )
             connection.autocommit = True
             with contextlib.closing(connection), connection.cursor() as cursor:
-                for question, remedy in wanted.items():
+                for question, remedy in statements.items():
                     cursor.execute(question)
                     if cursor.fetchone() is None:
                         cursor.execute(remedy)

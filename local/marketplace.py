@@ -50,7 +50,7 @@ class LocalMarketplace:
         site = urlsplit(os.environ.get("SITE_URL", ""))
         self.url = f"http://{(site.scheme == 'http' and site.hostname) or 'localhost'}:{port}"
         self.key_path = embedded.var_folder() / "marketplace.json"
-        given = {name: os.environ[name] for name in THEIRS if os.environ.get(name)}
+        inherited = {name: os.environ[name] for name in THEIRS if os.environ.get(name)}
         for name in list(os.environ):
             if name.startswith(("AWS_", "MARKETPLACE_", "BOTO_")):
                 del os.environ[name]
@@ -60,7 +60,7 @@ class LocalMarketplace:
             "MARKETPLACE_ALLOWED_HOSTS": f"localhost,127.0.0.1,[::1],{urlsplit(self.url).hostname}",
             "MARKETPLACE_OPEN_REGISTRATION": "1",
             "MARKETPLACE_RATE_LIMITS": "1" if rate_limits else "0",
-            **given,
+            **inherited,
         }
         os.environ |= {
             "MARKETPLACE_URL": self.url,
@@ -81,19 +81,19 @@ class LocalMarketplace:
             self.environment["MARKETPLACE_DATABASE_URL"] = _database_beside(os.environ["DATABASE_URL"])
         _refuse_foreign_data(self.environment["MARKETPLACE_DATABASE_URL"])
         self.run("migrate", "--no-input", "--verbosity", "0")
-        kept = self.kept() | {"url": self.url}
-        is_new = "operator_password" not in kept
+        accounts = self.kept() | {"url": self.url}
+        is_new = "operator_password" not in accounts
         if is_new:
-            kept["operator_password"] = secrets.token_urlsafe(9)
-            self._keep(kept)  # before the account is made: the log-in of an account that is there is known
-        kept["operator"] = self._operator(kept, is_new)
-        if "aws_secret_access_key" not in kept:
+            accounts["operator_password"] = secrets.token_urlsafe(9)
+            self._keep(accounts)  # before the account is made: the log-in of an account that is there is known
+        accounts["operator"] = self._operator(accounts, is_new)
+        if "aws_secret_access_key" not in accounts:
             self.run("create_requester", REQUESTER, unless="There is a requester named")
             printed = self.run("issue_key", REQUESTER, "--label", "make run")
-            kept |= dict(re.findall(r"^(aws_\w+) = (\S+)$", printed, re.MULTILINE))
-        self._keep(kept)
-        os.environ["AWS_ACCESS_KEY_ID"] = kept["aws_access_key_id"]
-        os.environ["AWS_SECRET_ACCESS_KEY"] = kept["aws_secret_access_key"]
+            accounts |= dict(re.findall(r"^(aws_\w+) = (\S+)$", printed, re.MULTILINE))
+        self._keep(accounts)
+        os.environ["AWS_ACCESS_KEY_ID"] = accounts["aws_access_key_id"]
+        os.environ["AWS_SECRET_ACCESS_KEY"] = accounts["aws_secret_access_key"]
 
     def kept(self) -> dict[str, str]:
         """What is kept in `var/marketplace.json`, where only its owner can read it: the access key and the log-in."""
@@ -126,8 +126,8 @@ class LocalMarketplace:
             check=False,
         )
         if done.returncode and not (unless and unless in done.stderr):
-            said = "\n".join(done.stderr.strip().splitlines()[-15:])
-            raise MarketplaceError(f"The marketplace's {command[0]} failed:\n{said}")
+            complaint = "\n".join(done.stderr.strip().splitlines()[-15:])
+            raise MarketplaceError(f"The marketplace's {command[0]} failed:\n{complaint}")
         return done.stdout
 
     def clock(self) -> list[str]:
@@ -138,22 +138,22 @@ class LocalMarketplace:
         """The program that delivers its notifications."""
         return [sys.executable, "-m", "marketplace", "deliver", "--every", "1"]
 
-    def _operator(self, kept: dict[str, str], is_new: bool) -> str:
+    def _operator(self, accounts: dict[str, str], is_new: bool) -> str:
         """The operator's address. Makes an account if need be; another if that is there, with an unknown log-in."""
-        address = kept.get("operator", "")
+        address = accounts.get("operator", "")
         candidates = [] if address else [OPERATOR, f"operator-{secrets.token_hex(3)}@example.org"]
         for address in candidates:
             completed = self.run(
                 *("create_operator", address),
                 unless="An account with this email address already exists",
-                MARKETPLACE_OPERATOR_PASSWORD=kept["operator_password"],
+                MARKETPLACE_OPERATOR_PASSWORD=accounts["operator_password"],
             )
             if completed or not is_new:
                 break
         return address
 
-    def _keep(self, kept: dict[str, str]) -> None:
-        embedded.keep_private(self.key_path, json.dumps(kept, indent=2))
+    def _keep(self, accounts: dict[str, str]) -> None:
+        embedded.keep_private(self.key_path, json.dumps(accounts, indent=2))
 
 
 def _refuse_foreign_data(address: str) -> None:

@@ -215,8 +215,8 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
         _print_results(campaign, site, out)
     out.print(f"\nAfter {time.monotonic() - started:.0f} seconds, the site is at {site}")
     for name, password in logins.items():
-        known = f"password {password}" if password else "with the password that was set"
-        out.print(f"  {name:<11} {site}/login/  user {name}, {known}")
+        credential = f"password {password}" if password else "with the password that was set"
+        out.print(f"  {name:<11} {site}/login/  user {name}, {credential}")
     out.print(f"  {'worker':<11} {campaign_address(people)}")
     out.print(f"and {place.name} at {place.url}")
     for name, way in place.ways():

@@ -32,8 +32,8 @@ def country_name(code: str) -> str | None:
 
 def is_subdivision(country: str, code: str) -> bool:
     """Whether a country has such a state or province: `WA` of `US`."""
-    found = pycountry.subdivisions.get(code=f"{country}-{code}")  # type: ignore[no-untyped-call]
-    return found is not None
+    subdivision = pycountry.subdivisions.get(code=f"{country}-{code}")  # type: ignore[no-untyped-call]
+    return subdivision is not None
 
 
 def _name(country: pycountry.db.Country) -> str:

@@ -120,8 +120,8 @@ class _Worker(Visitor):
 
     def _register(self) -> None:
         form = self.market.get("/register").form("form[action='/register']")
-        given = {"email": self.email, "password": self.password, "country": "US"}
-        page = self.market.post(form, given, good=REFUSED)
+        fields = {"email": self.email, "password": self.password, "country": "US"}
+        page = self.market.post(form, fields, good=REFUSED)
         if page.path == "/register":  # sent twice, as the first answer was lost
             form = self.market.get("/login").form()
             page = self.market.post(form, {"username": self.email, "password": self.password})
@@ -134,9 +134,9 @@ class _Worker(Visitor):
         tasks = "/tasks?" + urlencode({"words": self.crowd.publication.title})
         for _try in range(3):
             page = self.market.get(tasks)
-            held = page.link("section[aria-labelledby=held] a[href^='/work/']")
-            if held is not None:
-                return self.market.get(held)
+            link = page.link("section[aria-labelledby=held] a[href^='/work/']")
+            if link is not None:
+                return self.market.get(link)
             card = next(filter(self._is_ours, page.html.css("li.task.card")), None)
             form = None if card is None else page.maybe_form("form[action$='/accept']", card)
             if card is None or form is None:
@@ -160,8 +160,8 @@ class _Worker(Visitor):
         page = self.market.get(link, good=REFUSED)
         frame = page.html.css_first("iframe")
         if frame is not None:
-            shown = self.browser.get(frame.attributes["src"] or "")
-            if shown.maybe_form(ANSWERED) is not None:
+            task = self.browser.get(frame.attributes["src"] or "")
+            if task.maybe_form(ANSWERED) is not None:
                 raise WrongPage(f"{link}: the preview asks for an answer")
             self.tally.add("previews")
 
@@ -171,16 +171,16 @@ class _Worker(Visitor):
         frame = page.html.css_first("iframe")
         if frame is None:  # its time is over
             return True
-        shown = self.browser.get(frame.attributes["src"] or "", good=REFUSED)
-        consent = shown.maybe_form("form[action^='/m/']")
+        task = self.browser.get(frame.attributes["src"] or "", good=REFUSED)
+        consent = task.maybe_form("form[action^='/m/']")
         if consent is not None:
-            shown = self.browser.post(consent, {}, good=REFUSED)
-        if not shown.path.startswith("/j/"):
+            task = self.browser.post(consent, {}, good=REFUSED)
+        if not task.path.startswith("/j/"):
             self._give_back(assignment_id)
             self.tally.add("sent away")
             return False
         returns, self.returner = self.returner, False
-        work = self.judge(shown, stops=returns)
+        work = self.judge(task, stops=returns)
         if returns and work.end == End.STOPPED:
             self._give_back(assignment_id)
             self.tally.add("given back")

@@ -129,19 +129,19 @@ class _Participant(Visitor):
     def _work(self, submission: str) -> bool:
         """Open the study from its submission, and do what there is. Whether the person takes another place."""
         opened = self.prolific.request("POST", f"/submissions/{submission}/open", good=(303,), follow_redirects=False)
-        shown = self.browser.get(opened.headers["Location"], good=REFUSED)
-        consent = shown.maybe_form(ANSWERED)
+        task = self.browser.get(opened.headers["Location"], good=REFUSED)
+        consent = task.maybe_form(ANSWERED)
         if consent is not None:
             address = urlsplit(opened.headers["Location"])
-            if consent.action == shown.path:  # posted to the page itself, with the ids that it came with
+            if consent.action == task.path:  # posted to the page itself, with the ids that it came with
                 consent = consent._replace(action=f"{address.path}?{address.query}")
-            shown = self.browser.post(consent, {}, good=REFUSED)
-        if not shown.path.startswith("/j/"):
+            task = self.browser.post(consent, {}, good=REFUSED)
+        if not task.path.startswith("/j/"):
             self._return(submission)
             self.tally.add("sent away")
             return False
         returns, self.returner = self.returner, False
-        work = self.judge(shown, stops=returns)
+        work = self.judge(task, stops=returns)
         if work.end == End.STOPPED:
             if returns:
                 self._return(submission)

@@ -55,8 +55,8 @@ class Crowd(ABC):
 
     def all_arrived(self) -> bool:
         """Whether all that these people handed in at the platform is known here."""
-        known = self.publication.submissions.filter(platform_assignment_id__in=self.handed_in)
-        return known.count() == len(self.handed_in)
+        submissions = self.publication.submissions.filter(platform_assignment_id__in=self.handed_in)
+        return submissions.count() == len(self.handed_in)
 
 
 class Visitor(Person, ABC):

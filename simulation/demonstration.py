@@ -121,11 +121,11 @@ def refuse_foreign_data(*, is_own_server: bool) -> None:
             [MARK],
         )
         is_marked = cursor.fetchone()[0]
-        kept = _kept_logins()
-        if is_marked or (is_own_server and kept):
+        logins = _kept_logins()
+        if is_marked or (is_own_server and logins):
             return
-        cursor.execute("SELECT username, password FROM core_user WHERE username = ANY(%s)", [list(kept)])
-        if any(check_password(kept[name], password) for name, password in cursor.fetchall()):
+        cursor.execute("SELECT username, password FROM core_user WHERE username = ANY(%s)", [list(logins)])
+        if any(check_password(logins[name], password) for name, password in cursor.fetchall()):
             return
         others = []
         for what, column, table in (
@@ -152,7 +152,7 @@ def accounts() -> dict[str, str]:
     Passwords are drawn on the first start and kept in var/logins.txt. Users who were created otherwise are left as
     they are: raises Refused if one has a name that is needed here.
     """
-    kept = _kept_logins()
+    passwords = _kept_logins()
     has_mark = Group.objects.filter(name=MARK).exists()
     mark, _new = Group.objects.get_or_create(name=MARK)
     lab, _new = Lab.objects.get_or_create(name=LAB)
@@ -160,22 +160,22 @@ def accounts() -> dict[str, str]:
     for name, is_admin in (("researcher", False), ("admin", True)):
         user = User.objects.filter(username=name).first()
         if user is None:
-            kept[name] = secrets.token_urlsafe(9)
-            _keep_logins(kept)  # before the account is made: the log-in of an account that is there is known
+            passwords[name] = secrets.token_urlsafe(9)
+            _keep_logins(passwords)  # before the account is made: the log-in of an account that is there is known
             with transaction.atomic():
                 user = User(username=name, is_staff=is_admin, is_superuser=is_admin)
-                user.set_password(kept[name])
+                user.set_password(passwords[name])
                 user.save()
                 user.groups.add(mark)
                 lab.members.add(user)
-        elif not has_mark and name in kept:
+        elif not has_mark and name in passwords:
             user.groups.add(mark)  # an earlier version made it
         elif not user.groups.filter(pk=mark.pk).exists():
             raise Refused(
                 f"There is a user named {name} whom make run did not make. The account was left as it is. Rename it, "
                 "or give make run a database of its own: unset DATABASE_URL, or name another folder in BESTKNOWN_VAR."
             )
-        password = kept.get(name, "")
+        password = passwords.get(name, "")
         logins[name] = password if password and check_password(password, user.password) else ""
     return logins
 
@@ -213,8 +213,8 @@ def load(folder: Folder, step: Step) -> Collection:
         step("Reading queries and qrels", 1, 1)
     else:
         _must_be_the_same(collection, folder)
-    known = set(collection.runs.values_list("name", flat=True))
-    fresh = [path for path in folder.runs if run_name(str(path)) not in known]
+    names = set(collection.runs.values_list("name", flat=True))
+    fresh = [path for path in folder.runs if run_name(str(path)) not in names]
     for number, path in enumerate(fresh):
         step("Storing the runs", number, len(fresh))
         with path.open("rb") as source:
@@ -532,9 +532,9 @@ def _looks_like_a_run(path: Path) -> bool:
     return not path.name.startswith((".", "README")) and path.suffix not in (".md", ".json")
 
 
-def _check_runs(folder: Folder, known: set[str], step: Step) -> None:
+def _check_runs(folder: Folder, names: set[str], step: Step) -> None:
     """Check every run that is not stored yet, before the first of them is. Raises Refused naming all bad ones."""
-    fresh = [path for path in folder.runs if run_name(str(path)) not in known]
+    fresh = [path for path in folder.runs if run_name(str(path)) not in names]
     complaints = []
     for number, path in enumerate(fresh, start=1):
         complaints.append(check_run(path, name=path.name, depth=1).complaint())

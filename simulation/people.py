@@ -257,18 +257,18 @@ class Person:
     def _choose(self, page: Page, assignment_id: int, position: int, item: Item, side: str) -> Page:
         """Choose on an item's page, with whatever clumsiness befalls this choice; returns the marked page."""
         page.shows(item)
-        shown = self._shown(assignment_id, position, item)
+        token = self._shown(assignment_id, position, item)
         if self.random.random() < self.habits.second_thoughts:
             other = "left" if side == "right" else "right"
-            page = self._send(page, assignment_id, position, other, shown)
+            page = self._send(page, assignment_id, position, other, token)
             self.tally.add("second thoughts")
         if self.random.random() < self.habits.double_clicks:
             with ThreadPoolExecutor(2) as clicks:
-                list(clicks.map(lambda _click: self._send(page, assignment_id, position, side, shown), range(2)))
+                list(clicks.map(lambda _click: self._send(page, assignment_id, position, side, token), range(2)))
             self.tally.add("double clicks")
             page = self.browser.get(page.path)
         else:
-            page = self._send(page, assignment_id, position, side, shown)
+            page = self._send(page, assignment_id, position, side, token)
         if self.random.random() < self.habits.reloads:
             page = self.browser.get(page.path)
             self.tally.add("reloads")
@@ -284,16 +284,16 @@ class Person:
         seconds = 60 * max(skimmed, minutes * self.pace)
         return shown_token(assignment_id, position, timezone.now() - timedelta(seconds=seconds))
 
-    def _send(self, page: Page, assignment_id: int, position: int, side: str, shown: str) -> Page:
+    def _send(self, page: Page, assignment_id: int, position: int, side: str, token: str) -> Page:
         form = page.form("form#item")
         if self.scripted:
-            body = {"preferred": side, "shown": shown}
+            body = {"preferred": side, "shown": token}
             answer = self.browser.request("POST", form.save, json=body).json()
             if answer.get("saved") is not True or answer.get("preferred") != side:
                 raise WrongPage(f"{form.save} answered {answer}")
             self.tally.saved(assignment_id, position, side)
             return page
-        marked = self.browser.post(form, {"preferred": side, "shown": shown})
+        marked = self.browser.post(form, {"preferred": side, "shown": token})
         if marked.chosen() != side:
             raise WrongPage(f"{marked.path} shows {marked.chosen()} after {side} was chosen")
         self.tally.saved(assignment_id, position, side)

@@ -49,4 +49,4 @@ class AuditFilter(ListFilter):
     def by_group(self, entries: QuerySet[AuditEntry], _name: str, group: str) -> QuerySet[AuditEntry]:
         """Those about one kind of thing."""
         groups = {table: audit.group for table, audit in recorded_tables().items()} | NOTES
-        return entries.filter(subject__in=[subject for subject, its_group in groups.items() if its_group == group])
+        return entries.filter(subject__in=[subject for subject, group_of_it in groups.items() if group_of_it == group])

@@ -129,10 +129,10 @@ def _tell(execute: Callable[..., Any], sql: str, params: Any, many: bool, contex
     """Set who acts, for this transaction, in the same message as a statement that changes a recorded table."""
     if many or not _changes(sql):
         return execute(sql, params, many, context)
-    said = f"SELECT set_config('{SETTING}', {_quoted(origin(), context)}, true); "
+    statement = f"SELECT set_config('{SETTING}', {_quoted(origin(), context)}, true); "
     if params is not None:
-        said = said.replace("%", "%%")
-    return execute(said + sql, params, many, context)
+        statement = statement.replace("%", "%%")
+    return execute(statement + sql, params, many, context)
 
 
 def _changes(sql: Any) -> bool:
@@ -155,7 +155,7 @@ def _quoted(acting: Origin, context: dict[str, Any]) -> str:
     """What core_audit_record() reads, as a literal."""
     request_id = REQUEST_ID.get()
     facts = acting._asdict() | {"request": "" if request_id == "-" else request_id}
-    said = {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in facts.items()}
-    literal = adapt(json.dumps(said))
+    texts = {name: value.replace("\0", "") if isinstance(value, str) else value for name, value in facts.items()}
+    literal = adapt(json.dumps(texts))
     literal.prepare(context["connection"].connection)
     return str(literal.getquoted().decode())

@@ -58,7 +58,7 @@ def lines(entries: Iterable[AuditEntry]) -> list[Line]:
     names = {pk: user.get_full_name() or user.get_username() for pk, user in people.items()}
     labs = dict(Lab.objects.filter(pk__in={entry.lab_id for entry in entries}).values_list("pk", "name"))
     workers = {entry.pk: _worker_of(entry) for entry in entries}
-    called = _registered[0](found for found in workers.values() if found)
+    called = _registered[0](worker for worker in workers.values() if worker)
     return [
         Line(
             entry,
@@ -67,7 +67,7 @@ def lines(entries: Iterable[AuditEntry]) -> list[Line]:
                 entry,
                 person=names.get(_person_of(entry) or 0, ""),
                 lab=labs.get(entry.lab_id or 0, ""),
-                worker=called[found] if (found := workers[entry.pk]) else "",
+                worker=called[worker_key] if (worker_key := workers[entry.pk]) else "",
             ),
             [_change(name, change) for name, change in sorted(entry.changes.items())],
         )

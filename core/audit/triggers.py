@@ -50,8 +50,8 @@ def record_changes(
         f"SELECT {owner.lab} AS lab, {owner.campaign} AS campaign, {owner.campaign_name} AS campaign_name, "
         f"{worker} AS worker, {thing} AS thing {owner.source}"
     ).strip()
-    given = (about, ignored, unsaid, why, "fields" if new_fields else "")
-    arguments = ", ".join("'" + text.replace("'", "''") + "'" for text in given)
+    parameters = (about, ignored, unsaid, why, "fields" if new_fields else "")
+    arguments = ", ".join("'" + text.replace("'", "''") + "'" for text in parameters)
     condition = f"WHEN ({when}) " if when else ""
     return RunSQL(
         f"CREATE TRIGGER {name} AFTER {events} ON {table} FOR EACH ROW {condition}"

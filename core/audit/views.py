@@ -51,9 +51,9 @@ def json_file(request: Request) -> HttpResponseBase:
 
 
 def _download(request: Request, kind: str) -> HttpResponseBase:
-    found = AuditFilter(request.GET, queryset=selectors.entries_of(request.user)).qs
-    newest = found.values_list("pk", flat=True).first() or 0
-    rows = _rows(found.filter(pk__lte=newest))
+    entries = AuditFilter(request.GET, queryset=selectors.entries_of(request.user)).qs
+    newest = entries.values_list("pk", flat=True).first() or 0
+    rows = _rows(entries.filter(pk__lte=newest))
     entry_note(subject="audit", action="downloaded", filter=_without_words(request.GET).urlencode())
     response = StreamingHttpResponse(
         _csv(rows) if kind == "csv" else _json(rows),

@@ -44,10 +44,10 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         if file.seekable():
             yield file
             return
-        with tempfile.TemporaryFile() as kept:
-            shutil.copyfileobj(file, kept)
-            kept.seek(0)
-            yield kept
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(file, copy)
+            copy.seek(0)
+            yield copy
 
 
 def write_output(content: bytes) -> None:

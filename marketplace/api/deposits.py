@@ -16,8 +16,8 @@ from marketplace.services.limits import REQUEST_FOR_DEPOSIT
 @extension("RequestDeposit", REQUEST_FOR_DEPOSIT)
 def request_deposit(key: AccessKey, body: Any) -> dict[str, Any]:
     """Answer `{"Amount": "20.12"}` to the `Amount` and the `Reason` in the body, once the operator has been asked."""
-    given = body if isinstance(body, dict) else {}
-    amount, reason = given.get("Amount"), given.get("Reason")
+    fields = body if isinstance(body, dict) else {}
+    amount, reason = fields.get("Amount"), fields.get("Reason")
     if not (isinstance(amount, str) and isinstance(reason, str)):
         raise InvalidValue("Amount is dollars as text, such as 20.12, and Reason says what for.")
     try:

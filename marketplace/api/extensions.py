@@ -44,7 +44,7 @@ def extension(name: str, limit: Limit) -> Callable[[Answer], Callable[[HttpReque
                 if api_rate_exceeded(key.key_id) or limit_exceeded(limit, key.requester.account_id):
                     raise throttled()
                 try:
-                    said = answer(key, json_of(received.body))
+                    content = answer(key, json_of(received.body))
                 except Refused as refused:
                     raise refusal(refused, milliseconds=int(clock.now().timestamp() * 1000)) from refused
             except ApiError as error:
@@ -54,7 +54,7 @@ def extension(name: str, limit: Limit) -> Callable[[Answer], Callable[[HttpReque
                 fault = service_fault()
                 return reply(fault.body(), request_id, status=fault.status)
             api_call_note(key=key, operation=name, request_id=request_id, subject="", outcome="")
-            return reply(said, request_id)
+            return reply(content, request_id)
 
         return page
 

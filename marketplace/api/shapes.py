@@ -106,8 +106,8 @@ def _read_string(shape: Shape, value: Any, path: str, problems: list[str]) -> st
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         raise serialization_error(f"{path} holds characters that are not text.")
     if problem := _string_problem(shape, value):
-        shown = value if len(value) <= 200 else value[:200] + "…"
-        problems.append(f"Value '{shown}' at '{path}' failed to satisfy constraint: Member must {problem}")
+        excerpt = value if len(value) <= 200 else value[:200] + "…"
+        problems.append(f"Value '{excerpt}' at '{path}' failed to satisfy constraint: Member must {problem}")
     return value
 
 

@@ -19,15 +19,15 @@ from marketplace.services.deposits import deposit_request_decline, deposit_reque
 def decide(request: HttpRequest, operator: Account, request_pk: int) -> HttpResponse:
     """Grant a requester the amount that was shown, or decline it. Once: pressed again, it is refused."""
     if request.POST.get("decision") == "decline":
-        asked = deposit_request_decline(request_pk=request_pk, actor=operator)
-        said = _("The request of %(name)s has been declined. Nothing was booked.")
-        messages.success(request, said % {"name": asked.requester.name})
+        granted = deposit_request_decline(request_pk=request_pk, actor=operator)
+        text = _("The request of %(name)s has been declined. Nothing was booked.")
+        messages.success(request, text % {"name": granted.requester.name})
         return see_other("operator:home")
     try:
         amount = Decimal(request.POST.get("amount", ""))
     except InvalidOperation:
         raise InvalidValue("Grant a request with the button beside it.") from None
-    asked = deposit_request_grant(request_pk=request_pk, amount=amount, actor=operator)
-    said = _("$%(amount)s has been added to the account of %(name)s.")
-    messages.success(request, said % {"amount": f"{asked.amount:,.2f}", "name": asked.requester.name})
+    granted = deposit_request_grant(request_pk=request_pk, amount=amount, actor=operator)
+    text = _("$%(amount)s has been added to the account of %(name)s.")
+    messages.success(request, text % {"amount": f"{granted.amount:,.2f}", "name": granted.requester.name})
     return see_other("operator:home")

@@ -92,8 +92,8 @@ class EditForm(forms.Form):
         stored = self.initial["as_shown"]
         if data.get("as_shown") and stored not in (data["as_shown"], self._joined(data)):
             self.data = dict(self.data.items()) | {"as_shown": stored}
-            said = _("Somebody else has saved “%(stored)s” since you opened this page. Send yours again to replace it.")
-            raise forms.ValidationError(said % {"stored": stored})
+            text = _("Somebody else has saved “%(stored)s” since you opened this page. Send yours again to replace it.")
+            raise forms.ValidationError(text % {"stored": stored})
         return data
 
     def _joined(self, values: Mapping[str, Any]) -> str:

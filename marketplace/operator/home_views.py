@@ -21,7 +21,7 @@ MOST_ASKED = 50  # requests for money that are shown at a time
 @for_operator
 def home(request: HttpRequest, _operator: Account) -> HttpResponse:
     """What is waiting for the operator, and the money in sums."""
-    asked = deposit_requests_open()
+    requests = deposit_requests_open()
     rows, owed = requester_rows(requesters_matching()), owed_all()
     context = {
         "requesters": len(rows),
@@ -31,8 +31,8 @@ def home(request: HttpRequest, _operator: Account) -> HttpResponse:
         "workers": workers_matching().filter(status=Worker.Status.ACTIVE).count(),
         "owed": sum((row.amount for row in owed), ZERO),
         "owed_workers": len(owed),
-        "asked": asked[:MOST_ASKED],
-        "asked_more": max(0, asked.count() - MOST_ASKED),
+        "asked": requests[:MOST_ASKED],
+        "asked_more": max(0, requests.count() - MOST_ASKED),
         "failures": due_failures()[:20],
         "failed": due_failures().count(),
         "fees": totals().fees,

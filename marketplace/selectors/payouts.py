@@ -48,7 +48,7 @@ def payout_lists(lists: Iterable[PayoutList]) -> list[ListRow]:
     ).in_bulk([row.pk for row in lists])
     return [
         ListRow(row.reference, row.made_at, row.workers, row.amount, row.came_back)
-        for row in (rows[one.pk] for one in lists)
+        for row in (rows[payouts.pk] for payouts in lists)
     ]
 
 

@@ -79,7 +79,7 @@ def forget() -> dict[str, Any]:
     not been seen for as long as is set. How many of each, and how many such workers are `kept`, and the first of them.
     """
     at, days = clock.now(), settings.WORKER_DAYS
-    erased, kept = workers_erase_idle(days=days) if days else (0, [])
+    erased, unerased = workers_erase_idle(days=days) if days else (0, [])
     report = {
         "sessions": _delete(Session.objects.filter(expire_date__lt=timezone.now())),
         "notifications": _delete(
@@ -88,8 +88,8 @@ def forget() -> dict[str, Any]:
         "api_calls": _delete(ApiCall.objects.filter(at__lt=at - CALLS_KEPT)),
         "workers": erased,
         "days": days,
-        "kept": len(kept),
-        "first_kept": kept[:KEPT_NAMED],
+        "kept": len(unerased),
+        "first_kept": unerased[:KEPT_NAMED],
     }
     _note(DailyRun.Name.FORGET, True, report)
     return report

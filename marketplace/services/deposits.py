@@ -24,13 +24,13 @@ def deposit_request(*, requester: Requester, amount: Decimal, reason: str) -> De
         raise InvalidValue(f"Say what the money is for, in up to {MOST_REASON} characters.")
     if not Decimal("0.01") <= amount <= LARGEST_DEPOSIT or amount != amount.quantize(Decimal("0.01")):
         raise InvalidValue(f"Ask for an amount in whole cents, up to ${LARGEST_DEPOSIT:,}.")
-    asked, _ = DepositRequest.objects.update_or_create(
+    request, _ = DepositRequest.objects.update_or_create(
         requester=requester,
         reason=reason,
         closed_at=None,
         defaults={"amount": amount, "asked_at": clock.now()},
     )
-    return asked
+    return request
 
 
 @transaction.atomic
@@ -39,37 +39,41 @@ def deposit_request_grant(*, request_pk: int, amount: Decimal, actor: Account) -
 
     Raises DoesNotExist, WrongState if it was granted or declined before, or asks for another amount by now.
     """
-    asked = _open_request(request_pk)
-    if asked.amount != amount:
-        raise WrongState("DepositRequest", "open", because=f"The requester now asks for ${asked.amount:,}.")
-    asked.entry = deposit_make(requester=asked.requester, amount=asked.amount, note=asked.reason)
-    asked.closed_at = clock.now()
-    asked.save(update_fields=["entry", "closed_at"])
-    _note(actor, AuditEvent.Action.DEPOSIT, asked)
-    return asked
+    request = _open_request(request_pk)
+    if request.amount != amount:
+        raise WrongState("DepositRequest", "open", because=f"The requester now asks for ${request.amount:,}.")
+    request.entry = deposit_make(requester=request.requester, amount=request.amount, note=request.reason)
+    request.closed_at = clock.now()
+    request.save(update_fields=["entry", "closed_at"])
+    _note(actor, AuditEvent.Action.DEPOSIT, request)
+    return request
 
 
 @transaction.atomic
 def deposit_request_decline(*, request_pk: int, actor: Account) -> DepositRequest:
     """Close a request without booking anything, with its note. Raises DoesNotExist, WrongState."""
-    asked = _open_request(request_pk)
-    asked.closed_at = clock.now()
-    asked.save(update_fields=["closed_at"])
-    _note(actor, AuditEvent.Action.DECLINE_DEPOSIT, asked)
-    return asked
+    request = _open_request(request_pk)
+    request.closed_at = clock.now()
+    request.save(update_fields=["closed_at"])
+    _note(actor, AuditEvent.Action.DECLINE_DEPOSIT, request)
+    return request
 
 
 def _open_request(pk: int) -> DepositRequest:
     requests = DepositRequest.objects.select_for_update(of=("self",), no_key=True).select_related("requester")
-    asked = requests.filter(pk=pk).first()
-    if asked is None:
+    request = requests.filter(pk=pk).first()
+    if request is None:
         raise DoesNotExist("DepositRequest", str(pk))
-    if asked.closed_at is not None:
+    if request.closed_at is not None:
         raise WrongState("DepositRequest", "open", because="It was granted or declined before.")
-    return asked
+    return request
 
 
-def _note(actor: Account, action: AuditEvent.Action, asked: DepositRequest) -> None:
+def _note(actor: Account, action: AuditEvent.Action, request: DepositRequest) -> None:
     audit_note(
-        actor=actor, action=action, subject=asked.requester.account_id, amount=str(asked.amount), note=asked.reason
+        actor=actor,
+        action=action,
+        subject=request.requester.account_id,
+        amount=str(request.amount),
+        note=request.reason,
     )

@@ -44,14 +44,14 @@ class Plan(NamedTuple):
 
 def erasure_plan(worker: Worker) -> Plan:
     """What erasing a worker would do now, and what stands in the way."""
-    there = 0 if worker.erased_at else 1
+    accounts = 0 if worker.erased_at else 1
     texts = [
         WorkerBlock.objects.filter(worker=worker).exclude(reason=""),
         Qualification.objects.filter(worker=worker).exclude(reason=""),
         QualificationRequest.objects.filter(worker=worker).exclude(reason=""),
     ]
     goes = [
-        (_("email address, password, country and state"), there),
+        (_("email address, password, country and state"), accounts),
         (_("messages, both ways"), Message.objects.filter(worker=worker).count()),
         (_("texts of disputes"), _disputes(worker).exclude(text="", answer="").count()),
         (_("reasons of blocks and qualifications"), sum(rows.count() for rows in texts)),
@@ -79,23 +79,23 @@ def erasure_plan(worker: Worker) -> Plan:
 
 
 def _obstacles(worker: Worker) -> list[str]:
-    found = []
+    obstacles = []
     if worker.account.is_operator:
-        found.append(_("The account is an operator's, too."))
+        obstacles.append(_("The account is an operator's, too."))
     working = Assignment.objects.filter(worker=worker, state__in=[State.ACCEPTED, State.SUBMITTED]).count()
     if working:
-        said = ngettext(
+        text = ngettext(
             "%(count)d task is accepted or not decided on.", "%(count)d tasks are accepted or not decided on.", working
         )
-        found.append(said % {"count": working})
+        obstacles.append(text % {"count": working})
     if _disputes(worker).filter(state=Dispute.State.OPEN).exists():
-        found.append(_("A dispute is open."))
+        obstacles.append(_("A dispute is open."))
     owed = earnings_of(worker).owed
     if owed:
-        found.append(
+        obstacles.append(
             _("$%(owed)s is owed. Pay it out first: without the address, it could not be paid.") % {"owed": owed}
         )
-    return found
+    return obstacles
 
 
 def _disputes(worker: Worker) -> Any:
@@ -139,17 +139,17 @@ def workers_erase_idle(*, days: int) -> tuple[int, list[str]]:
     """Erase workers who have neither logged in nor taken a task for so many days. How many were erased, and the ids of
     those who wait, as they have open work or money.
     """
-    before, erased, kept = clock.now() - timedelta(days=days), 0, list[str]()
+    before, erased, unerased = clock.now() - timedelta(days=days), 0, list[str]()
     idle = Worker.objects.filter(erased_at=None, registered_at__lt=before, account__is_operator=False)
     idle = idle.annotate(last=Max("assignments__accepted_at")).filter(Q(last=None) | Q(last__lt=before))
     for worker in idle.exclude(account__last_login__gte=before).order_by("pk"):
         try:
             worker_erase(worker=worker, actor="retention", reason=f"Not seen for {days} days")
         except NotAllowed:
-            kept.append(worker.worker_id)
+            unerased.append(worker.worker_id)
         else:
             erased += 1
-    return erased, kept
+    return erased, unerased
 
 
 @transaction.atomic

@@ -69,10 +69,10 @@ def key_revoke(*, key_id: str) -> bool:
 
 def secrets_rotate(*, dry_run: bool = False) -> Rotation:
     """Encrypt every secret with the first of the keys. Safe to run again, and beside everything else."""
-    kept, renewed, unreadable = 0, 0, list[str]()
+    current, renewed, unreadable = 0, 0, list[str]()
     for key in AccessKey.objects.order_by("pk").iterator(ROTATED_AT_ONCE):
         if is_sealed_newly(key.sealed_secret):
-            kept += 1
+            current += 1
             continue
         try:
             secret = key_secret(key)
@@ -82,7 +82,7 @@ def secrets_rotate(*, dry_run: bool = False) -> Rotation:
         renewed += 1
         if not dry_run:
             AccessKey.objects.filter(pk=key.pk, sealed_secret=key.sealed_secret).update(sealed_secret=seal(secret))
-    return Rotation(kept, renewed, unreadable)
+    return Rotation(current, renewed, unreadable)
 
 
 def _new_secret() -> str:

@@ -138,19 +138,19 @@ def qualification_revoke(*, requester: Requester, type_id: str, worker_id: str, 
     """Take a qualification back. The worker sees the reason. Raises DoesNotExist, or WrongState if revoked before."""
     qualification_type = qualification_type_of(requester, type_id)
     worker = worker_of(worker_id)
-    held = (
+    qualification = (
         Qualification.objects.select_for_update(no_key=True)
         .filter(qualification_type=qualification_type, worker=worker)
         .first()
     )
-    if held is None:
+    if qualification is None:
         raise DoesNotExist("Qualification", f"{type_id} of worker {worker_id}")
-    if held.status != Qualification.Status.GRANTED:
+    if qualification.status != Qualification.Status.GRANTED:
         raise WrongState("Qualification", Qualification.Status.GRANTED)
-    held.status = Qualification.Status.REVOKED
-    held.reason = reason
-    held.save(update_fields=["status", "reason"])
-    return held
+    qualification.status = Qualification.Status.REVOKED
+    qualification.reason = reason
+    qualification.save(update_fields=["status", "reason"])
+    return qualification
 
 
 @transaction.atomic

@@ -33,9 +33,9 @@ def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
 def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
     """The qualifications that the worker has, is waiting for, and may request."""
     states = QualificationRequest.State
-    held = qualification_selectors.qualifications_of(worker)
+    rows = qualification_selectors.qualifications_of(worker)
     requests = qualification_selectors.qualification_requests_of(worker)
-    granted = held.filter(status=Qualification.Status.GRANTED).order_by()
+    granted = rows.filter(status=Qualification.Status.GRANTED).order_by()
     waiting = requests.filter(state=states.PENDING).order_by()
     requestable = qualification_selectors.qualification_types_requestable()
     requestable = requestable.exclude(pk__in=granted.values("qualification_type"))
@@ -47,7 +47,7 @@ def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
             for type_id in SYSTEM
             if values[type_id] is not None
         ],
-        "held": paginate(request, held, 20, "held"),
+        "held": paginate(request, rows, 20, "held"),
         "requests": paginate(request, requests.filter(state__in=[states.PENDING, states.REJECTED]), 20, "requests"),
         "page": paginate(request, requestable),
     }

@@ -52,14 +52,14 @@ def tasks(request: HttpRequest, worker: Worker) -> HttpResponse:
 @for_worker
 def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     """A preview of a task, before it is accepted: in its frame, without a worker."""
-    held = task_selectors.assignments_held(worker).filter(hit__hit_id=hit_id).first()
-    if held is not None:
-        return see_other("workers:work", held.assignment_id)
-    shown = task_selectors.hit_preview(worker, hit_id)
-    frame = make_frame(shown.hit, shown.question, worker=worker)
-    context = {"hit": shown.hit, "frame": frame, "missing": write_requirements(shown.missing)}
-    context["open"] = task_selectors.hits_findable(worker).filter(pk=shown.hit.pk).exists()
-    context["next"] = None if context["open"] else task_selectors.hit_next(worker, group_id=shown.hit.hit_type.group_id)
+    assignment = task_selectors.assignments_held(worker).filter(hit__hit_id=hit_id).first()
+    if assignment is not None:
+        return see_other("workers:work", assignment.assignment_id)
+    hit = task_selectors.hit_preview(worker, hit_id)
+    frame = make_frame(hit.hit, hit.question, worker=worker)
+    context = {"hit": hit.hit, "frame": frame, "missing": write_requirements(hit.missing)}
+    context["open"] = task_selectors.hits_findable(worker).filter(pk=hit.hit.pk).exists()
+    context["next"] = None if context["open"] else task_selectors.hit_next(worker, group_id=hit.hit.hit_type.group_id)
     return show_page(request, "workers/preview.html", context, frames=frame.origins)
 
 
@@ -71,9 +71,9 @@ def linked(request: HttpRequest, worker: Worker, kind_id: str = "") -> HttpRespo
     Those that accepted a task at once do not here: what changes something is never a GET.
     """
     hit_type = task_selectors.hit_type_linked(kind_id or read_query(request, "groupId"))
-    held = task_selectors.assignments_held(worker).filter(hit__hit_type=hit_type).first()
-    if held is not None:
-        return see_other("workers:work", held.assignment_id)
+    assignment = task_selectors.assignments_held(worker).filter(hit__hit_type=hit_type).first()
+    if assignment is not None:
+        return see_other("workers:work", assignment.assignment_id)
     hit = task_selectors.hit_next(worker, group_id=hit_type.group_id)
     if hit is None:
         raise NothingLeft("There are no tasks of this kind left for you.")

@@ -66,11 +66,11 @@ def operation(method: str, path: str) -> Callable[[Operation], Operation]:
 def find(method: str, path: str) -> tuple[Operation, dict[str, str]]:
     """The operation of a request, and what its path names. Refuses what the double does not know."""
     others = []
-    for known, pattern, function in OPERATIONS:
+    for verb, pattern, function in OPERATIONS:
         match = pattern.fullmatch(path)
-        if match and known == method:
+        if match and verb == method:
             return function, match.groupdict()
-        others += [known] if match else []
+        others += [verb] if match else []
     if others:
         raise ApiError(405, "Method not allowed", f"{method} is not available at {path}.")
     raise ApiError(404, "Not found", f"There is nothing at {path}.")
@@ -248,8 +248,8 @@ def _bonuses(call: Call) -> Answer:
     call.store.insert("batch", id=batch, study=study["id"], amount=sums[0], fees=sums[1], vat=sums[2])
     for submission_id, cost in paid:
         call.store.insert("batch_line", batch=batch, submission=submission_id, amount=cost.amount)
-    shown = {"id": batch, "study": study["id"], "amount": sums[0], "fees": sums[1], "vat": sums[2]}
-    return Answer(201, shown | {"total_amount": sum(sums)})
+    answer = {"id": batch, "study": study["id"], "amount": sums[0], "fees": sums[1], "vat": sums[2]}
+    return Answer(201, answer | {"total_amount": sum(sums)})
 
 
 @operation("POST", "/api/v1/bulk-bonus-payments/{id}/pay/")
@@ -287,10 +287,12 @@ def _transition(call: Call) -> Answer:
 
 @operation("POST", "/api/v1/submissions/{id}/request-return/")
 def _ask_return(call: Call) -> Answer:
-    asked = submissions.submission_ask_return(call.store, _submission_of(call), call.body["request_return_reasons"])
+    submission = submissions.submission_ask_return(
+        call.store, _submission_of(call), call.body["request_return_reasons"]
+    )
     return Answer(200, {
-        "id": asked["id"], "status": asked["status"], "participant": asked["participant"],
-        "return_requested": iso(asked["return_requested"]),
+        "id": submission["id"], "status": submission["status"], "participant": submission["participant"],
+        "return_requested": iso(submission["return_requested"]),
     })  # fmt: skip
 
 
@@ -412,8 +414,12 @@ def _subscriptions(call: Call) -> Answer:
 
 @operation("POST", "/api/v1/hooks/subscriptions/")
 def _subscribe(call: Call) -> Answer:
-    made = hooks.subscription_create(call.store, call.body)
-    return Answer(201, {"results": [hooks.subscription_shown(call.store, made)]}, {"X-Hook-Secret": made["secret"]})
+    subscription = hooks.subscription_create(call.store, call.body)
+    return Answer(
+        201,
+        {"results": [hooks.subscription_shown(call.store, subscription)]},
+        {"X-Hook-Secret": subscription["secret"]},
+    )
 
 
 @operation("GET", "/api/v1/hooks/subscriptions/{id}/")
@@ -472,12 +478,12 @@ def _submissions_page(call: Call, study: Row) -> Answer:
         rows = [row for row in rows if row["status"] == status]
     for word, states in WORDS.items():
         if word in call.query:
-            wanted = call.query[word].lower() in ("1", "true", "yes", "t")
-            rows = [row for row in rows if (row["status"] in states) == wanted]
+            is_among = call.query[word].lower() in ("1", "true", "yes", "t")
+            rows = [row for row in rows if (row["status"] in states) == is_among]
     return _page(call, rows, lambda row: submissions.shown_in_list(call.store, row))
 
 
-def _page(call: Call, rows: Sequence[Any], shown: Callable[[Any], dict[str, Any]] = dict) -> Answer:
+def _page(call: Call, rows: Sequence[Any], shape: Callable[[Any], dict[str, Any]] = dict) -> Answer:
     """One page of a list, each row as it is `shown`. A page past the end is not there."""
     try:
         page, size = int(call.query.get("page", 1)), int(call.query.get("page_size", PAGE_SIZE))
@@ -505,7 +511,7 @@ def _page(call: Call, rows: Sequence[Any], shown: Callable[[Any], dict[str, Any]
     return Answer(
         200,
         {
-            "results": [shown(row) for row in rows[(page - 1) * size : page * size]],
+            "results": [shape(row) for row in rows[(page - 1) * size : page * size]],
             "_links": links,
             "meta": {"count": len(rows)},
         },

@@ -85,9 +85,9 @@ def check(store: Store, chosen: list[dict[str, Any]] | None) -> None:
             if not any(bounds.get(end) is not None for end in ("lower", "upper")):
                 raise bad({"filters": [f"{name}: selected_range needs lower or upper."]})
         elif name in CHOICES or name in LISTS:
-            known = CHOICES[name][3] if name in CHOICES else _known(store, LISTS[name][0])
+            values = CHOICES[name][3] if name in CHOICES else _known(store, LISTS[name][0])
             for value in entry.get("selected_values", ()):
-                if value not in known:
+                if value not in values:
                     raise bad({"filters": [f"{name}: {value} is not one of its choices."]})
         else:
             raise bad({"filters": [f"There is no filter {name}."]})

@@ -133,14 +133,14 @@ def deliver(store: Store, lock: threading.RLock, client: httpx.Client) -> int:
         )
         row = store.one("SELECT value FROM secret")
         key = row["value"] if row else ""
-    made = 0
+    attempts = 0
     for event in due:
         with lock:
             subscription = store.one(
                 "SELECT * FROM subscription WHERE id = ? AND is_enabled = 1", event["subscription"]
             )
             timestamp = str(int(store.now()))
-        taken = False
+        accepted = False
         if subscription is not None:
             body = event["payload"].encode()
             headers = {
@@ -149,14 +149,16 @@ def deliver(store: Store, lock: threading.RLock, client: httpx.Client) -> int:
                 "X-Event-ID": event["id"], "X-Timestamp": str(int(event["created_at"] * 1000)),
             }  # fmt: skip
             for _copy in range(event["copies"]):
-                made += 1
+                attempts += 1
                 try:
-                    taken = client.post(subscription["target_url"], content=body, headers=headers).is_success or taken
+                    accepted = (
+                        client.post(subscription["target_url"], content=body, headers=headers).is_success or accepted
+                    )
                 except httpx.HTTPError:
                     continue
         with lock:
-            _note(store, event, subscription, taken)
-    return made
+            _note(store, event, subscription, accepted)
+    return attempts
 
 
 def run(store: Store, lock: threading.RLock, tick: Callable[[], None], stopped: Callable[[float], bool]) -> None:
@@ -168,10 +170,10 @@ def run(store: Store, lock: threading.RLock, tick: Callable[[], None], stopped: 
             deliver(store, lock, client)
 
 
-def _note(store: Store, event: Row, subscription: Row | None, taken: bool) -> None:
+def _note(store: Store, event: Row, subscription: Row | None, accepted: bool) -> None:
     """What became of an event: delivered, to be tried again, or given up."""
     now, tries = store.now(), event["tries"] + 1
-    status = "SUCCEEDED" if taken else "FAILED" if tries >= MOST_TRIES or subscription is None else "PENDING"
+    status = "SUCCEEDED" if accepted else "FAILED" if tries >= MOST_TRIES or subscription is None else "PENDING"
     wait = random.uniform(0, min(LONGEST_SECONDS, BASE_SECONDS * 2**tries))
     store.do(
         "UPDATE event SET status = ?, tries = ?, updated_at = ?, next_at = ? WHERE id = ?",
@@ -179,7 +181,7 @@ def _note(store: Store, event: Row, subscription: Row | None, taken: bool) -> No
     )  # fmt: skip
     if subscription is None:
         return
-    if taken:
+    if accepted:
         store.do("UPDATE subscription SET failing_since = NULL WHERE id = ?", subscription["id"])
         return
     since = subscription["failing_since"] or now

@@ -26,9 +26,13 @@ def message_send(store: Store, sender: str, recipients: Sequence[str], body: str
 
 def participants_check(store: Store, recipients: Sequence[str]) -> None:
     """Refuse people who do not exist."""
-    unknown = [one for one in recipients if not store.number("SELECT COUNT(*) FROM participant WHERE id = ?", one)]
+    unknown = [
+        recipient
+        for recipient in recipients
+        if not store.number("SELECT COUNT(*) FROM participant WHERE id = ?", recipient)
+    ]
     if unknown or not recipients:
-        raise bad({"recipient_id": [f"{one} does not exist." for one in unknown] or ["Nobody is named."]})
+        raise bad({"recipient_id": [f"{recipient} does not exist." for recipient in unknown] or ["Nobody is named."]})
 
 
 def messages_of(store: Store, query: dict[str, str]) -> list[dict[str, Any]]:
@@ -36,7 +40,7 @@ def messages_of(store: Store, query: dict[str, str]) -> list[dict[str, Any]]:
     user, after = query.get("user_id", ""), query.get("created_after", "")
     if not user and not after:
         raise bad("user_id or created_after must be provided.")
-    excluded = [one for one in query.get("excluded_sender_ids", "").split(",") if one]
+    excluded = [sender for sender in query.get("excluded_sender_ids", "").split(",") if sender]
     if len(excluded) > MOST_EXCLUDED:
         raise bad({"excluded_sender_ids": [f"At most {MOST_EXCLUDED} are taken."]})
     since = 0.0
@@ -58,7 +62,7 @@ def messages_of(store: Store, query: dict[str, str]) -> list[dict[str, Any]]:
 
 def _shown(store: Store, row: Row) -> dict[str, Any]:
     other = row["recipient"] if row["sender"] == store.setting("user") else row["sender"]
-    shown = {
+    message = {
         "id": row["id"],
         "sender_id": row["sender"],
         "body": row["body"],
@@ -66,4 +70,4 @@ def _shown(store: Store, row: Row) -> dict[str, Any]:
         "type": "message",
         "channel_id": f"{store.setting('user')}-{other}",
     }
-    return shown | ({"data": {"study_id": row["study"]}} if row["study"] else {})
+    return message | ({"data": {"study_id": row["study"]}} if row["study"] else {})

@@ -115,8 +115,8 @@ def cost_of_study(store: Store, study: Row, is_projected: bool) -> dict[str, Any
     rewards = _sums(store, study["id"], "kind IN ('reward', 'partial', 'screen-out')")
     if is_projected:
         body = json.loads(study["body"])
-        one, places = price(store, int(body["reward"])), int(body["total_available_places"])
-        rewards = Price(one.amount * places, one.fee * places, one.vat * places)
+        unit, places = price(store, int(body["reward"])), int(body["total_available_places"])
+        rewards = Price(unit.amount * places, unit.fee * places, unit.vat * places)
     return {
         "rewards": _costs(store, rewards),
         "bonuses": _costs(store, _sums(store, study["id"], "kind = 'bonus'")),
@@ -136,8 +136,8 @@ def _costs(store: Store, cost: Price) -> dict[str, Any]:
 
 def _parts(store: Store, cents: int) -> dict[str, int]:
     """How a balance divides into rewards, fees and tax at the account's rates."""
-    one = price(store, 1_000_000)
-    rewards, fees = cents * one.amount // one.total, cents * one.fee // one.total
+    unit = price(store, 1_000_000)
+    rewards, fees = cents * unit.amount // unit.total, cents * unit.fee // unit.total
     return {"rewards": rewards, "fees": fees, "vat": cents - rewards - fees}
 
 

@@ -95,8 +95,8 @@ class Server(ThreadingHTTPServer):
 
     def _answer(self, method: str, path: str, query: dict[str, str], headers: Any, body: Any) -> api.Answer:
         operation, names = api.find(method, path)
-        given = headers.get("Authorization", "")
-        if not path.startswith("/.well-known/") and not hmac.compare_digest(given, f"Token {self.token}"):
+        credentials = headers.get("Authorization", "")
+        if not path.startswith("/.well-known/") and not hmac.compare_digest(credentials, f"Token {self.token}"):
             raise ApiError(401, "Authentication failed", "Authentication credentials were not provided or are wrong.")
         wrong = [
             sentence for description in descriptions() for sentence in description.request(method, path, query, body)

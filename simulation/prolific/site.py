@@ -96,7 +96,7 @@ def _login(store: Store, form: dict[str, str]) -> Page:
 
 
 def _home(store: Store, person: Row) -> Page:
-    shown = "".join(
+    articles = "".join(
         f"<article><h2><a href=/studies/{study['id']}>{escape(studies.body_of(study)['name'])}</a></h2>"
         f"<p>{_terms(store, study)}</p></article>"
         for study in store.all("SELECT * FROM study ORDER BY published_at")
@@ -111,7 +111,7 @@ def _home(store: Store, person: Row) -> Page:
     earned = store.number("SELECT SUM(amount) FROM ledger WHERE participant = ?", person["id"])
     return Page(
         f"Studies for {person['name']}",
-        (shown or "<p>No studies are open to you.</p>")
+        (articles or "<p>No studies are open to you.</p>")
         + f"<h2>Your submissions</h2><ul>{rows}</ul><p>Earned: {_money(store, earned)}</p>",
     )
 
@@ -138,9 +138,11 @@ def _at_work(store: Store, person: Row, row: Row, method: str, action: list[str]
     if method == "POST":
         return Page(location=f"/submissions/{row['id']}")
     here = f"/submissions/{row['id']}"
-    asked = ""
+    notice = ""
     if row["return_requested"]:
-        asked = f"<p role=status>The researcher asks you to return this submission: {escape(row['return_reasons'])}</p>"
+        notice = (
+            f"<p role=status>The researcher asks you to return this submission: {escape(row['return_reasons'])}</p>"
+        )
     forms = ""
     if may(row["status"], "open"):
         forms = f"<form method=post action={here}/open><button>Open study</button></form>"
@@ -155,7 +157,9 @@ def _at_work(store: Store, person: Row, row: Row, method: str, action: list[str]
     if row["return_requested"] and may(row["status"], "refuse to return"):
         forms += f"<form method=post action={here}/keep><button>Do not return it</button></form>"
     reason = f"<p>{escape(row['rejection'])}</p>" if row["rejection"] else ""
-    return Page(_name(store, row), f"<p>Your submission is <strong>{row['status']}</strong>.</p>{reason}{asked}{forms}")
+    return Page(
+        _name(store, row), f"<p>Your submission is <strong>{row['status']}</strong>.</p>{reason}{notice}{forms}"
+    )
 
 
 def _come_back(store: Store, person: Row, code: str) -> Page:

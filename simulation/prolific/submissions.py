@@ -76,11 +76,11 @@ def is_open(store: Store, study: Row, participant: Row) -> bool:
         return False
     limits = body["submissions_config"] or {}
     most = limits.get("max_submissions_per_participant") or 1
-    own = "SELECT COUNT(*) FROM submission WHERE study = ? AND participant = ?"
-    if most != -1 and store.number(own, study["id"], participant["id"]) >= most:
+    query = "SELECT COUNT(*) FROM submission WHERE study = ? AND participant = ?"
+    if most != -1 and store.number(query, study["id"], participant["id"]) >= most:
         return False
     at_work = " AND status IN ('RESERVED', 'ACTIVE')"
-    if store.number(own + at_work, study["id"], participant["id"]):
+    if store.number(query + at_work, study["id"], participant["id"]):
         return False
     together = limits.get("max_concurrent_submissions") or -1
     everyone = "SELECT COUNT(*) FROM submission WHERE study = ?" + at_work
@@ -306,8 +306,8 @@ def _code(study: Row, code: str | None, actor: str) -> dict[str, Any] | None:
     """A study's completion code that this actor may give."""
     for entry in studies.body_of(study)["completion_codes"]:
         if entry["code"] == code and entry.get("actor", "participant") == actor:
-            found: dict[str, Any] = entry
-            return found
+            completion_code: dict[str, Any] = entry
+            return completion_code
     return None
 
 
