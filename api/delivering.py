@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
-from django.core.mail import send_mail
 from django.db import connection, transaction
 from django.db.models import Count, F, OuterRef, Q, Subquery
 from django.urls import reverse
@@ -25,7 +24,9 @@ from django.utils.translation import gettext as _
 from api import webhooks
 from api.models import Delivery, Event, Webhook, WorkTold
 from core.locks import alone
+from core.mail import mail_send
 from core.models import Membership
+from core.retrying import Pauses
 from core.sealing import SealedOtherwise, unseal
 from outbound import NotDelivered, Reach, post
 from pools.models import Campaign
@@ -35,8 +36,7 @@ SECONDS = 10.0  # for one try, from looking the host up to the status of its ans
 THREADS = 8
 AT_ONCE = 16  # claimed together: two turns of the threads
 MOST_OF_ONE = 4  # of one webhook, among these; of one that fails, a single one
-FIRST_PAUSE, MOST_TRIES = timedelta(seconds=30), 14  # doubling, to six hours at most: a little more than a day
-LONGEST_PAUSE = timedelta(hours=6)
+PAUSES, MOST_TRIES = Pauses(timedelta(seconds=30), timedelta(hours=6)), 14  # a little more than a day
 AFTER_ALL = timedelta(days=1)  # for which the work of a campaign that has finished is counted still
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ def signature(secret: str, message: str, stamp: str, body: bytes) -> str:
 
 def pause_after(tries: int) -> timedelta | None:
     """How long to wait after so many tries; None if there is no other."""
-    return None if tries >= MOST_TRIES else min(FIRST_PAUSE * 2 ** (tries - 1), LONGEST_PAUSE)
+    return None if tries >= MOST_TRIES else PAUSES.after(tries)
 
 
 def submitted_count(*, at: datetime) -> int:
@@ -161,7 +161,7 @@ def _claim(at: datetime) -> list[Delivery]:
     for delivery in claimed:
         delivery.tries, delivery.tried_at = delivery.tries + 1, at
         # Whoever dies now has it tried again, even if it was the last time.
-        delivery.next_try_at = at + (pause_after(delivery.tries) or LONGEST_PAUSE)
+        delivery.next_try_at = at + (pause_after(delivery.tries) or PAUSES.longest)
         delivery.save(update_fields=["tries", "tried_at", "next_try_at"])
     return claimed
 
@@ -218,6 +218,6 @@ def _mail(webhook: Webhook, why: str) -> None:
     }
     for email in admins.order_by("pk").values_list("user__email", flat=True):
         try:
-            send_mail(" ".join(subject.split())[:200], text, settings.DEFAULT_FROM_EMAIL, [email])
+            mail_send(to=email, subject=subject, text=text)
         except Exception:  # a mail server fails in many ways; the page says it too
             log.exception("That webhook %s was disabled was not mailed", webhook.pk)

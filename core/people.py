@@ -11,7 +11,6 @@ from allauth.account.models import EmailAddress
 from allauth.account.utils import user_pk_to_url_str
 from django.conf import settings
 from django.core import signing
-from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
@@ -21,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from core.comparing import compared
 from core.errors import NotNow, NotYours, Refused
+from core.mail import mail_send
 from core.models import Lab, MemberInvitation, Membership, User
 
 Role = Membership.Role
@@ -179,8 +179,8 @@ def invitation_mail(*, invitation: MemberInvitation) -> None:
         "until": f"{invitation.expires_at:%d %b %Y}",
         "link": invitation_address(invitation, by_mail=True),
     }
-    subject = _("Invitation to “%(lab)s” at Bestknown") % {"lab": " ".join(str(invitation.lab).split())}
-    send_mail(subject, text % values, None, [invitation.email])
+    subject = _("Invitation to “%(lab)s” at Bestknown") % values
+    mail_send(to=invitation.email, subject=subject, text=text % values)
     MemberInvitation.objects.filter(pk=invitation.pk).update(mailed_at=timezone.now())
 
 

@@ -12,7 +12,6 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import SetPasswordMixin
-from django.core.mail import send_mail
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
@@ -32,6 +31,7 @@ from core.forms import EditForm
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.login import TooManyTries
+from core.mail import mail_send
 from core.models import Lab, MemberInvitation, Membership, User
 from core.roles import Right, labs_of, may, needs, require, right_of
 
@@ -371,7 +371,7 @@ def test_mail(request: Request) -> HttpResponse:
         raise Refused(_("Your account has no e-mail address. Add one first."))
     try:
         text = _("Mail works: this was sent by %(site)s.") % {"site": settings.SITE_URL}
-        send_mail(_("Test mail of Bestknown"), text, None, [address])
+        mail_send(to=address, subject=_("Test mail of Bestknown"), text=text)
     except OSError as error:
         raise Refused(_("The mail was not accepted: %(error)s") % {"error": error}) from error
     messages.success(request, _("A test mail has been sent to %(address)s.") % {"address": address})

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.conf import settings
-from django.core.mail import send_mail
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from core.mail import mail_send
 from core.models import User
 from judgments.models import AlarmChoice, AlarmEpisode, AlarmMail
 from platforms.models import Alarm, Publication
@@ -94,7 +94,7 @@ def episode_mail(*, episode: AlarmEpisode, at: datetime) -> int:
         if user.pk in told:
             continue
         try:
-            send_mail(*_mail(episode), settings.DEFAULT_FROM_EMAIL, [user.email])
+            mail_send(to=user.email, **_mail(episode))
         except Exception:  # a mail server fails in many ways, and none may keep others from their mail
             log.exception("Alarm %s of campaign %s was not mailed", episode.kind, episode.campaign_id)
             failed += 1
@@ -117,8 +117,7 @@ def recipients(campaign: Campaign, kind: str) -> list[User]:
     return list(members.filter(wanted))
 
 
-def _mail(episode: AlarmEpisode) -> tuple[str, str]:
-    """Subject and text."""
+def _mail(episode: AlarmEpisode) -> dict[str, str]:
     kinds = {**dict(Alarm.Kind.choices), **dict(CampaignAlarm.Kind.choices)}
     vocabulary = vocabulary_of(Publication.objects.filter(campaign=episode.campaign_id).first())
     what = {"what": vocabulary.phrase(str(kinds.get(episode.kind, episode.kind))), "campaign": episode.campaign.name}
@@ -129,4 +128,4 @@ def _mail(episode: AlarmEpisode) -> tuple[str, str]:
         "The campaign “%(campaign)s” needs somebody to look at it: %(what)s.\n\n%(address)s\n\n"
         "You get one mail for each kind of problem, however long it lasts. Choose which: %(choose)s\n"
     ) % {**what, "address": address, "choose": choose}
-    return " ".join(subject.split())[:200], text
+    return {"subject": subject, "text": text}

@@ -25,6 +25,7 @@ from django.utils.translation import gettext_noop, ngettext
 from core.errors import NotNow, Refused
 from core.locks import alone
 from core.models import User
+from core.retrying import Pauses
 from evaluation.errors import BadInput
 from judgments.endpoint import Endpoint, EndpointTrouble, is_set_up
 from judgments.machines import machine_judge_import
@@ -39,7 +40,7 @@ PROMPT = gettext_noop(
 PLACES = ("{query}", "{first}", "{second}")
 MOST = 10_000_000  # questions of a budget
 ATTEMPTS = 8  # that fail one after another
-FIRST_REST, LONGEST_REST = timedelta(seconds=30), timedelta(hours=1)
+PAUSES = Pauses(timedelta(seconds=30), timedelta(hours=1))
 _READ = 500
 _PLACE = re.compile("|".join(map(re.escape, PLACES)))
 State = MachineAsking.State
@@ -160,8 +161,7 @@ def _rest(asking: MachineAsking, trouble: EndpointTrouble) -> None:
         own.update(asked=F("asked") - 1)
     attempts = asking.attempts + 1
     if trouble.retried and attempts < ATTEMPTS:
-        rest = min(LONGEST_REST, FIRST_REST * 2 ** (attempts - 1))
-        own.update(attempts=attempts, error=str(trouble), retry_at=at + rest)
+        own.update(attempts=attempts, error=str(trouble), retry_at=at + PAUSES.after(attempts))
     else:
         own.update(attempts=attempts, error=str(trouble), state=State.FAILED, ended_at=at)
 

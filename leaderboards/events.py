@@ -4,20 +4,21 @@ import logging
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from core.mail import mail_send
 from core.models import Membership, User
+from core.retrying import Pauses
 from core.roles import ROLES, Right
 from leaderboards.models import Board, BoardMail, Opening, Submission, SubmissionEvent, SubmissionMessage, TeamMember
 from leaderboards.selectors import family, root
 
 State = Submission.State
 MAIL_TRIES = 10
-PAUSE = timedelta(minutes=5)
+PAUSES = Pauses(timedelta(minutes=5), timedelta(days=2))
 log = logging.getLogger(__name__)
 
 
@@ -108,10 +109,11 @@ def mails_send(*, at: datetime, most: int = 200) -> int:
                 continue
             try:
                 if mail.to.email:
-                    send_mail(mail.subject, mail.text, None, [mail.to.email])
+                    mail_send(to=mail.to.email, subject=mail.subject, text=mail.text)
             except Exception:  # a mail server fails in many ways, and one bad address stops no other mail
                 log.exception("The mail %s of a leaderboard was not sent", mail.pk)
-                mail.tries, mail.retry_at = mail.tries + 1, at + PAUSE * 2**mail.tries
+                mail.tries += 1
+                mail.retry_at = at + PAUSES.after(mail.tries)
             else:
                 mail.sent_at = at
                 sent += 1

@@ -2,13 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from core.comparing import compared
 from core.errors import NotNow, Refused
+from core.mail import mail_send
 from core.models import User
 from core.people import invitation_gone, invitation_link, invitation_read, user_add
 from evaluation.boards.checking import is_anonymous
@@ -155,8 +155,8 @@ def invitation_mail(*, invitation: TeamInvitation, at: datetime) -> None:
     else:
         said = _("You can take part in the leaderboard “%(board)s”.")
     link = _("Open this link to choose your name and password. It works once, until %(until)s:\n\n%(link)s\n")
-    subject = " ".join((_("Taking part in “%(board)s”") % names).split())[:200]
-    send_mail(subject, f"{said % names}\n\n{link % names}", None, [invitation.email])
+    subject = _("Taking part in “%(board)s”") % names
+    mail_send(to=invitation.email, subject=subject, text=f"{said % names}\n\n{link % names}")
     TeamInvitation.objects.filter(pk=invitation.pk).update(mailed_at=at)
 
 

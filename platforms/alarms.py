@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from core.errors import NotNow
 from core.models import User
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
-from tasks.campaign_alarms import rest_after
+from tasks.campaign_alarms import PAUSES
 from tasks.models import Assignment, Worker
 
 # Those that a person can dismiss. The others disappear once their cause is gone.
@@ -56,7 +56,7 @@ def alarm_raise(
     if changed:
         alarm.text, alarm.raised_at, alarm.settled_at = text, at, None
     if retried:
-        alarm.retry_at = at + rest_after(alarm.failures)
+        alarm.retry_at = at + PAUSES.after(alarm.failures + 1)
         alarm.failures += 1
     if changed or retried:
         alarm.save(update_fields=["text", "raised_at", "settled_at", "failures", "retry_at"])

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
 from core.models import User
+from core.retrying import Pauses
 from core.updating import json_by_key
 from platforms.adapter import Adapter, Answer, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
@@ -26,8 +27,7 @@ from platforms.registry import adapter_of, handler_of, phrase
 from tasks.campaign_alarms import in_words
 
 LEASE = timedelta(minutes=5)  # much longer than a call can take: the process that holds an operation longer is gone
-FIRST_WAIT = timedelta(seconds=2)
-LONGEST_WAIT = timedelta(minutes=15)
+PAUSES = Pauses(timedelta(seconds=4), timedelta(minutes=15))
 # Seconds that a run waits for its turn under the publication's rate before it leaves the rest to the next.
 PATIENCE = 5.0
 log = logging.getLogger(__name__)
@@ -391,8 +391,7 @@ def _again(operation: Operation, state: str, error: str, at: datetime) -> None:
 
 def _wait(attempts: int) -> timedelta:
     """Twice as long each time up to a bound, with jitter: between half and the whole of it."""
-    longest = min(LONGEST_WAIT.total_seconds(), FIRST_WAIT.total_seconds() * 2 ** min(attempts, 16))
-    return timedelta(seconds=longest * (0.5 + secrets.randbelow(501) / 1000))
+    return PAUSES.after(attempts) * (0.5 + secrets.randbelow(501) / 1000)
 
 
 @transaction.atomic

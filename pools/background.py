@@ -23,6 +23,7 @@ from core import progress
 from core.errors import FileAway, Refused
 from core.models import Lab, User
 from core.progress import Report
+from core.retrying import Pauses
 from evaluation.errors import BadInput
 from evaluation.files.runs import RunCheck, run_name
 from pools import drafting, receiving, reuse, templating
@@ -31,7 +32,7 @@ from pools import services as pool_services
 from pools.models import Campaign, CampaignTemplate, Collection, Job, Run, Upload
 
 ATTEMPTS = 3
-FIRST_REST = timedelta(minutes=1)
+PAUSES = Pauses(timedelta(minutes=1), timedelta(hours=1))
 ABANDONED = timedelta(days=1)  # who was sending a file for so long is gone
 KEPT = timedelta(days=90)  # jobs that have ended
 BATCH = 100
@@ -281,7 +282,7 @@ def _fail(job: Job, error: Exception) -> None:
     if job.attempts >= ATTEMPTS:
         _end(job, State.FAILED, job.error)
     else:
-        job.retry_at = timezone.now() + FIRST_REST * 2 ** (job.attempts - 1)
+        job.retry_at = timezone.now() + PAUSES.after(job.attempts)
 
 
 def _do_run(job: Job, report: Report) -> None:

@@ -10,11 +10,12 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.retrying import Pauses
 from pools.models import Campaign
 from tasks.models import CampaignAlarm
 
 Kind = CampaignAlarm.Kind
-FIRST_REST, LONGEST_REST = timedelta(minutes=1), timedelta(hours=1)
+PAUSES = Pauses(timedelta(minutes=1), timedelta(hours=1))
 log = logging.getLogger(__name__)
 
 
@@ -26,15 +27,10 @@ def alarm_raise(*, campaign_id: int, kind: str, text: str, at: datetime, retried
     )
     if alarm.settled_at is not None:
         alarm.raised_at, alarm.settled_at, alarm.failures = at, None, 0
-    alarm.retry_at = at + rest_after(alarm.failures) if retried else None
+    alarm.retry_at = at + PAUSES.after(alarm.failures + 1) if retried else None
     alarm.text, alarm.failures = text, alarm.failures + 1
     alarm.save(update_fields=["text", "raised_at", "settled_at", "failures", "retry_at"])
     return alarm
-
-
-def rest_after(failures: int) -> timedelta:
-    """How long something rests that failed again after so many failures in a row: twice as long each time."""
-    return min(LONGEST_REST, FIRST_REST * (1 << min(failures, 10)))
 
 
 def alarm_settle(*, campaign_id: int, kind: str, at: datetime) -> bool:

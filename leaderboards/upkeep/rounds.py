@@ -313,7 +313,7 @@ def obstacle_note(*, round: UpkeepRound, why: str, at: datetime, nobody_qualifie
         obstacle=why,
         nobody_qualifies=nobody_qualifies,
         tries=min(round.tries + 1, 1000),
-        retry_at=at + campaign_alarms.rest_after(round.tries),
+        retry_at=at + campaign_alarms.PAUSES.after(round.tries + 1),
     )
 
 
