@@ -211,7 +211,7 @@ def submission(bench: Bench) -> Iterator[Row]:
     relevant = [_write_packed(path, bench.queries, seed) for seed, path in enumerate(paths)]
 
     def ours() -> list[float]:
-        check = check_submission(paths[0], paths[1], dev_queries=ids, eval_queries=ids, kept=KEPT)
+        check = check_submission(paths[0], paths[1], dev_queries=ids, eval_queries=ids, keep=KEPT)
         assert check.dev.artifact is not None and check.eval.artifact is not None, check.sentences()
         runs = (check.dev.artifact, check.eval.artifact)
         qrels = [Qrels({str(query): {str(passage): 1} for query, passage in of.items()}) for of in relevant]

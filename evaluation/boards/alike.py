@@ -44,12 +44,12 @@ class Fusion(NamedTuple):
 
 
 def similarity(
-    one: RunArtifact, other: RunArtifact, *, order: Order = "rank", depth: int = DEPTH, persistence: float = PERSISTENCE
+    run: RunArtifact, other: RunArtifact, *, order: Order = "rank", depth: int = DEPTH, persistence: float = PERSISTENCE
 ) -> float:
     """Rank-biased overlap (Webber et al. 2010, extrapolated) of the first `depth` passages, as a mean over the queries
     that either run has. 1: the same passages in the same order; 0: none in common. Queries that one lacks count as 0.
     """
-    lists = _Lists({"one": one, "other": other}, order, depth)
+    lists = _Lists({"one": run, "other": other}, order, depth)
     return float(overlap(lists.codes["one"], lists.codes["other"], persistence).mean()) if lists.queries else 0.0
 
 
@@ -62,8 +62,11 @@ def near_duplicates(
     depth: int = DEPTH,
 ) -> list[Alike]:
     """The entries that a run is like by at least the threshold, the likest first, equals in the order given."""
-    found = [Alike(key, similarity(run, other, order=order, depth=depth)) for key, other in others.items()]
-    return sorted((one for one in found if one.similarity >= threshold), key=lambda one: -one.similarity)
+    likenesses = [Alike(key, similarity(run, other, order=order, depth=depth)) for key, other in others.items()]
+    return sorted(
+        (likeness for likeness in likenesses if likeness.similarity >= threshold),
+        key=lambda likeness: -likeness.similarity,
+    )
 
 
 def explaining_fusion(
@@ -103,19 +106,19 @@ def explaining_fusion(
     return best
 
 
-def overlap(one: Codes, other: Codes, persistence: float = PERSISTENCE) -> NDArray[np.float64]:
+def overlap(first: Codes, other: Codes, persistence: float = PERSISTENCE) -> NDArray[np.float64]:
     """Rank-biased overlap of lists [queries x depth] of passages as numbers, best first, -1 where there are no more.
 
     Extrapolated by equation 32 of Webber et al. 2010: below its end, the shorter list is taken to agree with the longer
     one as it does down to there, so a list that was cut short is the same as the whole. 0 where a list is empty.
     """
-    depth = one.shape[1]
-    same = (one[:, :, None] == other[:, None, :]) & (one >= 0)[:, :, None]
+    depth = first.shape[1]
+    same = (first[:, :, None] == other[:, None, :]) & (first >= 0)[:, :, None]
     at = np.arange(depth)
     # In common to a depth: the pairs whose later rank is within it.
     later = np.maximum(at[:, None], at[None, :])
     common = np.stack([(same & (later <= place)).sum(axis=(1, 2)) for place in range(depth)], axis=1)
-    lengths = np.sort([(one >= 0).sum(axis=1), (other >= 0).sum(axis=1)], axis=0)[:, :, None]
+    lengths = np.sort([(first >= 0).sum(axis=1), (other >= 0).sum(axis=1)], axis=0)[:, :, None]
     shorter, longer = np.maximum(lengths, 1)
     shared = np.take_along_axis(common, shorter - 1, axis=1)
     agreement = (common + shared * np.maximum(at + 1 - shorter, 0) / shorter) / (at + 1)
@@ -171,15 +174,15 @@ class _Lists:
         rows = dict(zip(queries, count()))
         tops: dict[str, tuple[Any, Codes, Codes]] = {}
         for key, run in runs.items():
-            own = np.array([rows.get(query, -1) for query in run.queries], np.int64)
-            known = np.flatnonzero(own >= 0)
+            rows_of_run = np.array([rows.get(query, -1) for query in run.queries], np.int64)
+            present = np.flatnonzero(rows_of_run >= 0)
             # A run may keep less than is asked for: then what it keeps.
             within = min(depth, run.depth) if (run.hits > run.depth).any() else depth
-            top = run.matrix(order, within)[known].astype(np.int64)
+            top = run.matrix(order, within)[present].astype(np.int64)
             used = np.unique(top[top >= 0])
             places = np.full(len(run.passages), -1, np.int64)
             places[used] = np.arange(len(used))
-            tops[key] = run.passages.take(pa.array(used)), own[known], np.where(top >= 0, places[top], -1)
+            tops[key] = run.passages.take(pa.array(used)), rows_of_run[present], np.where(top >= 0, places[top], -1)
         every = [ids for ids, _, _ in tops.values()]
         shared = arrow_compute.unique(pa.chunked_array(every)) if every else pa.array([], pa.string())
         self.codes: dict[str, Codes] = {}

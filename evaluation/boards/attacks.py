@@ -66,20 +66,20 @@ def simulate(
     seed: int = 0,
 ) -> Outcome:
     """Repeat an attack of so many submissions by one team. The same seed gives the same."""
-    best, shown = np.zeros(repetitions), 0
+    best, released = np.zeros(repetitions), 0
     for number in range(repetitions):
         random = np.random.default_rng([seed, queries, number])
         board = _Board(rule, random.random(queries) < 0.5, step, seed)
         _ATTACKS[attack](board, submissions, random)
         best[number] = board.best
-        shown += board.shown
+        released += board.shown
     error = math.sqrt(TRUTH * (1 - TRUTH) / queries)
     # Scores are shares of the queries: 1e-9 is rounding.
     within = float(np.mean(best <= TRUTH + error + 1e-9))
     mean = float(best.mean())
     return Outcome(
         rule, attack, queries, submissions, repetitions, TRUTH, mean, error, (mean - TRUTH) / error, within,
-        shown / repetitions,
+        released / repetitions,
     )  # fmt: skip
 
 

@@ -34,9 +34,9 @@ def mean_intervals(scores: ArrayLike, confidence: float = CONFIDENCE) -> list[In
     return t_intervals_of(_table(scores), confidence)
 
 
-def paired_p(one: ArrayLike, other: ArrayLike) -> float:
+def paired_p(first: ArrayLike, other: ArrayLike) -> float:
     """The two-sided p of the paired t-test over queries. 1 where all differences are 0, 0 where all are alike."""
-    differences = np.asarray(one, np.float64) - np.asarray(other, np.float64)
+    differences = np.asarray(first, np.float64) - np.asarray(other, np.float64)
     count = len(differences)
     if count < 2 or not differences.any():
         return 1.0
@@ -87,8 +87,8 @@ def resampled_ranks(
         # Rounded, so that entries with the same scores in another order of summing are not told apart by the last bit.
         means = np.round(weights @ values.T / queries, 12)
         arranged = np.sort(means, axis=1)
-        for row, own, by_size in zip(ranks[done:], means, arranged, strict=False):
-            row[:] = entries - np.searchsorted(by_size, own, side="right") + 1
+        for row, run_means, by_size in zip(ranks[done:], means, arranged, strict=False):
+            row[:] = entries - np.searchsorted(by_size, run_means, side="right") + 1
         done += len(weights)
     best = ranks == 1
     first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)

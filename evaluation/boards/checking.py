@@ -72,17 +72,17 @@ def id_problem(run_id: str, *, arrived: date | None = None) -> str:
 
     It is `yyyymmdd-name`. With `arrived` (UTC), its date has to be within one day of that.
     """
-    found = _ID.fullmatch(run_id)
-    if not found:
+    match = _ID.fullmatch(run_id)
+    if not match:
         return f"id {quote_value(run_id)} where one of the form {ID_FORM} is needed"
-    digits = found[1]
+    digits = match[1]
     try:
-        own = date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+        day = date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
     except ValueError:
         return f"id {quote_value(run_id)} begins with {digits}, which is no date (yyyymmdd)"
-    if arrived is not None and abs(own - arrived) > timedelta(days=1):
+    if arrived is not None and abs(day - arrived) > timedelta(days=1):
         return (
-            f"id {quote_value(run_id)} has the date {own:%Y-%m-%d}, which is more than one day from today, "
+            f"id {quote_value(run_id)} has the date {day:%Y-%m-%d}, which is more than one day from today, "
             f"{arrived:%Y-%m-%d} (UTC)"
         )
     return ""
@@ -162,7 +162,7 @@ class Metadata:
 
     def as_dict(self) -> dict[str, Any]:
         """As metadata.json has it; `check_metadata` reads it to the same."""
-        known: dict[str, Any] = {
+        values: dict[str, Any] = {
             "team": self.team,
             "model_description": self.description,
             "paper": self.paper,
@@ -170,10 +170,10 @@ class Metadata:
             "type": self.type,
         }
         if self.embargo_until:
-            known["embargo_until"] = f"{self.embargo_until:%Y/%m/%d}"
+            values["embargo_until"] = f"{self.embargo_until:%Y/%m/%d}"
         if self.variant_of:
-            known["variant_of"] = self.variant_of
-        return {**known, **self.costs, **self.extra}
+            values["variant_of"] = self.variant_of
+        return {**values, **self.costs, **self.extra}
 
 
 def plain_cost(value: object) -> str:
@@ -223,15 +223,17 @@ def check_metadata(
             costs[name] = text
     for name in reader.fields:
         reader.note(name, f"field {quote_value(name)} is not known here: it is kept.")
-    errors, notes = (tuple(sorted(told, key=lambda one: one.line or 0)) for told in (reader.errors, reader.notes))
+    errors, notes = (
+        tuple(sorted(messages, key=lambda message: message.line or 0)) for messages in (reader.errors, reader.notes)
+    )
     metadata = Metadata(team, description, kind, paper, code, until, costs, reader.fields, variant_of)
     return MetadataCheck(None if errors else metadata, errors, notes)
 
 
 def _type(reader: _FieldReader, types: Collection[str]) -> str:
     text = reader.text("type", TEXTS["type"])
-    known = {kind.casefold(): kind for kind in types}
-    kind = known.get(" ".join(text.split()).casefold(), "")
+    by_name = {kind.casefold(): kind for kind in types}
+    kind = by_name.get(" ".join(text.split()).casefold(), "")
     if not kind and not reader.failed("type"):
         reader.error("type", f"type {quote_value(text)} where the board has {', '.join(types)}.")
     return kind
@@ -241,11 +243,11 @@ def _embargo(reader: _FieldReader, arrived: date | None, months: int) -> date | 
     text = reader.text("embargo_until", 40)
     if not text:
         return None
-    found = _DATE.fullmatch(text)
+    match = _DATE.fullmatch(text)
     try:
-        if not found:
+        if not match:
             raise ValueError
-        until = date(*map(int, found.groups()))
+        until = date(*map(int, match.groups()))
     except ValueError:
         reader.error("embargo_until", f"embargo_until {quote_value(text)} where a date yyyy/mm/dd is needed.")
         return None
@@ -307,11 +309,11 @@ class _FieldReader:
         return text
 
     def named(self, name: str) -> str:
-        there = name in self.fields
+        is_given = name in self.fields
         text = self.text(name, TEXTS[name])
         if self.failed(name):
             return ""
-        if not there:
+        if not is_given:
             self.error(name, f"{name} is missing.")
         elif is_anonymous(text):
             self.error(
@@ -374,7 +376,7 @@ def _read_fields(content: bytes) -> tuple[dict[str, Any], dict[str, int]]:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _Unreadable(line, f"invalid UTF-8 (0x{content[error.start]:02X}).") from None
-    text = _TOKEN.sub(lambda found: "" if found[0].startswith("//") else found[0], text)
+    text = _TOKEN.sub(lambda match: "" if match[0].startswith("//") else match[0], text)
     try:
         fields = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
@@ -396,12 +398,12 @@ def _read_fields(content: bytes) -> tuple[dict[str, Any], dict[str, int]]:
 def _field_lines(text: str) -> Iterator[tuple[str, int]]:
     """The fields of the outer object with their lines, in the order of the text, which is JSON."""
     depth, line, start = 0, 1, 0
-    for found in _TOKEN.finditer(text):
-        line += text.count("\n", start, found.start())
-        start = found.start()
-        part = found[0]
+    for match in _TOKEN.finditer(text):
+        line += text.count("\n", start, match.start())
+        start = match.start()
+        part = match[0]
         if part[0] == '"':
-            if depth == 1 and _COLON.match(text, found.end()):
+            if depth == 1 and _COLON.match(text, match.end()):
                 yield json.loads(part), line
         else:
             depth += 1 if part in "{[" else -1
@@ -447,9 +449,9 @@ class FileDiagnostics:
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON, without the run itself."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "artifact"}
-        told = {name: [one._asdict() for one in values[name]] for name in ("errors", "warnings")}
+        named_errors = {name: [error._asdict() for error in values[name]] for name in ("errors", "warnings")}
         ids = {name: list(values[name]) for name in ("missing_ids", "unknown_ids")}
-        return {**values, **told, **ids, "metadata": dict(self.metadata), "ok": self.ok}
+        return {**values, **named_errors, **ids, "metadata": dict(self.metadata), "ok": self.ok}
 
     def sentences(self) -> Iterator[str]:
         """What is told to people: what the file holds, then its errors, then its warnings."""
@@ -503,14 +505,14 @@ def check_submission(
     eval_candidates: RunArtifact | None = None,
     dev_name: str = "dev.txt.bz2",
     eval_name: str = "eval.txt.bz2",
-    kept: int | None = None,
+    keep: int | None = None,
 ) -> Diagnostics:
     """Check both runs of a submission, each as `check_file` does. Bad input is told in the result, not raised.
 
     The candidate lists are those of a reranking submission, None for others. Both runs are read at once, each in a
     thread: unpacking and array work let the other one go on.
     """
-    shared: dict[str, Any] = {"hits": hits, "order": order, "fewer": fewer, "kept": kept}
+    shared: dict[str, Any] = {"hits": hits, "order": order, "fewer": fewer, "keep": keep}
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(check_file, dev, name=dev_name, queries=dev_queries, candidates=dev_candidates, **shared)
         second = pool.submit(
@@ -528,11 +530,11 @@ def check_file(
     order: Order = "rank",
     fewer: Fewer = "warn",
     candidates: RunArtifact | None = None,
-    kept: int | None = None,
+    keep: int | None = None,
 ) -> FileDiagnostics:
     """Check one run, of MS MARCO's three columns or TREC's six.
 
-    The artifact has the first `kept` passages of each query, or all `hits` without that: fewer take less time.
+    The artifact has the first `keep` passages of each query, or all `hits` without that: fewer take less time.
 
     Errors, beside what no run may have: by `rank`, two hits of one rank; a run that answers none of the queries; with
     `fewer` set to refuse, queries with fewer hits than `hits`, or none; with `candidates`, passages outside of them.
@@ -540,19 +542,19 @@ def check_file(
     """
     with rereadable(source) as again:
         depth = (
-            hits if kept is None or candidates is not None else min(kept, hits)
+            hits if keep is None or candidates is not None else min(keep, hits)
         )  # all are looked for among candidates
         check = check_run(again(), name=name, queries=queries, depth=depth)
         census = check.census
         errors, count = list(check.errors), check.error_count
         if check.artifact is not None:
-            found = list(_board_errors(check, queries, hits, order, fewer))
+            board_errors = list(_board_errors(check, queries, hits, order, fewer))
             if candidates is not None:
                 outside = outside_candidates(check.artifact, candidates, order)
-                found += _named_lines(again(), name, outside)
+                board_errors += _named_lines(again(), name, outside)
                 count += len(outside) - min(len(outside), NAMED_LINES)
-            count += len(found)
-            errors = sorted([*errors, *found], key=lambda one: one.line or 0)[:NAMED_LINES]
+            count += len(board_errors)
+            errors = sorted([*errors, *board_errors], key=lambda error: error.line or 0)[:NAMED_LINES]
     return FileDiagnostics(
         name=name,
         format=census.format,
@@ -581,9 +583,11 @@ def _count(check: RunCheck, queries: Collection[str], compare: Any, hits: int) -
     """How many of the board's queries have fewer or more hits, of those that the run answers."""
     if check.artifact is None:
         return 0
-    asked = set(queries)
-    known = np.fromiter((query in asked for query in check.artifact.queries), bool, len(check.artifact.queries))
-    return int(np.count_nonzero(compare(check.artifact.hits, hits) & known))
+    board_queries = set(queries)
+    on_board = np.fromiter(
+        (query in board_queries for query in check.artifact.queries), bool, len(check.artifact.queries)
+    )
+    return int(np.count_nonzero(compare(check.artifact.hits, hits) & on_board))
 
 
 def _board_errors(
@@ -665,25 +669,25 @@ def outside_candidates(run: RunArtifact, candidates: RunArtifact, order: Order =
 
 
 def _positions(ids: Any, among: Any) -> Any:
-    found = arrow_compute.index_in(ids, value_set=among)
-    return arrow_compute.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    positions = arrow_compute.index_in(ids, value_set=among)
+    return arrow_compute.fill_null(positions, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _named_lines(source: Source, name: str, outside: list[Outside]) -> list[LineError]:
     """The lines of the first passages that are not among the candidates."""
     sought = set(outside)
-    told: list[LineError] = []
+    lines: list[LineError] = []
     if not sought:
-        return told
+        return lines
     for line, row in TextFile(source, name=name, limits=COLUMN_LIMITS).rows():
         split = columns(row)
         passage = Outside(split[0], split[1 if len(split) == 3 else 2]) if len(split) in (3, 6) else None
         if passage in sought:
-            shown = f"passage {quote_value(passage.passage)} is not among the candidates of query"
-            told.append(LineError(line, f"{shown} {quote_value(passage.query)}, and this is a reranking run."))
-            if len(told) == NAMED_LINES:
+            problem = f"passage {quote_value(passage.passage)} is not among the candidates of query"
+            lines.append(LineError(line, f"{problem} {quote_value(passage.query)}, and this is a reranking run."))
+            if len(lines) == NAMED_LINES:
                 break
-    return told
+    return lines
 
 
 def read_candidates(source: Source, *, name: str) -> RunArtifact:

@@ -66,7 +66,7 @@ def read_board(source: Source, *, name: str | None = None) -> BoardFile:
     notes: list[LineError] = []
     entries: list[Entry] = []
     lines: dict[str, int] = {}
-    seen: dict[str, int] = {}
+    first_rows: dict[str, int] = {}
     for row, record in enumerate(records, start=1):
         if row > ROWS_MOST:
             raise BadInput(name, record.line, f"more than {ROWS_MOST:,} rows.")
@@ -77,11 +77,11 @@ def read_board(source: Source, *, name: str | None = None) -> BoardFile:
             fields += [""] * missing
         values = dict(zip(columns, fields, strict=True))
         entry = _entry(values, row, record.line, name, notes)
-        earlier = seen.setdefault(entry.key.casefold(), record.line)
+        earlier = first_rows.setdefault(entry.key.casefold(), record.line)
         if earlier != record.line:
             again = f"id {quote_value(entry.key)} a second time (first on line {earlier:,})"
             entry = replace(entry, key=f"import-{row}")
-            if seen.setdefault(entry.key.casefold(), record.line) != record.line:
+            if first_rows.setdefault(entry.key.casefold(), record.line) != record.line:
                 raise BadInput(name, record.line, f"{again}, and {entry.key} is taken too.")
             notes.append(LineError(record.line, f"{again}: taken as {entry.key}."))
         lines[entry.key] = record.line
@@ -94,16 +94,16 @@ def _columns(header: _Record, name: str) -> tuple[list[str], str]:
     columns, measure = [], ""
     for title in header.fields:
         column = title.strip().casefold()
-        if found := _SCORE_COLUMN.fullmatch(title.strip()):
-            column, measure = found["set"].casefold(), found["measure"]
+        if match := _SCORE_COLUMN.fullmatch(title.strip()):
+            column, measure = match["set"].casefold(), match["measure"]
         if column not in _KNOWN:
-            known = ", ".join(filter(None, _KNOWN))
+            names = ", ".join(filter(None, _KNOWN))
             raise BadInput(
-                name, header.line, f"column {quote_value(title)} where there are {known}, and one without a name."
+                name, header.line, f"column {quote_value(title)} where there are {names}, and one without a name."
             )
         if column in columns:
-            shown = f"column {quote_value(title)}" if column else "a column without a name"
-            raise BadInput(name, header.line, f"{shown} a second time.")
+            quoted = f"column {quote_value(title)}" if column else "a column without a name"
+            raise BadInput(name, header.line, f"{quoted} a second time.")
         columns.append(column)
     for needed in _NEEDED:
         if needed not in columns:
@@ -138,10 +138,10 @@ def _entry(values: dict[str, str], row: int, line: int, name: str, notes: list[L
 
 
 def _date(text: str, line: int, name: str) -> date:
-    found = _DATE.fullmatch(text)
+    match = _DATE.fullmatch(text)
     try:
-        if found:
-            return date(*map(int, found.groups()))
+        if match:
+            return date(*map(int, match.groups()))
     except ValueError:
         pass
     raise BadInput(name, line, f"date {quote_value(text)} where one of the form yyyy/mm/dd is needed.")

@@ -55,11 +55,11 @@ def by_arrival(entries: Iterable[Entry]) -> list[Entry]:
 
 def bests(entries: Iterable[Entry]) -> list[Entry]:
     """The entries whose printed eval score was strictly above all before them, in order of arrival: baselines too."""
-    found: list[Entry] = []
+    best: list[Entry] = []
     for entry in by_arrival(entries):
-        if entry.eval is not None and (not found or entry.eval > (found[-1].eval or 0)):
-            found.append(entry)
-    return found
+        if entry.eval is not None and (not best or entry.eval > (best[-1].eval or 0)):
+            best.append(entry)
+    return best
 
 
 def trophies(entries: Iterable[Entry]) -> set[str]:
@@ -84,7 +84,7 @@ def ordered(entries: Iterable[Entry]) -> list[Entry]:
         else:
             rest.append(entry)
     top.sort(key=lambda entry: -(entry.eval or 0))
-    return [shown for entry in top for shown in (entry, *repeats.get(entry.key, ()))] + rest
+    return [row for entry in top for row in (entry, *repeats.get(entry.key, ()))] + rest
 
 
 def ranks(entries: Iterable[Entry]) -> dict[str, int]:
@@ -129,7 +129,7 @@ class Summary:
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**values, "disagreements": [one._asdict() for one in self.disagreements]}
+        return {**values, "disagreements": [disagreement._asdict() for disagreement in self.disagreements]}
 
 
 def summarize(entries: Collection[Entry]) -> Summary:
@@ -141,8 +141,8 @@ def summarize(entries: Collection[Entry]) -> Summary:
         if (entry.mark == "trophy") != (entry.key in earned)
     )
     pairs = [(entry.dev, entry.eval) for entry in entries if entry.dev is not None and entry.eval is not None]
-    dev, eval_ = [float(one) for one, _ in pairs], [float(other) for _, other in pairs]
-    gaps = [other - one for one, other in pairs]
+    dev, eval_ = [float(score) for score, _ in pairs], [float(other) for _, other in pairs]
+    gaps = [other - score for score, other in pairs]
     return Summary(
         entries=len(entries),
         baselines=sum(entry.mark == "baseline" for entry in entries),

@@ -105,30 +105,30 @@ def evaluate(request: Message) -> Message:
         is_whole = request.values["kind"] == "submission"
         return _evaluate_submission(request) if is_whole else _evaluate_run(request, request.values["kind"])
     except (_Refused, NotOpened, BadInput) as error:
-        said = str(error)
+        problem = str(error)
     except OSError as error:
         if error.errno != errno.EFBIG:  # nothing is written to files here: see limit()
             raise
-        said = "The lines of one query do not stand together in a run. Sort the run by query, and seal it again."
-    return Message({"refused": said, "sentences": [said], "diagnostics": {}, "metadata": {}, "scores": []})
+        problem = "The lines of one query do not stand together in a run. Sort the run by query, and seal it again."
+    return Message({"refused": problem, "sentences": [problem], "diagnostics": {}, "metadata": {}, "scores": []})
 
 
 def _evaluate_run(request: Message, part: str) -> Message:
     values, blobs = request
-    found = check_file(
+    diagnostics = check_file(
         io.BytesIO(blobs["run"]),
         name=values["name"],
         queries=_queries(blobs, part),
         hits=values["hits"],
         order=values["order"],
         fewer=values["fewer"],
-        kept=values["kept"],
+        keep=values["kept"],
     )
-    sentences = list(found.sentences())
-    answer = {"diagnostics": {part: found.as_dict()}, "metadata": {}, "sentences": sentences}
-    if found.artifact is None:
-        return Message(answer | {"refused": _errors(found), "scores": []})
-    scores, arrays = _scores(request, {part: found}, sentences)
+    sentences = list(diagnostics.sentences())
+    answer = {"diagnostics": {part: diagnostics.as_dict()}, "metadata": {}, "sentences": sentences}
+    if diagnostics.artifact is None:
+        return Message(answer | {"refused": _errors(diagnostics), "scores": []})
+    scores, arrays = _scores(request, {part: diagnostics}, sentences)
     return Message(answer | {"refused": "", "scores": scores}, arrays)
 
 
@@ -146,9 +146,9 @@ def _evaluate_submission(request: Message) -> Message:
         arrived=date.fromisoformat(values["arrived"]),
         embargo_months=values["embargo_months"],
     )
-    told = [str(BadInput(METADATA, line, message)) for line, message in (*metadata.errors, *metadata.notes)]
+    problems = [str(BadInput(METADATA, line, message)) for line, message in (*metadata.errors, *metadata.notes)]
     if metadata.metadata is None:
-        answer = {"refused": " ".join(told), "sentences": told, "diagnostics": {}, "metadata": {}, "scores": []}
+        answer = {"refused": " ".join(problems), "sentences": problems, "diagnostics": {}, "metadata": {}, "scores": []}
         return Message(answer)
     candidates: dict[str, RunArtifact | None] = dict.fromkeys((DEV, EVAL))
     if metadata.metadata.type == RERANKING:
@@ -168,9 +168,9 @@ def _evaluate_submission(request: Message) -> Message:
         eval_candidates=candidates[EVAL],
         dev_name=runs[DEV],
         eval_name=runs[EVAL],
-        kept=values["kept"],
+        keep=values["kept"],
     )
-    sentences = [*told, *check.sentences()]
+    sentences = [*problems, *check.sentences()]
     answer = {
         "refused": _errors(check.dev, check.eval),
         "sentences": sentences,
@@ -195,7 +195,7 @@ def _compare(request: Message) -> Message:
     run = others.pop("run")
     if values["kind"] == "alike":
         every = near_duplicates(run, others, threshold=0, order=order)
-        return Message({"similar": {one.key: one.similarity for one in every}})
+        return Message({"similar": {likeness.key: likeness.similarity for likeness in every}})
     fusion = explaining_fusion(run, others, order=order, threshold=values["threshold"])
     return Message({"fusion": None if fusion is None else fusion._asdict()})
 
@@ -218,12 +218,12 @@ def _scores(
     the qrels is told, which are hidden.
     """
     scores, arrays = [], {}
-    for part, found in runs.items():
-        artifact = found.artifact
+    for part, diagnostics in runs.items():
+        artifact = diagnostics.artifact
         assert artifact is not None
         qrels = read_qrels(io.BytesIO(request.blobs[f"{part}_qrels"]), name=f"{part} qrels")
         notes = [note for note in judged_notes(artifact, qrels) if note.code == "not_judged"]
-        sentences += [str(BadInput(found.name, None, f"Note: {note.sentence()}")) for note in notes]
+        sentences += [str(BadInput(diagnostics.name, None, f"Note: {note.sentence()}")) for note in notes]
         groups = _groups(request.blobs, part, qrels.queries)
         for number, name in enumerate(request.values["measures"]):
             values = per_query(artifact, qrels, read_measure(name), request.values["order"])
@@ -250,8 +250,8 @@ def _groups(blobs: Mapping[str, bytes], part: str, queries: tuple[str, ...]) -> 
         return {}
     at = {query: number for number, query in enumerate(queries)}
     groups = read_groups(io.BytesIO(blobs[name]), name=f"{part} groups")
-    found = {group: [at[query] for query in own if query in at] for group, own in groups.items()}
-    return {group: rows for group, rows in found.items() if rows}
+    columns = {group: [at[query] for query in queries if query in at] for group, queries in groups.items()}
+    return {group: rows for group, rows in columns.items() if rows}
 
 
 def _of_group(values: NDArray[np.float64]) -> dict[str, Any]:
@@ -273,8 +273,10 @@ def _packed(artifact: RunArtifact) -> bytes:
 
 def _errors(*files: FileDiagnostics) -> str:
     """What a mail says: the beginning of what is wrong."""
-    told = [str(BadInput(file.name, line, message)) for file in files for line, message in file.errors[:ERRORS_TOLD]]
-    return "\n".join(told)
+    problems = [
+        str(BadInput(file.name, line, message)) for file in files for line, message in file.errors[:ERRORS_TOLD]
+    ]
+    return "\n".join(problems)
 
 
 def limit(seconds: int, megabytes: int) -> None:

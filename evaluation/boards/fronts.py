@@ -12,7 +12,7 @@ def pareto_front(points: Sequence[tuple[float, float]]) -> list[int]:
     beaten by none of each other. Cost and score may have any unit.
     """
     front: list[int] = []
-    for index in sorted(range(len(points)), key=lambda one: (points[one][0], -points[one][1])):
+    for index in sorted(range(len(points)), key=lambda index: (points[index][0], -points[index][1])):
         if not front or points[index][1] > points[front[-1]][1] or points[index] == points[front[-1]]:
             front.append(index)
     return front

@@ -89,13 +89,13 @@ def read_terms(content: bytes, *, name: str) -> BoardTerms:
     try:
         if len(content) > TERMS_BYTES:
             raise ValueError(f"more than {TERMS_BYTES:,} bytes")
-        told = json.loads(content)
+        terms = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise BadInput(name, getattr(error, "lineno", None), f"not the JSON of a board ({error}).") from None
-    if not isinstance(told, dict):
+    if not isinstance(terms, dict):
         raise BadInput(name, 1, 'not the JSON of a board: {"board": "…", "public_key": "…", …}.')
     defaults = BoardTerms("", "")
-    values = {key: told.get(key, getattr(defaults, key)) for key in defaults.__dataclass_fields__}
+    values = {key: terms.get(key, getattr(defaults, key)) for key in defaults.__dataclass_fields__}
     types = values["types"]
     good = {
         "board": isinstance(values["board"], str) and 0 < len(values["board"]) <= 200,
@@ -110,11 +110,11 @@ def read_terms(content: bytes, *, name: str) -> BoardTerms:
         if not is_good:
             raise BadInput(name, None, f"{key} is {quote_value(json.dumps(values[key]))}: get the board's file again.")
     try:
-        own = sealing.fingerprint(values["public_key"])
+        fingerprint = sealing.fingerprint(values["public_key"])
     except sealing.BadKey as error:
         raise BadInput(name, None, f"public_key is {error}.") from None
-    if told.get("fingerprint", own) != own:
-        raise BadInput(name, None, f"the fingerprint of public_key is {own}, and not what fingerprint says.")
+    if terms.get("fingerprint", fingerprint) != fingerprint:
+        raise BadInput(name, None, f"the fingerprint of public_key is {fingerprint}, and not what fingerprint says.")
     return BoardTerms(**{**values, "types": tuple(types)})
 
 
@@ -163,8 +163,8 @@ def refuse_burnt(names: Iterable[str], *contents: bytes) -> None:
             "and seal the submission again, with another key"
         )
     for name in names:
-        found = old_name(name)
-        if found and found.kind == "burnt":
+        old = old_name(name)
+        if old and old.kind == "burnt":
             raise Burnt(
                 f"{quote_value(name)} is the key itself, not encrypted: whoever saw it can open the package. It is "
                 "burnt. Pack the submission again, and upload only the three files that end in .enc"
@@ -224,25 +224,25 @@ def open_old(files: Mapping[str, bytes], private_pem: str, *, size_most: int = s
     return OldPackage(run_id, contents_of({METADATA: metadata, **runs}), tuple(left_out))
 
 
-def _parts(files: Mapping[str, bytes], wanted: Collection[str], size_most: int) -> tuple[str, dict[str, bytes]]:
+def _parts(files: Mapping[str, bytes], kinds: Collection[str], size_most: int) -> tuple[str, dict[str, bytes]]:
     """The id of a package, and its files by what they are: those that are wanted, and no others."""
     refuse_burnt(files)
     parts: dict[str, bytes] = {}
     ids = set()
-    endings = {ending: kind for ending, kind in _ENDINGS.items() if kind in wanted}
+    endings = {ending: kind for ending, kind in _ENDINGS.items() if kind in kinds}
     for name, content in files.items():
-        found = old_name(name)
-        if found is None or found.kind not in wanted:
+        old = old_name(name)
+        if old is None or old.kind not in kinds:
             wrong = f"{quote_value(name)} is no file of a package that is asked for"
             raise WrongContents(f"{wrong}: it ends in none of {', '.join(endings)}")
-        if found.kind in parts:
-            raise WrongContents(f"{quote_value(name)} is a second {found.kind} of one package")
+        if old.kind in parts:
+            raise WrongContents(f"{quote_value(name)} is a second {old.kind} of one package")
         if len(content) > size_most:
             raise sealing.TooLarge(f"{quote_value(name)} has {len(content):,} bytes, where {size_most:,} are allowed")
-        ids.add(found.run_id)
-        parts[found.kind] = content
+        ids.add(old.run_id)
+        parts[old.kind] = content
     if len(ids) > 1:
-        raise WrongContents(f"files of several packages: {', '.join(quote_value(one) for one in sorted(ids))}")
+        raise WrongContents(f"files of several packages: {', '.join(quote_value(run_id) for run_id in sorted(ids))}")
     lacking = [ending for ending, kind in endings.items() if kind not in parts]
     if lacking:
         raise WrongContents(f"the package lacks its file that ends in {lacking[0]}")
@@ -283,7 +283,7 @@ def _unpack_tar(content: bytes, run_id: str, size_most: int) -> tuple[dict[str, 
     """The two runs, and the names of what else is there."""
     runs: dict[str, bytes] = {}
     left_out: list[str] = []
-    wanted = {f"{run_id}/{name}": name for name in (DEV, EVAL)}
+    members = {f"{run_id}/{name}": name for name in (DEV, EVAL)}
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
             for member in tar:
@@ -291,17 +291,17 @@ def _unpack_tar(content: bytes, run_id: str, size_most: int) -> tuple[dict[str, 
                 _refuse_hostile(member, name)
                 if member.isdir() or name.rsplit("/", 1)[-1].startswith("._"):
                     continue
-                if name not in wanted:
+                if name not in members:
                     left_out.append(quote_value(name))
                     continue
-                if wanted[name] in runs:
+                if members[name] in runs:
                     raise WrongContents(f"the tar has {quote_value(name)} twice")
                 if member.size > size_most:
                     raise sealing.TooLarge(
                         f"{quote_value(name)} has {member.size:,} bytes, where {size_most:,} are allowed"
                     )
                 file = tar.extractfile(member)
-                runs[wanted[name]] = file.read() if file else b""
+                runs[members[name]] = file.read() if file else b""
     except (tarfile.TarError, ValueError, EOFError, OSError) as error:
         if isinstance(error, sealing.NotOpened):
             raise

@@ -111,20 +111,20 @@ def seal(files: Mapping[str, bytes], *, to: str, board: str, run_id: str, also_t
     if len(keys) > RECIPIENTS_MOST:
         raise ValueError(f"{len(keys)} recipients where at most {RECIPIENTS_MOST} are allowed")
     recipients = []
-    for own, public in keys.items():
+    for recipient, public in keys.items():
         ephemeral = X25519PrivateKey.generate()
         wrapping = _wrapping_key(ephemeral.exchange(public), ephemeral.public_key(), public, board, run_id)
         recipients.append(
             {
-                "fingerprint": own,
+                "fingerprint": recipient,
                 "ephemeral": _text(ephemeral.public_key().public_bytes_raw()),
                 "key": _text(ChaCha20Poly1305(wrapping).encrypt(_NONCE, key, None)),
             }
         )
     index = json.dumps([[name, len(content)] for name, content in files.items()]).encode()
     content = b"".join([len(index).to_bytes(4, "big"), index, *files.values()])
-    told = {"board": board, "bytes": len(content) + _TAG, "id": run_id, "recipients": recipients}
-    header = json.dumps(told, sort_keys=True).encode()
+    about = {"board": board, "bytes": len(content) + _TAG, "id": run_id, "recipients": recipients}
+    header = json.dumps(about, sort_keys=True).encode()
     if len(header) > HEADER_MOST:
         raise ValueError(f"a header of more than {HEADER_MOST:,} bytes: the board's name or the id is too long")
     start = MAGIC + bytes([VERSION]) + len(header).to_bytes(4, "big") + header
@@ -166,12 +166,12 @@ def open_sealed(
             f"the package was sealed for {label.run_id!r} on board {label.board!r}, not for {run_id!r} on {board!r}"
         )
     private = _private_key(private_pem)
-    own = _fingerprint(private.public_key())
-    if own not in label.fingerprints:
+    fingerprint = _fingerprint(private.public_key())
+    if fingerprint not in label.fingerprints:
         raise NotForThisKey(
-            f"the package was sealed for the keys {', '.join(label.fingerprints)}, and this key is {own}"
+            f"the package was sealed for the keys {', '.join(label.fingerprints)}, and this key is {fingerprint}"
         )
-    recipient = recipients[label.fingerprints.index(own)]
+    recipient = recipients[label.fingerprints.index(fingerprint)]
     try:
         ephemeral = X25519PublicKey.from_public_bytes(_bytes(recipient["ephemeral"]))
         wrapping = _wrapping_key(private.exchange(ephemeral), ephemeral, private.public_key(), board, run_id)

@@ -108,22 +108,22 @@ def _agreement(options: argparse.Namespace) -> int:
     machine = settle(answers)
     longer = None
     if options.passages:
-        judged = {passage for one in people for passage in (one.a, one.b)}
+        judged = {passage for row in people for passage in (row.a, row.b)}
         texts = read_texts(options.passages, judged, "their judgments are left out where lengths are compared")
         longer = longer_preferred(people, machine, {passage: len(text) for passage, text in texts.items()})
     orders = _orders(Board(runs, options.k, options.order), people, machine) if runs else None
-    found = _Found(people, answers, count_beside(people, machine), longer, orders, bool(runs))
+    result = _Found(people, answers, count_beside(people, machine), longer, orders, bool(runs))
     _tell_unused(people, answers)
     if options.json:
         print_json(
             {
-                **found.beside._asdict(),
+                **result.beside._asdict(),
                 **({"longer": longer.as_dict()} if longer else {}),
                 **({"orders": orders and orders.as_dict()} if runs else {}),
             }
         )
     else:
-        print("\n".join(_report(found)))
+        print("\n".join(_report(result)))
     return OK
 
 
@@ -135,14 +135,14 @@ def _orders(board: Board, people: list[Preference], machine: Settled) -> RunOrde
 
 
 def _tell_unused(people: list[Preference], answers: list[Answer]) -> None:
-    judged = {(one.query, *canonical(one.a, one.b)) for one in people}
-    others = {(one.query, *canonical(one.a, one.b)) for one in answers} - judged
+    judged = {(row.query, *canonical(row.a, row.b)) for row in people}
+    others = {(row.query, *canonical(row.a, row.b)) for row in answers} - judged
     if others:
         tell(f"The machine was also asked about {counted(len(others), 'pair')} that people did not judge.")
 
 
-def _report(found: _Found) -> Iterator[str]:
-    beside, side = found.beside, first_preferred(found.answers)
+def _report(result: _Found) -> Iterator[str]:
+    beside, side = result.beside, first_preferred(result.answers)
     yield from table(
         [
             ["people's judgments", f"{beside.pairs:,}", ""],
@@ -159,23 +159,24 @@ def _report(found: _Found) -> Iterator[str]:
             f"Where both prefer one, the machine agrees with people in {beside.share:.1%} of the judgments "
             f"({CONFIDENCE:.0%} interval by Wilson: {interval.low:.1%} to {interval.high:.1%})."
         )
-    own = repeated_agreement(found.people)
-    if own.raw is not None:
-        yield f"People agree with each other in {own.raw:.1%}, over {counted(own.pairs, 'pair')} judged repeatedly."
+    repeats = repeated_agreement(result.people)
+    if repeats.raw is not None:
+        pairs = counted(repeats.pairs, "pair")
+        yield f"People agree with each other in {repeats.raw:.1%}, over {pairs} judged repeatedly."
     if side.left_share is not None:
         yield (
             f"The machine preferred the passage that it was shown first in {side.left_share:.1%} of "
             f"{counted(side.left + side.right, 'answer')} (p = {p_shown(side.p)} in the exact binomial test)."
         )
-    if found.longer:
+    if longer := result.longer:
         yield (
-            f"The longer passage was preferred by the machine in {_share(found.longer.machine, found.longer.judgments)}"
-            f" and by people in {_share(found.longer.people, found.longer.judgments)} of "
-            f"{counted(found.longer.judgments, 'judgment')} of passages of different lengths."
+            f"The longer passage was preferred by the machine in {_share(longer.machine, longer.judgments)}"
+            f" and by people in {_share(longer.people, longer.judgments)} of "
+            f"{counted(longer.judgments, 'judgment')} of passages of different lengths."
         )
-    if found.orders:
-        yield from _on_runs(found.orders)
-    elif found.compared:
+    if result.orders:
+        yield from _on_runs(result.orders)
+    elif result.compared:
         yield "No query has a winner by people and by the machine, so the runs cannot be compared."
 
 

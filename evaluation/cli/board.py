@@ -50,9 +50,9 @@ What was mended in the file is told on standard error.
 
 
 def _date(text: str) -> date:
-    found = re.fullmatch(r"([0-9]{4})[/-]([0-9]{2})[/-]([0-9]{2})", text, re.ASCII)
+    match = re.fullmatch(r"([0-9]{4})[/-]([0-9]{2})[/-]([0-9]{2})", text, re.ASCII)
     try:
-        return date(*map(int, found.groups())) if found else date(0, 0, 0)
+        return date(*map(int, match.groups())) if match else date(0, 0, 0)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} where a date such as 2022-04-30 is needed") from None
 
@@ -64,7 +64,9 @@ def _board(options: argparse.Namespace) -> int:
         tell(str(BadInput(options.file, line, message)))
     summary = summarize(entries)
     if options.json:
-        wrong = [{"line": file.lines[one.key], **one._asdict()} for one in summary.disagreements]
+        wrong = [
+            {"line": file.lines[disagreement.key], **disagreement._asdict()} for disagreement in summary.disagreements
+        ]
         print_json(
             {
                 "entries": summary.entries,
@@ -87,9 +89,13 @@ def _report(file: BoardFile, entries: list[Entry], summary: Summary, options: ar
         f"{counted(summary.trophies, 'trophy', 'trophies')}{f', by {file.measure}' if file.measure else ''}."
     )
     if summary.disagreements:
-        for one in summary.disagreements:
-            what = "is not marked, and was the best when it came" if one.earned else "is marked, and was not the best"
-            yield f"{options.file}, line {file.lines[one.key]:,}: {one.key} {what}."
+        for disagreement in summary.disagreements:
+            what = (
+                "is not marked, and was the best when it came"
+                if disagreement.earned
+                else "is marked, and was not the best"
+            )
+            yield f"{options.file}, line {file.lines[disagreement.key]:,}: {disagreement.key} {what}."
     else:
         yield "All marks agree with scores and dates."
     if summary.both:
@@ -114,14 +120,14 @@ def _gap(summary: Summary, trend: Trend | None) -> Iterator[str]:
     yield f"Eval less dev: {summary.mean_gap:.4f} on average; above 0 for {summary.positive_gaps:,}."
     if trend:
         low, high = trend.interval
-        told = {
+        trends = {
             "": "no trend beyond chance",
             "eval": "eval rises faster than dev, as it does where runs are fitted to the hidden queries",
             "dev": "dev rises faster than eval, as it does where runs are fitted to the public queries",
         }
         yield (
             f"It changes by {trend.slope:+.4f} a year ({low:+.4f} to {high:+.4f}, p = {p_shown(trend.p)}): "
-            f"{told[trend.alarm]}."
+            f"{trends[trend.alarm]}."
         )
 
 

@@ -142,9 +142,11 @@ def _certainty(options: argparse.Namespace) -> int:
         raise BadInput(options.preferences, None, f"{why}, so none has a best known answer.") from None
     tell_short_lists(runs, options.k)
     if done is None:
-        own = [row for row in preferences if row.query in certain.answers]
-        groups = by_size({query: pools[query] for query in certain.answers}, own)
-        fragile = {query: found for group in groups for query, found in fragilities(group).items()}
+        rows_of_answers = [row for row in preferences if row.query in certain.answers]
+        groups = by_size({query: pools[query] for query in certain.answers}, rows_of_answers)
+        fragile = {
+            query: query_fragilities for group in groups for query, query_fragilities in fragilities(group).items()
+        }
     else:
         fragile = final_fragilities(done, preferences)
     if options.sets:
@@ -153,7 +155,7 @@ def _certainty(options: argparse.Namespace) -> int:
             raise BadInput(options.sets, None, "is one of the input files, and would be overwritten.")
         with write_whole(options.sets) as out:
             for query, chances in certain.chances.items():
-                out.writelines(f"{query} 0 {own} 1\n" for own in sorted(confidence_set(chances, options.level)))
+                out.writelines(f"{query} 0 {passage} 1\n" for passage in sorted(confidence_set(chances, options.level)))
     if options.json:
         print_json(
             {
@@ -209,15 +211,15 @@ def _tell_unjudged(
 
 
 def _measure(options: argparse.Namespace) -> Measure:
-    asked: Measure = options.measure or Measure("RR", options.k)
-    if asked.kind not in KINDS or asked.cutoff is None or asked.cutoff > K_MOST or asked.rel != 1:
+    wish: Measure = options.measure or Measure("RR", options.k)
+    if wish.kind not in KINDS or wish.cutoff is None or wish.cutoff > K_MOST or wish.rel != 1:
         options.command.error(
-            f"--measure {asked} where {', '.join(KINDS[:-1])} or {KINDS[-1]} is needed, with a cutoff up to {K_MOST:,} "
+            f"--measure {wish} where {', '.join(KINDS[:-1])} or {KINDS[-1]} is needed, with a cutoff up to {K_MOST:,} "
             "and without rel: every best known answer is relevant, and adds its own share. By AP or Compat, what one "
             "of them adds depends on the others"
         )
-    options.k = asked.cutoff
-    return asked
+    options.k = wish.cutoff
+    return wish
 
 
 def _report(

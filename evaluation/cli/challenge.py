@@ -149,36 +149,38 @@ def _challenge(options: argparse.Namespace) -> int:
         return BAD
     pooled = _pooled(runs, options)
     tops = {name: run.top(options.order) for name, run in runs.items()}
-    answers: Answers = {query: tuple(sorted(own)) for query, own in current.relevant("all").items() if own}
+    answers: Answers = {
+        query: tuple(sorted(passages)) for query, passages in current.relevant("all").items() if passages
+    }
     before, after = {}, {}
     if original is not None:
         before = pool_queries([tops[name] for name in pooled], original, options.qrel, min_grade=options.min_grade)
         after = pool_queries(tops.values(), original, options.qrel, min_grade=options.min_grade)
         answers = {query: pool for query, pool in before.items() if len(pool) == 1} | answers
-    considered = {query: {*own, *before.get(query, ())} for query, own in sorted(answers.items())}
+    considered = {query: {*passages, *before.get(query, ())} for query, passages in sorted(answers.items())}
     for query, *pair in judged:
         if query in considered:
             considered[query].update(pair)
     challengers = find_challengers([top for name, top in tops.items() if name not in pooled], considered)
-    known, needed = _pairs_of(before), _pairs_of(after)
-    found = Found(
+    before_pairs, needed = _pairs_of(before), _pairs_of(after)
+    result = Found(
         answers,
         challengers,
         challenge_pairs(answers, challengers),
         len(needed) if original is not None else None,
-        len(needed - known) if original is not None else None,
+        len(needed - before_pairs) if original is not None else None,
         None if preferences is None else settle_challenges(answers, challengers, preferences),
     )
     if options.pairs:
         with write_whole(options.pairs) as out:
-            out.writelines("\t".join(pair) + "\n" for pair in found.to_judge)
+            out.writelines("\t".join(pair) + "\n" for pair in result.to_judge)
     if options.new_qrels:
         with write_whole(options.new_qrels) as out:
-            out.writelines(_qrels_lines(found))
+            out.writelines(_qrels_lines(result))
     if options.json:
-        print_json(_as_dict(found))
+        print_json(_as_dict(result))
     else:
-        print("\n".join(_report(found)))
+        print("\n".join(_report(result)))
     return OK
 
 
@@ -207,66 +209,70 @@ def _pairs_of(pools: dict[str, tuple[str, ...]]) -> set[Pair]:
     return {pair for query, pool in pools.items() for pair in all_pairs(query, pool)}
 
 
-def _qrels_lines(found: Found) -> Iterator[str]:
-    answers = found.answers | {challenge.query: challenge.best for challenge in found.challenges or ()}
+def _qrels_lines(result: Found) -> Iterator[str]:
+    answers = result.answers | {challenge.query: challenge.best for challenge in result.challenges or ()}
     for query in sorted(answers):
         for passage in sorted(answers[query]):
             yield f"{query} 0 {passage} 1\n"
 
 
-def _as_dict(found: Found) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "queries": len(found.answers),
-        "challenged": len(found.challengers),
-        "challengers": sum(map(len, found.challengers.values())),
-        "pairs": len(found.pairs),
-        "all_pairs": found.all_pairs,
-        "new_pairs": found.new_pairs,
+def _as_dict(result: Found) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "queries": len(result.answers),
+        "challenged": len(result.challengers),
+        "challengers": sum(map(len, result.challengers.values())),
+        "pairs": len(result.pairs),
+        "all_pairs": result.all_pairs,
+        "new_pairs": result.new_pairs,
         "outcomes": None,
         "to_judge": None,
         "changed": None,
     }
-    if found.challenges is not None:
-        told |= {
-            "outcomes": {outcome: found.outcomes[outcome] for outcome in OUTCOMES},
-            "to_judge": len(found.to_judge),
+    if result.challenges is not None:
+        values |= {
+            "outcomes": {outcome: result.outcomes[outcome] for outcome in OUTCOMES},
+            "to_judge": len(result.to_judge),
             "changed": [
                 {"query": challenge.query, "before": challenge.before, "after": challenge.best}
-                for challenge in found.changed
+                for challenge in result.changed
             ],
         }
-    return told
+    return values
 
 
-def _report(found: Found) -> Iterator[str]:
-    count = sum(map(len, found.challengers.values()))
-    queries = counted(len(found.answers), "query", "queries")
+def _report(result: Found) -> Iterator[str]:
+    count = sum(map(len, result.challengers.values()))
+    queries = counted(len(result.answers), "query", "queries")
     if not count:
         yield f"No run brings anything new to the {queries} of the preference qrels."
         return
-    yield f"{counted(count, 'challenger')} in {len(found.challengers):,} of {queries}: {_pairs(found.pairs)} to judge."
-    if found.all_pairs is not None:
+    challengers = counted(count, "challenger")
+    yield f"{challengers} in {len(result.challengers):,} of {queries}: {_pairs(result.pairs)} to judge."
+    if result.all_pairs is not None:
         yield (
-            f"A tournament of all passages would take {found.all_pairs:,} pairs; {found.new_pairs:,} of them are not "
+            f"A tournament of all passages would take {result.all_pairs:,} pairs; {result.new_pairs:,} of them are not "
             "in the earlier pools."
         )
-    if found.challenges is None:
+    if result.challenges is None:
         return
     yield ""
-    outcomes = found.outcomes
+    outcomes = result.outcomes
     yield (
         f"{outcomes['won']:,} replaced a best known answer, {outcomes['tied']:,} tied, {outcomes['lost']:,} lost, "
         f"{outcomes['open']:,} open."
     )
-    if found.to_judge:
-        yield f"Still to judge: {_pairs(found.to_judge)}."
-    if found.changed:
+    if result.to_judge:
+        yield f"Still to judge: {_pairs(result.to_judge)}."
+    if result.changed:
         yield ""
         rows = [["query", "before", "now"]]
-        rows += [[own.query, " ".join(own.before), " ".join(own.best)] for own in found.changed[:_SHOWN]]
+        rows += [
+            [challenge.query, " ".join(challenge.before), " ".join(challenge.best)]
+            for challenge in result.changed[:_SHOWN]
+        ]
         yield from table(rows, left=3)
-        if len(found.changed) > _SHOWN:
-            yield f"… {len(found.changed) - _SHOWN:,} more."
+        if len(result.changed) > _SHOWN:
+            yield f"… {len(result.changed) - _SHOWN:,} more."
 
 
 def _pairs(pairs: Sequence[Pair]) -> str:

@@ -114,8 +114,8 @@ def _champion(options: argparse.Namespace) -> int:
         return BAD
     ((name, run),) = runs.items()
     tops = run.top(options.order, depth)
-    asked = list(champion_pairs(tops, qrels, min_grade=options.min_grade, choice=options.qrel))
-    unasked = len(qrels.queries) - len({pair.query for pair in asked})
+    pairs = list(champion_pairs(tops, qrels, min_grade=options.min_grade, choice=options.qrel))
+    unasked = len(qrels.queries) - len({pair.query for pair in pairs})
     outcomes = None
     if preferences is not None:
         outcomes = champion_outcomes(tops, qrels, preferences, min_grade=options.min_grade, choice=options.qrel)
@@ -126,8 +126,8 @@ def _champion(options: argparse.Namespace) -> int:
         tell(f"{counted(unasked, 'query', 'queries')} without a qrel or without a second passage left out.")
     if options.pairs:
         with write_whole(options.pairs) as out:
-            out.writelines("\t".join(pair.pair) + "\n" for pair in sorted(asked, key=lambda pair: pair.pair))
-    split = Counter(pair.category for pair in asked)
+            out.writelines("\t".join(pair.pair) + "\n" for pair in sorted(pairs, key=lambda pair: pair.pair))
+    split = Counter(pair.category for pair in pairs)
     if options.json:
         print_json(
             {
@@ -140,23 +140,23 @@ def _champion(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print_report(_report(name, asked, outcomes, qrels, options))
+        print_report(_report(name, pairs, outcomes, qrels, options))
     return OK
 
 
 def _report(
-    name: str, asked: Sequence[ChampionPair], outcomes: ChampionCheck | None, qrels: Qrels, options: argparse.Namespace
+    name: str, pairs: Sequence[ChampionPair], outcomes: ChampionCheck | None, qrels: Qrels, options: argparse.Namespace
 ) -> Iterator[str]:
     what = "comparisons" if options.qrel == "each" else "queries"
-    split = Counter(pair.category for pair in asked)
+    split = Counter(pair.category for pair in pairs)
     queries = counted(len(qrels.queries), "query", "queries")
     yield f"The champion check of {name}: its top passages against the qrels of {queries}."
     yield ""
     rows = [
         ["category", what, "share"],
-        ["A: the qrel is at the first rank", f"{split['a']:,}", _percent(split["a"], len(asked))],
-        ["B: another passage is at the first rank", f"{split['b']:,}", _percent(split["b"], len(asked))],
-        ["total", f"{len(asked):,}", _percent(len(asked), len(asked))],
+        ["A: the qrel is at the first rank", f"{split['a']:,}", _percent(split["a"], len(pairs))],
+        ["B: another passage is at the first rank", f"{split['b']:,}", _percent(split["b"], len(pairs))],
+        ["total", f"{len(pairs):,}", _percent(len(pairs), len(pairs))],
     ]
     yield from table(rows)
     if outcomes is None:
@@ -178,8 +178,8 @@ def _report(
         [
             ["run and qrels", what, "share"],
             *(
-                [label, f"{own:,}", _percent(own, decided)]
-                for label, own in zip(_SLICES, outcomes.slices(), strict=True)
+                [label, f"{part:,}", _percent(part, decided)]
+                for label, part in zip(_SLICES, outcomes.slices(), strict=True)
             ),
         ]
     )

@@ -106,34 +106,34 @@ def read_runs(paths: Sequence[str], depth: int, *, without_query: bool = False) 
 
 
 def read_texts(
-    path: str, wanted: Collection[str], missing_count_as: str = "each counts as a text of its own"
+    path: str, ids: Collection[str], missing_count_as: str = "each counts as a text of its own"
 ) -> dict[str, str]:
     """The texts of these passages, by id. Says how many the file lacks, and how these count. Raises BadInput where an
     id has two texts.
     """
     texts: dict[str, str] = {}
     for passage in read_passages(path, name=path):
-        if passage.id in wanted and texts.setdefault(passage.id, passage.text) != passage.text:
+        if passage.id in ids and texts.setdefault(passage.id, passage.text) != passage.text:
             raise BadInput(path, None, f"passage {quote_value(passage.id)} has two texts.")
-    missing = len(set(wanted).difference(texts))
+    missing = len(set(ids).difference(texts))
     if missing:
         tell(f"{counted(missing, 'passage')} of the pools not in {path}: {missing_count_as}.")
     return texts
 
 
-def read_pools(given: str | None, preferences: str) -> tuple[dict[str, set[str]], list[Preference]]:
+def read_pools(path: str | None, preferences: str) -> tuple[dict[str, set[str]], list[Preference]]:
     """Pools and judgments. The pools are those of the file that is given, or else the passages that judgments name.
 
     Raises BadInput where a judgment is outside of the pools that were given.
     """
     pools: dict[str, set[str]] = {}
     judgments = []
-    if given:
-        pools = read_any_pools(given, name=given)
+    if path:
+        pools = read_any_pools(path, name=path)
     for line, preference in numbered_preferences(preferences, name=preferences, ties=True):
         query, a, b, _ = preference
-        if given:
-            check_in_pools(pools, given, preference, preferences, line)
+        if path:
+            check_in_pools(pools, path, preference, preferences, line)
         else:
             pools.setdefault(query, set()).update((a, b))
         judgments.append(preference)
@@ -155,14 +155,14 @@ def tell_left_out(runs: dict[str, RunArtifact], qrels: Qrels) -> None:
     """Say which queries of the qrels and of the runs have no counterpart, and where ids make that suspicious."""
     tell_notes("qrels", qrels_notes(qrels))
     judged = set(qrels.queries)
-    seen: set[str] = set()
+    answered: set[str] = set()
     for name, run in runs.items():
-        seen.update(run.queries)
+        answered.update(run.queries)
         lacking = len(judged.difference(run.queries))
         if lacking:
             warn(f"{name} lacks {counted(lacking, 'query', 'queries')} of the qrels.")
         tell_notes(name, [*query_notes(run, qrels.queries), *judged_notes(run, qrels)])
-    unjudged = len(seen - judged)
+    unjudged = len(answered - judged)
     if unjudged:
         warn(f"{counted(unjudged, 'query', 'queries')} of the runs left out: not in the qrels.")
 
@@ -201,9 +201,9 @@ def warn(message: str) -> None:
 
 def take_warnings() -> list[str]:
     """The warnings since they were last taken."""
-    taken = list(_warnings)
+    messages = list(_warnings)
     _warnings.clear()
-    return taken
+    return messages
 
 
 def print_json(value: Any) -> None:
@@ -403,8 +403,8 @@ def warn_unpooled(unjudged: Mapping[str, int], options: argparse.Namespace) -> N
     """Say that runs put passages first that nobody was asked about, unless the runs that made the pools are named."""
     names = [run for run, count in unjudged.items() if count]
     if names and options.pool_runs is None:
-        shown = ", ".join(f"{run} ({counted(unjudged[run], 'query', 'queries')})" for run in names)
-        warn(f"Put passages first that no pair has: {shown}. Name the runs that made the pools with --pool-runs.")
+        counts = ", ".join(f"{run} ({counted(unjudged[run], 'query', 'queries')})" for run in names)
+        warn(f"Put passages first that no pair has: {counts}. Name the runs that made the pools with --pool-runs.")
 
 
 def add_min_grade(command: argparse.ArgumentParser) -> None:
@@ -484,9 +484,9 @@ def read_bytes(path: str, most: int) -> bytes:
     return content
 
 
-def is_same_file(one: str, other: str) -> bool:
+def is_same_file(path: str, other: str) -> bool:
     try:
-        return Path(one).samefile(other)
+        return Path(path).samefile(other)
     except OSError:
         return False
 

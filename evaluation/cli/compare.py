@@ -182,17 +182,17 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
     """By a measure other than RR@k: tests on its values by query, without outcomes and verdicts."""
-    for given, option in (
+    for is_given, option in (
         (options.latex, "--latex"), (options.per_query, "--per-query"), (options.rank_by != "esl-wsr", "--rank-by"),
     ):  # fmt: skip
-        if given:
+        if is_given:
             options.command.error(f"{option} is for RR@k, and the measure is {measure}")
     qrels = read_judged(options.qrels, options.min_grade)
     runs = read_runs(options.files, measure.depth or WHOLE, without_query=options.without_query)
     if runs is None:
         return BAD
-    asked = measure._replace(rel=options.min_grade) if measure.rel == 1 else measure
-    scores = measured(runs, qrels, [asked], options.order)[asked]
+    target = measure._replace(rel=options.min_grade) if measure.rel == 1 else measure
+    scores = measured(runs, qrels, [target], options.order)[target]
     chosen = _matches(scores, options)
     tests = pair_tests(scores, combinations(scores.runs, 2) if chosen is None else chosen)
     thresholds, winners = significant_tests(tests, options.alpha, options.correction)
@@ -212,7 +212,9 @@ def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
                 "thresholds": thresholds,
                 "means": means,
                 **({} if scores.shared is None else {"shared": scores.counted()}),
-                "pairs": [test._asdict() | {"significant": own} for test, own in zip(tests, winners, strict=True)],
+                "pairs": [
+                    test._asdict() | {"significant": is_winner} for test, is_winner in zip(tests, winners, strict=True)
+                ],
             }
         )
     elif options.csv:
@@ -322,8 +324,8 @@ def _report(comparison: Comparison) -> Iterator[str]:
 
 def _in_ranking(comparison: Comparison) -> str:
     """By some corrections, each test has its own threshold."""
-    own = comparison.thresholds["esl"]
-    return "" if own == comparison.threshold else f" in outcomes, and p < {own:.3g} in ranking"
+    threshold = comparison.thresholds["esl"]
+    return "" if threshold == comparison.threshold else f" in outcomes, and p < {threshold:.3g} in ranking"
 
 
 def _within(comparison: Comparison) -> str:
@@ -406,14 +408,14 @@ def _verdict(pair: Compared, comparison: Comparison) -> str:
 def _trade_off(pair: Compared, comparison: Comparison) -> str:
     out, both, esl = pair.outcomes, pair.both, comparison.rank_by.startswith("esl")
     values = (both.esl_a, both.esl_b) if esl else (both.rr_a, both.rr_b)
-    shown = [_mean(value, 2 if esl else 4) for value in values]
+    cells = [_mean(value, 2 if esl else 4) for value in values]
     more, less = out.a_only, out.b_only
     if pair.found == "b":
-        more, less, shown = less, more, shown[::-1]
+        more, less, cells = less, more, cells[::-1]
     finder, measure = pair.a if pair.found == "a" else pair.b, "ESL" if esl else f"RR@{comparison.k}"
     return (
         f"{pair.a} and {pair.b}: a trade-off, so neither is better. {finder} finds significantly more ({more:,} to "
-        f"{less:,}), but where both find, it is significantly later ({measure} {shown[0]} to {shown[1]})."
+        f"{less:,}), but where both find, it is significantly later ({measure} {cells[0]} to {cells[1]})."
     )
 
 
@@ -429,8 +431,8 @@ def _disagreements(comparison: Comparison) -> Iterator[str]:
 
 
 def _alignment(pair: Compared) -> list[str]:
-    found = pair.alignment
-    return [pair.a, pair.b, _mean(found.correlation, 3), _mean(found.joint_misses, 2)]
+    alignment = pair.alignment
+    return [pair.a, pair.b, _mean(alignment.correlation, 3), _mean(alignment.joint_misses, 2)]
 
 
 # --- as files
@@ -451,15 +453,15 @@ def _write_rows(pairs: list[dict[str, Any]], names: Sequence[str] = ()) -> None:
 
 def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """The pair as one level, names joined by underscores: what is nested in the JSON is a column each."""
-    found: dict[str, Any] = {}
-    for name, own in value.items():
-        if isinstance(own, Mapping):
-            found |= _flat(own, f"{prefix}{name}_")
+    flat: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, Mapping):
+            flat |= _flat(inner, f"{prefix}{name}_")
         elif name == "delta_interval":
-            found |= dict(zip((f"{name}_low", f"{name}_high"), own or (None, None), strict=True))
+            flat |= dict(zip((f"{name}_low", f"{name}_high"), inner or (None, None), strict=True))
         else:
-            found[prefix + name] = own
-    return found
+            flat[prefix + name] = inner
+    return flat
 
 
 def _latex(comparison: Comparison) -> Iterator[str]:
@@ -495,5 +497,5 @@ def _write_per_query(comparison: Comparison, ranks: Ranks, path: str) -> None:
         out.write("query\ta\tb\trank_a\trank_b\tfound\n")
         for pair in comparison.pairs:
             for query, a, b in zip(ranks.queries, places[row[pair.a]], places[row[pair.b]], strict=True):
-                found = ("both" if b else "a") if a else "b" if b else "neither"
-                out.write(f"{query}\t{pair.a}\t{pair.b}\t{a}\t{b}\t{found}\n")
+                winner = ("both" if b else "a") if a else "b" if b else "neither"
+                out.write(f"{query}\t{pair.a}\t{pair.b}\t{a}\t{b}\t{winner}\n")

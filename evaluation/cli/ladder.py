@@ -164,9 +164,9 @@ def _release(options: argparse.Namespace, rule: Any) -> int:
     tell_short_lists(runs, options.k)
     scores = []
     for run in runs.values():
-        found = reciprocal_rank(run, qrels, options.k, options.order, options.min_grade).ranks
-        scores.append(np.array([1 / rank if rank else 0.0 for rank in found.values()]))
-    told = release(
+        ranks = reciprocal_rank(run, qrels, options.k, options.order, options.min_grade).ranks
+        scores.append(np.array([1 / rank if rank else 0.0 for rank in ranks.values()]))
+    outcomes = release(
         rule,
         scores[1] if options.reference else None,
         scores[0],
@@ -174,13 +174,13 @@ def _release(options: argparse.Namespace, rule: Any) -> int:
         looks=options.looks,
         seed=options.seed,
     )
-    printed = None if told.score is None else str(rounded(told.score))
+    printed = None if outcomes.score is None else str(rounded(outcomes.score))
     if options.json:
-        print_json({"shown": told.shown, "score": printed, "why": told.why})
-    elif told.shown:
-        print(f"RR@{options.k} {printed} is shown: {told.why}.")
+        print_json({"shown": outcomes.shown, "score": printed, "why": outcomes.why})
+    elif outcomes.shown:
+        print(f"RR@{options.k} {printed} is shown: {outcomes.why}.")
     else:
-        print(f"RR@{options.k} is not shown: {told.why}.")
+        print(f"RR@{options.k} is not shown: {outcomes.why}.")
     return OK
 
 

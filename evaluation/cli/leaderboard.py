@@ -145,8 +145,8 @@ def _leaderboard(options: argparse.Namespace) -> int:
         return BAD
     pooled = pooled_runs(runs, options)
     scored = _scored(runs, original, preference, queries, options)
-    found, everything, board = scored.board, scored.everything, scored.scoring
-    won, own, ordered = None, None, None
+    leaderboard, everything, board = scored.board, scored.everything, scored.scoring
+    won, contributed, ordered = None, None, None
     if options.preferences:
         won = {
             "preference": pairings(preference.relevant(), preferences),
@@ -154,15 +154,15 @@ def _leaderboard(options: argparse.Namespace) -> int:
         }
         tops = {name: runs[name].top(options.order) for name in pooled}
         ordered = order_agreement({name: run.top(options.order, TOP) for name, run in runs.items()}, preferences)
-        own = _contributions(board, tops, original, pools, preferences, options)
+        contributed = _contributions(board, tops, original, pools, preferences, options)
         warn_unpooled(_unpooled(tops, pools), options)
     tell_left_out(runs, original)
-    if found.k is not None:
-        tell_short_lists(runs, found.k)
+    if leaderboard.k is not None:
+        tell_short_lists(runs, leaderboard.k)
     _tell_uncommon(original, preference, options)
     _tell_foreign(outside, runs, options)
     whole = Whole(
-        len(original.queries), everything, kendall_tau(list(everything.values()), _means(found)),
+        len(original.queries), everything, kendall_tau(list(everything.values()), _means(leaderboard)),
         Counter(len(preference.relevant()[query]) for query in queries),
     )  # fmt: skip
     if options.json:
@@ -171,12 +171,12 @@ def _leaderboard(options: argparse.Namespace) -> int:
                 "order": options.order,
                 "seed": options.seed,
                 "draws": options.draws,
-                **found.as_dict(),
+                **leaderboard.as_dict(),
                 **({} if scored.shared is None else {"shared": scored.shared}),
                 "pairings": won and {name: pairing.as_dict() for name, pairing in won.items()},
-                "own": own and [contribution.as_dict() for contribution in own],
+                "own": contributed and [contribution.as_dict() for contribution in contributed],
                 "pool_runs": list(pooled),
-                "order_agreement": ordered and [{**one._asdict(), "pooled": one.run in pooled} for one in ordered],
+                "order_agreement": ordered and [{**row._asdict(), "pooled": row.run in pooled} for row in ordered],
                 "all_queries": {"queries": whole.queries, "means": whole.means, "tau": whole.tau},
                 "preference_qrels": {
                     "qrels": sum(size * count for size, count in whole.sizes.items()),
@@ -184,13 +184,13 @@ def _leaderboard(options: argparse.Namespace) -> int:
                 },
                 "outside": outside
                 and {
-                    "runs": {run: own._asdict() for run, own in outside.items() if run in runs},
-                    "tau": agree_outside(found, everything, outside)._asdict(),
+                    "runs": {run: score._asdict() for run, score in outside.items() if run in runs},
+                    "tau": agree_outside(leaderboard, everything, outside)._asdict(),
                 },
             }
         )
     else:
-        print_report(_report(found, won, own, ordered, whole, outside, scored.shared, pooled))
+        print_report(_report(leaderboard, won, contributed, ordered, whole, outside, scored.shared, pooled))
     return OK
 
 
@@ -226,12 +226,12 @@ def _scored(
     before = MeasuredBoard(runs, graded, options.order).scores(original)
     both = before.only(queries), plain.scores(preference).only(queries)
     ideal = perfect_by(original, preference, (graded, measure._replace(rel=1)), queries, graded.rel)
-    found = replace(leaderboard_by(*both, ideal, **drawing), measure=str(measure))
+    result = replace(leaderboard_by(*both, ideal, **drawing), measure=str(measure))
     shared = None
     if both[0].shared is not None:
         counted_of = [scores.counted() for scores in both]
         shared = {run: {"original": counted_of[0][run], "preference": counted_of[1][run]} for run in runs}
-    return Scored(found, before.means(), plain, shared)
+    return Scored(result, before.means(), plain, shared)
 
 
 class Whole(NamedTuple):
@@ -282,11 +282,11 @@ def _contributions(
 
 
 def _tell_uncommon(original: Qrels, preference: Qrels, options: argparse.Namespace) -> None:
-    for one, other, path in (
+    for first, other, path in (
         (original, preference, options.qrels),
         (preference, original, options.preference_qrels),
     ):
-        missing = len(set(one.queries).difference(other.queries))
+        missing = len(set(first.queries).difference(other.queries))
         if missing:
             warn(f"{counted(missing, 'query', 'queries')} of {path} left out: not in the other qrels.")
 
@@ -294,7 +294,7 @@ def _tell_uncommon(original: Qrels, preference: Qrels, options: argparse.Namespa
 def _report(
     board: Leaderboard,
     won: dict[str, Pairings] | None,
-    own: tuple[Contribution, ...] | None,
+    contributed: tuple[Contribution, ...] | None,
     ordered: list[OrderAgreement] | None,
     whole: Whole,
     outside: dict[str, Outside],
@@ -316,7 +316,7 @@ def _report(
     rows = [head, perfect, *rows]
     if shared:
         has = ["has queries", "-", *(f"{shared[run]['preference']:,}" for run in order)]
-        rows = [[*row, own] for row, own in zip(rows, has, strict=True)]
+        rows = [[*row, mark] for row, mark in zip(rows, has, strict=True)]
     if board.queries != whole.queries:
         rows = [[row[0], cell, *row[1:]] for row, cell in zip(rows, _whole_column(whole, order, board), strict=True)]
     if outside:
@@ -340,22 +340,26 @@ def _report(
     for name, pairing in (won or {}).items():
         share = "-" if pairing.share is None else f"{pairing.share:.1%}"
         yield f"The {name} qrels won {pairing.wins:,g} of their {pairing.pairings:,} pairings ({share})."
-    if own:
+    if contributed:
         yield ""
         yield "Without the passages that only the run itself put first:"
         head = ["run", "own passages", "of them qrels", "mean", "without", "rank", "without"]
-        yield from table([head, *(_contribution(contribution) for contribution in own)])
+        yield from table([head, *(_contribution(contribution) for contribution in contributed)])
     if ordered:
         yield ""
         yield f"The judged pairs with both passages in a run's top {TOP}, and how many it orders as people did:"
         for apart in (False, True):
             rows = [["run", "judged", "both", "alike", "share", "95%"]]
-            for one in ordered:
-                if (one.run in pooled) is apart:
+            for ordering in ordered:
+                if (ordering.run in pooled) is apart:
                     continue
-                share = "-" if one.share is None else f"{one.share:.1%}"
-                interval = "-" if one.interval is None else f"{one.interval.low:.1%} to {one.interval.high:.1%}"
-                rows.append([one.run, f"{one.judged:,}", f"{one.both:,}", f"{one.alike:,}", share, interval])
+                share = "-" if ordering.share is None else f"{ordering.share:.1%}"
+                interval = (
+                    "-" if ordering.interval is None else f"{ordering.interval.low:.1%} to {ordering.interval.high:.1%}"
+                )
+                rows.append(
+                    [ordering.run, f"{ordering.judged:,}", f"{ordering.both:,}", f"{ordering.alike:,}", share, interval]
+                )
             if apart and len(rows) > 1:
                 yield ""
                 yield "Not pooled: only passages that others brought were judged, which is no fair sample."
@@ -383,21 +387,23 @@ def _whole_column(whole: Whole, order: list[str], board: Leaderboard) -> list[st
 def _outside_columns(outside: dict[str, Outside], order: list[str]) -> list[list[str]]:
     rows = []
     for run in order:
-        own = outside.get(run)
-        rows.append(["-", "-"] if own is None else [f"{own.score:.4f}", "-" if own.rank is None else f"{own.rank:,}"])
+        score = outside.get(run)
+        rows.append(
+            ["-", "-"] if score is None else [f"{score.score:.4f}", "-" if score.rank is None else f"{score.rank:,}"]
+        )
     return [["outside", "outside rank"], ["-", "-"], *rows]
 
 
-def _outside_agreement(found: Agreement) -> Iterator[str]:
-    taus = ["not defined" if tau is None else f"{tau:.3f}" for tau in found[1:]]
+def _outside_agreement(agreement: Agreement) -> Iterator[str]:
+    taus = ["not defined" if tau is None else f"{tau:.3f}" for tau in agreement[1:]]
     yield (
-        f"The outside scores of {counted(found.runs, 'run')} agree with the order on the original qrels by Kendall's "
-        f"tau {taus[1]} ({taus[0]} over all queries), with that on the preference qrels by {taus[2]}."
+        f"The outside scores of {counted(agreement.runs, 'run')} agree with the order on the original qrels by "
+        f"Kendall's tau {taus[1]} ({taus[0]} over all queries), with that on the preference qrels by {taus[2]}."
     )
 
 
 def _score_columns(score: RunScore) -> list[str]:
-    intervals = ["-" if found is None else f"{found.low:.4f} to {found.high:.4f}" for found in score[2:]]
+    intervals = ["-" if interval is None else f"{interval.low:.4f} to {interval.high:.4f}" for interval in score[2:]]
     return [f"{score.mean:.4f}", *intervals, str(score.place)]
 
 
@@ -417,10 +423,16 @@ def _neighbours(board: Leaderboard) -> Iterator[str]:
 
 
 def _interval(pair: Neighbours) -> str:
-    found = pair.preference_interval
-    return "" if found is None else f", 95% {-found.high:.4f} to {-found.low:.4f}"
+    interval = pair.preference_interval
+    return "" if interval is None else f", 95% {-interval.high:.4f} to {-interval.low:.4f}"
 
 
-def _contribution(found: Contribution) -> list[str]:
-    counts = f"{found.own:,}", f"{found.won:,}"
-    return [found.run, *counts, f"{found.mean:.4f}", f"{found.mean_without:.4f}", *map(str, found[5:])]
+def _contribution(contribution: Contribution) -> list[str]:
+    counts = f"{contribution.own:,}", f"{contribution.won:,}"
+    return [
+        contribution.run,
+        *counts,
+        f"{contribution.mean:.4f}",
+        f"{contribution.mean_without:.4f}",
+        *map(str, contribution[5:]),
+    ]

@@ -93,16 +93,16 @@ Favour (with --own): whether the machine's scores exceed people's by more for ru
 
 def _machines(options: argparse.Namespace) -> int:
     paths = [*options.files, *(path for path in options.own if path not in options.files)]
-    made = last_judgments(list(read_judgments(options.human, name=options.human).made))
+    judgments = last_judgments(list(read_judgments(options.human, name=options.human).made))
     machine = settle(read_answers(options.machine, name=options.machine))
-    pools = read_any_pools(options.pools, name=options.pools) if options.pools else _pools_of(made, machine)
+    pools = read_any_pools(options.pools, name=options.pools) if options.pools else _pools_of(judgments, machine)
     runs = read_runs(paths, options.k, without_query=options.without_query)
     if runs is None:
         return BAD
-    scored = _score(Board(runs, options.k, options.order), pools, made, machine) if runs else None
-    own = read_runs(options.own, 1) if options.own else None
-    favoured = favour(scored, own) if scored and own else None
-    votes = [Vote(one.query, one.a, one.b, one.worker, one.preferred) for one in made if one.worker]
+    scored = _score(Board(runs, options.k, options.order), pools, judgments, machine) if runs else None
+    own_runs = read_runs(options.own, 1) if options.own else None
+    favoured = favour(scored, own_runs) if scored and own_runs else None
+    votes = [Vote(row.query, row.a, row.b, row.worker, row.preferred) for row in judgments if row.worker]
     stand_in = leave_each_out(votes, machine, epsilon=options.epsilon) if votes else None
     if options.json:
         print_json(
@@ -121,10 +121,10 @@ def _machines(options: argparse.Namespace) -> int:
     return OK
 
 
-def _pools_of(made: list[Made], machine: Settled) -> dict[str, set[str]]:
+def _pools_of(judgments: list[Made], machine: Settled) -> dict[str, set[str]]:
     pools: dict[str, set[str]] = {}
-    for one in made:
-        pools.setdefault(one.query, set()).update((one.a, one.b))
+    for row in judgments:
+        pools.setdefault(row.query, set()).update((row.a, row.b))
     judged = set(pools)
     for query, a, b in machine:
         if query not in judged:
@@ -132,12 +132,12 @@ def _pools_of(made: list[Made], machine: Settled) -> dict[str, set[str]]:
     return pools
 
 
-def _score(board: Board, pools: dict[str, set[str]], made: list[Made], machine: Settled) -> Scored | None:
+def _score(board: Board, pools: dict[str, set[str]], judgments: list[Made], machine: Settled) -> Scored | None:
     pools = {query: pool for query, pool in pools.items() if len(pool) > 1}
     judged = [
-        Preference(one.query, one.a, one.b, one.preferred)
-        for one in made
-        if {one.a, one.b} <= set(pools.get(one.query, ()))
+        Preference(row.query, row.a, row.b, row.preferred)
+        for row in judgments
+        if {row.a, row.b} <= set(pools.get(row.query, ()))
     ]
     return score(board, derive(pools, judged).qrels, winners_of(pools, machine))
 
@@ -148,7 +148,7 @@ def _scores(scored: Scored | None) -> Iterator[str]:
         return
     head = ["people alone", "95%", "machine alone", "both", "95%", "weight"]
     rows = [[f"run (RR@{scored.k})", *head]]
-    best_first = [one for one, _ in scored.neighbours()] + [pair[1] for pair in scored.neighbours()[-1:]]
+    best_first = [run for run, _ in scored.neighbours()] + [pair[1] for pair in scored.neighbours()[-1:]]
     for run in best_first or scored.runs:
         rows.append([run, *_values(scored, run)])
     yield from table(rows)
@@ -167,9 +167,9 @@ def _scores(scored: Scored | None) -> Iterator[str]:
 
 
 def _values(scored: Scored, a: str, b: str | None = None) -> list[str]:
-    one = scored.of(a) if b is None else scored.apart(a, b)
-    means = [f"{value:.4f}" for value in (one.people, one.machine, one.mean)]
-    return [means[0], _interval(one.people_interval), *means[1:], _interval(one.interval), f"{one.weight:.2f}"]
+    score = scored.of(a) if b is None else scored.apart(a, b)
+    means = [f"{value:.4f}" for value in (score.people, score.machine, score.mean)]
+    return [means[0], _interval(score.people_interval), *means[1:], _interval(score.interval), f"{score.weight:.2f}"]
 
 
 def _interval(interval: Interval | None) -> str:
@@ -188,10 +188,10 @@ def _standing_in(test: StandIn | None) -> Iterator[str]:
             ["person", "pairs", "machine as good", "person as good", "p", "may stand in"],
             *(
                 [
-                    one.worker, f"{one.pairs:,}", f"{one.machine:.1%}", f"{one.person:.1%}", p_shown(one.p),
-                    "yes" if one.stands else "no",
+                    person.worker, f"{person.pairs:,}", f"{person.machine:.1%}", f"{person.person:.1%}",
+                    p_shown(person.p), "yes" if person.stands else "no",
                 ]
-                for one in test.people
+                for person in test.people
             ),
         ]
     )  # fmt: skip
@@ -202,12 +202,12 @@ def _standing_in(test: StandIn | None) -> Iterator[str]:
     )
 
 
-def _favour(found: Favour | None) -> Iterator[str]:
-    if found is None:
+def _favour(result: Favour | None) -> Iterator[str]:
+    if result is None:
         yield "Favour: not known. It needs runs of both kinds, and two queries by people and the machine."
         return
     yield (
-        f"Beyond what people give, the machine gives {found.mean:+.4f} more to {counted(found.own, 'run')} of its own "
-        f"model than to {counted(found.others, 'other')} ({CONFIDENCE:.0%}: {_interval(found.interval)}; p = "
-        f"{p_shown(found.p)}; {counted(found.queries, 'query', 'queries')})."
+        f"Beyond what people give, the machine gives {result.mean:+.4f} more to {counted(result.own, 'run')} of its "
+        f"own model than to {counted(result.others, 'other')} ({CONFIDENCE:.0%}: {_interval(result.interval)}; p = "
+        f"{p_shown(result.p)}; {counted(result.queries, 'query', 'queries')})."
     )

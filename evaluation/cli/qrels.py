@@ -44,8 +44,8 @@ def _qrels(options: argparse.Namespace) -> int:
     if options.passages:
         ids = _ids_of({texts.get(passage) for _, passage in grades}, options)
         for grade in sorted(set(grades.values())):
-            own = [row for row, other in grades.items() if other == grade]
-            grades |= dict.fromkeys(with_equal_texts(own, texts, ids), grade)
+            rows_of_grade = [row for row, other in grades.items() if other == grade]
+            grades |= dict.fromkeys(with_equal_texts(rows_of_grade, texts, ids), grade)
     sys.stdout.writelines(f"{query} 0 {passage} {grade}\n" for (query, passage), grade in sorted(grades.items()))
     sys.stdout.flush()
     _summarize(derived, intransitive_triples(preferences), options)

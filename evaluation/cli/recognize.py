@@ -31,30 +31,30 @@ def _recognize(options: argparse.Namespace) -> int:
 def _describe(path: str) -> dict[str, Any]:
     try:
         with Path(path).open("rb") as source:
-            seen = recognize(source, Path(path).name)
+            recognized = recognize(source, Path(path).name)
     except (OSError, ValueError) as error:
         raise BadInput(path, None, f"cannot be opened: {getattr(error, 'strerror', None) or error}.") from None
-    rows, faults = _count(path, seen)
+    rows, faults = _count(path, recognized)
     return {
         "file": path,
-        "kind": seen.kind if seen.kind != "archive" else "unknown",
-        "dialect": seen.dialect,
+        "kind": recognized.kind if recognized.kind != "archive" else "unknown",
+        "dialect": recognized.dialect,
         "rows": rows,
-        "columns": list(seen.columns),
-        "notes": list(dict.fromkeys([*seen.notes, *faults])),
+        "columns": list(recognized.columns),
+        "notes": list(dict.fromkeys([*recognized.notes, *faults])),
     }
 
 
-def _count(path: str, seen: Recognized) -> tuple[int, list[str]]:
+def _count(path: str, recognized: Recognized) -> tuple[int, list[str]]:
     """How many rows a file of a kind has, up to what is wrong with it, and what that is."""
-    if seen.kind not in KINDS:
+    if recognized.kind not in KINDS:
         return 0, []
-    if seen.kind == "run":
+    if recognized.kind == "run":
         check = check_run(path, name=path, depth=1)
         return check.census.hits, [check.complaint().removeprefix(f"{path}, ")] if check.errors else []
     rows = 0
     try:
-        with open_table(path, seen.kind, name=path) as read:
+        with open_table(path, recognized.kind, name=path) as read:
             by_roles = read.dialect is None or read.dialect.by_roles
             for at, record in read.records():
                 if by_roles:

@@ -29,9 +29,9 @@ from evaluation.measures.named import Measure, Scorer
 
 
 def _score(options: argparse.Namespace) -> int:
-    asked: list[Measure] = list(dict.fromkeys(options.measure or [Measure("RR", 10)]))
+    targets: list[Measure] = list(dict.fromkeys(options.measure or [Measure("RR", 10)]))
     # The name says what it was asked by; a least grade that it does not name is that of --min-grade.
-    measures = [measure._replace(rel=options.min_grade) if measure.rel == 1 else measure for measure in asked]
+    measures = [measure._replace(rel=options.min_grade) if measure.rel == 1 else measure for measure in targets]
     qrels = read_qrels(options.qrels, name=options.qrels)
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
     depths = [measure.depth or WHOLE for measure in measures]
@@ -43,15 +43,15 @@ def _score(options: argparse.Namespace) -> int:
     for name, run in runs.items():
         shared = scorer.shared(run)
         values = scorer.score(run, measures, options.order)
-        own = {
+        summaries = {
             str(measure): _summary(row, shared if measure.kind == "Compat" else None, scorer.queries, options.per_query)
-            for measure, row in zip(asked, values, strict=True)
+            for measure, row in zip(targets, values, strict=True)
         }
-        scores[name] = own if len(asked) > 1 else own[str(asked[0])]
+        scores[name] = summaries if len(targets) > 1 else summaries[str(targets[0])]
     tell_left_out(runs, qrels)
     if cutoffs:
         tell_short_lists(runs, max(cutoffs))
-    named = {"measures": list(map(str, asked))} if len(asked) > 1 else {"measure": str(asked[0])}
+    named = {"measures": list(map(str, targets))} if len(targets) > 1 else {"measure": str(targets[0])}
     print_json({**named, "queries": len(scorer.queries), "runs": scores})
     return OK
 

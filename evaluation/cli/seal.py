@@ -144,24 +144,24 @@ def _seal(options: argparse.Namespace) -> int:
         files = {packages.METADATA: content, packages.DEV: _packed(options.dev), packages.EVAL: _packed(options.eval)}
         package = sealing.seal(files, to=terms.public_key, board=terms.board, run_id=run_id, also_to=also_to)
         write_bytes(output, package)
-    own = sealing.fingerprint(terms.public_key)
+    fingerprint = sealing.fingerprint(terms.public_key)
     if options.json:
-        told = {"errors": checked.errors, "notes": checked.notes}
+        messages = {"errors": checked.errors, "notes": checked.notes}
         print_json(
             {
                 "ok": good,
                 "id": run_id,
                 "id_problem": problem,
-                "metadata": {name: [one._asdict() for one in some] for name, some in told.items()},
+                "metadata": {name: [message._asdict() for message in some] for name, some in messages.items()},
                 "runs": runs.as_dict(),
                 "package": output if package else None,
                 "bytes": len(package) or None,
-                "fingerprint": own,
+                "fingerprint": fingerprint,
             }
         )
     elif package:
         print(f"Sealed as {output}, {len(package):,} bytes, for submission {run_id} to {terms.board}.")
-        print(f"The board's key has the fingerprint {sealing.spaced(own)}")
+        print(f"The board's key has the fingerprint {sealing.spaced(fingerprint)}")
     elif good:
         print("Nothing is wrong with it.")
     if not good:
@@ -171,9 +171,9 @@ def _seal(options: argparse.Namespace) -> int:
 
 def _new_key(path: str) -> int:
     private, public = f"{path}.pem", f"{path}.pub.pem"
-    for one in (private, public):
-        if Path(one).exists():
-            raise BadInput(one, None, "there already: another key would replace it.")
+    for key_path in (private, public):
+        if Path(key_path).exists():
+            raise BadInput(key_path, None, "there already: another key would replace it.")
     pair = sealing.new_key()
     write_bytes(private, pair.private_pem.encode(), private=True)
     write_bytes(public, pair.public_pem.encode())
@@ -199,10 +199,10 @@ def _text(path: str) -> str:
 
 def _queries(path: str) -> set[str]:
     """The ids in the first column of a file."""
-    found = {columns(row)[0] for _, row in TextFile(path, name=path, limits=LIMITS).rows() if row.strip()}
-    if not found:
+    queries = {columns(row)[0] for _, row in TextFile(path, name=path, limits=LIMITS).rows() if row.strip()}
+    if not queries:
         raise BadInput(path, 1, "no query.")
-    return found
+    return queries
 
 
 def _candidates(path: str | None, metadata: Metadata | None) -> RunArtifact | None:

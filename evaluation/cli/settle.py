@@ -59,15 +59,17 @@ def add_settle(commands: Any) -> None:
 
 
 def _next(options: argparse.Namespace) -> int:
-    found = _settled(options)
-    sys.stdout.writelines(" ".join(pair) + "\n" for pair in worth_asking(found, options.budget))
+    settled_queries = _settled(options)
+    sys.stdout.writelines(" ".join(pair) + "\n" for pair in worth_asking(settled_queries, options.budget))
     sys.stdout.flush()
     return OK
 
 
 def _result(options: argparse.Namespace) -> int:
-    found = _settled(options)
-    sys.stdout.writelines(f"{settled.query} 0 {passage} 1\n" for settled in found for passage in settled.answers)
+    settled_queries = _settled(options)
+    sys.stdout.writelines(
+        f"{settled.query} 0 {passage} 1\n" for settled in settled_queries for passage in settled.answers
+    )
     sys.stdout.flush()
     return OK
 
@@ -82,11 +84,11 @@ def _settled(options: argparse.Namespace) -> list[Settled]:
             rows.append(row)
     except EmptyFile:  # before anything is judged
         pass
-    found = settle(pools, rows, most=options.most, level=options.level, seed=options.seed)
-    open_ = sum(bool(settled.pairs) for settled in found)
-    replaced = sum(len(settled.replaced) for settled in found)
-    tell(f"{len(found) - open_:,} of {counted(len(found), 'pool')} settled.")
+    settled_queries = settle(pools, rows, most=options.most, level=options.level, seed=options.seed)
+    open_ = sum(bool(settled.pairs) for settled in settled_queries)
+    replaced = sum(len(settled.replaced) for settled in settled_queries)
+    tell(f"{len(settled_queries) - open_:,} of {counted(len(settled_queries), 'pool')} settled.")
     if replaced:
-        wrong = f"{sum(1 - right for own in found for right in own.replaced.values()):.1f}"
+        wrong = f"{sum(1 - right for verdict in settled_queries for right in verdict.replaced.values()):.1f}"
         tell(f"{counted(replaced, 'newcomer')} replaced an answer; {wrong} of them are expected to be worse than it.")
-    return found
+    return settled_queries

@@ -52,7 +52,7 @@ def _strengths(options: argparse.Namespace) -> int:
         names = with_names(len(apart), apart[:5])
         tell(f"Queries with groups of passages that were never compared, not even through others: {names}.")
     if options.json:
-        told = [
+        rows = [
             {
                 "query": query,
                 "groups": passages[-1].group,
@@ -60,12 +60,12 @@ def _strengths(options: argparse.Namespace) -> int:
             }
             for query, passages in strengths.items()
         ]
-        print_json({"tie": options.tie, "penalty": options.penalty, "queries": told})
+        print_json({"tie": options.tie, "penalty": options.penalty, "queries": rows})
         return OK
     for query, passages in strengths.items():
         for passage, *numbers, group in passages:
-            shown = ("-" if number is None else f"{number:.6f}" for number in numbers)
-            print(query, passage, *shown, *([group] if passages[-1].group > 1 else []))
+            cells = ("-" if number is None else f"{number:.6f}" for number in numbers)
+            print(query, passage, *cells, *([group] if passages[-1].group > 1 else []))
     return OK
 
 

@@ -137,7 +137,7 @@ def _upkeep(options: argparse.Namespace) -> int:
 
     def judge(pairs: Any) -> Any:
         judgments = says(pairs)
-        lacked.update({*pairs} - {Pair(own.query, *canonical(own.a, own.b)) for own in judgments})
+        lacked.update({*pairs} - {Pair(row.query, *canonical(row.a, row.b)) for row in judgments})
         return judgments
 
     names = list(tops)
@@ -164,7 +164,9 @@ def _upkeep(options: argparse.Namespace) -> int:
         )
     if options.new_qrels:
         with write_whole(options.new_qrels) as out:
-            out.writelines(f"{query} 0 {pid} 1\n" for query, own in sorted(upkeep.answers.items()) for pid in own)
+            out.writelines(
+                f"{query} 0 {pid} 1\n" for query, passages in sorted(upkeep.answers.items()) for pid in passages
+            )
     if options.json:
         print_json(
             {
@@ -192,7 +194,7 @@ def _compare(
         pools, judge([pair for q, pool in pools.items() for pair in all_pairs(q, pool)])
     ).qrels:
         scratch.setdefault(query, []).append(passage)
-    return sum(upkeep.answers[query] == tuple(own) for query, own in scratch.items()), len(scratch)
+    return sum(upkeep.answers[query] == tuple(passages) for query, passages in scratch.items()), len(scratch)
 
 
 def _simulate(tops: list[Tops], qrels: Qrels, judge: Judge, options: argparse.Namespace) -> Year:

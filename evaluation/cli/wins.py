@@ -119,12 +119,12 @@ _ENDS = ["interval_low", "interval_high"]
 
 def _unjudged(tops: Mapping[str, Tops], queries: Iterable[str], preferences: Iterable[Preference]) -> dict[str, int]:
     """By run, for how many of the queries nobody judged its top passage, though others of the query were."""
-    seen: dict[str, set[str]] = {}
+    judged_with: dict[str, set[str]] = {}
     for row in preferences:
-        seen.setdefault(row.query, set()).update((row.a, row.b))
-    judged = [query for query in queries if query in seen]
+        judged_with.setdefault(row.query, set()).update((row.a, row.b))
+    judged = [query for query in queries if query in judged_with]
     return {
-        run: sum(bool(top.get(query)) and top[query][0] not in seen[query] for query in judged)
+        run: sum(bool(top.get(query)) and top[query][0] not in judged_with[query] for query in judged)
         for run, top in tops.items()
         if run != PERFECT
     }
@@ -157,7 +157,9 @@ def _latex(wins: Wins) -> Iterator[str]:
     for row, (name, ratios) in enumerate(zip(names, wins.ratios(), strict=True)):
         cells = ["" if ratio is None else rf"{100 * ratio:.1f}\%" for ratio in ratios]
         bold = [frozenset((row, column)) in significant for column in range(len(cells))]
-        rows.append([name, *(rf"\textbf{{{cell}}}" if own else cell for cell, own in zip(cells, bold, strict=True))])
+        rows.append(
+            [name, *(rf"\textbf{{{cell}}}" if is_bold else cell for cell, is_bold in zip(cells, bold, strict=True))]
+        )
     rows.append(["Wins", *map(str, wins.wins().values())])
     return tabular("l" + "r" * len(names), [["", *names]], rows)
 
@@ -186,15 +188,15 @@ def _report(wins: Wins) -> Iterator[str]:
     )
     judged = [meeting for meeting in wins.meetings if meeting.differ]
     if judged:
-        differ, known = sum(meeting.differ for meeting in judged), sum(meeting.judged for meeting in judged)
-        yield f"Over all pairs, top passages differ {differ:,} times; {known:,} of these were judged."
+        differ, judged_pairs = sum(meeting.differ for meeting in judged), sum(meeting.judged for meeting in judged)
+        yield f"Over all pairs, top passages differ {differ:,} times; {judged_pairs:,} of these were judged."
     if wins.apart:
         yield ""
         yield "Not pooled, against those above: judged only where others brought the passage, which is no fair sample."
         rows = [["run", "differ", "judged", "won", "lost", "share", "if all others lost", "if all others won"]]
-        for one in wins.apart:
-            shares = ("-" if share is None else f"{share:.1%}" for share in (one.share, one.low, one.high))
-            rows.append([one.run, *(f"{count:,}" for count in one[1:5]), *shares])
+        for apart in wins.apart:
+            shares = ("-" if share is None else f"{share:.1%}" for share in (apart.share, apart.low, apart.high))
+            rows.append([apart.run, *(f"{count:,}" for count in apart[1:5]), *shares])
         yield from table(rows)
         yield ""
     yield _better_than_perfect(wins)

@@ -49,18 +49,18 @@ weigh nothing, and tell nothing of a worker.""",
 def _workers(options: argparse.Namespace) -> int:
     judgments = read_judgments(options.judgments, name=options.judgments)
     cast, ties = [], []
-    made = list(judgments.made)
-    counting = last_judgments(made)
-    for _ in range(len(made) - len(counting)):
+    judgments_in_file = list(judgments.made)
+    counting = last_judgments(judgments_in_file)
+    for _ in range(len(judgments_in_file) - len(counting)):
         judgments.leave_out("that their worker changed later")
-    for one in counting:
-        if one.preferred is None:
+    for judgment in counting:
+        if judgment.preferred is None:
             if options.weigh:
-                ties.append(Preference(one.query, *canonical(one.a, one.b), None))
+                ties.append(Preference(judgment.query, *canonical(judgment.a, judgment.b), None))
             else:
                 judgments.leave_out("without a preference")
-        elif one.worker or options.weigh:
-            cast.append(Cast(one.query, one.a, one.b, one.worker, one.preferred))
+        elif judgment.worker or options.weigh:
+            cast.append(Cast(judgment.query, judgment.a, judgment.b, judgment.worker, judgment.preferred))
         else:
             judgments.leave_out("without a worker")
     if not cast:
@@ -70,15 +70,18 @@ def _workers(options: argparse.Namespace) -> int:
         tell(f"{counted(count, 'judgment')} {reason} left out.")
     if options.weigh:
         return _weigh(cast, ties, options.weigh)
-    found = reliabilities(cast)
+    reliable = reliabilities(cast)
     if options.json:
-        workers = {worker: told._asdict() for worker, told in found.items()}
+        workers = {worker: reliability._asdict() for worker, reliability in reliable.items()}
         print_json({"workers": workers, "judgments": len(cast), "left_out": judgments.left_out})
         return OK
     rows: list[tuple[str, ...]] = [("worker", "pairs", "agreement", "correct", "unguessed")]
-    for worker, told in sorted(found.items(), key=lambda row: (-(row[1].correct or 0), row[0])):
-        shares = ("–" if share is None else f"{share:.3f}" for share in (told.agreement, told.correct, told.unguessed))
-        rows.append((worker, f"{told.pairs:,}", *shares))
+    for worker, reliability in sorted(reliable.items(), key=lambda row: (-(row[1].correct or 0), row[0])):
+        shares = (
+            "–" if share is None else f"{share:.3f}"
+            for share in (reliability.agreement, reliability.correct, reliability.unguessed)
+        )
+        rows.append((worker, f"{reliability.pairs:,}", *shares))
     print("\n".join(table(rows)))
     return OK
 
@@ -86,13 +89,13 @@ def _workers(options: argparse.Namespace) -> int:
 def _weigh(cast: list[Cast], ties: list[Preference], model: Model) -> int:
     by = weights(cast, model)
     heavier = weigh(cast, by)
-    made = (Preference(one.query, *canonical(one.a, one.b), one.preferred) for one in cast)
-    for row in adjudicate([*made, *ties], heavier):
+    preferences = (Preference(row.query, *canonical(row.a, row.b), row.preferred) for row in cast)
+    for row in adjudicate([*preferences, *ties], heavier):
         print(row.query, row.a, row.b, row.preferred or TIE)
     votes: dict[tuple[str, str, str], set[str]] = {}
-    for one in cast:
-        votes.setdefault((one.query, *canonical(one.a, one.b)), set()).add(one.preferred)
-    disagreeing = sum(len(said) > 1 for said in votes.values())
+    for vote in cast:
+        votes.setdefault((vote.query, *canonical(vote.a, vote.b)), set()).add(vote.preferred)
+    disagreeing = sum(len(answers) > 1 for answers in votes.values())
     balanced = disagreeing - len(heavier)
     tell(
         f"{counted(disagreeing, 'pair')} with judgments that disagree"

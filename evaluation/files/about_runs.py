@@ -20,7 +20,7 @@ def read_run_pairs(source: Source, runs: Collection[str] | None, *, name: str) -
     pair, and where the file is damaged or empty.
     """
     lines: dict[frozenset[str], int] = {}
-    found = []
+    pairs = []
     for line, (a, b) in read_rows(source, ("a", "b"), "pairs of runs have", name=name):
         _check_names(name, line, (a, b), runs)
         if a == b:
@@ -29,8 +29,8 @@ def read_run_pairs(source: Source, runs: Collection[str] | None, *, name: str) -
         if earlier != line:
             both = f"{quote_value(a)} and {quote_value(b)}"
             raise BadInput(name, line, f"{both} a second time (first on line {earlier:,}).")
-        found.append((a, b))
-    return found
+        pairs.append((a, b))
+    return pairs
 
 
 def read_groups(source: Source, runs: Collection[str] | None, *, name: str) -> dict[str, str]:
@@ -53,8 +53,8 @@ def read_groups(source: Source, runs: Collection[str] | None, *, name: str) -> d
 def _check_names(name: str, line: int, names: Collection[str], runs: Collection[str] | None) -> None:
     for run in names:
         if runs is not None and run not in runs:
-            known = ", ".join(runs) if len(runs) <= _NAMED else f"there are {counted(len(runs), 'run')}"
-            raise BadInput(name, line, f"{quote_value(run)} is none of the runs: {known}.")
+            listing = ", ".join(runs) if len(runs) <= _NAMED else f"there are {counted(len(runs), 'run')}"
+            raise BadInput(name, line, f"{quote_value(run)} is none of the runs: {listing}.")
 
 
 class Outside(NamedTuple):
@@ -70,14 +70,14 @@ def read_outside(source: Source, *, name: str) -> dict[str, Outside]:
     Raises BadInput where a line has other columns, names a run again, or has a score or rank that is none, and where
     the file is damaged or empty.
     """
-    found: dict[str, Outside] = {}
+    scores: dict[str, Outside] = {}
     for line, split in read_rows(source, ("run", "score", "rank"), "outside scores have", name=name, optional=1):
         run, score, *rank = split
-        if run in found:
+        if run in scores:
             raise BadInput(name, line, f"run {quote_value(run)} a second time.")
         if not re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?", score, re.ASCII):
             raise BadInput(name, line, f"score {quote_value(score)} is not a number.")
         if rank and not re.fullmatch(r"[1-9][0-9]{0,8}", rank[0], re.ASCII):
             raise BadInput(name, line, f"rank {quote_value(rank[0])} is not a whole number from 1 on.")
-        found[run] = Outside(float(score), int(rank[0]) if rank else None)
-    return found
+        scores[run] = Outside(float(score), int(rank[0]) if rank else None)
+    return scores

@@ -18,12 +18,12 @@ class Answer(NamedTuple):
     query: str
     a: str
     b: str
-    said: str
+    preferred: str
 
     @property
     def is_decisive(self) -> bool:
         """Whether it preferred one of the two."""
-        return self.said in (self.a, self.b)
+        return self.preferred in (self.a, self.b)
 
 
 def read_answers(source: Source, *, name: str | None = None) -> Iterator[Answer]:

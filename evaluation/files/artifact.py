@@ -75,8 +75,8 @@ class RunArtifact:
 
     def holds(self, passages: Sequence[str]) -> NDArray[np.bool_]:
         """Which of these passages it has for any query, in their order."""
-        found = arrow_compute.is_in(pa.array(passages, self.passages.type), value_set=self.passages)
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+        is_held = arrow_compute.is_in(pa.array(passages, self.passages.type), value_set=self.passages)
+        return np.asarray(is_held.to_numpy(zero_copy_only=False), dtype=bool)
 
     def cut(self, depth: int) -> RunArtifact:
         """The same with no more than the top `depth` of each query. Raises ValueError as `top` does."""
@@ -85,10 +85,10 @@ class RunArtifact:
         ends = np.cumsum(lengths)
         places = np.arange(int(lengths.sum())) + np.repeat(self.starts[:-1] - (ends - lengths), lengths)
         flats = [by_score, by_rank, *([] if self.by_score_up is None else [self.by_score_up])]
-        kept, numbers = np.unique(np.concatenate([flat[places] for flat in flats]), return_inverse=True)
+        numbers_kept, numbers = np.unique(np.concatenate([flat[places] for flat in flats]), return_inverse=True)
         score, rank, *up = np.split(numbers.astype(np.int32), len(flats))
         starts = np.concatenate([[0], ends]).astype(np.int64)
-        passages = self.passages.take(pa.array(kept))
+        passages = self.passages.take(pa.array(numbers_kept))
         return RunArtifact(min(depth, self.depth), self.queries, passages, starts, score, rank, self.hits, *up)
 
     def matrix(self, order: Order, depth: int, *, ties_up: bool = False) -> NDArray[np.int32]:
@@ -196,8 +196,8 @@ class RunArtifact:
             return False
         flats = [flat for flat in (self.by_score, self.by_rank, self.by_score_up) if flat is not None]
         fits = (np.diff(self.starts) >= 0).all() and all(len(flat) == self.starts[-1] for flat in flats)
-        known = all(not len(flat) or 0 <= flat.min() <= flat.max() < len(self.passages) for flat in flats)
-        return bool(fits) and known
+        are_within = all(not len(flat) or 0 <= flat.min() <= flat.max() < len(self.passages) for flat in flats)
+        return bool(fits) and are_within
 
 
 def _pack(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

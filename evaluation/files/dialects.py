@@ -229,17 +229,17 @@ def columns_of(kind: Kind, names: Iterable[str]) -> Columns | None:
 
     A name is one role at most, the first that it fits.
     """
-    known = {name.strip().casefold(): name for name in reversed(list(names))}
-    found: list[str | None] = []
+    by_name = {name.strip().casefold(): name for name in reversed(list(names))}
+    columns: list[str | None] = []
     for role in kind.roles:
-        called = next((alias for alias in role.names if alias in known), None)
+        called = next((alias for alias in role.names if alias in by_name), None)
         if called is None and role.needed:
             return None
-        found.append(None if called is None else known.pop(called))
-    roles = dict(zip((role.name for role in kind.roles), found, strict=True))
+        columns.append(None if called is None else by_name.pop(called))
+    roles = dict(zip((role.name for role in kind.roles), columns, strict=True))
     if kind.one_of and all(roles[role] is None for role in kind.one_of):
         return None
-    return Columns(kind, tuple(found))
+    return Columns(kind, tuple(columns))
 
 
 def dialect_of(names: Collection[str], kinds: Iterable[str]) -> Dialect | None:

@@ -23,11 +23,11 @@ def read_groups(source: Source, *, name: str | None = None) -> dict[str, dict[st
         if len(group) > LONGEST:
             message = f"group {quote_value(group)} has {len(group)} characters, where {LONGEST} are allowed."
             raise BadInput(name, line, message)
-        own = groups.setdefault(group, {})
-        if query in own:
-            message = f"query {quote_value(query)} is in group {quote_value(group)} already (line {own[query]:,})."
+        members = groups.setdefault(group, {})
+        if query in members:
+            message = f"query {quote_value(query)} is in group {quote_value(group)} already (line {members[query]:,})."
             raise BadInput(name, line, message)
         if len(groups) > MOST:
             raise BadInput(name, line, f"more than {MOST} groups.")
-        own[query] = line
+        members[query] = line
     return groups

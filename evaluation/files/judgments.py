@@ -67,12 +67,12 @@ class Judgments:
 
 
 class _Answer(NamedTuple):
-    """What a record says, as it says it: `said` is a passage, a side or a tie, or nothing. `key`: by which the tool
+    """What a record says, as it says it: `preferred` is a passage, a side, a tie or nothing. `key`: by which the tool
     knows the answer, if it is exported again.
     """
 
     pair: Sequence[Any]  # query, left, right
-    said: str
+    preferred: str
     worker: Any = None
     time: Any = None
     key: object = None
@@ -98,36 +98,38 @@ def read_judgments(source: Source, *, name: str | None = None) -> Judgments:
     return judgments
 
 
-def in_time(made: Sequence[Made]) -> list[Made]:
+def in_time(judgments: Sequence[Made]) -> list[Made]:
     """Judgments in the order in which they were made, as far as the file says when all were."""
-    when = {id(one): one.at for one in made if one.at}
-    return sorted(made, key=lambda one: when[id(one)]) if len(when) == len(made) else list(made)
+    when = {id(judgment): judgment.at for judgment in judgments if judgment.at}
+    return (
+        sorted(judgments, key=lambda judgment: when[id(judgment)]) if len(when) == len(judgments) else list(judgments)
+    )
 
 
-def last_judgments(made: Sequence[Made]) -> list[Made]:
+def last_judgments(judgments: Sequence[Made]) -> list[Made]:
     """Those that count: of a worker who judged a pair again, the last."""
     last: dict[tuple[str, ...], Made] = {}
-    for number, one in enumerate(in_time(made)):
-        last[(one.worker or str(number), *_pair(one), "" if one.worker else "nobody")] = one
+    for number, judgment in enumerate(in_time(judgments)):
+        last[(judgment.worker or str(number), *_pair(judgment), "" if judgment.worker else "nobody")] = judgment
     return list(last.values())
 
 
-def _pair(one: Made) -> tuple[str, str, str]:
-    return (one.query, min(one.a, one.b), max(one.a, one.b))
+def _pair(judgment: Made) -> tuple[str, str, str]:
+    return (judgment.query, min(judgment.a, judgment.b), max(judgment.a, judgment.b))
 
 
-def _once(found: Iterator[tuple[Made, object]], judgments: Judgments, file: ExitStack) -> Iterator[Made]:
-    seen = set[object]()
+def _once(read: Iterator[tuple[Made, object]], judgments: Judgments, file: ExitStack) -> Iterator[Made]:
+    keys = set[object]()
     with file:
-        for made, key in found:
-            if key is None and made.worker and made.at:
-                key = (made.worker, *_pair(made), made.preferred, made.at)
-            if key in seen:
+        for judgment, key in read:
+            if key is None and judgment.worker and judgment.at:
+                key = (judgment.worker, *_pair(judgment), judgment.preferred, judgment.at)
+            if key in keys:
                 judgments.leave_out("that the file repeats")
                 continue
             if key is not None:
-                seen.add(key)
-            yield made
+                keys.add(key)
+            yield judgment
 
 
 def _gathered(table: Table, reader: _Reader | None, judgments: Judgments) -> Iterator[tuple[Made, object]]:
@@ -136,14 +138,14 @@ def _gathered(table: Table, reader: _Reader | None, judgments: Judgments) -> Ite
     try:
         for at, record in table.records():
             try:
-                made = list(_read(table, at, record, reader, judgments))
+                judgments_of_record = list(_read(table, at, record, reader, judgments))
             except BadInput as fault:
                 faults.append(fault)
                 if len(faults) == MOST_FAULTS:
                     break
                 continue
             if not faults:
-                yield from made
+                yield from judgments_of_record
     except BadInput as fault:  # with which the records end
         faults.append(fault)
     if faults:
@@ -156,11 +158,13 @@ def _together(faults: Sequence[BadInput]) -> BadInput:
     if not others:
         return first
     places = (f"line {fault.line:,}: " if fault.line else "" for fault in others)
-    told = [place + fault.message.removesuffix(".") for place, fault in zip(places, others[: TOLD - 1], strict=False)]
+    further = [
+        place + fault.message.removesuffix(".") for place, fault in zip(places, others[: TOLD - 1], strict=False)
+    ]
     at_least = " at least" if len(others) == MOST_FAULTS - 1 else ""
-    rest = f"; and {len(others) - len(told):,} more" if len(others) > len(told) else ""
-    said = f"{counted(len(others), 'more fault')}{at_least}: {'; '.join(told)}{rest}."
-    return BadInput(first.name, first.line, f"{first.message} {said}")
+    rest = f"; and {len(others) - len(further):,} more" if len(others) > len(further) else ""
+    more = f"{counted(len(others), 'more fault')}{at_least}: {'; '.join(further)}{rest}."
+    return BadInput(first.name, first.line, f"{first.message} {more}")
 
 
 def _read(
@@ -168,16 +172,16 @@ def _read(
 ) -> Iterator[tuple[Made, object]]:
     try:
         if reader is None or not isinstance(record, Mapping):
-            query, a, b, said, worker, time = table.row(at, record)
-            made = _made(at, (query, a, b), outcome_of(table, said, a), worker or "", time or "")
-            answers: Iterable[tuple[Made | str, object]] = [(made, None)]
+            query, a, b, answer, worker, time = table.row(at, record)
+            judgment = _made(at, (query, a, b), outcome_of(table, answer, a), worker or "", time or "")
+            answers: Iterable[tuple[Made | str, object]] = [(judgment, None)]
         else:
             answers = map(partial(_answered, at), reader(_by_name(record), record))
-        for made, key in answers:
-            if isinstance(made, str):
-                judgments.leave_out(made)
+        for judgment, key in answers:
+            if isinstance(judgment, str):
+                judgments.leave_out(judgment)
             else:
-                yield made, key
+                yield judgment, key
     except Mistyped as error:
         raise table.fault(at, str(error)) from None
 
@@ -192,7 +196,7 @@ def _answered(at: int, answer: _Answer | str) -> tuple[Made | str, object]:
         return answer, None
     query, a, b = (to_id(value, what) for value, what in zip(answer.pair, _PAIR, strict=True))
     worker, time = to_word(answer.worker, "worker").strip(), to_word(answer.time, "time")
-    return _made(at, (query, a, b), _side(answer.said, a, b), worker, time), answer.key
+    return _made(at, (query, a, b), _side(answer.preferred, a, b), worker, time), answer.key
 
 
 def _made(at: int, pair: tuple[str, str, str], preferred: str, worker: str, time: str) -> Made | str:
@@ -201,16 +205,16 @@ def _made(at: int, pair: tuple[str, str, str], preferred: str, worker: str, time
     if not preferred:
         return "without a preference"
     check_preferred(preferred, a, b, TIED)
-    known = "" if worker.casefold() in _NOBODY else worker
-    return Made(at, query, a, b, None if preferred == TIE else preferred, known, _time(time))
+    known_worker = "" if worker.casefold() in _NOBODY else worker
+    return Made(at, query, a, b, None if preferred == TIE else preferred, known_worker, _time(time))
 
 
 def _side(value: str, left: str, right: str) -> str:
     """The passage that an answer means, by its id or its side; `TIE` for a tie, empty for no answer."""
     if value in (left, right):
         return value
-    if said := _says(value):
-        return {"left": left, "right": right, "tie": TIE}[said]
+    if meaning := _says(value):
+        return {"left": left, "right": right, "tie": TIE}[meaning]
     if value.strip().lower() in _SAYS_NOTHING:
         return ""
     raise Mistyped(f"the answer '{quote_value(value)}' is neither of the two passages, nor left, right, a, b or a tie.")
@@ -218,9 +222,9 @@ def _side(value: str, left: str, right: str) -> str:
 
 def _says(value: str) -> str:
     """`left`, `right` or `tie`, as an answer in words means it; empty for anything else."""
-    said = _KIND.sub("", value.strip().lower())
+    words_of_answer = _KIND.sub("", value.strip().lower())
     for words, meaning in ((_SAYS_LEFT, "left"), (_SAYS_RIGHT, "right"), (_SAYS_TIE, "tie")):
-        if said in words:
+        if words_of_answer in words:
             return meaning
     return ""
 
@@ -252,7 +256,7 @@ def _time(value: str) -> datetime | None:
 def _objects(value: Any, what: str) -> list[Mapping[str, Any]]:
     """A list of objects of JSON, or nothing."""
     values = [] if value is None else value
-    if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+    if not isinstance(values, list) or not all(isinstance(item, dict) for item in values):
         raise Mistyped(f"{what} {shown(value)} where a list of objects is needed.")
     return values
 
@@ -323,24 +327,24 @@ def _compared(names: tuple[str, ...]) -> list[tuple[list[str], list[str], str]]:
     answers = {name: name[7:].strip().lower().split(".")[0] for name in names if name.lower().startswith("answer.")}
 
     def called(role: str, number: str) -> list[str]:
-        return [known for name in _ROLES[role] for known in (f"{name}{number}", f"{name}_{number}")]
+        return [name_of_column for name in _ROLES[role] for name_of_column in (f"{name}{number}", f"{name}_{number}")]
 
-    found = []
+    compared = []
     numbers = {match[1] for key in inputs if (match := re.search(r"_?([0-9]+)$", key))}
     for number in ["", *sorted(numbers, key=int)]:
         columns = [
-            next((inputs[known] for known in called(role, number) if known in inputs), "") for role in ("a", "b")
+            next((inputs[column] for column in called(role, number) if column in inputs), "") for role in ("a", "b")
         ]
         query = next((inputs[k] for k in called("query", number) + called("query", "") if k in inputs), "")
-        own = [name for name, key in answers.items() if key in called("preferred", number)]
-        if query and own and all(columns):
-            found.append(([query, *columns], own, number))
-    if not found:
+        chosen = [name for name, key in answers.items() if key in called("preferred", number)]
+        if query and chosen and all(columns):
+            compared.append(([query, *columns], chosen, number))
+    if not compared:
         raise Mistyped(
             "no columns of a comparison: a query (Input.query), two passages by id (Input.a, Input.b) and an answer "
             f"(Answer.preferred). There are {', '.join([*inputs.values(), *answers][:12]) or 'none of that kind'}."
         )
-    return found
+    return compared
 
 
 def _answer(record: Mapping[str, str], answers: Sequence[str]) -> str:
@@ -367,32 +371,34 @@ def _label_studio(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator
     for annotation in _objects(row["annotations"], "`annotations`"):
         results = _objects(annotation.get("result"), "`result`")
         by = annotation.get("completed_by")
-        own = {
+        fields = {
             **annotation,
             "results": [result.get("value") for result in results if result.get("type") == "pairwise"],
             "annotation_id": annotation.get("id"),
             "annotator": _first(by, "id", "email") if isinstance(by, dict) else by,
         }
-        yield _annotation({name.casefold(): value for name, value in row["data"].items()}, own)
+        yield _annotation({name.casefold(): value for name, value in row["data"].items()}, fields)
 
 
-def _annotation(data: Mapping[str, Any], own: Mapping[str, Any]) -> _Answer | str:
+def _annotation(data: Mapping[str, Any], fields: Mapping[str, Any]) -> _Answer | str:
     columns = [next((name for name in _ROLES[role] if name in data), "") for role in ("query", "a", "b")]
     if not all(columns):
         names = ", ".join(list(data)[:12]) or "nothing"
         raise Mistyped(f"the data need a query and the ids of two passages (query_id, a, b); it has {names}.")
     # The results of a control are a list of objects; in a table, JSON in a cell.
-    values = (_json(value, "a result") if _is_result(value) else value for value in own.values())
+    values = (_json(value, "a result") if _is_result(value) else value for value in fields.values())
     lists = (value for value in values if isinstance(value, list))
-    chosen = [one["selected"] for value in lists for one in value if isinstance(one, dict) and "selected" in one]
-    if not chosen or _plain(own.get("was_cancelled")).lower() in ("true", "1"):
+    chosen = [
+        choice["selected"] for value in lists for choice in value if isinstance(choice, dict) and "selected" in choice
+    ]
+    if not chosen or _plain(fields.get("was_cancelled")).lower() in ("true", "1"):
         return "skipped or without a preference"
-    key, annotator = own.get("annotation_id"), own.get("annotator")
+    key, annotator = fields.get("annotation_id"), fields.get("annotator")
     return _Answer(
         [data[column] for column in columns],
         to_word(chosen[0], "selected"),
         None if annotator == "None" else annotator,  # as Label Studio's converter writes nobody
-        own.get("created_at"),
+        fields.get("created_at"),
         None if key in (None, "") else str(key),
     )
 
@@ -410,8 +416,8 @@ def _potato(row: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[_Answ
     if not isinstance(answered, dict):
         raise Mistyped(f"instance_id_to_label_to_value {shown(answered)} where an object is needed.")
     for instance, labels in answered.items():
-        own = {"instance_id": instance, "user_id": row["user_id"], "labels": _potato_labels(labels)}
-        yield _potato_instance(own, own)
+        fields = {"instance_id": instance, "user_id": row["user_id"], "labels": _potato_labels(labels)}
+        yield _potato_instance(fields, fields)
 
 
 def _potato_labels(labels: Any) -> dict[str, dict[str, Any]]:
@@ -462,21 +468,21 @@ def _potato_answer(answers: Sequence[tuple[str, str, str]], passages: Sequence[s
     A pairwise scheme has the side as its `selection`, or a `scale_value` below 0 for the left one; radio buttons have
     one label with a value. Raises Mistyped if two schemes name sides, and neither is called `preferred` or so.
     """
-    found: dict[str, str] = {}
+    sides: dict[str, str] = {}
     for scheme, label, value in answers:
         if label in ("selection", "scale_value"):
-            found[scheme] = value if label == "selection" else _scale_side(value)
-    if not found:
+            sides[scheme] = value if label == "selection" else _scale_side(value)
+    if not sides:
         marked = [answer for answer in answers if answer[2].strip().lower() not in _SAYS_NOTHING]
         for scheme, label, value in marked:
-            if said := next((said for said in (label, value) if said in passages or _says(said)), ""):
-                found[scheme] = said
-        if not found and marked:
-            found[marked[0][0]] = marked[0][1]
-    named = {scheme: said for scheme, said in found.items() if scheme.lower() in _ROLES["preferred"]}
-    chosen = named if len(found) > 1 else found
-    if len(chosen) != 1 and found:
-        schemes = ", ".join(quote_value(scheme) for scheme in found)
+            if side := next((text for text in (label, value) if text in passages or _says(text)), ""):
+                sides[scheme] = side
+        if not sides and marked:
+            sides[marked[0][0]] = marked[0][1]
+    named = {scheme: answer for scheme, answer in sides.items() if scheme.lower() in _ROLES["preferred"]}
+    chosen = named if len(sides) > 1 else sides
+    if len(chosen) != 1 and sides:
+        schemes = ", ".join(quote_value(scheme) for scheme in sides)
         raise Mistyped(f"{schemes}: more than one comparison. Call the one that counts `preferred`.")
     return next(iter(chosen.values()), "")
 

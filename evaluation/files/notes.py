@@ -83,11 +83,11 @@ def run_notes(run: RunArtifact, *, one_score: int = 0, own_left_out: int = 0, ma
     `marks`: lines that began with a byte order mark, beside the first.
     """
     notes = [*_mark_notes(marks), *id_notes(run.queries, "query"), *id_notes(run.passages, "passage")]
-    own = _own_results(run)
-    if own:
-        top = {query for order in (run.by_score, run.by_rank) for query in _first_is(run, order, own)}
-        if top or len(own) >= OWN_SHARE * len(run.queries):
-            notes.append(_note("own_query", list(own), of=len(run.queries)))
+    ranks = _own_results(run)
+    if ranks:
+        top = {query for order in (run.by_score, run.by_rank) for query in _first_is(run, order, ranks)}
+        if top or len(ranks) >= OWN_SHARE * len(run.queries):
+            notes.append(_note("own_query", list(ranks), of=len(run.queries)))
     if own_left_out:
         notes.append(Note("own_left_out", own_left_out))
     if one_score:
@@ -97,11 +97,11 @@ def run_notes(run: RunArtifact, *, one_score: int = 0, own_left_out: int = 0, ma
 
 def query_notes(run: RunArtifact, queries: Collection[str]) -> list[Note]:
     """About a run beside the queries that it should answer: none in common, or ids that differ only in form."""
-    asked = set(queries)
-    missing, unknown = asked.difference(run.queries), set(run.queries) - asked
+    sought = set(queries)
+    missing, unknown = sought.difference(run.queries), set(run.queries) - sought
     notes = []
-    if asked and len(missing) == len(asked):
-        notes.append(Note("no_query", 0, len(asked)))
+    if sought and len(missing) == len(sought):
+        notes.append(Note("no_query", 0, len(sought)))
     if missing and unknown:
         forms = _forms(((0, query) for query in unknown), ((0, query) for query in missing))
         notes += _form_notes("query_form", forms)
@@ -120,15 +120,15 @@ def judged_notes(run: RunArtifact, qrels: Qrels) -> list[Note]:
     query_of = np.repeat(np.arange(len(run.queries)), np.diff(run.starts))
     hits = np.unique(np.concatenate([query_of * width + run.by_score, query_of * width + run.by_rank]))
     keys = row * width + codes
-    found = (codes >= 0) & np.isin(keys, hits)
+    is_judged = (codes >= 0) & np.isin(keys, hits)
     notes = []
     depth = run.depth if run.longest > run.depth else 0
-    if not found.any() and not 0 < depth < SEEN:
+    if not is_judged.any() and not 0 < depth < SEEN:
         notes.append(Note("not_judged", 0, len(np.unique(row)), depth=depth))
-    if found.all() or (len(hits) > COMPARED and found.mean() >= POOR):
+    if is_judged.all() or (len(hits) > COMPARED and is_judged.mean() >= POOR):
         return notes
-    missed = [pair for pair, has in zip(judged, found.tolist(), strict=True) if not has]
-    unjudged = hits[~np.isin(hits, keys[found]) & np.isin(hits // width, np.unique(row[~found]))]
+    missed = [pair for pair, has in zip(judged, is_judged.tolist(), strict=True) if not has]
+    unjudged = hits[~np.isin(hits, keys[is_judged]) & np.isin(hits // width, np.unique(row[~is_judged]))]
     ids = run.passages.take(pa.array(unjudged % width)).to_pylist()
     forms = _forms(zip((unjudged // width).tolist(), ids, strict=True), missed)
     return notes + _form_notes("passage_form", forms)
@@ -167,25 +167,25 @@ def _note(code: str, ids: list[str], *, of: int = 0, what: str = "", show: Any =
 
 
 def _positions(ids: Any, among: Any) -> NDArray[np.int64]:
-    found = arrow_compute.fill_null(arrow_compute.index_in(ids, value_set=among), -1)
-    positions: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    places = arrow_compute.fill_null(arrow_compute.index_in(ids, value_set=among), -1)
+    positions: NDArray[np.int64] = places.to_numpy(zero_copy_only=False).astype(np.int64)
     return positions
 
 
 def _own_results(run: RunArtifact) -> dict[str, int]:
     """The queries whose own id is among the passages kept of them, and the place of that id in `run.passages`."""
     places = _positions(pa.array(run.queries, pa.string()), run.passages)
-    own = {}
+    ranks = {}
     for row in np.flatnonzero(places >= 0).tolist():
         span = slice(int(run.starts[row]), int(run.starts[row + 1]))
         if (run.by_score[span] == places[row]).any() or (run.by_rank[span] == places[row]).any():
-            own[run.queries[row]] = int(places[row])
-    return own
+            ranks[run.queries[row]] = int(places[row])
+    return ranks
 
 
-def _first_is(run: RunArtifact, order: NDArray[np.int32], own: Mapping[str, int]) -> Iterator[str]:
+def _first_is(run: RunArtifact, order: NDArray[np.int32], ranks: Mapping[str, int]) -> Iterator[str]:
     starts = zip(run.queries, run.starts[:-1].tolist(), run.starts[1:].tolist(), strict=True)
-    return (query for query, start, end in starts if query in own and end > start and order[start] == own[query])
+    return (query for query, start, end in starts if query in ranks and end > start and order[start] == ranks[query])
 
 
 # --- ids that differ only in form
@@ -234,18 +234,18 @@ def _forms(here: Iterable[tuple[Hashable, str]], elsewhere: Iterable[tuple[Hasha
         folded.setdefault((group, _folded(id_)), id_)
         whole[group, id_] = None
         longest = max(longest, len(id_))
-    found, rest = [], []
+    forms, rest = [], []
     for group, id_ in elsewhere:
         if (twin := folded.get((group, _folded(id_)))) is not None:
             whats = [what for what, form in _FORMS.items() if form(twin) == form(id_)]
-            found.append(_Form(twin, id_, whats[0] if whats else "more than one of " + ", ".join(_FORMS)))
+            forms.append(_Form(twin, id_, whats[0] if whats else "more than one of " + ", ".join(_FORMS)))
         else:
             rest.append((group, id_))
     cut = f"length: they are cut at {longest:,} characters"
     if longest >= CUT_FROM:
         pairs = [(id_, (group, id_[:longest])) for group, id_ in rest if len(id_) > longest]
-        found += [_Form(short[1], id_, cut) for id_, short in pairs if short in whole]
-    return found
+        forms += [_Form(short[1], id_, cut) for id_, short in pairs if short in whole]
+    return forms
 
 
 def _form_notes(code: str, forms: Iterable[_Form]) -> list[Note]:
@@ -256,7 +256,7 @@ def _form_notes(code: str, forms: Iterable[_Form]) -> list[Note]:
     counts = Counter(what for what, _ in distinct)
     notes = []
     for what, count in counts.most_common():
-        pairs = sorted((here, there) for (which, here), there in distinct.items() if which == what)[:NAMED]
-        examples = tuple(f"{ascii_of(here)} for {ascii_of(there)}" for here, there in pairs)
+        pairs = sorted((here, other) for (which, here), other in distinct.items() if which == what)[:NAMED]
+        examples = tuple(f"{ascii_of(here)} for {ascii_of(other)}" for here, other in pairs)
         notes.append(Note(code, count, examples=examples, what=what))
     return notes

@@ -44,23 +44,23 @@ def _in_a_line(error: BaseException) -> str:
 
 
 def rows(
-    table: Any, source: BinaryIO, wanted: Sequence[str], ids: Collection[str], name: str
+    table: Any, source: BinaryIO, columns: Sequence[str], ids: Collection[str], name: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows, numbered from 1, with the columns that are wanted. `ids`: those that hold ids, whose length is bounded.
 
     Raises BadInput, before anything is unpacked where that would be out of all proportion.
     """
-    held = source.seek(0, io.SEEK_END)
-    _check(table, source, wanted, held, name)
-    number, size, most = 0, 0, min(MOST, max(LIMITS.ratio_after, LIMITS.ratio * held))
+    file_size = source.seek(0, io.SEEK_END)
+    _check(table, source, columns, file_size, name)
+    number, size, most = 0, 0, min(MOST, max(LIMITS.ratio_after, LIMITS.ratio * file_size))
     try:
         # Texts stay in dictionaries: a long one that is in all rows would else be copied for each.
-        file = parquet.ParquetFile(source, metadata=table.metadata, read_dictionary=list(wanted), pre_buffer=False)
-        for batch in file.iter_batches(batch_size=_BATCH, columns=list(wanted)):
+        file = parquet.ParquetFile(source, metadata=table.metadata, read_dictionary=list(columns), pre_buffer=False)
+        for batch in file.iter_batches(batch_size=_BATCH, columns=list(columns)):
             values = []
             for column, of in zip(batch.columns, batch.schema.names, strict=True):
-                taken, length = _values(column, of if of in ids else "", name, number + 1)
-                values.append(taken)
+                column_values, length = _values(column, of if of in ids else "", name, number + 1)
+                values.append(column_values)
                 size += length
             if size > most:
                 raise BadInput(name, None, f"unpacks to more than {most:,} bytes.")
@@ -73,13 +73,13 @@ def rows(
         raise BadInput(name, 1, "no row follows the names of the columns.")
 
 
-def _check(table: Any, source: BinaryIO, wanted: Sequence[str], held: int, name: str) -> None:
+def _check(table: Any, source: BinaryIO, columns: Sequence[str], file_size: int, name: str) -> None:
     """Raises BadInput for what can stand for far more than the file holds (`held` bytes): rows, lists, pages, texts
     that share, and columns that are said to be larger than the file.
     """
     if table.metadata.num_rows > ROWS:
         raise BadInput(name, None, f"has {table.metadata.num_rows:,} rows; {ROWS:,} are read at most.")
-    for column in wanted:
+    for column in columns:
         if table.schema_arrow.names.count(column) > 1:
             raise BadInput(name, None, f"names the column {column} twice.")
         kind = table.schema_arrow.field(column).type
@@ -94,14 +94,14 @@ def _check(table: Any, source: BinaryIO, wanted: Sequence[str], held: int, name:
     for group in groups:
         for at, part in enumerate(group):
             column = table.schema.column(at).path
-            if column not in wanted:
+            if column not in columns:
                 continue
             if pageheaders.DELTA_BYTE_ARRAY in part.encodings:
                 raise BadInput(name, None, f"the column {column} is encoded as DELTA_BYTE_ARRAY, which is not read.")
-            if not 0 <= part.packed <= held or part.start < 0 or part.values != part.rows:
-                said = f"{part.values:,} values in {part.packed:,} bytes"
-                rest = f"where there are {part.rows:,} rows, and the file has {held:,} bytes."
-                raise BadInput(name, None, f"the column {column} is said to have {said}, {rest}")
+            if not 0 <= part.packed <= file_size or part.start < 0 or part.values != part.rows:
+                problem = f"{part.values:,} values in {part.packed:,} bytes"
+                rest = f"where there are {part.rows:,} rows, and the file has {file_size:,} bytes."
+                raise BadInput(name, None, f"the column {column} is said to have {problem}, {rest}")
             size = max(part.unpacked, _unpacked(source, part.start, part.packed, column, name))
             if size > LIMITS.ratio_after and size > LIMITS.ratio * part.packed:
                 message = f"the column {column} unpacks to more than {LIMITS.ratio} times its packed size."
@@ -119,8 +119,8 @@ def _unpacked(source: BinaryIO, start: int, length: int, column: str, name: str)
         if header is None or header.packed > end - at - header.length:
             raise BadInput(name, None, f"the column {column} has a page whose header cannot be read.")
         if header.unpacked > PAGE:
-            said = f"a page of {header.unpacked:,} bytes, where {PAGE:,} are read at most"
-            raise BadInput(name, None, f"the column {column} has {said}.")
+            problem = f"a page of {header.unpacked:,} bytes, where {PAGE:,} are read at most"
+            raise BadInput(name, None, f"the column {column} has {problem}.")
         size += header.unpacked
         at += header.length + header.packed
     return size
@@ -136,14 +136,14 @@ def _values(column: Any, id_column: str, name: str, line: int) -> tuple[list[Any
         return [float(value) if pa.types.is_decimal(column.type) and value is not None else value
                 for value in column.to_pylist()], 8 * len(column)  # fmt: skip
     used = compute.unique(column.indices).drop_null()
-    taken = column.dictionary.take(used)
+    chosen = column.dictionary.take(used)
     is_text = _is_text(column.type.value_type)
     if is_text and id_column:
-        long = compute.greater(compute.binary_length(taken), ID_BYTES)
+        long = compute.greater(compute.binary_length(chosen), ID_BYTES)
         if (at := compute.index(long, True).as_py()) >= 0:
             row = compute.index(column.indices, used[at]).as_py()
             raise BadInput(name, line + row, f"{id_column} is longer than {ID_BYTES:,} bytes.")
-    values: dict[int | None, Any] = dict(zip(used.to_pylist(), taken.to_pylist(), strict=True))
+    values: dict[int | None, Any] = dict(zip(used.to_pylist(), chosen.to_pylist(), strict=True))
     values[None] = None
     lengths = {at: len(value) if isinstance(value, str) else 8 for at, value in values.items()}
     indices = column.indices.to_pylist()

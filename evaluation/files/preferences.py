@@ -72,9 +72,9 @@ def numbered_outcomes(
     `signs`: what may be preferred beside the two, with what it means; it cannot be the id of a passage.
     """
     with open_table(source, kind, name=name) as table:
-        for line, (query, a, b, said) in table:
+        for line, (query, a, b, answer) in table:
             try:
-                preferred = outcome_of(table, said, a)
+                preferred = outcome_of(table, answer, a)
                 check_compared(a, b, signs)
                 check_preferred(preferred, a, b, signs)
             except Mistyped as error:
@@ -82,11 +82,11 @@ def numbered_outcomes(
             yield line, (query, a, b, preferred)
 
 
-def outcome_of(table: Table, said: str | None, a: str) -> str:
+def outcome_of(table: Table, answer: str | None, a: str) -> str:
     """What a row says is preferred: a, where no row says it. Raises Mistyped where others do."""
-    if said is None and table.named(*_PREFERRED):
+    if answer is None and table.named(*_PREFERRED):
         raise Mistyped("it does not say what is preferred, as others do.")
-    return a if said is None else said
+    return a if answer is None else answer
 
 
 def check_compared(a: str, b: str, signs: Collection[str] = ()) -> None:
@@ -103,10 +103,10 @@ def check_preferred(preferred: str, a: str, b: str, signs: Mapping[str, str]) ->
     if preferred in (a, b, *signs):
         return
     if len(signs) > 1:
-        known = ", ".join([quote_value(a), quote_value(b), *(f"{sign} ({what})" for sign, what in signs.items())])
-        raise Mistyped(f"'{quote_value(preferred)}' where {' or '.join(known.rsplit(', ', 1))} is needed.")
-    said = quote_value(preferred) or "nothing"
-    raise Mistyped(f"{said} is preferred, which is neither {quote_value(a)} nor {quote_value(b)}.")
+        choices = ", ".join([quote_value(a), quote_value(b), *(f"{sign} ({what})" for sign, what in signs.items())])
+        raise Mistyped(f"'{quote_value(preferred)}' where {' or '.join(choices.rsplit(', ', 1))} is needed.")
+    answer = quote_value(preferred) or "nothing"
+    raise Mistyped(f"{answer} is preferred, which is neither {quote_value(a)} nor {quote_value(b)}.")
 
 
 def read_pairs(source: Source, *, name: str | None = None) -> Iterator[Pair]:

@@ -128,11 +128,11 @@ def _lines(head: bytes, name: str) -> list[str]:
 
 def _parquet(source: BinaryIO, name: str) -> Recognized:
     names = parquetfiles.open_parquet(source, name).schema_arrow.names
-    known = [kind for kind in KINDS if dialect_of(names, (kind,))]
-    if not known:
+    kinds = [kind for kind in KINDS if dialect_of(names, (kind,))]
+    if not kinds:
         return Recognized("unknown", "Parquet", tuple(names))
     source.seek(0)
-    with open_table(source, *known, name=name) as table:
+    with open_table(source, *kinds, name=name) as table:
         return _by_names(names, [record for _at, record in islice(table.records(), ROWS)], name)
 
 
@@ -143,14 +143,14 @@ def _table(lines: Sequence[str], name: str) -> Recognized | None:
         if table.form != "named lines":
             return None
         rows: list[Record] = []
-        told: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
         try:
             rows.extend(record for _at, record in islice(table.records(), ROWS))
         except BadInput as error:  # a file with errors is still what it is
             place = "" if error.line is None else f"line {error.line:,}: "
-            told = (place + error.message.removesuffix("."),)
-        seen = _by_names(table.columns, rows, name)
-        return seen._replace(notes=seen.notes + told)
+            notes = (place + error.message.removesuffix("."),)
+        by_names = _by_names(table.columns, rows, name)
+        return by_names._replace(notes=by_names.notes + notes)
 
 
 def _json(lines: Sequence[str], name: str) -> Recognized:
@@ -165,23 +165,23 @@ def _json(lines: Sequence[str], name: str) -> Recognized:
 
 def _records(lines: Sequence[str]) -> list[dict[str, Any]]:
     """The first objects of JSON, as far as they are whole: of lines, of a list, or the members of one object."""
-    found = [value for line in lines if isinstance(value := _value(line), dict)]
-    if found:
-        return found
+    objects = [value for line in lines if isinstance(value := _value(line), dict)]
+    if objects:
+        return objects
     text, at, decode = "\n".join(lines).lstrip(), 1, json.JSONDecoder().raw_decode
     members: dict[str, Any] = {}
     try:
-        while len(found) + len(members) < ROWS:
+        while len(objects) + len(members) < ROWS:
             value, at = decode(text, _next(text, at))
             if text.startswith("["):
-                found.append(value)
+                objects.append(value)
             elif not isinstance(value, str):  # what is no member of an object, nor JSON
                 break
             else:
                 members[value], at = decode(text, _next(text, at))
     except (ValueError, RecursionError, TypeError):
         pass
-    return [members] if members else [value for value in found if isinstance(value, dict)]
+    return [members] if members else [value for value in objects if isinstance(value, dict)]
 
 
 def _value(line: str) -> Any:
@@ -231,8 +231,8 @@ def _run_or_qrels(names: Sequence[str], kinds: Sequence[str], rows: Sequence[Map
         return "run" if run else "qrels"
     if run.name != qrels.name and TABLE in (run.name, qrels.name):  # names that are a tool's for one of the two
         return "run" if qrels.name == TABLE else "qrels"
-    found = columns_of(KINDS["qrels"], names)
-    grade = found.names[2] if found else None
+    columns = columns_of(KINDS["qrels"], names)
+    grade = columns.names[2] if columns else None
     if any(column.casefold() == "rank" for column in names):
         return "run"
     return "qrels" if grade and rows and all(_is_grade(row.get(grade)) for row in rows) else "run"

@@ -21,7 +21,7 @@ _MIX = tuple(np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 
 
 @dataclass(slots=True)
 class Ranked:
-    """Queries in the order of their rows. Flat arrays hold `kept` entries for each query, best first.
+    """Queries in the order of their rows. Flat arrays hold `lengths` entries for each query, best first.
 
     `passages`: ids in use (Arrow binary); `by_score`, `by_rank`, `by_score_up`: positions in it, the last with ties by
     id ascending. `first_ranks`: the lowest rank.
@@ -33,7 +33,7 @@ class Ranked:
     """
 
     sizes: Ints
-    kept: Ints
+    lengths: Ints
     passages: Any
     by_score: Ints
     by_rank: Ints
@@ -112,7 +112,7 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
     first_by_rank = starts if by_rank is None else by_rank[starts]
     return Ranked(
         sizes=sizes,
-        kept=np.minimum(sizes, depth),
+        lengths=np.minimum(sizes, depth),
         passages=rows.passages.take(pa.array(used)),
         by_score=np.searchsorted(used, score_rows),
         by_rank=np.searchsorted(used, rank_rows),
@@ -188,14 +188,14 @@ def _told(rows: Rows, row: int, first: int) -> tuple[int, str]:
 
 def _told_ties(rows: Rows, order: Ints | None, level: Bools, what: str) -> list[tuple[int, str]]:
     """The first hits that are level with the one before them in this order, and with which line."""
-    told = []
+    ties = []
     for place in np.flatnonzero(level)[:NAMED_LINES].tolist():
-        one, other = (place, place + 1) if order is None else (int(order[place]), int(order[place + 1]))
-        first, line = sorted((int(rows.lines[one]), int(rows.lines[other])))
-        value = str(rows.ranks[one]) if what == "rank" else f"{rows.scores[one]:.10g}"
-        query = quote_value(rows.queries[one].as_py().decode())
-        told.append((line, f"{what} {value} a second time for query {query} (also on line {first:,})."))
-    return told
+        upper, other = (place, place + 1) if order is None else (int(order[place]), int(order[place + 1]))
+        first, line = sorted((int(rows.lines[upper]), int(rows.lines[other])))
+        value = str(rows.ranks[upper]) if what == "rank" else f"{rows.scores[upper]:.10g}"
+        query = quote_value(rows.queries[upper].as_py().decode())
+        ties.append((line, f"{what} {value} a second time for query {query} (also on line {first:,})."))
+    return ties
 
 
 def _sharing_a_slot(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -102,7 +102,7 @@ class Parsed:
     """What a block held: its good rows, and (line, message) of every line that is none."""
 
     rows: Rows
-    seen: Seen
+    tally: Seen
     errors: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -129,20 +129,20 @@ def parse_plainly(block: Block, form: Format) -> Parsed:
     """Line by line, with a reason for every line that is no line of a run."""
     rows: list[tuple[bytes, bytes, int, float, int]] = []
     errors: list[tuple[int, str]] = []
-    seen = Seen()
+    tally = Seen()
     data = block.data[:-1] if block.data.endswith(b"\n") else block.data
     for number, raw in enumerate(data.split(b"\n"), block.line):
         line = raw.removesuffix(b"\r")
-        seen.crlf += len(line) < len(raw)
-        seen.tabs += b"\t" in line
+        tally.crlf += len(line) < len(raw)
+        tally.tabs += b"\t" in line
         split = _split(line)
-        seen.extra_spaces += sum(map(len, split)) + max(len(split) - 1, 0) < len(line)
+        tally.extra_spaces += sum(map(len, split)) + max(len(split) - 1, 0) < len(line)
         parsed = _line(line, split, form)
         if isinstance(parsed, str):
             errors.append((number, parsed))
             continue
         rows.append((split[form.query], split[form.passage], *parsed, number))
-    return Parsed(rows_of(rows), seen, errors)
+    return Parsed(rows_of(rows), tally, errors)
 
 
 def rows_of(rows: list[tuple[bytes, bytes, int, float, int]]) -> Rows:
@@ -163,15 +163,15 @@ def parse_fast(block: Block, form: Format) -> Parsed | None:
     tidy = _tidy(data, block.lines)
     if tidy is None:
         return None
-    data, seen = tidy
+    data, tally = tidy
     if data.startswith(BOM):  # Arrow would drop it; at the start of a file it is gone already, elsewhere it is text
         return None
     count = block.lines
     names = list(form.columns)
-    wanted = [names[form.query], names[form.passage], names[form.rank]]
-    types = dict(zip(wanted, (pa.binary(), pa.binary(), pa.float64()), strict=True))
+    columns = [names[form.query], names[form.passage], names[form.rank]]
+    types = dict(zip(columns, (pa.binary(), pa.binary(), pa.float64()), strict=True))
     if form.score is not None:
-        wanted.append(names[form.score])
+        columns.append(names[form.score])
         types[names[form.score]] = pa.float64()
     try:
         table = arrow_csv.read_csv(
@@ -181,29 +181,29 @@ def parse_fast(block: Block, form: Format) -> Parsed | None:
                 delimiter=" ", quote_char=False, double_quote=False, escape_char=False, ignore_empty_lines=False
             ),
             convert_options=arrow_csv.ConvertOptions(
-                check_utf8=False, column_types=types, include_columns=wanted, null_values=[]
+                check_utf8=False, column_types=types, include_columns=columns, null_values=[]
             ),
         )
     except pa.ArrowInvalid:  # a line with another number of columns, or a rank or score that is no number
         return None
     if table.num_rows != count:
         return None
-    rank = _numbers(table[wanted[2]])
+    rank = _numbers(table[columns[2]])
     if not ((np.abs(rank) <= LARGEST) & (rank == np.floor(rank))).all():  # false for nan as well
         return None
     if form.score is None:
         scores = np.zeros(count, np.float64)
     else:
-        scores = _numbers(table[wanted[3]])
+        scores = _numbers(table[columns[3]])
         if not np.isfinite(scores).all():
             return None
-    queries, passages = _whole(table[wanted[0]]), _whole(table[wanted[1]])
+    queries, passages = _whole(table[columns[0]]), _whole(table[columns[1]])
     for ids in (queries, passages):
         if compute.max(compute.binary_length(ids)).as_py() > ID_BYTES:
             return None
     lines = np.arange(block.line, block.line + count, dtype=np.int64)
     rows = Rows(queries, passages, rank.astype(np.int64), scores, lines)
-    return Parsed(rows, seen)
+    return Parsed(rows, tally)
 
 
 def _tidy(data: bytes, count: int) -> tuple[bytes, Seen] | None:
@@ -211,7 +211,7 @@ def _tidy(data: bytes, count: int) -> tuple[bytes, Seen] | None:
 
     None where that does not make it clean: other control characters, invalid UTF-8, empty lines.
     """
-    seen = Seen()
+    tally = Seen()
     codes = np.frombuffer(data, np.uint8)
     low = int(np.count_nonzero(codes < 32))
     if not data.isascii():
@@ -222,13 +222,13 @@ def _tidy(data: bytes, count: int) -> tuple[bytes, Seen] | None:
     if low != count:
         tab = codes == 9
         tabs = int(np.count_nonzero(tab))
-        seen.crlf = int(np.count_nonzero((codes[:-1] == 13) & (codes[1:] == 10)))
-        if low != count + tabs + seen.crlf:
+        tally.crlf = int(np.count_nonzero((codes[:-1] == 13) & (codes[1:] == 10)))
+        if low != count + tabs + tally.crlf:
             return None
         if tabs:  # without any space, each line has to have tabs, or it has too few columns and is found out later
-            seen.tabs = _lines_having(tab, codes) if b" " in data else count
+            tally.tabs = _lines_having(tab, codes) if b" " in data else count
             data = data.replace(b"\t", b" ")
-        if seen.crlf:
+        if tally.crlf:
             data = data.replace(b"\r\n", b"\n")
         codes = np.frombuffer(data, np.uint8)
     gap = codes <= 32
@@ -239,14 +239,14 @@ def _tidy(data: bytes, count: int) -> tuple[bytes, Seen] | None:
         extra[1:] = double
         # The newline after a space belongs to the line before it, as the mark on the newline does; a space after a
         # newline is marked on the space.
-        seen.extra_spaces = _lines_having(extra, codes)
+        tally.extra_spaces = _lines_having(extra, codes)
         while b"  " in data:
             data = data.replace(b"  ", b" ")
         data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
         gap = np.frombuffer(data, np.uint8) <= 32
         if gap[0] or (gap[1:] & gap[:-1]).any():
             return None  # empty lines
-    return data, seen
+    return data, tally
 
 
 def _lines_having(mark: NDArray[np.bool_], codes: NDArray[np.uint8]) -> int:

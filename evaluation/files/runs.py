@@ -137,11 +137,11 @@ class RunCheck:
         if self.artifact is None:
             return []
         census = self.census
-        own = run_notes(
+        notes = run_notes(
             self.artifact, one_score=census.queries_with_one_score, own_left_out=census.own_query_hits, marks=self.marks
         )
         beside = [] if qrels is None else judged_notes(self.artifact, qrels)
-        return [*(query_notes(self.artifact, queries) if queries else []), *beside, *own]
+        return [*(query_notes(self.artifact, queries) if queries else []), *beside, *notes]
 
     def complaint(self) -> str:
         """The first error and how many more there are, as one line; empty if there are none."""
@@ -291,7 +291,7 @@ class _Check:
                     self.form = detect_format(block)
                     first = False
                 for parsed in parse(block, self.form):
-                    self._see(parsed.seen)
+                    self._see(parsed.tally)
                     for line, message in parsed.errors:
                         self.errors.add(line, message)
                     if self.errors.count >= ERRORS_ENOUGH:
@@ -346,10 +346,10 @@ class _Check:
     def _others(self, batches: Iterator[Rows]) -> Iterator[Rows]:
         """The rows without those of the query itself."""
         for rows in batches:
-            kept = arrow_compute.not_equal(rows.queries, rows.passages).to_numpy(zero_copy_only=False)
-            self.census.own_query_hits += int(np.count_nonzero(~kept))
-            if kept.any():
-                yield rows if kept.all() else rows.take(np.flatnonzero(kept))
+            is_other = arrow_compute.not_equal(rows.queries, rows.passages).to_numpy(zero_copy_only=False)
+            self.census.own_query_hits += int(np.count_nonzero(~is_other))
+            if is_other.any():
+                yield rows if is_other.all() else rows.take(np.flatnonzero(is_other))
 
     def _without_header(self, block: Block, following: Iterator[Block]) -> Block:
         try:
@@ -359,12 +359,12 @@ class _Check:
             raise
         return rest
 
-    def _see(self, seen: Seen) -> None:
-        self.census.crlf_lines += seen.crlf
-        self.census.tab_lines += seen.tabs
-        self.census.extra_space_lines += seen.extra_spaces
+    def _see(self, tally: Seen) -> None:
+        self.census.crlf_lines += tally.crlf
+        self.census.tab_lines += tally.tabs
+        self.census.extra_space_lines += tally.extra_spaces
 
-    def result(self, given: Collection[str] | None) -> RunCheck:
+    def result(self, queries: Collection[str] | None) -> RunCheck:
         census = self.census
         count = len(self.queries)
         order = _all(self.order)
@@ -391,8 +391,8 @@ class _Check:
         census.bom = self.file.bom
         census.missing_last_newline = self.file.missing_last_newline
         ids = tuple(query.decode() for query in self.queries)
-        if given is not None:
-            missing, unknown = sorted(set(given).difference(ids)), sorted(set(ids).difference(given))
+        if queries is not None:
+            missing, unknown = sorted(set(queries).difference(ids)), sorted(set(ids).difference(queries))
             census.missing_queries, census.missing_query_ids = len(missing), missing[:NAMES_KEPT]
             census.unknown_queries, census.unknown_query_ids = len(unknown), unknown[:NAMES_KEPT]
         if census.own_query_hits and not count:
@@ -422,9 +422,9 @@ class _Check:
             entries = codes[
                 _all([getattr(ranked, which) + base for ranked, base in zip(self.ranked, bases, strict=False)])
             ]
-            kept = _all([ranked.kept for ranked in self.ranked])
-            before = np.cumsum(kept) - kept
-            target = np.arange(len(entries)) + np.repeat(starts[order] - before, kept)
+            lengths = _all([ranked.lengths for ranked in self.ranked])
+            before = np.cumsum(lengths) - lengths
+            target = np.arange(len(entries)) + np.repeat(starts[order] - before, lengths)
             moved = np.empty(len(entries), np.int32)
             moved[target] = entries
             flat.append(moved)
@@ -432,8 +432,8 @@ class _Check:
         return RunArtifact(self.depth, ids, passages, starts, flat[0], flat[1], sizes, flat[2])
 
 
-def _first_lines(told: Iterable[list[tuple[int, str]]]) -> list[LineError]:
-    return [LineError(*one) for one in sorted(one for some in told for one in some)[:NAMED_LINES]]
+def _first_lines(lines: Iterable[list[tuple[int, str]]]) -> list[LineError]:
+    return [LineError(*line) for line in sorted(line for some in lines for line in some)[:NAMED_LINES]]
 
 
 def _in_file_order(batches: Iterable[Rows], queries: _Queries) -> Iterator[tuple[Rows, Ints, Ints]]:
@@ -483,8 +483,8 @@ def _sorted_on_disk(batches: Iterable[Rows], queries: _Queries) -> Iterator[tupl
         hits = np.zeros(0, np.int64)
         for rows in batches:
             encoded = rows.queries.dictionary_encode()
-            known = np.array([queries.number(query) for query in encoded.dictionary.to_pylist()], np.int64)
-            numbers = known[encoded.indices.to_numpy()]
+            query_numbers = np.array([queries.number(query) for query in encoded.dictionary.to_pylist()], np.int64)
+            numbers = query_numbers[encoded.indices.to_numpy()]
             counts = np.bincount(numbers, minlength=len(hits))
             counts[: len(hits)] += hits
             hits = counts

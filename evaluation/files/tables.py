@@ -102,8 +102,8 @@ class Table:
 
     def named(self, *names: str) -> str | None:
         """What the file calls the first of these columns that it has, in whatever case."""
-        known = {column.casefold(): column for column in reversed(self.columns)}
-        return next((known[name.casefold()] for name in names if name.casefold() in known), None)
+        by_name = {column.casefold(): column for column in reversed(self.columns)}
+        return next((by_name[name.casefold()] for name in names if name.casefold() in by_name), None)
 
     def fault(self, at: int, message: str) -> BadInput:
         """What is wrong with the row there."""
@@ -115,10 +115,10 @@ class Table:
         """By which type, out of which column, each role of the kind is taken. Raises BadInput where one is missing."""
         plan: _Plan
         if isinstance(record, dict):
-            found = columns_of(self.kind, record)
-            if found is None:
+            columns = columns_of(self.kind, record)
+            if columns is None:
                 raise self.fault(at, f"has {_told(tuple(record))}, where {self.kind.have} {self.kind.needs}.")
-            named = zip(self.kind.roles, found.names, strict=True)
+            named = zip(self.kind.roles, columns.names, strict=True)
             plan = [(TYPES[role.type] if name else None, name, name or "") for role, name in named]
             if len(self._plans) < 1_000:  # records of JSON may all differ
                 self._plans[tuple(record)] = plan
@@ -237,9 +237,9 @@ def _wrong(name: str, line: int | None, names: Sequence[str], kinds: Sequence[st
     if len(kinds) > 2:  # whatever it is, it is none of all these
         return WrongNames(name, line, f"has {_told(names)}, which belong to nothing that is read.")
     other = dialect_of(names, KINDS)
-    seen = f", as {other.kind} have" if other else ""
+    kind_of_columns = f", as {other.kind} have" if other else ""
     needs = " or ".join(KINDS[kind].needs for kind in kinds[:1])
-    return WrongNames(name, line, f"has {_told(names)}{seen}, where {KINDS[kinds[0]].have} {needs}.")
+    return WrongNames(name, line, f"has {_told(names)}{kind_of_columns}, where {KINDS[kinds[0]].have} {needs}.")
 
 
 # --- lines
@@ -343,8 +343,8 @@ def _named(first: str, rows: Iterator[tuple[int, str]], kinds: tuple[str, ...], 
         if floats is None:
             raise BadInput(name, 2, "no row follows the names of the columns.")
         for at, value in floats.items():
-            said = f"{ids[at]} {value}: every {ids[at]} ends in .0, as where a program took ids for numbers."
-            message = f"{said} Write them as text or as whole numbers."
+            problem = f"{ids[at]} {value}: every {ids[at]} ends in .0, as where a program took ids for numbers."
+            message = f"{problem} Write them as text or as whole numbers."
             raise BadInput(name, began, message)
 
     table._records = records()
@@ -476,8 +476,8 @@ def _parquet(source: BinaryIO, kinds: tuple[str, ...], name: str) -> Table:
         raise _wrong(name, None, names, kinds)
     kind = KINDS[dialect.kind]
     used = columns_of(kind, names)
-    wanted = [column for column in used.names if column] if used else names
+    names_used = [column for column in used.names if column] if used else names
     ids = {column for role, column in zip(kind.roles, used.names, strict=True) if role.type == "id"} if used else set()
     table = Table(name, "Parquet", kind, dialect, names)
-    table._records = parquetfiles.rows(file, source, wanted, {column for column in ids if column}, name)
+    table._records = parquetfiles.rows(file, source, names_used, {column for column in ids if column}, name)
     return table

@@ -88,7 +88,7 @@ class TextFile:
         """Raises BadInput after the last good line where the file is damaged or breaks a limit, or is empty."""
         with open_source(self.source, self.name) as raw:
             parts: list[bytes] = []
-            held, wanted = 0, BLOCK
+            size, enough = 0, BLOCK
             damage = ""
             chunks = unpack(raw, self.limits)
             while True:
@@ -99,8 +99,8 @@ class TextFile:
                 except OSError as error:
                     chunk, damage = b"", f"cannot be read: {error.strerror or error}"
                 parts.append(chunk)
-                held += len(chunk)
-                if chunk and held < wanted:
+                size += len(chunk)
+                if chunk and size < enough:
                     continue
                 data = b"".join(parts)
                 cut = data.rfind(b"\n") + 1 if chunk or damage else len(data)
@@ -111,7 +111,7 @@ class TextFile:
                     raise self._too_long()
                 if not chunk:
                     break
-                parts, held, wanted = [rest], len(rest), len(rest) + BLOCK
+                parts, size, enough = [rest], len(rest), len(rest) + BLOCK
         if damage:
             raise BadInput(self.name, self.lines + 1, damage)
         if not self.lines:
@@ -205,9 +205,9 @@ def columns(row: str) -> list[str]:
     return [part for part in parts if part] if "" in parts else parts
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: int, singular: str, many: str = "") -> str:
     """`1 column`, `5 columns`, `1,204 lines`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def quote_value(value: str, width: int = 60) -> str:

@@ -42,11 +42,11 @@ class Lengths:
     @property
     def median(self) -> float:
         """The median length in words: of an even number of texts, halfway between the two in the middle; of none, 0."""
-        count, seen = self.texts, 0
+        count, counted_texts = self.texts, 0
         middle: list[int] = []
         for words in sorted(self.texts_by_words):
-            seen += self.texts_by_words[words]
-            while len(middle) < 2 and seen > (count - 1, count)[len(middle)] // 2:
+            counted_texts += self.texts_by_words[words]
+            while len(middle) < 2 and counted_texts > (count - 1, count)[len(middle)] // 2:
                 middle.append(words)
         return sum(middle) / 2
 

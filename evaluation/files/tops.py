@@ -87,14 +87,16 @@ def top_of(run: RunArtifact, order: Order, depth: int) -> RunTop | None:
     """
     matrix = run.matrix(order, depth)
     used, places = np.unique(matrix, return_inverse=True)
-    named = [own.encode() for own in run.passages.take(pa.array(used[used >= 0])).to_pylist()]
-    if any(b"\0" in own or b"\n" in own for own in named) or any("\n" in query or not query for query in run.queries):
+    named = [passage.encode() for passage in run.passages.take(pa.array(used[used >= 0])).to_pylist()]
+    if any(b"\0" in passage or b"\n" in passage for passage in named) or any(
+        "\n" in query or not query for query in run.queries
+    ):
         return None
     shortest = min(map(len, named), default=1)
     prefix = _common_prefix(named)[: shortest - 1]  # no rest is empty: that says that there is no passage
     while prefix and prefix[-1] >= 0x80:  # whole characters
         prefix = prefix[:-1]
-    rests = [own[len(prefix) :] for own in named]
+    rests = [passage[len(prefix) :] for passage in named]
     width = max([1, *map(len, rests)])
     if width > WIDEST:
         return None
@@ -108,5 +110,5 @@ def _common_prefix(named: list[bytes]) -> bytes:
     if not named:
         return b""
     first, last = min(named), max(named)
-    shared = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    shared = (place for place, (letter, other) in enumerate(zip(first, last, strict=False)) if letter != other)
     return first[: next(shared, min(len(first), len(last)))]

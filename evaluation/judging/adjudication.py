@@ -14,8 +14,8 @@ def adjudicate(
     A decided pair weighs as much as before: each of its judgments says what was decided. A pair without judgments has
     none afterwards.
     """
-    counted = []
+    rows = []
     for row in preferences:
         pair = (row.query, row.a, row.b)
-        counted.append(row._replace(preferred=decided[pair]) if pair in decided else row)
-    return sorted(counted, key=in_order)
+        rows.append(row._replace(preferred=decided[pair]) if pair in decided else row)
+    return sorted(rows, key=in_order)

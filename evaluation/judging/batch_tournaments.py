@@ -111,9 +111,9 @@ def by_size(
             sizes[len(pool)][query] = pool
     at: dict[str, tuple[int, int]] = {}
     counts = {}
-    for size, own in sorted(sizes.items()):
-        counts[size] = np.zeros((len(own), size * (size - 1) // 2, 3), np.int64)
-        at |= {query: (size, row) for row, query in enumerate(own)}
+    for size, pools_of_size in sorted(sizes.items()):
+        counts[size] = np.zeros((len(pools_of_size), size * (size - 1) // 2, 3), np.int64)
+        at |= {query: (size, row) for row, query in enumerate(pools_of_size)}
     pairs = {size: {pair: number for number, pair in enumerate(combinations(range(size), 2))} for size in sizes}
     places = {query: {passage: number for number, passage in enumerate(pool)} for query, pool in sorted_pools.items()}
     for query, a, b, preferred in preferences:
@@ -122,10 +122,10 @@ def by_size(
             if passage not in place:
                 raise UnknownPassage(passage)
         size, row = at[query]
-        one, other = sorted((place[a], place[b]))
+        first, other = sorted((place[a], place[b]))
         kind = 2 if preferred is None else int(place[preferred] == other)
-        counts[size][row, pairs[size][one, other], kind] += 1
-    return [SizedPools(size, own, counts[size], again) for size, own in sorted(sizes.items())]
+        counts[size][row, pairs[size][first, other], kind] += 1
+    return [SizedPools(size, pools_of_size, counts[size], again) for size, pools_of_size in sorted(sizes.items())]
 
 
 def _draw(counts: Integers, share: float, draws: int, random: np.random.Generator) -> Integers:
@@ -152,9 +152,9 @@ def _draw(counts: Integers, share: float, draws: int, random: np.random.Generato
         reached = np.flatnonzero(bounds[which, step] < _CHANCES)
         if not reached.size:
             continue
-        own: Any = slice(None) if len(reached) == len(flat) else reached
-        least = bounds[which[own], step, None].astype(np.uint32)
-        halves[own] += (drawn[own] >= least) * steps[which[own], step, None]
+        rows: Any = slice(None) if len(reached) == len(flat) else reached
+        least = bounds[which[rows], step, None].astype(np.uint32)
+        halves[rows] += (drawn[rows] >= least) * steps[which[rows], step, None]
     return halves.reshape(*counts.shape[:2], draws)
 
 
@@ -163,8 +163,8 @@ def _reversed_law(kind: list[int], share: float) -> dict[int, float]:
     by a chance: `kind` is its counts.
     """
     first, second, ties = kind
-    kept, turned = (share, 0.0, 1 - share), (1 - share, 0.0, share)
+    as_is, turned = (share, 0.0, 1 - share), (1 - share, 0.0, share)
     chances = np.ones(1)
-    for step in [kept] * first + [turned] * second + [(0.0, 1.0, 0.0)] * ties:
+    for step in [as_is] * first + [turned] * second + [(0.0, 1.0, 0.0)] * ties:
         chances = np.convolve(chances, step)
     return {half: chance for half, chance in enumerate(chances.tolist()) if chance > 0}

@@ -33,8 +33,8 @@ def challenge_pairs(best: Answers, challengers: Answers) -> list[Pair]:
     """Each challenger against each best known answer of its query, in canonical order. Without an answer, none."""
     return sorted(
         Pair(query, *canonical(answer, challenger))
-        for query, own in challengers.items()
-        for challenger in own
+        for query, passages in challengers.items()
+        for challenger in passages
         for answer in best.get(query, ())
     )
 
@@ -83,8 +83,8 @@ def settle_challenges(
     for query, a, b, preferred in preferences:
         judged[query].append(Tied(a, b) if preferred is None else Judged(preferred, b if preferred == a else a))
     return [
-        _settle(query, tuple(sorted(best[query])), own, judged.get(query, []), most)
-        for query, own in challengers.items()
+        _settle(query, tuple(sorted(best[query])), passages, judged.get(query, []), most)
+        for query, passages in challengers.items()
         if best.get(query)
     ]
 

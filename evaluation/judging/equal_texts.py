@@ -57,9 +57,9 @@ def merge_equal(pools: Mapping[str, Collection[str]], texts: Mapping[str, str]) 
         for passage in sorted(set(pool)):
             text = texts.get(passage)
             ids[(False, passage) if text is None else (True, normalize_text(text))].append(passage)
-        merged[query] = tuple(own[0] for own in ids.values())
-        stands_for[query] = {passage: own[0] for own in ids.values() for passage in own}
-        if several := [tuple(own) for own in ids.values() if len(own) > 1]:
+        merged[query] = tuple(same[0] for same in ids.values())
+        stands_for[query] = {passage: same[0] for same in ids.values() for passage in same}
+        if several := [tuple(same) for same in ids.values() if len(same) > 1]:
             equal[query] = several
     return Merged(merged, stands_for, equal)
 
@@ -68,11 +68,11 @@ def judge_merged(merged: Merged, preferences: Iterable[Preference]) -> list[Pref
     """Judgments by the ids that stand for their texts, without those of a text against itself."""
     renamed = []
     for row in preferences:
-        own = merged.stands_for.get(row.query, {})
-        a, b = own.get(row.a, row.a), own.get(row.b, row.b)
+        twins = merged.stands_for.get(row.query, {})
+        a, b = twins.get(row.a, row.a), twins.get(row.b, row.b)
         if a != b:
             renamed.append(
-                Preference(row.query, a, b, None if row.preferred is None else own.get(row.preferred, row.preferred))
+                Preference(row.query, a, b, None if row.preferred is None else twins.get(row.preferred, row.preferred))
             )
     return renamed
 
@@ -81,8 +81,10 @@ def name_once(stands_for: StandsFor, lists: Mapping[str, Iterable[str]]) -> dict
     """Ranked passages by query, each text once where it comes first, by the id that stands for it."""
     named = {}
     for query, passages in lists.items():
-        own = stands_for.get(query)
-        named[query] = tuple(dict.fromkeys(own.get(passage, passage) for passage in passages)) if own else (*passages,)
+        twins = stands_for.get(query)
+        named[query] = (
+            tuple(dict.fromkeys(twins.get(passage, passage) for passage in passages)) if twins else (*passages,)
+        )
     return named
 
 
@@ -100,13 +102,13 @@ def with_equal_texts(
     qrels: Iterable[tuple[str, str]], texts: Mapping[str, str], ids: Mapping[str, Collection[str]]
 ) -> list[tuple[str, str]]:
     """Qrels with every id of their texts, sorted: `ids` by normalized text, over as much of a collection as counts."""
-    known: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for query, passage in qrels:
         text = texts.get(passage)
-        known.update(
+        pairs.update(
             (query, twin) for twin in {passage, *(ids.get(normalize_text(text), ()) if text is not None else ())}
         )
-    return sorted(known)
+    return sorted(pairs)
 
 
 def answers_by_id(
@@ -117,14 +119,16 @@ def answers_by_id(
     `withheld`: `(query id, passage id)` of what may not leave. A query with an answer among these is left out as a
     whole, since the rest of its answers would be others.
     """
-    found: dict[str, set[str]] = {}
+    answers: dict[str, set[str]] = {}
     held_back = set()
     for query, passage in qrels:
         if (query, passage) in withheld:
             held_back.add(query)
         twins = (twin for twin, candidate in stands_for.get(query, {}).items() if candidate == passage)
-        found.setdefault(query, {passage}).update({passage, *(twin for twin in twins if (query, twin) not in withheld)})
-    return {query: tuple(sorted(ids)) for query, ids in found.items() if query not in held_back}
+        answers.setdefault(query, {passage}).update(
+            {passage, *(twin for twin in twins if (query, twin) not in withheld)}
+        )
+    return {query: tuple(sorted(ids)) for query, ids in answers.items() if query not in held_back}
 
 
 class Alike(NamedTuple):
@@ -138,8 +142,8 @@ def nearly_equal(pools: Mapping[str, Collection[str]], texts: Mapping[str, str])
     """The pairs of passages in a pool that are nearly, but not quite, equal: the most alike first."""
     near_equal = []
     for query, pool in pools.items():
-        known = {passage: _triples(texts[passage]) for passage in sorted(set(pool)) if passage in texts}
-        for (a, of_a), (b, of_b) in combinations(known.items(), 2):
+        triples = {passage: _triples(texts[passage]) for passage in sorted(set(pool)) if passage in texts}
+        for (a, of_a), (b, of_b) in combinations(triples.items(), 2):
             least, most = sorted((len(of_a), len(of_b)))
             if least < NEARLY * most:  # what they share cannot be enough
                 continue

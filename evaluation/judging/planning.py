@@ -57,14 +57,14 @@ def plan(
     for overlap in overlaps:
         if overlap < 1:
             raise ValueError(f"{overlap} judgments a pair where at least 1 is needed")
-        same, kept = 0.0, 0.0
+        same, same_top = 0.0, 0.0
         for size, count in sorted(sizes.items()):
             alike, among = _play(size, overlap, error_rate, count * draws, random)
             same += alike * count
-            kept += among * count
+            same_top += among * count
         total = sum(sizes.values())
         cost = dollars_per_assignment * hits * overlap
-        plans.append(Plan(overlap, pairs, pairs * overlap, hits * overlap, cost, same / total, kept / total))
+        plans.append(Plan(overlap, pairs, pairs * overlap, hits * overlap, cost, same / total, same_top / total))
     return plans
 
 

@@ -83,14 +83,14 @@ def champion_pairs(
             "highest": tuple(passage for passage in ranked if passage in relevant)[:1] or relevant[:1],
             "each": relevant,
         }[choice]
-        seen = set()
+        pairs = set()
         for qrel in chosen:
             category: Literal["a", "b"] = "a" if qrel == ranked[0] else "b"
             others = ranked[1:2] if category == "a" else ranked[:1]
             for other in others:
                 chosen = ChampionPair(query, category, qrel, other)
-                if chosen.pair not in seen:
-                    seen.add(chosen.pair)
+                if chosen.pair not in pairs:
+                    pairs.add(chosen.pair)
                     yield chosen
 
 

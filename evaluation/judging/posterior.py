@@ -110,11 +110,11 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
         if not rows.size or (share < 1 and telling > _TELLING * pairs):
             break  # where there is plenty, what few pools of rare sizes say takes long and changes little
         telling += count
-        kept = rows[np.linspace(0, len(rows) - 1, max(1, round(share * len(rows)))).astype(np.int64)]
+        sample = rows[np.linspace(0, len(rows) - 1, max(1, round(share * len(rows)))).astype(np.int64)]
         for hypothesis in logs:
             random = np.random.default_rng([seed, size])  # the same for each, so that they are told apart
-            found = _tell(hypothesis, size, counts[kept], _TRIALS, random)
-            logs[hypothesis] += float(found.evidence.sum()) * len(rows) / len(kept)
+            simulation = _tell(hypothesis, size, counts[sample], _TRIALS, random)
+            logs[hypothesis] += float(simulation.evidence.sum()) * len(rows) / len(sample)
     most = max(logs.values())
     weights = {hypothesis: math.exp(value - most) for hypothesis, value in logs.items()}
     weights = {hypothesis: weight for hypothesis, weight in weights.items() if weight >= _LEAST}
@@ -157,11 +157,11 @@ def _mean(
     best[rows], better[rows] = 0, 0
     for hypothesis, weight in weights:
         random = np.random.default_rng([seed, size])
-        own = None if rivals is None else rivals[rows]
-        found = _tell(hypothesis, size, counts[rows], _DRAWS, random, own)
-        best[rows] += weight * found.best
-        if own is not None:
-            better[rows] += weight * found.better
+        rivals_of_rows = None if rivals is None else rivals[rows]
+        simulation = _tell(hypothesis, size, counts[rows], _DRAWS, random, rivals_of_rows)
+        best[rows] += weight * simulation.best
+        if rivals_of_rows is not None:
+            better[rows] += weight * simulation.better
     return best, better
 
 
@@ -178,14 +178,14 @@ def judge_again(group: SizedPools, judging: Judging, random: np.random.Generator
     hypotheses, weights = zip(*judging.weights.items(), strict=True)
     kinds = random.choice(len(hypotheses), len(rows), p=weights)
     for kind, hypothesis in enumerate(hypotheses):
-        own = rows[kinds == kind]
-        if group.size == 1 or not own.size:
+        rows_of_kind = rows[kinds == kind]
+        if group.size == 1 or not rows_of_kind.size:
             continue
-        chances = _tell(hypothesis, group.size, counts[own], _TRIALS, random, again=True).again
-        times = counts[own].sum(axis=2)
-        counts[own, :, 0] = random.binomial(times, chances)
-        counts[own, :, 1] = times - counts[own, :, 0]
-        counts[own, :, 2] = 0
+        chances = _tell(hypothesis, group.size, counts[rows_of_kind], _TRIALS, random, again=True).again
+        times = counts[rows_of_kind].sum(axis=2)
+        counts[rows_of_kind, :, 0] = random.binomial(times, chances)
+        counts[rows_of_kind, :, 1] = times - counts[rows_of_kind, :, 0]
+        counts[rows_of_kind, :, 2] = 0
     return SizedPools(group.size, group.pools, counts, group.again)
 
 
@@ -214,17 +214,17 @@ def _tell(
         hypothesis = Strengths(SPREADS[-1], 2 * hypothesis.error_rate)
     pairs = int(counts.any(axis=2).sum(axis=1).max())
     step = _NUMBERS // (size << size if isinstance(hypothesis, Order) else draws * max(pairs, size))
-    found = []
+    pieces = []
     for start in range(0, len(counts), max(1, step)):
         part = slice(start, start + max(1, step))
-        own = None if rivals is None else rivals[part]
+        rivals_of_part = None if rivals is None else rivals[part]
         wins = _wins(size, counts[part])
-        found.append(
-            _tell_orders(hypothesis, wins, random, own, again)
+        pieces.append(
+            _tell_orders(hypothesis, wins, random, rivals_of_part, again)
             if isinstance(hypothesis, Order)
-            else _tell_strengths(hypothesis, wins, draws, random, own, again)
+            else _tell_strengths(hypothesis, wins, draws, random, rivals_of_part, again)
         )
-    return _Told(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    return _Told(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
 
 
 def _wins(size: int, counts: Integers) -> Floats:
@@ -262,8 +262,8 @@ def _tell_strengths(
     best: Floats = np.bincount(places.ravel(), weights.ravel(), pools * size).reshape(pools, size).astype(np.float64)
     better = np.zeros(pools)
     if rivals is not None:
-        one, other = (strengths[np.arange(pools), :, rivals[:, at]] for at in (0, 1))
-        better = (weights * (one > other)).sum(axis=1)
+        challenger, other = (strengths[np.arange(pools), :, rivals[:, at]] for at in (0, 1))
+        better = (weights * (challenger > other)).sum(axis=1)
     chances = np.zeros((pools, 0))
     if again:
         drawn = (np.cumsum(weights, axis=1) > random.random((pools, 1))).argmax(axis=1)
@@ -277,14 +277,14 @@ def _evened(weights: Floats) -> Floats:
     """Weights of draws [pools x draws] that add up to 1. Where few draws would decide, as may be in large pools, all
     weights are drawn towards 1, which is what the mode and the information there say.
     """
-    found: Floats = weights / weights.sum(axis=1, keepdims=True)
+    evened: Floats = weights / weights.sum(axis=1, keepdims=True)
     for power in _POWERS:
-        few = 1 / (found * found).sum(axis=1) < _ENOUGH * weights.shape[1]
+        few = 1 / (evened * evened).sum(axis=1) < _ENOUGH * weights.shape[1]
         if not few.any():
             break
         evener = weights[few] ** power
-        found[few] = evener / evener.sum(axis=1, keepdims=True)
-    return found
+        evened[few] = evener / evener.sum(axis=1, keepdims=True)
+    return evened
 
 
 def _log_likelihood(of: Strengths, wins: Floats, strengths: Singles) -> Singles:
@@ -293,14 +293,14 @@ def _log_likelihood(of: Strengths, wins: Floats, strengths: Singles) -> Singles:
     ahead, behind = wins[:, first, second], wins[:, second, first]
     met = ahead + behind > 0
     # Of each pool, the pairs that were judged, and others where it has fewer than another.
-    own = np.argsort(~met, axis=1, kind="stable")[:, : int(met.sum(axis=1).max())]
-    ahead, behind = (np.take_along_axis(chosen, own, axis=1) for chosen in (ahead, behind))
+    order_of_met = np.argsort(~met, axis=1, kind="stable")[:, : int(met.sum(axis=1).max())]
+    ahead, behind = (np.take_along_axis(chosen, order_of_met, axis=1) for chosen in (ahead, behind))
     turned = np.where(behind > ahead, -1, 1).astype(np.float32)[:, None]
     if met.all():
         gap = strengths[..., second] - strengths[..., first]
     else:
-        gap = np.take_along_axis(strengths, second[own][:, None], axis=2)
-        gap -= np.take_along_axis(strengths, first[own][:, None], axis=2)
+        gap = np.take_along_axis(strengths, second[order_of_met][:, None], axis=2)
+        gap -= np.take_along_axis(strengths, first[order_of_met][:, None], axis=2)
     gap *= turned
     np.exp(np.clip(gap, -30, 30, out=gap), out=gap)  # the odds of the one that was preferred less often
     share = np.float32(1 - of.guesses) / (1 + gap)
@@ -312,14 +312,14 @@ def _log_likelihood(of: Strengths, wins: Floats, strengths: Singles) -> Singles:
     return logs
 
 
-def _larger(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    return np.maximum(one, other), np.minimum(one, other)
+def _larger(first: Floats, other: Floats) -> tuple[Floats, Floats]:
+    return np.maximum(first, other), np.minimum(first, other)
 
 
 def _likeliest(of: Strengths, wins: Floats) -> tuple[Floats, Floats]:
     """The mode of the strengths [pools x size], by Fisher's scoring, and the information there."""
     pools, size, _ = wins.shape
-    met, own, usual = wins + wins.swapaxes(1, 2), np.arange(size), 1 / of.spread**2
+    met, places, usual = wins + wins.swapaxes(1, 2), np.arange(size), 1 / of.spread**2
     strengths = np.zeros((pools, size))
     for _ in range(_STEPS):
         logistic = 1 / (1 + np.exp(np.clip(strengths[:, None, :] - strengths[:, :, None], -30, 30)))
@@ -329,7 +329,7 @@ def _likeliest(of: Strengths, wins: Floats) -> tuple[Floats, Floats]:
         gradient = (slope * (wins - met * chance) / varies).sum(axis=2) - usual * strengths
         bend = met * slope * slope / varies
         information = -bend
-        information[:, own, own] += bend.sum(axis=2) + usual
+        information[:, places, places] += bend.sum(axis=2) + usual
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
         strengths += step * np.minimum(1, _FAR / np.maximum(longest, _TINY))
@@ -387,9 +387,9 @@ def _sum_orders(lead: Floats) -> tuple[Floats, Floats]:
 def _first_of(subset: Integers, above: Floats, sums: Floats) -> Floats:
     """How probable it is of each passage that it is the first of a subset of each pool [pools x size]."""
     size, _, pools = above.shape
-    own, bits = np.arange(pools), 1 << np.arange(size)
+    rows, bits = np.arange(pools), 1 << np.arange(size)
     others = subset[:, None] & ~bits
-    logs = above[np.arange(size), others, own[:, None]] + sums[others, own[:, None]] - sums[subset, own][:, None]
+    logs = above[np.arange(size), others, rows[:, None]] + sums[others, rows[:, None]] - sums[subset, rows][:, None]
     return np.where(subset[:, None] & bits, np.exp(np.minimum(logs, 0)), 0.0)
 
 
@@ -398,9 +398,9 @@ def _subsets(size: int) -> list[tuple[Any, Any, Any]]:
     """Subsets as bits, the smallest first: those of one size, [subsets], and of each its members, and what it is
     without each, [subsets x members].
     """
-    found = []
+    by_size = []
     for count in range(1, size + 1):
         members = np.array(list(combinations(range(size), count)))
         subsets = (1 << members).sum(axis=1)
-        found.append((subsets, members, subsets[:, None] - (1 << members)))
-    return found
+        by_size.append((subsets, members, subsets[:, None] - (1 << members)))
+    return by_size

@@ -78,7 +78,7 @@ class Rarity:
         for words in passages:
             count += 1
             holding.update(words)
-        self._weights = {word: max(0.0, math.log((count + 1) / (held + 0.5))) for word, held in holding.items()}
+        self._weights = {word: max(0.0, math.log((count + 1) / (holders + 0.5))) for word, holders in holding.items()}
         self._unseen = max(0.0, math.log((count + 1) / 0.5))
 
     def weight(self, word: str) -> float:
@@ -87,8 +87,8 @@ class Rarity:
 
     def weights(self, words: Iterable[str]) -> float:
         """The weights of several words, added."""
-        known, unseen = self._weights, self._unseen
-        return math.fsum([known.get(word, unseen) for word in words])  # the same in any order, which sets do not keep
+        weights, unseen = self._weights, self._unseen
+        return math.fsum([weights.get(word, unseen) for word in words])  # the same in any order, which sets do not keep
 
     def share(self, question: frozenset[str], passage: frozenset[str]) -> float:
         """The share of the question's words that the passage holds, from 0 to 1, rare words counting more."""
@@ -145,11 +145,11 @@ def recognition(tests: Sequence[ShownItem], pairs: Sequence[ShownItem]) -> list[
 
 def auc(some: ArrayLike, others: ArrayLike) -> float:
     """How often the larger of one of `some` and one of `others` tells which is which; ties count half. 0.5 to 1."""
-    one, other = np.asarray(some, float), np.asarray(others, float)
-    _values, where, counts = np.unique(np.concatenate([one, other]), return_inverse=True, return_counts=True)
+    first, other = np.asarray(some, float), np.asarray(others, float)
+    _values, where, counts = np.unique(np.concatenate([first, other]), return_inverse=True, return_counts=True)
     together = (np.cumsum(counts) - (counts - 1) / 2)[where]  # equal values share their mean rank
-    wins = together[: len(one)].sum() - len(one) * (len(one) + 1) / 2
-    share = float(wins / (len(one) * len(other)))
+    wins = together[: len(first)].sum() - len(first) * (len(first) + 1) / 2
+    share = float(wins / (len(first) * len(other)))
     return max(share, 1 - share)
 
 
@@ -169,14 +169,14 @@ def choose_off_topic(
     Candidates that share as many words with the question as the pair's passage does are looked at more closely; None
     if there is no candidate.
     """
-    asked, told = words_of(question), words_of(relevant)
-    whole = rarity.weights(asked) or 1.0
-    shares = {word: rarity.weight(word) / whole for word in asked}
-    wanted = model.question_words_worse
-    if rarity.share(asked, told) < (model.question_words_worse + model.question_words_better) / 2:
-        wanted = model.question_words_better
+    question_words, relevant_words = words_of(question), words_of(relevant)
+    whole = rarity.weights(question_words) or 1.0
+    shares = {word: rarity.weight(word) / whole for word in question_words}
+    target = model.question_words_worse
+    if rarity.share(question_words, relevant_words) < (model.question_words_worse + model.question_words_better) / 2:
+        target = model.question_words_better
     gaps = (
-        (abs(sum([share for word, share in shares.items() if word in candidate.words]) - wanted), candidate)
+        (abs(sum([share for word, share in shares.items() if word in candidate.words]) - target), candidate)
         for candidate in candidates
     )
     closest = heapq.nsmallest(LOOKED_AT, gaps, key=lambda gap: (gap[0], gap[1].key))
@@ -186,7 +186,7 @@ def choose_off_topic(
         shorter, longer = sorted((len(relevant), candidate.length))
         return (
             entry[0]
-            + COMMON_WEIGHT * abs(rarity.common(told, candidate.words) - model.words_in_common)
+            + COMMON_WEIGHT * abs(rarity.common(relevant_words, candidate.words) - model.words_in_common)
             + LENGTH_WEIGHT * abs(math.log((shorter + 1) / (model.length_shorter + 1)))
             + LENGTH_WEIGHT * abs(math.log((longer + 1) / (model.length_longer + 1))),
             candidate.key,

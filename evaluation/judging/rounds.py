@@ -106,7 +106,7 @@ def replay(
         return Status(0, passages, (), 0, (), True, False, frozenset(passages))
     fixed = [_places(passages, names) for names in begun]
     playing = np.arange(len(passages))
-    asked = np.zeros(len(passages) ** 2, dtype=bool)
+    is_asked = np.zeros(len(passages) ** 2, dtype=bool)
     sizes: list[int] = []
     played: list[tuple[str, ...]] = []
     closed = judged.count if fixed else 0  # so many judgments had come when the latest round was closed
@@ -119,7 +119,7 @@ def replay(
         partners = len(names) - 1 if is_final else settings.partners
         left, right = playing[_drawn(query, len(sizes), names, partners, settings.seed)]
         pairs = np.minimum(left, right) * len(passages) + np.maximum(left, right)
-        asked[pairs] = True
+        is_asked[pairs] = True
         come = judged.come[pairs]
         if len(sizes) < len(fixed):
             unsettled = len(fixed[len(sizes)]) == len(playing)
@@ -135,16 +135,16 @@ def replay(
             winners = most_wins(names, judged.among(names))
         elif not requests:
             closed = max(closed, int(come.max()))
-            kept = judged.kept(pairs, closed)
-            unsettled = not 0 < len(kept) < len(playing)
-            playing = playing if unsettled else kept
+            kept_passages = judged.kept(pairs, closed)
+            unsettled = not 0 < len(kept_passages) < len(playing)
+            playing = playing if unsettled else kept_passages
             is_final = unsettled or len(playing) <= settings.finalists
             if len(playing) > 1:
                 continue
             names = [passages[at] for at in playing.tolist()]
             winners = frozenset(names)
         return Status(
-            len(sizes), tuple(names), requests, int(asked.sum()), tuple(sizes), is_final, unsettled, winners,
+            len(sizes), tuple(names), requests, int(is_asked.sum()), tuple(sizes), is_final, unsettled, winners,
             tuple(played),
         )  # fmt: skip
 

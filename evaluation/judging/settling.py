@@ -63,9 +63,9 @@ def settle(
     return [query.settle(better, most, level) for query in queries]
 
 
-def worth_asking(found: Sequence[Settled], budget: int | None = None) -> list[Pair]:
+def worth_asking(settled_queries: Sequence[Settled], budget: int | None = None) -> list[Pair]:
     """The pairs to ask next, sorted; within a budget, those that are most open."""
-    open_ = sorted((-worth, pair) for settled in found for pair, worth in settled.pairs.items())
+    open_ = sorted((-worth, pair) for settled in settled_queries for pair, worth in settled.pairs.items())
     return sorted(pair for _, pair in open_[:budget])
 
 
@@ -89,7 +89,7 @@ def expected_wrong(
     groups = by_size({row.query: pools[row.query] for row in rows}, rows)
     judging = learn(groups, seed=seed) if judging is None else judging
     better = _better(groups, contests, judging, seed)
-    return sum(1 - sum(better[pair] for pair in own) / len(own) for own in news.values())
+    return sum(1 - sum(better[pair] for pair in pairs) / len(pairs) for pairs in news.values())
 
 
 class _Query:
@@ -109,7 +109,7 @@ class _Query:
             met[a].add(b)
             met[b].add(a)
         self._core: list[str] = []
-        for passage in sorted(met, key=lambda own: (-len(met[own]), own)):
+        for passage in sorted(met, key=lambda passage: (-len(met[passage]), passage)):
             if met[passage].issuperset(self._core):
                 self._core.append(passage)
 
@@ -127,19 +127,19 @@ class _Query:
             pairs = dict.fromkeys(all_pairs(self.name, self._pool), _NEW)
             return Settled(self.name, tuple(self._pool[: len(self._pool) == 1]), pairs, {})
         answers = best_known(self._core, self._among({*self._core}))
-        seen, replaced, open_ = {*answers}, dict[str, float](), dict[Pair, float]()
+        beaten, replaced, open_ = {*answers}, dict[str, float](), dict[Pair, float]()
         for newcomer in (passage for passage in self._pool if passage not in self._core):
-            known = {rival: self._wins(newcomer, rival, better, most, level) for rival in sorted(seen)}
-            if False in known.values():
+            outcomes = {rival: self._wins(newcomer, rival, better, most, level) for rival in sorted(beaten)}
+            if False in outcomes.values():
                 continue
-            asked = [rival for rival in sorted(answers) if known[rival] is None]
-            for rival in asked[:1]:  # whoever loses to it need not meet the others
+            rivals = [rival for rival in sorted(answers) if outcomes[rival] is None]
+            for rival in rivals[:1]:  # whoever loses to it need not meet the others
                 pair = Pair(self.name, *canonical(newcomer, rival))
                 open_[pair] = 1 - abs(2 * better[pair] - 1) if pair in better else _NEW
-            if not asked:
+            if not rivals:
                 replaced[newcomer] = min(self._chance(newcomer, rival, better) for rival in answers)
                 answers = frozenset([newcomer])
-                seen.add(newcomer)
+                beaten.add(newcomer)
         return Settled(self.name, tuple(sorted(answers)), open_, replaced)
 
     def _wins(self, newcomer: str, rival: str, better: Better, most: int, level: float) -> bool | None:
@@ -157,27 +157,29 @@ class _Query:
             return chance > 0.5
         return False if chance <= 1 - level or not left else None
 
-    def _chance(self, one: str, other: str, better: Better) -> float:
-        pair = canonical(one, other)
+    def _chance(self, first: str, other: str, better: Better) -> float:
+        pair = canonical(first, other)
         chance = better.get(Pair(self.name, *pair), 0.5)
-        return chance if pair[0] == one else 1 - chance
+        return chance if pair[0] == first else 1 - chance
 
     def _among(self, passages: Collection[str]) -> list[Judgment]:
-        return [own for own in self._judgments if own[0] in passages and own[1] in passages]
+        return [judgment for judgment in self._judgments if judgment[0] in passages and judgment[1] in passages]
 
 
 def _better(
     groups: Sequence[SizedPools], contests: Mapping[str, Sequence[tuple[str, str]]], judging: Judging, seed: int
 ) -> dict[Pair, float]:
     """How probable it is that the first of each pair is better."""
-    found: dict[Pair, float] = {}
+    probabilities: dict[Pair, float] = {}
     for group in groups:
         for number in range(max((len(contests.get(query, ())) for query in group.pools), default=0)):
             rows = [at for at, query in enumerate(group.pools) if len(contests.get(query, ())) > number]
             names = list(group.pools)
-            own = {names[at]: group.pools[names[at]] for at in rows}
-            pairs = {query: contests[query][number] for query in own}
-            rivals = np.array([[own[query].index(passage) for passage in pairs[query]] for query in own])
-            chances = better_chances(SizedPools(group.size, own, group.counts[rows]), rivals, judging, seed=seed)
-            found |= {Pair(query, *pairs[query]): chance for query, chance in zip(own, chances.tolist(), strict=True)}
-    return found
+            pools = {names[at]: group.pools[names[at]] for at in rows}
+            pairs = {query: contests[query][number] for query in pools}
+            rivals = np.array([[pools[query].index(passage) for passage in pairs[query]] for query in pools])
+            chances = better_chances(SizedPools(group.size, pools, group.counts[rows]), rivals, judging, seed=seed)
+            probabilities |= {
+                Pair(query, *pairs[query]): chance for query, chance in zip(pools, chances.tolist(), strict=True)
+            }
+    return probabilities

@@ -76,8 +76,8 @@ def bradley_terry(pool: Collection[str], judgments: Iterable[Judgment]) -> froze
     index = {passage: at for at, passage in enumerate(ids)}
     wins = []  # in halves: twice the winner's, or once each. Sorted, so that the order of the input does not matter.
     for judgment in sorted(played):
-        one, other = index[judgment[0]], index[judgment[1]]
-        wins += [(one, other), (one, other) if isinstance(judgment, Judged) else (other, one)]
+        first, other = index[judgment[0]], index[judgment[1]]
+        wins += [(first, other), (first, other) if isinstance(judgment, Judged) else (other, first)]
     # Every win is there twice, so alpha is doubled too: the fit is that of whole wins with alpha 0.1.
     strengths = choix.ilsr_pairwise(len(ids), wins, alpha=0.2, max_iter=1000)
     best = max(strengths)
@@ -193,5 +193,5 @@ def _enough(pool: frozenset[str], judgments: Collection[Judgment], allow_incompl
         return True
     if allow_incomplete:
         return bool(judgments)
-    compared = {(one, other) if one <= other else (other, one) for one, other in judgments}
+    compared = {(first, other) if first <= other else (other, first) for first, other in judgments}
     return len(compared) == len(pool) * (len(pool) - 1) // 2

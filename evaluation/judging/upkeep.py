@@ -62,8 +62,10 @@ class Upkeep:
         Pairs of challengers are judged up to so many times, as `settle_challenges` has it.
         """
         self._most, self._again = most, 0
-        self.answers: dict[str, tuple[str, ...]] = {query: tuple(sorted(own)) for query, own in answers.items() if own}
-        self.considered = {query: {*own, *considered.get(query, ())} for query, own in self.answers.items()}
+        self.answers: dict[str, tuple[str, ...]] = {
+            query: tuple(sorted(passages)) for query, passages in answers.items() if passages
+        }
+        self.considered = {query: {*passages, *considered.get(query, ())} for query, passages in self.answers.items()}
         self._judgments: dict[str, list[Preference]] = defaultdict(list)
         self._judged: set[Pair] = set()
         self._open: dict[str, dict[str, set[str]]] = defaultdict(dict)  # names by challenger, by query
@@ -98,13 +100,13 @@ class Upkeep:
     @property
     def all_pairs(self) -> int:
         """How many pairs a tournament of every passage takes that has been considered or is open."""
-        sizes = (len(own | self._open.get(query, {}).keys()) for query, own in self.considered.items())
+        sizes = (len(passages | self._open.get(query, {}).keys()) for query, passages in self.considered.items())
         return sum(size * (size - 1) // 2 for size in sizes)
 
     @property
     def open(self) -> dict[str, tuple[str, ...]]:
         """Challengers whose outcome is not known, sorted, by query."""
-        return {query: tuple(sorted(own)) for query, own in sorted(self._open.items()) if own}
+        return {query: tuple(sorted(rivals)) for query, rivals in sorted(self._open.items()) if rivals}
 
     def submit(self, name: str, tops: Tops, judge: Judge) -> Step:
         """Let what a submission newly puts first challenge the best known answers, and `judge` as far as it does."""
@@ -115,10 +117,10 @@ class Upkeep:
         before, rounds = self.total, 0
         challenges = self._settle(challengers)
         while missing := sorted(pair for challenge in challenges for pair in challenge.missing):
-            known, answered = self.total, list(judge(missing))
-            self._again += len({Pair(own.query, *canonical(own.a, own.b)) for own in answered} & self._judged)
+            total, answered = self.total, list(judge(missing))
+            self._again += len({Pair(row.query, *canonical(row.a, row.b)) for row in answered} & self._judged)
             self._learn(answered)
-            if self.total == known:
+            if self.total == total:
                 break
             rounds += 1
             challenges = self._settle(challengers)
@@ -149,13 +151,13 @@ class Upkeep:
             for old in challenge.before
             if new not in challenge.before and old not in challenge.best
         ]
-        rows = [row for own in self._judgments.values() for row in own]
+        rows = [row for judgments in self._judgments.values() for row in judgments]
         return expected_wrong(replaced, self.considered, rows, judging=judging)
 
     def withdraw(self, name: str) -> None:
         """Ask no more about what only this submission put first. What has become an answer stays one."""
-        for query, own in list(self._open.items()):
-            left = {passage: names - {name} for passage, names in own.items()}
+        for query, rivals in list(self._open.items()):
+            left = {passage: names - {name} for passage, names in rivals.items()}
             self._open[query] = {passage: names for passage, names in left.items() if names}
 
     def _settle(self, challengers: Answers) -> list[Challenge]:
@@ -170,12 +172,12 @@ class Upkeep:
 
 def judge_by(preferences: Iterable[Preference]) -> Judge:
     """A judge who knows some preferences, and of other pairs nothing."""
-    known: dict[Pair, list[Preference]] = defaultdict(list)
+    by_pair: dict[Pair, list[Preference]] = defaultdict(list)
     for preference in preferences:
-        known[Pair(preference.query, *canonical(preference.a, preference.b))].append(preference)
+        by_pair[Pair(preference.query, *canonical(preference.a, preference.b))].append(preference)
 
     def judge(pairs: Sequence[Pair]) -> list[Preference]:
-        return [preference for pair in pairs for preference in known.get(pair, ())]
+        return [preference for pair in pairs for preference in by_pair.get(pair, ())]
 
     return judge
 
@@ -185,12 +187,12 @@ def err(judge: Judge, error_rate: float, *, seed: int = 0) -> Judge:
     random = np.random.default_rng(seed)
 
     def judge_wrongly(pairs: Sequence[Pair]) -> list[Preference]:
-        said = {Pair(own.query, *canonical(own.a, own.b)): own for own in judge(pairs)}
+        by_pair = {Pair(row.query, *canonical(row.a, row.b)): row for row in judge(pairs)}
         return [
-            own._replace(preferred=own.b if own.preferred == own.a else own.a)
-            if own.preferred is not None and random.random() < error_rate
-            else own
-            for own in said.values()
+            row._replace(preferred=row.b if row.preferred == row.a else row.a)
+            if row.preferred is not None and random.random() < error_rate
+            else row
+            for row in by_pair.values()
         ]
 
     return judge_wrongly
@@ -308,15 +310,15 @@ def year_of(
 
 def _fit(submitted: Sequence[Submitted], queries: int) -> tuple[float, float, NDArray[np.float64]]:
     """`a` and `b` of the power, and each replayed submission's ratio to it."""
-    before = np.array([own.before for own in submitted], np.float64)
-    pairs = np.array([own.pairs for own in submitted], np.float64) / queries
+    before = np.array([submission.before for submission in submitted], np.float64)
+    pairs = np.array([submission.pairs for submission in submitted], np.float64) / queries
     counts = np.unique(before)
     means = np.array([pairs[before == count].mean() for count in counts])
     weights = np.array([(before == count).sum() for count in counts], np.float64)
-    kept = means > 0
-    if not kept.any():
+    is_positive = means > 0
+    if not is_positive.any():
         return 0.0, 0.0, np.ones(1)
-    x, y, w = np.log(counts[kept]), np.log(means[kept]), weights[kept]
+    x, y, w = np.log(counts[is_positive]), np.log(means[is_positive]), weights[is_positive]
     centered = x - np.average(x, weights=w)
     spread = float((w * centered**2).sum())
     # A submission never brings more for there being more before it: a fit that grows is noise.

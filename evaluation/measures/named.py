@@ -79,18 +79,18 @@ class Measure(NamedTuple):
 
 def read_measure(name: str) -> Measure:
     """A measure from its name, in upper or lower case. Raises ValueError, with what is wrong and what there is."""
-    shown = quote_value(name)
-    found = _NAME.fullmatch(name.strip())
-    kind = _KINDS.get(found[1].casefold()) if found else None
-    if not found or not kind:
-        raise ValueError(f"measure {shown!r} where there are {EXPECTED}")
-    known, needs_cutoff = _ARGUMENTS[kind]
+    quoted = quote_value(name)
+    match = _NAME.fullmatch(name.strip())
+    kind = _KINDS.get(match[1].casefold()) if match else None
+    if not match or not kind:
+        raise ValueError(f"measure {quoted!r} where there are {EXPECTED}")
+    arguments, needs_cutoff = _ARGUMENTS[kind]
     measure = Measure(kind)
-    for part in (found[2] or "").split(",") if found[2] is not None else ():
+    for part in (match[2] or "").split(",") if match[2] is not None else ():
         argument = _ARGUMENT.fullmatch(part)
-        if not argument or argument[1] not in known:
-            takes = f"takes {known[0]}=" if known else "takes no argument"
-            raise ValueError(f"measure {shown!r} where {kind} {takes}")
+        if not argument or argument[1] not in arguments:
+            takes = f"takes {arguments[0]}=" if arguments else "takes no argument"
+            raise ValueError(f"measure {quoted!r} where {kind} {takes}")
         number = argument[2] or ""
         if argument[1] == "rel" and _REL.fullmatch(number):
             measure = measure._replace(rel=int(number))
@@ -99,14 +99,14 @@ def read_measure(name: str) -> Measure:
         elif argument[1] == "p" and _PERSISTENCE.fullmatch(number) and _is_persistence(float(number)):
             measure = measure._replace(p=float(number))
         else:
-            raise ValueError(f"measure {shown!r} where {argument[1]} is {_WANTED[argument[1]]}")
-    if found[3] is None:
+            raise ValueError(f"measure {quoted!r} where {argument[1]} is {_WANTED[argument[1]]}")
+    if match[3] is None:
         if needs_cutoff:
-            raise ValueError(f"measure {shown!r} where {kind} needs a cutoff, as in {kind}@10")
+            raise ValueError(f"measure {quoted!r} where {kind} needs a cutoff, as in {kind}@10")
         return measure
-    if found[3].startswith("0") or int(found[3]) > CUTOFF_MOST:
-        raise ValueError(f"measure {shown!r} where the cutoff is a whole number from 1 to {CUTOFF_MOST:,}")
-    return measure._replace(cutoff=int(found[3]))
+    if match[3].startswith("0") or int(match[3]) > CUTOFF_MOST:
+        raise ValueError(f"measure {quoted!r} where the cutoff is a whole number from 1 to {CUTOFF_MOST:,}")
+    return measure._replace(cutoff=int(match[3]))
 
 
 _WANTED = {
@@ -138,13 +138,13 @@ def per_query(run: RunArtifact, qrels: Qrels, measure: Measure, order: Order) ->
 class _Hits(NamedTuple):
     """The judged hits of a run, query by query and best first: `column` of the query, `rank` from 1, `grade`.
 
-    `listed`: by column, how many passages the run has for the query.
+    `lengths`: by column, how many passages the run has for the query.
     """
 
     column: Integers
     rank: Integers
     grade: Integers
-    listed: Integers
+    lengths: Integers
 
 
 class Scorer:
@@ -165,10 +165,10 @@ class Scorer:
         at = {query: column for column, query in enumerate(self.queries)}
         numbers: dict[str, int] = {}
         self._columns = np.array([at[entry.query] for entry in entries], np.int64)
-        own = np.array([numbers.setdefault(entry.passage, len(numbers)) for entry in entries], np.int64)
+        numbers_of_entries = np.array([numbers.setdefault(entry.passage, len(numbers)) for entry in entries], np.int64)
         self._grades = np.array([entry.grade for entry in entries], np.int64)
         self._ids = pa.array(list(numbers), pa.string())
-        keys = self._columns * len(numbers) + own
+        keys = self._columns * len(numbers) + numbers_of_entries
         arranged = np.argsort(keys)
         self._keys, self._key_grades = keys[arranged], self._grades[arranged]
         self._rows: dict[tuple[str, ...], Integers] = {}
@@ -186,17 +186,19 @@ class Scorer:
         columns = self._columns_of(run.queries)
         numbers = np.append(_found(run.passages, self._ids), -1)
         for ties_up in (False, True):
-            own = [place for place, measure in enumerate(measures) if (measure.kind == "Compat") is ties_up]
-            if not own:
+            places_of_measures = [
+                place for place, measure in enumerate(measures) if (measure.kind == "Compat") is ties_up
+            ]
+            if not places_of_measures:
                 continue
-            depths = [measures[place].depth or run.longest for place in own]
+            depths = [measures[place].depth or run.longest for place in places_of_measures]
             top = run.matrix(order, max(1, min(max(depths), run.longest)), ties_up=ties_up)
-            known = numbers[top]
-            rows, at = np.nonzero((known >= 0) & (columns >= 0)[:, None])
-            listed = np.zeros(len(self.queries), np.int64)
-            listed[columns[columns >= 0]] = np.minimum(run.hits, top.shape[1])[columns >= 0]
-            asked = [measures[place] for place in own]
-            values[own] = self._score(columns[rows], at + 1, known[rows, at], listed, asked)
+            number_at = numbers[top]
+            rows, at = np.nonzero((number_at >= 0) & (columns >= 0)[:, None])
+            lengths = np.zeros(len(self.queries), np.int64)
+            lengths[columns[columns >= 0]] = np.minimum(run.hits, top.shape[1])[columns >= 0]
+            chosen = [measures[place] for place in places_of_measures]
+            values[places_of_measures] = self._score(columns[rows], at + 1, number_at[rows, at], lengths, chosen)
         return values
 
     def shared(self, run: RunArtifact) -> NDArray[np.bool_]:
@@ -216,18 +218,18 @@ class Scorer:
             if passage in numbers
         ]
         column, rank, number = np.array(hits, np.int64).reshape(-1, 3).T
-        listed = np.array([len(lists.get(query, ())) for query in self.queries], np.int64)
-        return self._score(column, rank, number, listed, measures)
+        lengths = np.array([len(lists.get(query, ())) for query in self.queries], np.int64)
+        return self._score(column, rank, number, lengths, measures)
 
     def _score(
-        self, column: Integers, rank: Integers, number: Integers, listed: Integers, measures: Sequence[Measure]
+        self, column: Integers, rank: Integers, number: Integers, lengths: Integers, measures: Sequence[Measure]
     ) -> Floats:
         keys = column * len(self._ids) + number
         at = np.minimum(np.searchsorted(self._keys, keys), max(0, len(self._keys) - 1))
         judged = self._keys[at] == keys if len(self._keys) else np.zeros(len(keys), bool)
         # Query by query in the order of the qrels; a run may have them in another.
         arranged = np.flatnonzero(judged)[np.argsort(column[judged], kind="stable")]
-        hits = _Hits(column[arranged], rank[arranged], self._key_grades[at[arranged]], listed)
+        hits = _Hits(column[arranged], rank[arranged], self._key_grades[at[arranged]], lengths)
         values = [self._values(hits, measure) for measure in measures]
         return np.array(values, np.float64).reshape(len(measures), len(self.queries))
 
@@ -239,20 +241,20 @@ class Scorer:
         if measure.kind == "Compat":
             return self._compat(hits, measure)
         if measure.kind == "Judged":
-            seen = hits.listed if measure.cutoff is None else np.minimum(hits.listed, measure.cutoff)
-            return _share(self._sum(hits.column[within]), seen)
+            lengths = hits.lengths if measure.cutoff is None else np.minimum(hits.lengths, measure.cutoff)
+            return _share(self._sum(hits.column[within]), lengths)
         relevant = within & (hits.grade >= measure.rel)
         column, rank = hits.column[relevant], hits.rank[relevant]
-        found = self._sum(column)
+        sums = self._sum(column)
         if measure.kind == "P":
             assert measure.cutoff is not None
-            return found / measure.cutoff
+            return sums / measure.cutoff
         if measure.kind == "Success":
-            return (found > 0).astype(np.float64)
+            return (sums > 0).astype(np.float64)
         if measure.kind == "R":
-            return _share(found, self._relevant(measure.rel))
+            return _share(sums, self._relevant(measure.rel))
         # How many relevant passages of its query there are down to each, itself included.
-        begins = np.cumsum(found) - found
+        begins = np.cumsum(sums) - sums
         nth = np.arange(len(column)) - begins[column] + 1
         if measure.kind == "RR":
             first = nth == 1
@@ -268,17 +270,17 @@ class Scorer:
         grades = np.unique(self._grades)
         width = len(grades)
 
-        def keys_of(columns: Integers, own: Integers) -> Integers:
-            keys: Integers = columns * width + (width - 1 - np.searchsorted(grades, own))
+        def keys_of(columns: Integers, levels: Integers) -> Integers:
+            keys: Integers = columns * width + (width - 1 - np.searchsorted(grades, levels))
             return keys
 
         good = self._grades > 0
         keys = np.sort(keys_of(self._columns[good], self._grades[good]))
-        found = keys_of(column, hits.grade[relevant])
-        arranged = np.lexsort((rank, found))
-        found, column, rank = found[arranged], column[arranged], rank[arranged]
-        higher = np.searchsorted(keys, found) - np.searchsorted(keys, column * width)
-        nth = np.arange(len(found)) - np.searchsorted(found, found) + 1
+        run_keys = keys_of(column, hits.grade[relevant])
+        arranged = np.lexsort((rank, run_keys))
+        run_keys, column, rank = run_keys[arranged], column[arranged], rank[arranged]
+        higher = np.searchsorted(keys, run_keys) - np.searchsorted(keys, column * width)
+        nth = np.arange(len(run_keys)) - np.searchsorted(run_keys, run_keys) + 1
         # A passage that both rankings have down to some depth adds p**(depth - 1) / depth there, and at each one below.
         depth = measure.depth or 1
         weights = measure.p ** np.arange(depth) / np.arange(1, depth + 1)

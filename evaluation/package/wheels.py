@@ -71,17 +71,17 @@ def make_wheel() -> Wheel:
 
 def sources() -> dict[str, Path]:
     """The modules that the command imports, directly or not, with their packages, by name."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     waiting = [COMMAND]
     while waiting:
         name = waiting.pop()
         path = _FOLDER.joinpath(*name.split(".")[1:])
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        if name in found or not path.is_file():  # what is imported from a module is no module
+        if name in files or not path.is_file():  # what is imported from a module is no module
             continue
-        found[name] = path
+        files[name] = path
         waiting += [*filter(None, [name.rpartition(".")[0]]), *_imported(path)]
-    return dict(sorted(found.items()))
+    return dict(sorted(files.items()))
 
 
 def _imported(path: Path) -> Iterator[str]:

@@ -68,8 +68,8 @@ def _cast(votes: Iterable[Vote]) -> np.ndarray:
     for query, a, b, worker, preferred in votes:
         pair = canonical(a, b)
         cast[query, *pair][worker] = 2 if preferred is None else pair.index(preferred)
-    counts = [Counter(own.values()) for own in cast.values() if len(own) > 1]
-    return np.array([[own[value] for value in range(3)] for own in counts]).reshape(-1, 3)
+    counts = [Counter(votes.values()) for votes in cast.values() if len(votes) > 1]
+    return np.array([[votes[value] for value in range(3)] for votes in counts]).reshape(-1, 3)
 
 
 def _compared(table: np.ndarray) -> tuple[int, int]:

@@ -55,7 +55,9 @@ class StandIn(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON, without who the people are."""
-        people = [{name: value for name, value in one._asdict().items() if name != "worker"} for one in self.people]
+        people = [
+            {name: value for name, value in person._asdict().items() if name != "worker"} for person in self.people
+        ]
         return self._asdict() | {"people": people}
 
 
@@ -69,11 +71,11 @@ def leave_each_out(votes: Iterable[Vote], machine: Settled, *, epsilon: float = 
     for query, a, b, worker, preferred in votes:
         cast[query, *canonical(a, b)][worker] = preferred
     compared: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for pair, own in cast.items():
-        said = Counter(own.values())
-        if len(own) > 1 and pair in machine:
-            for worker, preferred in own.items():
-                person, other = said[preferred] - 1, said[machine[pair]] - (machine[pair] == preferred)
+    for pair, answers in cast.items():
+        tally = Counter(answers.values())
+        if len(answers) > 1 and pair in machine:
+            for worker, preferred in answers.items():
+                person, other = tally[preferred] - 1, tally[machine[pair]] - (machine[pair] == preferred)
                 compared[worker].append((other >= person, person >= other))
     enough = sorted((worker, wins) for worker, wins in compared.items() if len(wins) >= least)
     ps = [_p(wins, epsilon) for _, wins in enough]
@@ -84,13 +86,13 @@ def leave_each_out(votes: Iterable[Vote], machine: Settled, *, epsilon: float = 
     few = len(compared) - len(people)
     if len(people) < PEOPLE:
         return StandIn(epsilon, people, few, None, None, None)
-    winning = sum(one.stands for one in people) / len(people)
-    advantage = sum(one.machine for one in people) / len(people)
+    winning = sum(person.stands for person in people) / len(people)
+    advantage = sum(person.machine for person in people) / len(people)
     return StandIn(epsilon, people, few, winning, advantage, winning >= PASSES)
 
 
 def _share(wins: list[tuple[bool, bool]], whose: int) -> float:
-    return sum(one[whose] for one in wins) / len(wins)
+    return sum(win[whose] for win in wins) / len(wins)
 
 
 def _p(wins: list[tuple[bool, bool]], epsilon: float) -> float:

@@ -57,32 +57,32 @@ def settling_prospects(
     random, rate = np.random.default_rng(seed), min(max(error_rate, _RARE), 0.5)
     # What a judgment for a passage, and one against it, say of its being the best.
     right, wrong = np.log(2 * (1 - rate)), np.log(2 * rate)
-    found: dict[str, dict[int, Prospect]] = {}
+    prospects: dict[str, dict[int, Prospect]] = {}
     for query in sorted(query for query, likely in sets.items() if len(likely) > 1):
-        asked = {*sets[query]} if finals is None else {*sets[query]}.intersection(finals[query])
+        passages = {*sets[query]} if finals is None else {*sets[query]}.intersection(finals[query])
         names = sorted(chances[query])
         before = np.array([chances[query][passage] for passage in names])
-        inside = [at for at, passage in enumerate(names) if passage in asked]
+        inside = [at for at, passage in enumerate(names) if passage in passages]
         pairs = list(combinations(inside, 2))
-        has = np.array([judged[query][names[one], names[other]] for one, other in pairs], np.int64)
+        has = np.array([judged[query][names[first], names[other]] for first, other in pairs], np.int64)
         ends = np.array(pairs, np.int64).reshape(-1, 2)
         best = random.choice(len(names), FUTURES, p=before / before.sum())[:, None]
         first = np.where(best == ends[:, 0], 1 - rate, np.where(best == ends[:, 1], rate, 0.5))
-        found[query] = {}
-        for wanted in judgments:
-            lacking = np.maximum(0, wanted - has)
+        prospects[query] = {}
+        for target in judgments:
+            lacking = np.maximum(0, target - has)
             won = random.binomial(lacking, first)  # [futures x pairs], by the first
             logs = np.zeros((FUTURES, len(names)))
-            for at, (one, other) in enumerate(pairs):
+            for at, (place, other) in enumerate(pairs):
                 lost = lacking[at] - won[:, at]
-                logs[:, one] += won[:, at] * right + lost * wrong
+                logs[:, place] += won[:, at] * right + lost * wrong
                 logs[:, other] += lost * right + won[:, at] * wrong
             after = before * np.exp(logs - logs.max(axis=1, keepdims=True))
             after /= after.sum(axis=1, keepdims=True)
             likeliest = np.sort(after, axis=1)[:, ::-1]
             sizes = 1 + (np.cumsum(likeliest, axis=1)[:, :-1] < level - 1e-9).sum(axis=1)
-            found[query][wanted] = Prospect(
+            prospects[query][target] = Prospect(
                 dict(sorted(Counter(lacking[lacking > 0].tolist()).items())),
                 [float((sizes <= size).mean()) for size in WANTED],
             )
-    return found
+    return prospects

@@ -142,27 +142,30 @@ def certainty(
     groups = by_size(pools, judgments)
     judging = learn(groups, seed=seed) if error_rate is None else given(error_rate)
     scores = None if board is None else _Scores(board, measure)
-    found: dict[str, dict[str, float]] = {}
+    chances_by_query: dict[str, dict[str, float]] = {}
     for group in groups:
-        kept = [at for at, query in enumerate(group.pools) if query in best]
-        if not kept:
+        places = [at for at, query in enumerate(group.pools) if query in best]
+        if not places:
             continue
-        chances = best_chances(group, judging, seed=seed)[kept]
+        chances = best_chances(group, judging, seed=seed)[places]
         names = list(group.pools.items())
-        own = {names[at][0]: names[at][1] for at in kept}
-        for (query, pool), row in zip(own.items(), chances.tolist(), strict=True):
-            found[query] = dict(sorted(zip(pool, row, strict=True), key=lambda one: (-one[1], one[0])))
+        pools_of_best = {names[at][0]: names[at][1] for at in places}
+        for (query, pool), row in zip(pools_of_best.items(), chances.tolist(), strict=True):
+            chances_by_query[query] = dict(sorted(zip(pool, row, strict=True), key=lambda pair: (-pair[1], pair[0])))
         if scores is not None:
             random = np.random.default_rng([seed, group.size])
             again = [
-                best_chances(judge_again(group, judging, random), judging, seed=seed)[kept]
+                best_chances(judge_again(group, judging, random), judging, seed=seed)[places]
                 for _ in range(1 + min(_AGAIN, _FEW // len(best)))
             ]
-            scores.add(own, best, chances, np.mean(again, axis=0))
+            scores.add(pools_of_best, best, chances, np.mean(again, axis=0))
     return Certainty(
-        {query: {passage: found[query][passage] for passage in sorted(best[query])} for query in sorted(found)},
+        {
+            query: {passage: chances_by_query[query][passage] for passage in sorted(best[query])}
+            for query in sorted(chances_by_query)
+        },
         [] if scores is None else scores.orders(draws, confidence, np.random.default_rng(seed)),
-        {query: found[query] for query in sorted(found)},
+        {query: chances_by_query[query] for query in sorted(chances_by_query)},
         error_rate if error_rate is not None else judging.error_rate,
     )
 
@@ -180,25 +183,27 @@ class _Scores:
         """Take up pools of one size, with P(best) of their passages [pools x size]."""
         size = chances.shape[1]
         values = self._worth.of_rank[self._board.places(pools)]  # [runs x pools x size]
-        kept = np.array([[passage in best[query] for passage in pool] for query, pool in pools.items()])
-        judged = self._worth.together((values * kept).transpose(2, 1, 0), kept.sum(axis=1))
-        expected, after = (np.einsum("rqs,qs->qr", values, own) for own in (chances, again))
+        is_best = np.array([[passage in best[query] for passage in pool] for query, pool in pools.items()])
+        judged = self._worth.together((values * is_best).transpose(2, 1, 0), is_best.sum(axis=1))
+        expected, after = (np.einsum("rqs,qs->qr", values, values_of_draws) for values_of_draws in (chances, again))
         usual = values.mean(axis=2).T
-        told = np.ones(len(chances)) if size == 1 else ((chances**2).sum(axis=1) * size - 1) / (size - 1)
-        self._rows += zip(pools, [size] * len(pools), told.tolist(), judged, expected, after, usual, strict=True)
+        divisors = np.ones(len(chances)) if size == 1 else ((chances**2).sum(axis=1) * size - 1) / (size - 1)
+        self._rows += zip(pools, [size] * len(pools), divisors.tolist(), judged, expected, after, usual, strict=True)
 
     def orders(self, draws: int, confidence: float, random: np.random.Generator) -> list[RunOrder]:
         """The runs, in the board's order."""
-        _, sizes, told, judged, expected, after, usual = zip(*sorted(self._rows, key=lambda row: row[0]), strict=True)
-        plain, shares = np.array(usual), _shares(np.array(sizes), np.array(told))[:, None]
+        _, sizes, divisors, judged, expected, after, usual = zip(
+            *sorted(self._rows, key=lambda row: row[0]), strict=True
+        )
+        plain, shares = np.array(usual), _shares(np.array(sizes), np.array(divisors))[:, None]
         once, twice, most = np.array(expected) - plain, (np.array(after) - plain) / shares, 1 / float(shares.mean())
 
         def right(weights: Floats) -> Floats:
             """The corrected means [draws x runs] where queries have such weights, which add up to 1."""
             gains, again = weights @ once, weights @ twice
-            kept = np.clip((gains * again).sum(axis=1) / np.maximum((gains * gains).sum(axis=1), _TINY), 1, most)
-            found: Floats = weights @ plain + weights @ (once / shares) / kept[:, None]
-            return found
+            scale = np.clip((gains * again).sum(axis=1) / np.maximum((gains * gains).sum(axis=1), _TINY), 1, most)
+            corrected: Floats = weights @ plain + weights @ (once / shares) / scale[:, None]
+            return corrected
 
         queries = len(plain)
         means = right(np.full((1, queries), 1 / queries))[0]
@@ -216,8 +221,8 @@ class _Scores:
         first = (leads / leads.sum(axis=0)).mean(axis=1)
         between = np.quantile(places, [tails[0], 0.5, tails[1]], axis=1, method="inverted_cdf").T
         return [
-            RunOrder(run, mean, Interval(*own), int(low), int(middle), int(high), share, Interval(*own), right)
-            for run, mean, own, (low, middle, high), share, right in zip(
+            RunOrder(run, mean, Interval(*scores), int(low), int(middle), int(high), share, Interval(*scores), right)
+            for run, mean, scores, (low, middle, high), share, right in zip(
                 self._board.runs,
                 np.array(judged).mean(axis=0).tolist(),
                 bounds.tolist(),
@@ -229,7 +234,7 @@ class _Scores:
         ]
 
 
-def _shares(sizes: NDArray[np.int64], told: Floats) -> Floats:
+def _shares(sizes: NDArray[np.int64], sureness: Floats) -> Floats:
     """How much judgments tell of the best passage [queries], 0 to 1: the mean over the queries with pools of about the
     same size, `_ALIKE` at least where there are so many.
     """
@@ -237,7 +242,7 @@ def _shares(sizes: NDArray[np.int64], told: Floats) -> Floats:
     for size in np.unique(sizes[sizes > 1]).tolist():
         apart = np.where(sizes > 1, np.abs(np.log(sizes / size)), np.inf)
         near = apart <= np.sort(apart)[min(_ALIKE, int((sizes > 1).sum())) - 1]
-        shares[sizes == size] = max(_SOME, float(told[near].mean()))
+        shares[sizes == size] = max(_SOME, float(sureness[near].mean()))
     return shares
 
 
@@ -251,8 +256,8 @@ def _shrunken(means: Floats, drawn: Floats, random: np.random.Generator) -> Floa
     if runs < 2 or len(drawn) < 2:
         return means + drawn
     errors = np.cov(drawn.T)
-    own = float(np.trace(errors)) / runs
-    differ = own - (float(errors.sum()) - own * runs) / (runs * (runs - 1))  # of the error of a run beside another
+    noise = float(np.trace(errors)) / runs
+    differ = noise - (float(errors.sum()) - noise * runs) / (runs * (runs - 1))  # of the error of a run beside another
     spread = max(float(means.var(ddof=1)) - differ, 0.5 * differ, _TINY)
     truly = random.normal(0, spread**0.5, (len(drawn), runs))
     common = means.mean()
@@ -262,10 +267,10 @@ def _shrunken(means: Floats, drawn: Floats, random: np.random.Generator) -> Floa
 
 
 def _answers(
-    pools: Mapping[str, Collection[str]], counted: Iterable[Preference], allow_incomplete: bool
+    pools: Mapping[str, Collection[str]], judgments: Iterable[Preference], allow_incomplete: bool
 ) -> dict[str, set[str]]:
     """The best known answers of the pools that give qrels."""
     best: dict[str, set[str]] = {}
-    for query, passage in derive(pools, counted, allow_incomplete=allow_incomplete).qrels:
+    for query, passage in derive(pools, judgments, allow_incomplete=allow_incomplete).qrels:
         best.setdefault(query, set()).add(passage)
     return best

@@ -69,13 +69,13 @@ class ChampionCheck:
         """Ready for JSON."""
         categories = {
             name: {
-                **own._asdict(),
-                "queries": own.queries,
-                "other_share": own.other_share,
-                "interval": own.interval(),
-                "p": own.p,
+                **part._asdict(),
+                "queries": part.queries,
+                "other_share": part.other_share,
+                "interval": part.interval(),
+                "p": part.p,
             }
-            for name, own in (("a", self.a), ("b", self.b))
+            for name, part in (("a", self.a), ("b", self.b))
         }
         return {
             **categories,
@@ -95,16 +95,16 @@ def champion_outcomes(
 ) -> ChampionCheck:
     """What the judgments say about the pairs of `champion_pairs`; the majority decides where there are several."""
     votes: dict[tuple[str, str, str], dict[str | None, int]] = defaultdict(lambda: defaultdict(int))
-    for query, one, other, preferred in preferences:
-        votes[query, *canonical(one, other)][preferred] += 1
+    for query, first, other, preferred in preferences:
+        votes[query, *canonical(first, other)][preferred] += 1
     counts = {"a": [0, 0, 0], "b": [0, 0, 0]}
     unjudged = 0
-    for asked in champion_pairs(tops, qrels, min_grade=min_grade, choice=choice):
-        cast = votes.get(asked.pair)
+    for pair in champion_pairs(tops, qrels, min_grade=min_grade, choice=choice):
+        cast = votes.get(pair.pair)
         if cast is None:
             unjudged += 1
             continue
-        for_qrel, for_other = cast[asked.qrel], cast[asked.other]
+        for_qrel, for_other = cast[pair.qrel], cast[pair.other]
         kind = 0 if for_qrel > for_other else 1 if for_other > for_qrel else 2
-        counts[asked.category][kind] += 1
+        counts[pair.category][kind] += 1
     return ChampionCheck(Category(*counts["a"]), Category(*counts["b"]), unjudged)

@@ -249,8 +249,8 @@ def compare(
     row = {run: at for at, run in enumerate(ranks.runs)}
     rows = [(row[a], row[b]) for a, b in (combinations(ranks.runs, 2) if matches is None else matches)]
     kinds = _Kinds(ranks.k)
-    found = [kinds.statistics(histograms) for histograms in joint_histograms(ranks, rows)] or [kinds.none()]
-    whole = {name: np.concatenate([own[name] for own in found], axis=-1) for name in found[0]}
+    parts = [kinds.statistics(histograms) for histograms in joint_histograms(ranks, rows)] or [kinds.none()]
+    whole = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
     thresholds, verdicts = _verdicts(whole, rank_by, (alpha, correction), margin)
     pairs = tuple(_compare(ranks, rows, whole | verdicts))
     return Comparison(
@@ -274,14 +274,14 @@ def choose_matches(
     if chain:
         return matches_along(ranks.means(), groups)
     if baseline is not None:
-        found = matches_against(ranks.runs, baseline)
+        matches = matches_against(ranks.runs, baseline)
     elif pairs is not None:
-        found = list(pairs)
+        matches = list(pairs)
     elif groups:
-        found = list(combinations(ranks.runs, 2))
+        matches = list(combinations(ranks.runs, 2))
     else:
         return None
-    return matches_between(found, groups)
+    return matches_between(matches, groups)
 
 
 def matches_against(runs: Collection[str], baseline: str) -> list[Match]:
@@ -403,26 +403,32 @@ class _Kinds:
 
 
 def _verdicts(
-    found: Columns, rank_by: RankBy, level: tuple[float, Correction], margin: float
+    columns: Columns, rank_by: RankBy, level: tuple[float, Correction], margin: float
 ) -> tuple[dict[str, float], Columns]:
     """What is significant among all pairs, by test, and what that comes to."""
     measure, test = rank_by.split("-")
-    both = dict(zip(("esl-wsr", "esl-t", "rr-wsr", "rr-t"), found["both"][4:], strict=True))
+    both = dict(zip(("esl-wsr", "esl-t", "rr-wsr", "rr-t"), columns["both"][4:], strict=True))
     alpha, correction = level
-    p = {"wrs": found["wrs"], "wsr": found["wsr"], "t": found["t"], "outcomes": found["answered"], "esl": both[rank_by]}
-    thresholds = {name: significance_threshold(own, alpha, correction) for name, own in p.items()}
+    p = {
+        "wrs": columns["wrs"],
+        "wsr": columns["wsr"],
+        "t": columns["t"],
+        "outcomes": columns["answered"],
+        "esl": both[rank_by],
+    }
+    thresholds = {name: significance_threshold(p_values, alpha, correction) for name, p_values in p.items()}
 
     def better_ranked(measure: str, share: float = 1) -> Floats:
-        own = both[f"{measure}-{test}"]
-        clear = own < significance_threshold(own, alpha * share, correction)
-        sooner: Floats = found[f"sooner_{measure}"]
+        p_values = both[f"{measure}-{test}"]
+        clear = p_values < significance_threshold(p_values, alpha * share, correction)
+        sooner: Floats = columns[f"sooner_{measure}"]
         if test == "wsr":
-            clear &= found[f"by_{measure}"] == sooner
+            clear &= columns[f"by_{measure}"] == sooner
         return np.where(clear, sooner, 0)
 
     def finds_more(share: float = 1) -> Floats:
         threshold = significance_threshold(p["outcomes"], alpha * share, correction)
-        return np.where(p["outcomes"] < threshold, found["more"], 0)
+        return np.where(p["outcomes"] < threshold, columns["more"], 0)
 
     finds, ahead = finds_more(), better_ranked(measure)
     finds_clearly, ahead_clearly = finds_more(0.5), better_ranked(measure, 0.5)
@@ -431,23 +437,25 @@ def _verdicts(
     harmless = np.where(trade_off, 0, np.sign(finds_clearly + ahead_clearly))
     if margin:
         # Who wins by outcomes alone could do harm in ranking, and the other way round.
-        in_outcomes, in_ranking = _outcome_spread(found["outcomes"]), Spread(*found["both_spread"])
-        shown = (spread.no_worse(harmless, margin) for spread in (in_ranking, in_outcomes))
-        harm = np.where(harmless == 0, np.nan, np.where(finds_clearly != 0, *shown))
+        in_outcomes, in_ranking = _outcome_spread(columns["outcomes"]), Spread(*columns["both_spread"])
+        is_no_worse = (spread.no_worse(harmless, margin) for spread in (in_ranking, in_outcomes))
+        harm = np.where(harmless == 0, np.nan, np.where(finds_clearly != 0, *is_no_worse))
         harmless = np.where(harm < significance_threshold(harm, alpha, correction), harmless, 0)
-    signs = {"wrs": found["sign_wrs"], "wsr": found["sign_wsr"], "t": found["sign"]}
+    signs = {"wrs": columns["sign_wrs"], "wsr": columns["sign_wsr"], "t": columns["sign"]}
     return thresholds, {
         **{
-            f"by_{name}": np.where((p[name] < thresholds[name]) & (own == found["sign"]), own, 0)
-            for name, own in signs.items()
+            f"by_{name}": np.where(
+                (p[name] < thresholds[name]) & (signs_of_measure == columns["sign"]), signs_of_measure, 0
+            )
+            for name, signs_of_measure in signs.items()
         },
         "found": finds,
         "ranked": ahead,
         "strict": strict,
         "do_no_harm": np.where(strict != 0, strict, harmless),
         "trade_off": trade_off,
-        "better": np.where(found["more"] == found[f"sooner_{measure}"], found["more"], 0),
-        "opposed": found["sooner_esl"] * found["sooner_rr"] < 0,
+        "better": np.where(columns["more"] == columns[f"sooner_{measure}"], columns["more"], 0),
+        "opposed": columns["sooner_esl"] * columns["sooner_rr"] < 0,
         "half_significant": (better_ranked("esl") != 0) != (better_ranked("rr") != 0),
     }
 

@@ -27,7 +27,7 @@ def majorities(preferences: Iterable[Preference]) -> dict[tuple[str, str, str], 
     for query, a, b, preferred in preferences:
         pair = (query, *canonical(a, b))
         lead[pair] += 0 if preferred is None else 1 if preferred == pair[1] else -1
-    return {pair: None if not own else pair[1] if own > 0 else pair[2] for pair, own in lead.items()}
+    return {pair: None if not balance else pair[1] if balance > 0 else pair[2] for pair, balance in lead.items()}
 
 
 class Triples(NamedTuple):

@@ -66,7 +66,7 @@ def contributions(
     judgments: dict[str, list[Preference]] = defaultdict(list)
     for preference in preferences:
         judgments[preference.query].append(preference)
-    everything = [preference for own in judgments.values() for preference in own]
+    everything = [preference for judgments_of_query in judgments.values() for preference in judgments_of_query]
     winners = _by_query(derive(pools, everything, method, allow_incomplete).qrels)
     if not winners:
         raise ValueError("no pool gives qrels")
@@ -76,8 +76,8 @@ def contributions(
     for at, run in enumerate(board.runs):
         if run not in alone:
             continue
-        own = {query: passages for query, passages in alone[run].items() if query in winners}
-        reduced = {query: set(pools[query]) - passages for query, passages in own.items()}
+        passages_alone = {query: passages for query, passages in alone[run].items() if query in winners}
+        reduced = {query: set(pools[query]) - passages for query, passages in passages_alone.items()}
         left = [
             preference
             for query, pool in reduced.items()
@@ -86,12 +86,12 @@ def contributions(
         ]
         again = _by_query(derive(reduced, left, method, allow_incomplete).qrels)
         # A pool that says nothing without the run's passages keeps its queries, and nobody finds anything there.
-        without = _means(board, winners | {query: again.get(query, ()) for query in own})
+        without = _means(board, winners | {query: again.get(query, ()) for query in passages_alone})
         contributions_of_runs.append(
             Contribution(
                 run=run,
-                own=sum(map(len, own.values())),
-                won=sum(len(passages.intersection(winners[query])) for query, passages in own.items()),
+                own=sum(map(len, passages_alone.values())),
+                won=sum(len(passages.intersection(winners[query])) for query, passages in passages_alone.items()),
                 mean=means[at],
                 mean_without=without[at],
                 place=places(means)[at],

@@ -15,23 +15,25 @@ def kendall_tau(a: Sequence[float], b: Sequence[float]) -> float | None:
 
     1 for the same order, -1 for the reverse; None where a list ties everything, or has less than two scores.
     """
-    one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    first, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
     agreeing, untied, other_untied = 0.0, 0.0, 0.0  # whole numbers: over every two scores, each way round
-    for start in range(0, len(one), _ROWS):
-        here, there = (np.sign(own[start : start + _ROWS, None] - own[None, :]) for own in (one, other))
-        agreeing += float((here * there).sum())
+    for start in range(0, len(first), _ROWS):
+        here, second_signs = (
+            np.sign(scores[start : start + _ROWS, None] - scores[None, :]) for scores in (first, other)
+        )
+        agreeing += float((here * second_signs).sum())
         untied += float((here != 0).sum())
-        other_untied += float((there != 0).sum())
+        other_untied += float((second_signs != 0).sum())
     return agreeing / (untied * other_untied) ** 0.5 if untied and other_untied else None
 
 
 def pearson(a: Sequence[float], b: Sequence[float]) -> float | None:
     """Pearson's r of two lists of scores; None where a list has only one value, or less than two scores."""
-    one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    if len(one) < 2 or (one == one[0]).all() or (other == other[0]).all():
+    first, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if len(first) < 2 or (first == first[0]).all() or (other == other[0]).all():
         return None
-    one, other = one - one.mean(), other - other.mean()
-    return float((one @ other) / ((one @ one) * (other @ other)) ** 0.5)
+    first, other = first - first.mean(), other - other.mean()
+    return float((first @ other) / ((first @ first) * (other @ other)) ** 0.5)
 
 
 def tau_ap(reference: Sequence[float], scores: Sequence[float]) -> float | None:

@@ -45,12 +45,12 @@ def final_fragilities(rounds: Mapping[str, Status], preferences: Iterable[Prefer
     """
     finals = {query: status.playing for query, status in rounds.items()}
     inside = (row for row in preferences if {row.a, row.b}.issubset(finals.get(row.query, ())))
-    found = {}
+    by_query = {}
     for group in by_size(finals, inside, again=False):
         for query, (judgments, exact) in fragilities(group).items():
             is_whole = len(rounds[query].sizes) < 2
-            found[query] = Fragility(judgments, exact and (is_whole or judgments == 1))
-    return found
+            by_query[query] = Fragility(judgments, exact and (is_whole or judgments == 1))
+    return by_query
 
 
 class _Pool:

@@ -80,18 +80,18 @@ class Differences:
         return cls._of((b - a).astype(np.float64), (a > 0) & (b > 0))
 
     @classmethod
-    def _of(cls, differences: Floats, counted: NDArray[np.bool_]) -> Differences:
-        sizes = np.unique(np.abs(differences[counted & (differences != 0)]))
+    def _of(cls, differences: Floats, is_counted: NDArray[np.bool_]) -> Differences:
+        sizes = np.unique(np.abs(differences[is_counted & (differences != 0)]))
         labels = np.searchsorted(sizes, np.abs(differences)) + len(sizes) * (differences < 0)
         labels[differences == 0] = 2 * len(sizes)
-        labels[~counted] = 2 * len(sizes) + 1
+        labels[~is_counted] = 2 * len(sizes) + 1
         return cls(sizes, labels)
 
     def tally(self, histograms: Floats) -> Tally:
         n = len(self.sizes)
         counts = np.empty((len(histograms), 2 * n + 2))
-        for row, own in zip(counts, histograms, strict=True):
-            row[:] = np.bincount(self.labels, own, len(row))
+        for row, histogram in zip(counts, histograms, strict=True):
+            row[:] = np.bincount(self.labels, histogram, len(row))
         queries = counts[:, : 2 * n + 1].sum(axis=1)
         return Tally(self.sizes, counts[:, :n], counts[:, n : 2 * n], counts[:, 2 * n], queries)
 

@@ -213,12 +213,12 @@ def perfect_by(
         query: sorted(passages, key=original.grades[query].__getitem__, reverse=True)
         for query, passages in original.relevant("all", min_grade).items()
     }
-    found = []
+    perfect = []
     for qrels, measure in zip((original, preference), measures, strict=True):
         scorer = Scorer(qrels)
         scores = Measured(measure, (PERFECT,), scorer.queries, scorer.score_lists(lists, [measure]))
-        found.append(scores.only(queries))
-    return found[0], found[1]
+        perfect.append(scores.only(queries))
+    return perfect[0], perfect[1]
 
 
 class Agreement(NamedTuple):
@@ -239,9 +239,13 @@ def agree_outside(board: Leaderboard, everywhere: Mapping[str, float], outside: 
     """
     runs = [run for run in board.original if run in outside]
     scores = [outside[run].score for run in runs]
-    original, preference = ({run: own[run].mean for run in runs} for own in (board.original, board.preference))
+    original, preference = ({run: scores[run].mean for run in runs} for scores in (board.original, board.preference))
     return Agreement(
-        len(runs), *(kendall_tau(scores, [own[run] for run in runs]) for own in (everywhere, original, preference))
+        len(runs),
+        *(
+            kendall_tau(scores, [board_scores[run] for run in runs])
+            for board_scores in (everywhere, original, preference)
+        ),
     )
 
 

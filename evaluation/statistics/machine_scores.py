@@ -56,9 +56,9 @@ def correct(people: Floats, machine: Floats, further: Floats, confidence: float 
     mean = rest.mean() + weight * further.mean()
     # As each query moved the weight towards itself, its rest is too small: MacKinnon and White's HC3 undoes that.
     apart = machine - machine.mean()
-    held = 1 / n + (apart**2 / (apart**2).sum() if apart.any() else 0)
-    own = (((rest - rest.mean()) / (1 - np.minimum(held, 0.5))) ** 2).sum() * (n - 1) / n**2
-    half = special.stdtrit(n - 2, (1 + confidence) / 2) * np.sqrt(own / n + weight**2 * further.var(ddof=1) / more)
+    leverage = 1 / n + (apart**2 / (apart**2).sum() if apart.any() else 0)
+    variance = (((rest - rest.mean()) / (1 - np.minimum(leverage, 0.5))) ** 2).sum() * (n - 1) / n**2
+    half = special.stdtrit(n - 2, (1 + confidence) / 2) * np.sqrt(variance / n + weight**2 * further.var(ddof=1) / more)
     if 2 * half > alone.high - alone.low:
         return by_people
     interval = Interval(float(mean - half), float(mean + half))
@@ -85,8 +85,8 @@ class Scored(NamedTuple):
 
     def apart(self, a: str, b: str) -> Corrected:
         """How much higher the mean of a is than that of b, query by query."""
-        one, other = self.runs.index(a), self.runs.index(b)
-        return correct(*(values[one] - values[other] for values in (self.people, self.machine, self.further)))
+        first, other = self.runs.index(a), self.runs.index(b)
+        return correct(*(values[first] - values[other] for values in (self.people, self.machine, self.further)))
 
     def counts(self) -> dict[str, int]:
         """How many queries both have, and how many only the machine."""
@@ -111,9 +111,9 @@ class Scored(NamedTuple):
 def score(board: Board, people: Iterable[tuple[str, str]], machine: Iterable[tuple[str, str]]) -> Scored | None:
     """Runs by winners as (query, passage). None where no query has winners by both."""
     graded: list[dict[str, dict[str, int]]] = [{}, {}]
-    for own, winners in zip(graded, (people, machine), strict=True):
+    for grades, winners in zip(graded, (people, machine), strict=True):
         for query, passage in winners:
-            own.setdefault(query, {})[passage] = 1
+            grades.setdefault(query, {})[passage] = 1
     judged, answered = graded
     common = sorted(query for query in judged if query in answered)
     further = sorted(query for query in answered if query not in judged)
@@ -144,9 +144,9 @@ class Favour(NamedTuple):
     p: float
 
 
-def favour(scored: Scored, own: Collection[str]) -> Favour | None:
+def favour(scored: Scored, favoured: Collection[str]) -> Favour | None:
     """Whether the machine favours these runs. None where they are all runs or none, or of less than two queries."""
-    ours = np.array([run in own for run in scored.runs])
+    ours = np.array([run in favoured for run in scored.runs])
     n = scored.people.shape[1]
     if ours.all() or not ours.any() or n < 2:
         return None

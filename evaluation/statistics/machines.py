@@ -33,11 +33,14 @@ def settle(answers: Iterable[Answer]) -> dict[tuple[str, str, str], str | None]:
     Answers that differ are a tie. Where it did not answer once, what it said otherwise holds; a pair without any answer
     is not there.
     """
-    said: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    sides_by_pair: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for answer in answers:
-        if answer.said != NO_ANSWER:
-            said[answer.query, *canonical(answer.a, answer.b)].add(answer.said)
-    return {pair: next(iter(own)) if len(own) == 1 and own <= {*pair[1:]} else None for pair, own in said.items()}
+        if answer.preferred != NO_ANSWER:
+            sides_by_pair[answer.query, *canonical(answer.a, answer.b)].add(answer.preferred)
+    return {
+        pair: next(iter(preferred)) if len(preferred) == 1 and preferred <= {*pair[1:]} else None
+        for pair, preferred in sides_by_pair.items()
+    }
 
 
 class Beside(NamedTuple):
@@ -69,8 +72,8 @@ def wilson_interval(successes: int, total: int, confidence: float = CONFIDENCE) 
         return None
     from scipy import stats  # here, since most commands need none of it and it takes long to load
 
-    found = stats.binomtest(successes, total).proportion_ci(confidence, "wilson")
-    return Interval(float(found.low), float(found.high))
+    interval = stats.binomtest(successes, total).proportion_ci(confidence, "wilson")
+    return Interval(float(interval.low), float(interval.high))
 
 
 def count_beside(people: Iterable[Preference], machine: Settled) -> Beside:
@@ -93,7 +96,7 @@ def first_preferred(answers: Iterable[Answer]) -> SideBias:
     """How often the machine preferred the passage that it was shown first, which is the left one here: over its lines
     that prefer one, each as it was asked.
     """
-    return side_bias("left" if answer.said == answer.a else "right" for answer in answers if answer.is_decisive)
+    return side_bias("left" if answer.preferred == answer.a else "right" for answer in answers if answer.is_decisive)
 
 
 class Longer(NamedTuple):
@@ -118,12 +121,12 @@ def longer_preferred(people: Iterable[Preference], machine: Settled, lengths: Ma
     """How often the longer passage was preferred. Passages without a length are left out."""
     judgments = by_machine = by_people = 0
     for query, a, b, preferred in people:
-        said = machine.get((query, *canonical(a, b)))
-        if said is None or preferred is None or a not in lengths or b not in lengths or lengths[a] == lengths[b]:
+        answer = machine.get((query, *canonical(a, b)))
+        if answer is None or preferred is None or a not in lengths or b not in lengths or lengths[a] == lengths[b]:
             continue
         longer = a if lengths[a] > lengths[b] else b
         judgments += 1
-        by_machine += said == longer
+        by_machine += answer == longer
         by_people += preferred == longer
     return Longer(judgments, by_machine, by_people)
 
@@ -183,7 +186,9 @@ def compare_orders(
     common = [query for query in graded[0] if query in graded[1]]
     if not common:
         return None
-    by_people, by_machine = (board.ranks(Qrels({query: own[query] for query in common})).means() for own in graded)
+    by_people, by_machine = (
+        board.ranks(Qrels({query: grades[query] for query in common})).means() for grades in graded
+    )
     first = tuple(run for run, place in zip(by_people, places(list(by_people.values())), strict=True) if place <= FIRST)
     return RunOrders(
         k=board.k,

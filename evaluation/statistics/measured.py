@@ -49,7 +49,7 @@ class Measured:
 
     def means(self) -> dict[str, float]:
         """The mean of each run. Raises ValueError if there are no queries."""
-        return {run: float(exact_mean(own)) for run, own in zip(self.runs, self.values, strict=True)}
+        return {run: float(exact_mean(values)) for run, values in zip(self.runs, self.values, strict=True)}
 
     def counted(self) -> dict[str, int]:
         """How many queries each run's mean says something of: by Compat, those that are shared, and else all."""
@@ -162,8 +162,8 @@ def significant_tests(
     for name in ("sign", "wsr", "t"):
         p = [1.0 if getattr(test, name) is None else getattr(test, name) for test in tests]
         thresholds[name] = significance_threshold(p, alpha, correction)
-        for winner, test, own in zip(winners, tests, p, strict=True):
+        for winner, test, p_value in zip(winners, tests, p, strict=True):
             favours = {"sign": test.higher - test.lower, "wsr": test.direction, "t": test.delta}[name]
-            is_clear = own < thresholds[name] and favours * test.delta > 0
+            is_clear = p_value < thresholds[name] and favours * test.delta > 0
             winner[name] = None if not is_clear else "b" if favours > 0 else "a"
     return thresholds, winners

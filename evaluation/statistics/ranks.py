@@ -36,10 +36,10 @@ class Ranks:
         _check(k)
         queries = tuple(next(iter(ranks.values()), ()))
         places = np.zeros((len(ranks), len(queries)), np.int64)
-        for row, (run, own) in enumerate(ranks.items()):
-            if len(own) != len(queries) or not all(query in own for query in queries):
+        for row, (run, ranks_of_run) in enumerate(ranks.items()):
+            if len(ranks_of_run) != len(queries) or not all(query in ranks_of_run for query in queries):
                 raise ValueError(f"the ranks of {run} are of other queries than those of {next(iter(ranks))}")
-            places[row] = [own[query] for query in queries]
+            places[row] = [ranks_of_run[query] for query in queries]
         if places.size and not 0 <= places.min() <= places.max() <= k:
             raise ValueError(f"a rank from {places.min()} to {places.max()} where 0 to {k} is needed")
         return cls(k, tuple(ranks), queries, places)
@@ -52,7 +52,7 @@ class Ranks:
     def histograms(self) -> NDArray[np.int64]:
         """[runs x (k + 1)]: how many queries of the run have each rank."""
         width = self.k + 1
-        rows = [np.bincount(own, minlength=width) for own in self.places]
+        rows = [np.bincount(places, minlength=width) for places in self.places]
         return np.array(rows, np.int64).reshape(len(self.runs), width)
 
     def reciprocals(self) -> NDArray[np.float64]:
@@ -61,9 +61,9 @@ class Ranks:
 
     def totals(self) -> tuple[list[int], int]:
         """The sum of RR@k of each run as whole numbers of 1/scale, exact, and the scale: lcm(1..k) where k is small."""
-        seen = [int(rank) for rank in np.unique(self.places) if rank]
-        scale = math.lcm(*seen)
-        return [sum(int(own[rank]) * (scale // rank) for rank in seen) for own in self.histograms()], scale
+        ranks = [int(rank) for rank in np.unique(self.places) if rank]
+        scale = math.lcm(*ranks)
+        return [sum(int(histogram[rank]) * (scale // rank) for rank in ranks) for histogram in self.histograms()], scale
 
     def means(self) -> dict[str, float]:
         """Mean RR@k of each run, exact and rounded once. Raises ValueError if there are no queries."""
@@ -84,21 +84,21 @@ def ranks_of(runs: Mapping[str, RunArtifact], qrels: Qrels, k: int, order: Order
     numbers: dict[str, int] = {}
     sought = [
         (column, numbers.setdefault(passage, len(numbers)))
-        for column, own in enumerate(relevant.values())
-        for passage in own
+        for column, passages in enumerate(relevant.values())
+        for passage in passages
     ]
     passages, queries = pa.array(list(numbers), pa.string()), pa.array(list(relevant), pa.string())
     pairs = np.unique(np.array([column * len(numbers) + number for column, number in sought], np.int64))
     places = np.full((len(runs), len(relevant)), k + 1, np.int64)
-    for own, run in zip(places, runs.values(), strict=True):
+    for places_of_run, run in zip(places, runs.values(), strict=True):
         top = run.matrix(order, k)
         columns = _found(pa.array(run.queries, pa.string()), queries)
         # One more at the end, for the -1 of a list that is shorter than k.
-        known = np.append(_found(run.passages, passages), -1)[top]
-        rows, at = np.nonzero((known >= 0) & (columns >= 0)[:, None])
-        keys = columns[rows] * len(numbers) + known[rows, at]
+        number_at = np.append(_found(run.passages, passages), -1)[top]
+        rows, at = np.nonzero((number_at >= 0) & (columns >= 0)[:, None])
+        keys = columns[rows] * len(numbers) + number_at[rows, at]
         hit = np.isin(keys, pairs)
-        np.minimum.at(own, columns[rows[hit]], at[hit] + 1)
+        np.minimum.at(places_of_run, columns[rows[hit]], at[hit] + 1)
     places[places > k] = 0
     return Ranks(k, tuple(runs), tuple(relevant), places)
 
@@ -133,26 +133,26 @@ class Board:
         encoded = pa.chunked_array(ids, pa.string()).combine_chunks().dictionary_encode()
         self._vocabulary = encoded.dictionary
         numbers = encoded.indices.to_numpy()
-        for own, run, has in zip(self._passages, runs.values(), filled, strict=True):
+        for rows_of_run, run, has in zip(self._passages, runs.values(), filled, strict=True):
             rows, places = np.nonzero(has)
             mine, numbers = np.split(numbers, [len(rows)])
-            own[np.array([self._rows[query] for query in run.queries], np.int64)[rows], places] = mine
+            rows_of_run[np.array([self._rows[query] for query in run.queries], np.int64)[rows], places] = mine
 
     def ranks(self, qrels: Qrels, min_grade: int = 1) -> Ranks:
         """As `reciprocal_rank` finds them, for all runs: a query that a run lacks has rank 0."""
         relevant = qrels.relevant("all", min_grade)
-        sought = [(column, passage) for column, own in enumerate(relevant.values()) for passage in own]
+        sought = [(column, passage) for column, passages in enumerate(relevant.values()) for passage in passages]
         columns = np.array([column for column, _ in sought], np.int64)
         positions = arrow_compute.index_in(pa.array([passage for _, passage in sought], pa.string()), self._vocabulary)
         numbers = positions.fill_null(-2).to_numpy()
         rows = np.array([self._rows.get(query, -1) for query in relevant], np.int64)[columns]
-        known = (numbers >= 0) & (rows >= 0)
-        columns, numbers, rows = columns[known], numbers[known], rows[known]
+        is_kept = (numbers >= 0) & (rows >= 0)
+        columns, numbers, rows = columns[is_kept], numbers[is_kept], rows[is_kept]
         places = np.full((len(self.runs), len(relevant)), self.k + 1, np.int64)
-        for own, passages in zip(places, self._passages, strict=True):
+        for places_of_run, passages in zip(places, self._passages, strict=True):
             hits = passages[rows] == numbers[:, None]
             ranks = np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, self.k + 1)
-            np.minimum.at(own, columns, ranks)
+            np.minimum.at(places_of_run, columns, ranks)
         places[places > self.k] = 0
         return Ranks(self.k, self.runs, tuple(relevant), places)
 
@@ -163,18 +163,18 @@ class Board:
     def with_twins(self, stands_for: Mapping[str, Mapping[str, str]]) -> Board:
         """The same where passages of a query count as others of it that stand for them, given by query and id."""
         board = copy(self)
-        ids = dict.fromkeys(pid for own in stands_for.values() for pair in own.items() for pid in pair)
+        ids = dict.fromkeys(pid for twins in stands_for.values() for pair in twins.items() for pid in pair)
         numbers = dict(zip(ids, _found(pa.array(list(ids), pa.string()), self._vocabulary).tolist(), strict=True))
         new = [pid for pid, number in numbers.items() if number < 0]
         numbers |= {pid: number for number, pid in enumerate(new, len(self._vocabulary))}
         board._vocabulary = pa.concat_arrays([self._vocabulary, pa.array(new, pa.string())])
         board._passages = self._passages.copy()
-        for query, own in stands_for.items():
+        for query, twins in stands_for.items():
             row = self._rows.get(query)
             if row is not None:
-                listed = self._passages[:, row]
-                for twin, passage in own.items():
-                    board._passages[:, row][listed == numbers[twin]] = numbers[passage]
+                column = self._passages[:, row]
+                for twin, passage in twins.items():
+                    board._passages[:, row][column == numbers[twin]] = numbers[passage]
         return board
 
     def places(self, pools: Mapping[str, Sequence[str]]) -> NDArray[np.int64]:

@@ -125,19 +125,19 @@ def weigh(judgments: Iterable[Cast], by: Mapping[str, Weight]) -> dict[tuple[str
     """The passage for which the judgments weigh more, by `(query, a, b)` in canonical order, sorted: of the pairs on
     which judgments disagree. Pairs on which they weigh the same are left out.
     """
-    said: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    weights_of_pair: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     for query, a, b, worker, preferred in judgments:
         weight = by.get(worker, by[UNKNOWN])
-        votes = said.setdefault((query, *canonical(a, b)), {})
+        votes = weights_of_pair.setdefault((query, *canonical(a, b)), {})
         votes.setdefault(preferred, []).append(weight.left if preferred == a else weight.right)
-    found = {}
-    for pair, votes in sorted(said.items()):
+    heavier = {}
+    for pair, votes in sorted(weights_of_pair.items()):
         if len(votes) == 2:
-            (one, for_one), (other, for_other) = votes.items()
+            (first, for_one), (other, for_other) = votes.items()
             difference = math.fsum(for_one) - math.fsum(for_other)
             if abs(difference) > _BALANCED:
-                found[pair] = one if difference > 0 else other
-    return found
+                heavier[pair] = first if difference > 0 else other
+    return heavier
 
 
 def _shared(judgments: Iterable[Cast], *more: str) -> tuple[list[str], _Votes]:
@@ -196,8 +196,10 @@ def _dawid_skene(votes: _Votes, believed: tuple[float, float]) -> Floats:
     right = np.full(votes.workers, 0.5)
     for _ in range(_ROUNDS):
         before = right
-        own = np.where(votes.second == 1, chance[votes.pair], 1 - chance[votes.pair])
-        right = (_sums(votes.worker, own, votes.workers) + believed[0]) / np.maximum(judged + sum(believed), 1e-12)
+        likelihood = np.where(votes.second == 1, chance[votes.pair], 1 - chance[votes.pair])
+        right = (_sums(votes.worker, likelihood, votes.workers) + believed[0]) / np.maximum(
+            judged + sum(believed), 1e-12
+        )
         sure = np.clip(right, 1e-12, 1 - 1e-12)[votes.worker]
         yes, no = np.log(sure), np.log1p(-sure)
         chance = _chances(votes, np.where(votes.second == 1, yes, no), np.where(votes.second == 1, no, yes))
@@ -217,9 +219,9 @@ def _mace(votes: _Votes) -> _Answering:
     share = np.full(votes.workers, 0.5)
     for _ in range(_ROUNDS):
         before = share
-        known = np.where(votes.second == 1, chance[votes.pair], 1 - chance[votes.pair]) * answered
-        answers = _sums(votes.worker, known, votes.workers)
-        right_side = _sums(votes.worker, (1 - known) * votes.side, votes.workers)
+        likelihood = np.where(votes.second == 1, chance[votes.pair], 1 - chance[votes.pair]) * answered
+        answers = _sums(votes.worker, likelihood, votes.workers)
+        right_side = _sums(votes.worker, (1 - likelihood) * votes.side, votes.workers)
         guesses = judged - answers
         share = (answers + _ANSWERS) / (judged + 2 * _ANSWERS)
         total = digamma(judged + 2 * _ANSWERS)

@@ -84,4 +84,4 @@ def query_weights(queries: int, draws: int, random: np.random.Generator) -> Iter
     for start in range(0, draws, size):
         count = min(size, draws - start)
         drawn = random.integers(queries, size=(count, queries))
-        yield np.array([np.bincount(own, minlength=queries) for own in drawn], np.float64)
+        yield np.array([np.bincount(sample, minlength=queries) for sample in drawn], np.float64)

@@ -27,10 +27,10 @@ class Rescoring:
             raise ValueError(f"k {k} where at least 1 is needed")
         self.k = k
         self.queries = tuple(answers)
-        self._columns = np.repeat(np.arange(len(answers)), [len(own) for own in answers.values()])
-        self._bytes = [passage.encode() for own in answers.values() for passage in own]
+        self._columns = np.repeat(np.arange(len(answers)), [len(passages) for passages in answers.values()])
+        self._bytes = [passage.encode() for passages in answers.values() for passage in passages]
         self._rests: dict[bytes, NDArray[np.bytes_]] = {}
-        sought = pa.array([passage for own in answers.values() for passage in own], pa.string())
+        sought = pa.array([passage for passages in answers.values() for passage in passages], pa.string())
         self._sought: Any = sought.take(pa.array(np.repeat(np.arange(len(sought)), k)))
         self._rows: dict[tuple[str, ...], NDArray[np.int64]] = {}
 
@@ -43,10 +43,10 @@ class Rescoring:
         rows = self._rows_of(run.queries)[self._columns]
         if not len(rows) or not len(run.passages):
             return np.zeros(len(self.queries), np.int64)
-        listed = np.where(rows[:, None] >= 0, top[np.maximum(rows, 0)], -1)
-        passages = run.passages.take(pa.array(np.maximum(listed, 0).ravel()))
-        same = arrow_compute.equal(passages, self._sought).to_numpy(zero_copy_only=False).reshape(listed.shape)
-        same &= listed >= 0
+        top_passages = np.where(rows[:, None] >= 0, top[np.maximum(rows, 0)], -1)
+        passages = run.passages.take(pa.array(np.maximum(top_passages, 0).ravel()))
+        same = arrow_compute.equal(passages, self._sought).to_numpy(zero_copy_only=False).reshape(top_passages.shape)
+        same &= top_passages >= 0
         return self._first(same)
 
     def places_in(self, top: RunTop) -> NDArray[np.int64]:
@@ -62,18 +62,23 @@ class Rescoring:
 
     def _first(self, same: NDArray[np.bool_]) -> NDArray[np.int64]:
         """By query the first place of `same` ([relevant passages x k]), from 1; 0 where there is none."""
-        found = np.full(len(self.queries), self.k + 1, np.int64)
-        np.minimum.at(found, self._columns, np.where(same.any(axis=1), same.argmax(axis=1) + 1, self.k + 1))
-        found[found > self.k] = 0
-        return found
+        first_ranks = np.full(len(self.queries), self.k + 1, np.int64)
+        np.minimum.at(first_ranks, self._columns, np.where(same.any(axis=1), same.argmax(axis=1) + 1, self.k + 1))
+        first_ranks[first_ranks > self.k] = 0
+        return first_ranks
 
     def _rests_of(self, prefix: bytes) -> NDArray[np.bytes_]:
         """The relevant passages without a prefix; a line's end, which no id has, for those that have none."""
         rests = self._rests.get(prefix)
         if rests is None:
-            fitting = (own.startswith(prefix) and len(own) > len(prefix) and b"\0" not in own for own in self._bytes)
-            own = [own[len(prefix) :] if fits else b"\n" for own, fits in zip(self._bytes, fitting, strict=True)]
-            rests = self._rests[prefix] = np.array(own, np.bytes_)
+            fitting = (
+                passage.startswith(prefix) and len(passage) > len(prefix) and b"\0" not in passage
+                for passage in self._bytes
+            )
+            endings = [
+                passage[len(prefix) :] if fits else b"\n" for passage, fits in zip(self._bytes, fitting, strict=True)
+            ]
+            rests = self._rests[prefix] = np.array(endings, np.bytes_)
         return rests
 
     def _rows_of(self, queries: tuple[str, ...]) -> NDArray[np.int64]:

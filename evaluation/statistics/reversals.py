@@ -126,7 +126,7 @@ class _Standing:
         """[several x runs]: what several winners of a pool in a draw are worth; part by part, to bound memory."""
         best = np.zeros((len(row), values.shape[2]))
         for start in range(0, len(row), _SEVERAL):
-            own = slice(start, start + _SEVERAL)
-            of_them = values[row[own]].transpose(1, 0, 2) * won[:, row[own], draw[own]][..., None]
-            best[own] = of_them.max(axis=0)
+            part = slice(start, start + _SEVERAL)
+            of_them = values[row[part]].transpose(1, 0, 2) * won[:, row[part], draw[part]][..., None]
+            best[part] = of_them.max(axis=0)
         return best

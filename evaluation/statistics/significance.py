@@ -36,11 +36,11 @@ def significance_threshold(p: ArrayLike, alpha: float, correction: Correction = 
     if correction == "none":
         return alpha
     if correction == "holm":
-        kept = np.flatnonzero(ordered >= alpha / np.arange(len(ordered), 0, -1))
-        return alpha / (size - int(kept[0])) if len(kept) else alpha
+        rejected = np.flatnonzero(ordered >= alpha / np.arange(len(ordered), 0, -1))
+        return alpha / (size - int(rejected[0])) if len(rejected) else alpha
     if correction == "bh":
-        found = np.flatnonzero(ordered < alpha * np.arange(1, len(ordered) + 1) / size)
-        return alpha * (int(found[-1]) + 1) / size if len(found) else alpha / size
+        rejected = np.flatnonzero(ordered < alpha * np.arange(1, len(ordered) + 1) / size)
+        return alpha * (int(rejected[-1]) + 1) / size if len(rejected) else alpha / size
     return alpha / size
 
 
@@ -168,9 +168,9 @@ def _exact_rank_sum(a: Floats, b: Floats) -> float:
 
 def sign_test(ours: ArrayLike, theirs: ArrayLike) -> Floats:
     """The exact two-sided binomial test of so many wins against so many; 1 where there are none."""
-    one, other = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
-    fewer = np.minimum(one, other)
-    most = one + other - fewer
+    first, other = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    fewer = np.minimum(first, other)
+    most = first + other - fewer
     from scipy import special  # here, since most commands need none of it and it takes long to load
 
     tail = special.betainc(np.maximum(most, 1), fewer + 1, 0.5)  # of all n, at most `fewer`

@@ -82,8 +82,8 @@ def fit_strengths(
                     group, merits.tolist(), lows.tolist(), highs.tolist(), strict=True
                 ):
                     strengths[query].append(Strength(passage, merit, _bounded(low), _bounded(high), number))
-    for own in strengths.values():
-        own.sort(key=lambda strength: (strength.group, -round(strength.strength, 9), strength.passage))
+    for of_group in strengths.values():
+        of_group.sort(key=lambda strength: (strength.group, -round(strength.strength, 9), strength.passage))
     return strengths
 
 
@@ -93,16 +93,16 @@ def _bounded(end: float) -> float | None:
 
 def _groups(judged: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
     """The passages that judgments link, each group sorted, by its first passage."""
-    groups, seen = [], set[str]()
+    groups, reached = [], set[str]()
     for first in sorted(judged):
-        if first in seen:
+        if first in reached:
             continue
         group, ahead = {first}, [first]
         while ahead:
             new = judged[ahead.pop()].keys() - group
             group |= new
             ahead += new
-        seen |= group
+        reached |= group
         groups.append(sorted(group))
     return groups
 
@@ -171,21 +171,21 @@ def _end(likelihood: _Likelihood, merits: Floats, contrasts: Floats, side: int) 
 
     By Newton's method, which gets there from beyond, since the profile is concave.
     """
-    merits, there = _climb(likelihood, merits)
-    _, tangent, _ = _moves(there, contrasts)
+    merits, ending = _climb(likelihood, merits)
+    _, tangent, _ = _moves(ending, contrasts)
     # To begin with, to where the end would be in a normal distribution.
-    step = side * np.sqrt(2 * _DROP / np.einsum("gi,gij,gj->g", tangent, there.information, tangent))
+    step = side * np.sqrt(2 * _DROP / np.einsum("gi,gij,gj->g", tangent, ending.information, tangent))
     step = np.clip(step, -_FAR / 5, _FAR / 5)
-    least, at, left = there.value - _DROP, (contrasts * merits).sum(axis=1), np.arange(len(merits))
+    least, at, left = ending.value - _DROP, (contrasts * merits).sum(axis=1), np.arange(len(merits))
     for _ in range(_STEPS):
         at[left] += step
         merits[left] += tangent * step[:, None]
         left = left[np.abs(step) > _NEAR]
         if not len(left):
             break
-        merits[left], there = _climb(likelihood.take(left), merits[left], contrasts[left])
-        _, tangent, slope = _moves(there, contrasts[left])
-        step = np.clip((least[left] - there.value) / slope, -_FAR - at[left], _FAR - at[left])
+        merits[left], ending = _climb(likelihood.take(left), merits[left], contrasts[left])
+        _, tangent, slope = _moves(ending, contrasts[left])
+        step = np.clip((least[left] - ending.value) / slope, -_FAR - at[left], _FAR - at[left])
     return np.where(side * at > _FAR - 1, side * np.inf, at)
 
 
@@ -193,28 +193,28 @@ def _climb(likelihood: _Likelihood, merits: Floats, contrasts: Floats | None = N
     """The likeliest strengths, of those with the same contrasts where these are given, and how it is there. By Newton's
     method, which ends, since the function is concave; a step that would lower it is halved.
     """
-    merits, left, own = merits.copy(), np.arange(len(merits)), likelihood
-    there = now = likelihood.at(merits)
+    merits, left, likelihood_left = merits.copy(), np.arange(len(merits)), likelihood
+    before = now = likelihood.at(merits)
     for _ in range(_STEPS):
         step, _, _ = _moves(now, None if contrasts is None else contrasts[left])
         least = now.value - 1e-12 * (1 + np.abs(now.value))
-        while len(worse := np.flatnonzero((now := own.at(merits[left] + step)).value < least)):
+        while len(worse := np.flatnonzero((now := likelihood_left.at(merits[left] + step)).value < least)):
             step[worse] /= 2
         merits[left] += step
-        for kept, new in zip(there, now, strict=True):
-            kept[left] = new
+        for old, new in zip(before, now, strict=True):
+            old[left] = new
         going = np.abs(step).max(axis=1) > _NEAR
-        left, own, now = left[going], own.take(going), _At(*(new[going] for new in now))
+        left, likelihood_left, now = left[going], likelihood_left.take(going), _At(*(new[going] for new in now))
         if not len(left):
             break
-    return merits, there
+    return merits, before
 
 
-def _moves(there: _At, contrasts: Floats | None) -> tuple[Floats, Floats, Floats]:
+def _moves(start: _At, contrasts: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Newton's step; and with contrasts, which it leaves as they are, the likeliest way to move each by 1, and what the
     logarithm gains by that.
     """
-    _, gradient, information = there
+    _, gradient, information = start
     if contrasts is None:
         step: Floats = np.asarray(np.linalg.solve(information, gradient[:, :, None])[:, :, 0], np.float64)
         return step, step, step

@@ -163,27 +163,27 @@ def win_ratios(
     if counting not in COUNTINGS:
         raise ValueError(f"counting {counting!r} where there is {' and '.join(COUNTINGS)}")
     names = tuple(tops)
-    wanted = tuple(dict.fromkeys(queries))
+    chosen = tuple(dict.fromkeys(queries))
     votes = _votes(preferences)
     differ, judged, won, undecided = (np.zeros((len(names), len(names)), np.int64) for _ in range(4))
-    for query in wanted:
+    for query in chosen:
         holders: dict[str, list[int]] = defaultdict(list)
         for number, name in enumerate(names):
             if top := tops[name].get(query):
                 holders[top[0]].append(number)
-        for one, other in combinations(sorted(holders), 2):
-            meet = np.ix_(holders[one], holders[other])
+        for first, other in combinations(sorted(holders), 2):
+            meet = np.ix_(holders[first], holders[other])
             differ[meet] += 1
-            cast = votes.get((query, one, other))
+            cast = votes.get((query, first, other))
             if cast is None:
                 continue
             judged[meet] += 1
             for_one, for_other, ties = _count(cast, counting)
             won[meet] += for_one
-            won[np.ix_(holders[other], holders[one])] += for_other
+            won[np.ix_(holders[other], holders[first])] += for_other
             undecided[meet] += ties
-    kept = [number for number, name in enumerate(names) if pooled is None or name in pooled]
-    pairs = list(combinations(kept, 2))
+    places = [number for number, name in enumerate(names) if pooled is None or name in pooled]
+    pairs = list(combinations(places, 2))
     p = sign_test([won[a, b] for a, b in pairs], [won[b, a] for a, b in pairs])
     threshold = significance_threshold(p, alpha, correction)
     both = [_mirror(counts) for counts in (differ, judged, undecided)]
@@ -199,12 +199,12 @@ def win_ratios(
             )
         )
     apart = [
-        _apart(name, *(int(table[number, kept].sum()) for table in (*both, won, won.T)))
+        _apart(name, *(int(table[number, places].sum()) for table in (*both, won, won.T)))
         for number, name in enumerate(names)
-        if number not in kept
+        if number not in places
     ]
-    runs = tuple(names[number] for number in kept)
-    return Wins(runs, len(wanted), counting, alpha, correction, threshold, tuple(meetings), tuple(apart))
+    runs = tuple(names[number] for number in places)
+    return Wins(runs, len(chosen), counting, alpha, correction, threshold, tuple(meetings), tuple(apart))
 
 
 def _apart(run: str, differ: int, judged: int, undecided: int, won: int, lost: int) -> Apart:
@@ -223,16 +223,20 @@ def _votes(preferences: Iterable[Preference]) -> dict[tuple[str, str, str], Vote
     votes: dict[tuple[str, str, str], Votes] = {}
     for query, a, b, preferred in preferences:
         pair = canonical(a, b)
-        one, other, ties = votes.get((query, *pair), (0, 0, 0))
-        votes[query, *pair] = (one + (preferred == pair[0]), other + (preferred == pair[1]), ties + (preferred is None))
+        first, other, ties = votes.get((query, *pair), (0, 0, 0))
+        votes[query, *pair] = (
+            first + (preferred == pair[0]),
+            other + (preferred == pair[1]),
+            ties + (preferred is None),
+        )
     return votes
 
 
 def _count(cast: Votes, counting: Counting) -> Votes:
     if counting == "each":
         return cast
-    one, other, _ = cast
-    return int(one > other), int(other > one), int(one == other)
+    first, other, _ = cast
+    return int(first > other), int(other > first), int(first == other)
 
 
 def _mirror(counts: NDArray[np.int64]) -> NDArray[np.int64]:

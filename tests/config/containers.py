@@ -36,7 +36,9 @@ class Names(threading.Thread):
                 return
             end = query.index(0, 12) + 5  # the end of the question: its name, type and class
             is_a = query[end - 4 : end - 2] == b"\0\1"
-            answers = [b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4" + socket.inet_aton(one) for one in self.addresses if is_a]
+            answers = [
+                b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4" + socket.inet_aton(address) for address in self.addresses if is_a
+            ]
             counts = b"\0\1" + len(answers).to_bytes(2, "big") + bytes(4)
             self.socket.sendto(query[:2] + b"\x85\x80" + counts + query[12:end] + b"".join(answers), client)
 

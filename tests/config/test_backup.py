@@ -33,7 +33,7 @@ class Machine:
     def backup(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run the script."""
         programs = embedded.Postgres(embedded.var_folder()).programs()
-        given = {
+        variables = {
             "PATH": f"{programs}:{os.environ['PATH']}",
             "DATABASE_URL": self.urls["bestknown"],
             "MARKETPLACE_DATABASE_URL": self.urls["marketplace"],
@@ -43,7 +43,7 @@ class Machine:
         }
         script = REPOSITORY / "docker" / "backup.sh"
         return subprocess.run(
-            ["bash", script, *command], env=given | environment, capture_output=True, text=True, check=False
+            ["bash", script, *command], env=variables | environment, capture_output=True, text=True, check=False
         )
 
     def made(self) -> str:
@@ -79,8 +79,8 @@ def sockets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def machine(tmp_path: Path, sockets: Path) -> Iterator[Machine]:
     """A site with two runs, one of them with a file, and a marketplace with an entry."""
-    made = Machine(tmp_path, sockets)
-    connection = psycopg2.connect(made.owner)
+    host = Machine(tmp_path, sockets)
+    connection = psycopg2.connect(host.owner)
     connection.autocommit = True
     with connection.cursor() as cursor:
         for statement in ("DROP DATABASE IF EXISTS marketplace", "DROP ROLE IF EXISTS marketplace"):
@@ -90,20 +90,20 @@ def machine(tmp_path: Path, sockets: Path) -> Iterator[Machine]:
         cursor.execute("CREATE ROLE marketplace LOGIN")
         cursor.execute("CREATE DATABASE marketplace OWNER marketplace")
     connection.close()
-    made.ask("bestknown", TABLE)
-    made.ask("marketplace", "CREATE TABLE marketplace_entry AS SELECT generate_series(1, 5) AS id")
-    (made.files / "runs").mkdir()
-    (made.files / "runs" / "bm25.txt").write_text("a run")
-    yield made
+    host.ask("bestknown", TABLE)
+    host.ask("marketplace", "CREATE TABLE marketplace_entry AS SELECT generate_series(1, 5) AS id")
+    (host.files / "runs").mkdir()
+    (host.files / "runs" / "bm25.txt").write_text("a run")
+    yield host
 
 
 def test_a_backup_says_what_it_holds(machine: Machine) -> None:
     name = machine.made()
-    said = machine.backup("check", name).stdout
-    assert "version: 0.1.0" in said
-    assert "PostgreSQL: 18" in said
-    assert "bestknown: 2 rows in 1 tables" in said
-    assert "marketplace: 5 rows in 1 tables" in said
+    report = machine.backup("check", name).stdout
+    assert "version: 0.1.0" in report
+    assert "PostgreSQL: 18" in report
+    assert "bestknown: 2 rows in 1 tables" in report
+    assert "marketplace: 5 rows in 1 tables" in report
     assert machine.backup("list").stdout.split() == [name]
     assert machine.backup("healthy").returncode == 0
     assert not list(machine.backups.glob("*.part"))
@@ -178,12 +178,12 @@ def test_old_backups_go_when_a_new_one_is_made(machine: Machine) -> None:
     script = f"source '{REPOSITORY}/docker/backup.sh' list > /dev/null; now > /dev/null && prune"
     environment = {"KEEP_DAYS": "14"}
     programs = embedded.Postgres(embedded.var_folder()).programs()
-    given = {
+    variables = {
         "PATH": f"{programs}:{os.environ['PATH']}",
         "DATABASE_URL": machine.urls["bestknown"],
         "BACKUPS": str(machine.backups),
         "FILES": str(machine.files),
     }
-    subprocess.run(["bash", "-c", script], env=given | environment, check=True)
+    subprocess.run(["bash", "-c", script], env=variables | environment, check=True)
     (left,) = machine.backups.glob("20*")
     assert not left.name.startswith("2020")

@@ -86,9 +86,9 @@ def test_the_marketplace_can_be_left_out_and_so_can_the_servers() -> None:
         for needed, how in service.get("depends_on", {}).items():
             optional = not profiles[needed] or profiles[needed] <= profiles[name]
             assert optional or how["required"] is False, f"{name} needs {needed}"
-    wanted = re.search(r"^COMPOSE_PROFILES=(.*)$", EXAMPLE, re.MULTILINE)
-    assert wanted is not None
-    assert set(wanted[1].split(",")) == set().union(*profiles.values())
+    match = re.search(r"^COMPOSE_PROFILES=(.*)$", EXAMPLE, re.MULTILINE)
+    assert match is not None
+    assert set(match[1].split(",")) == set().union(*profiles.values())
 
 
 def test_the_proxy_waits_for_no_site() -> None:
@@ -193,8 +193,8 @@ def test_a_heartbeat_is_healthy_while_it_is_fresh(tmp_path: Path) -> None:
     beat.touch()
     assert check() == (0, "healthy\n")
     os.utime(beat, (time.time(), time.time() - 300))
-    code, said = check()
-    assert code == 1 and "The last round of work that ended well was 30" in said
+    code, answer = check()
+    assert code == 1 and "The last round of work that ended well was 30" in answer
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_the_marketplaces_role_reads_its_own_database_alone(server: Callable[[st
     }
     for _time in range(2):
         subprocess.run([sys.executable, DOCKER / "marketplace_database.py"], env=environment, check=True)
-    with psycopg2.connect(server("marketplace", "marketplace")) as own, own.cursor() as cursor:
+    with psycopg2.connect(server("marketplace", "marketplace")) as connection, connection.cursor() as cursor:
         cursor.execute("CREATE TABLE mine (id int)")
         cursor.execute("SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = 'marketplace'")
         assert cursor.fetchone() == (False, False, False)

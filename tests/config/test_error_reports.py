@@ -55,10 +55,10 @@ class Sink:
 
 @pytest.fixture
 def sink() -> Iterator[Sink]:
-    taken = Sink()
-    yield taken
-    taken.server.shutdown()
-    taken.server.server_close()
+    sink = Sink()
+    yield sink
+    sink.server.shutdown()
+    sink.server.server_close()
 
 
 @pytest.mark.django_db(transaction=True)

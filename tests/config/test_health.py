@@ -73,8 +73,8 @@ def test_jobs_that_nobody_does_are_said_and_take_no_web_server_out_of_service(db
     web, everything = Client().get("/healthz"), Client().get("/healthz/all")
     assert (web.status_code, web.json()["ok"], web.json()["down"]) == (200, True, [])
     assert (everything.status_code, everything.json()["ok"], everything.json()["down"]) == (503, False, ["jobs"])
-    said = "The clock (Celery Beat) has not sent a job yet. No worker has reported yet."
-    assert web.json()["parts"]["jobs"] == everything.json()["parts"]["jobs"] == said
+    complaint = "The clock (Celery Beat) has not sent a job yet. No worker has reported yet."
+    assert web.json()["parts"]["jobs"] == everything.json()["parts"]["jobs"] == complaint
 
 
 def test_a_clock_that_stopped_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,11 +222,11 @@ def test_health_answers_within_two_seconds_while_a_server_hangs(
                 times.append(time.monotonic() - begun)
         finally:
             site.stop()
-    said = json.loads(body)
+    content = json.loads(body)
     assert status == 503, times
-    assert set(said["down"]) - {"jobs"} == {hung}
+    assert set(content["down"]) - {"jobs"} == {hung}
     assert min(times) < 2
-    assert "answered" in said["parts"][hung] or "cannot be reached" in said["parts"][hung]
+    assert "answered" in content["parts"][hung] or "cannot be reached" in content["parts"][hung]
 
 
 def check(name: str) -> subprocess.CompletedProcess[str]:

@@ -76,9 +76,9 @@ def test_the_clients_address_is_read_from_whatever_a_proxy_says(
 
     settings.CLIENT_ADDRESS_HEADER = "HTTP_X_FORWARDED_FOR"  # type: ignore[attr-defined]
     settings.RATELIMIT_ENABLE = True  # type: ignore[attr-defined]
-    given = {} if header is None else {"HTTP_X_FORWARDED_FOR": header}
-    assert client_address(RequestFactory().get("/", **given)) == address
-    client = Client(**given)
+    headers = {} if header is None else {"HTTP_X_FORWARDED_FOR": header}
+    assert client_address(RequestFactory().get("/", **headers)) == address
+    client = Client(**headers)
     assert client.post("/login/", {"username": "", "password": "wrong"}).status_code == 200
     assert client.post(f"/c/{campaign.link}/consent/").status_code == 303
     assert client.post(f"/m/{campaign.link}/1/?assignmentId=A&workerId=B").status_code == 404  # not published

@@ -231,8 +231,8 @@ def test_an_alarm_that_a_person_dismissed_is_recorded_and_one_that_a_job_settled
 def test_pausing_stopping_and_archiving_ask_why_and_keep_the_answer(campaign: Campaign, rita: User) -> None:
     publication = published(campaign, state="open")
     client = browser_of(rita)
-    shown = client.get(reverse("judgments:campaign", args=[campaign.pk])).text
-    assert shown.count('name="why"') == 1
+    page = client.get(reverse("judgments:campaign", args=[campaign.pk])).text
+    assert page.count('name="why"') == 1
     client.post(reverse("platforms:move", args=[campaign.pk]), {"to": "paused", "why": "The wording is unclear"})
     assert newest().why == newest("platforms_publication").why == "The wording is unclear"
     client.post(reverse("platforms:resume", args=[campaign.pk]))
@@ -338,8 +338,8 @@ def test_jobs_and_commands_are_recorded_by_name_and_jobs_with_who_asked_for_them
     with acting(lambda: Origin(Kind.JOB, rita.pk, "pools.jobs.work")):
         Campaign.objects.update(state="paused")
     assert said(newest()) == "the job that reads files and draws up campaigns, for rita paused the campaign pilot"
-    for words, found in (("reads files", True), ("pools.jobs", True), ("approves", False)):
-        assert AuditFilter({"who": words}, queryset=AuditEntry.objects.all()).qs.exists() is found
+    for words, is_listed in (("reads files", True), ("pools.jobs", True), ("approves", False)):
+        assert AuditFilter({"who": words}, queryset=AuditEntry.objects.all()).qs.exists() is is_listed
     with because("The lab has closed"):
         Campaign.objects.update(state="open")
     assert newest().why == "The lab has closed"
@@ -424,9 +424,9 @@ def test_old_entries_are_removed_after_the_period_and_young_ones_never(campaign:
     old = AuditEntry.objects.latest("id")
     old.pk, old.at = None, timezone.now() - timedelta(days=400)
     old.save(force_insert=True)
-    for days, said in ((0, 0), (500, 0), (365, 1), (365, 0)):
+    for days, count in ((0, 0), (500, 0), (365, 1), (365, 0)):
         settings.AUDIT_KEEP_DAYS = days
-        assert expire_audit() == f"entries removed: {said}"
+        assert expire_audit() == f"entries removed: {count}"
     assert AuditEntry.objects.count() == young
     with pytest.raises(DatabaseError, match="30 days"), transaction.atomic():
         connection.cursor().execute("SELECT core_audit_expire(now(), 10, NULL)")
@@ -454,12 +454,12 @@ def test_log_ins_and_tries_that_fail_are_noted_without_what_was_typed(rita: User
 def test_judging_asks_no_more_queries_than_it_did_and_writes_no_entry(campaign: Campaign, alice: Worker) -> None:
     assignment = factories.take(alice, campaign)
     before = AuditEntry.objects.count()
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         judgment_services.judgment_save(
             assignment_id=assignment.pk, position=1, preferred="left", shown_at=timezone.now(), at=timezone.now()
         )
-    assert len(asked) == 1
-    assert "set_config" not in asked[0]["sql"]
+    assert len(queries) == 1
+    assert "set_config" not in queries[0]["sql"]
     factories.do(alice, campaign)
     assert AuditEntry.objects.count() == before
 
@@ -496,7 +496,7 @@ def test_entries_are_searched_filtered_and_downloaded(campaign: Campaign, rita: 
     rita_sees = browser_of(rita)
     page = reverse("audit:entries")
     today = timezone.now().date()
-    for found, query in (
+    for is_listed, query in (
         (True, {"who": "rit"}),
         (True, {"q": "is over"}),
         (True, {"about": "campaigns", "since": today, "until": today}),
@@ -507,18 +507,18 @@ def test_entries_are_searched_filtered_and_downloaded(campaign: Campaign, rita: 
         (False, {"about": "payments"} | {"about": "money"}),
         (False, {"campaign": campaign.pk + 1}),
     ):
-        shown = rita_sees.get(page, query).content.decode()
-        assert ("paused the campaign pilot" in shown) is found, query
+        text = rita_sees.get(page, query).content.decode()
+        assert ("paused the campaign pilot" in text) is is_listed, query
     answer = rita_sees.get(reverse("audit:csv"), {"who": "rita", "about": "campaigns"})
     [row] = csv.DictReader(io.StringIO(answer.getvalue().decode()))
     assert (row["who"], row["what"], row["why"]) == ("rita", "paused the campaign pilot", "'=cmd() is over")
     answer = rita_sees.get(reverse("audit:json"), {"campaign": campaign.pk, "who": "rita"})
     assert [entry["changes"] for entry in json.loads(answer.getvalue())] == [{"state": ["open", "paused"]}]
     assert AuditEntry.objects.filter(subject="audit", actor_id=rita.pk).count() == 2
-    asked = {"q": "AWORKERSID", "who": "rita", "about": "campaigns"}
-    rita_sees.get(reverse("audit:csv"), asked)
+    filters = {"q": "AWORKERSID", "who": "rita", "about": "campaigns"}
+    rita_sees.get(reverse("audit:csv"), filters)
     newest = AuditEntry.objects.filter(subject="audit").latest("pk")
-    assert QueryDict(newest.changes["filter"]).dict() == asked | {"q": "…", "who": "…"}  # words may be a worker's id
+    assert QueryDict(newest.changes["filter"]).dict() == filters | {"q": "…", "who": "…"}  # words may be a worker's id
     empty = rita_sees.get(reverse("audit:json"), {"who": "nobody at all"})
     assert json.loads(empty.getvalue()) == []
 
@@ -529,8 +529,8 @@ def test_what_was_done_to_a_person_is_found_by_their_name(lab: Lab, rita: User) 
     with acting(lambda: Origin(Kind.PERSON, rita.pk)):
         Membership.objects.filter(user=anna).update(role="researcher")
     page = reverse("audit:entries")
-    shown = browser_of(rita).get(page, {"q": "anna"}).text
-    assert "changed the role of Anna" in shown
+    text = browser_of(rita).get(page, {"q": "anna"}).text
+    assert "changed the role of Anna" in text
     assert "changed the role" not in browser_of(rita).get(page, {"q": "berta"}).text
 
 

@@ -38,33 +38,33 @@ def run(*words: str) -> tuple[dict[str, Any], str]:
 def test_a_dry_run_says_what_would_come_of_it_and_changes_nothing(collection: Collection, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q8\twhat is a fugue\nq9\twhat is a canon\n")
-    asked = ("import_collection", "another", "--lab", "A new lab", "--queries", str(queries))
+    command = ("import_collection", "another", "--lab", "A new lab", "--queries", str(queries))
 
-    facts, said = run(*asked, "--dry-run")
+    facts, output = run(*command, "--dry-run")
 
     assert (facts["queries"], facts["dry_run"]) == (2, True)
-    assert "2 queries" in said and "nothing has been changed" in said
+    assert "2 queries" in output and "nothing has been changed" in output
     assert not Collection.objects.filter(name="another").exists()
     assert not Lab.objects.filter(name="A new lab").exists()
-    facts, said = run(*asked)
+    facts, output = run(*command)
     assert facts["dry_run"] is False
     assert Collection.objects.get(name="another").pk == facts["collection"]
-    assert "dry run" not in said
+    assert "dry run" not in output
 
 
 def test_an_import_makes_a_lab_with_an_admin_or_says_that_it_has_none(ada: User, tmp_path: Path) -> None:
     queries = tmp_path / "queries.tsv"
     queries.write_text("q8\twhat is a fugue\n")
-    asked = ("import_collection", "sounds", "--queries", str(queries), "--lab")
+    command = ("import_collection", "sounds", "--queries", str(queries), "--lab")
 
-    _facts, said = run(*asked, "Sounds", "--admin", ada.username)
-    assert Lab.objects.get(name="Sounds").memberships.get().role == "admin" and "no members" not in said
-    _facts, said = run(*asked, "Images")
+    _facts, output = run(*command, "Sounds", "--admin", ada.username)
+    assert Lab.objects.get(name="Sounds").memberships.get().role == "admin" and "no members" not in output
+    _facts, output = run(*command, "Images")
     assert (
-        "The lab Images is new and has no members" in said and not Lab.objects.get(name="Images").memberships.exists()
+        "The lab Images is new and has no members" in output and not Lab.objects.get(name="Images").memberships.exists()
     )
     with pytest.raises(CommandError, match="no user called nobody"):
-        run(*asked, "Words", "--admin", "nobody")
+        run(*command, "Words", "--admin", "nobody")
     assert not Lab.objects.filter(name="Words").exists()
 
 
@@ -89,12 +89,12 @@ def test_runs_are_checked_by_a_dry_run_and_what_is_wrong_is_told_by_line(
     assert "bad.txt, line 1:" in err.getvalue()
     facts = say(good, same, bad)
     assert collection.runs.count() == before + 1
-    for told in (dry, facts):
-        assert [(row["name"], row["passed"]) for row in told["files"]] == [
+    for report in (dry, facts):
+        assert [(row["name"], row["passed"]) for row in report["files"]] == [
             ("good", True), ("same", False), ("bad", False)
         ]  # fmt: skip
-        assert "called good, and it is this very file" in told["files"][1]["errors"][0]["message"]
-        assert told["files"][2]["errors"][0]["line"] == 1
+        assert "called good, and it is this very file" in report["files"][1]["errors"][0]["message"]
+        assert report["files"][2]["errors"][0]["line"] == 1
     assert dry["files"][0]["run"] is None
     assert facts["files"][0]["run"] == collection.runs.get(name="good").pk
 
@@ -105,12 +105,12 @@ def test_exports_say_what_they_wrote_and_a_dry_run_writes_nothing(
     for worker in (alice, bob, carol):
         factories.do(worker, campaign)
     folder = tmp_path / "out"
-    facts, said = run("export_campaign", campaign.name, "--to", str(folder), "--dry-run")
-    assert not folder.exists() and "preference-qrels.txt" in said
+    facts, output = run("export_campaign", campaign.name, "--to", str(folder), "--dry-run")
+    assert not folder.exists() and "preference-qrels.txt" in output
 
-    made, _said = run("export_campaign", campaign.name, "--to", str(folder))
-    assert made["files"] == facts["files"]
-    assert {row["name"]: row["sha256"] for row in made["files"]} == {
+    result, _said = run("export_campaign", campaign.name, "--to", str(folder))
+    assert result["files"] == facts["files"]
+    assert {row["name"]: row["sha256"] for row in result["files"]} == {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()
     }
     with pytest.raises(CommandError, match="--to - and --json both write to standard output"):

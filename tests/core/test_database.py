@@ -99,13 +99,13 @@ def asking(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 
     def _start(code: str, **environment: str) -> "subprocess.Popen[str]":
         inherited = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
-        own = {"BESTKNOWN_VAR": str(tmp_path / "var"), "DEVELOPMENT": "1", "DATABASE_STATEMENT_SECONDS": "1"}
-        own["DJANGO_SETTINGS_MODULE"] = "config.settings"
+        variables = {"BESTKNOWN_VAR": str(tmp_path / "var"), "DEVELOPMENT": "1", "DATABASE_STATEMENT_SECONDS": "1"}
+        variables["DJANGO_SETTINGS_MODULE"] = "config.settings"
         started.append(
             subprocess.Popen(
                 [sys.executable, "-c", code],
                 cwd=REPOSITORY,
-                env=inherited | own | environment,
+                env=inherited | variables | environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -123,14 +123,14 @@ def asking(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 
 def servers(var: Path) -> list[int]:
     """The processes of PostgreSQL and Redis in this folder, PostgreSQL's children included."""
-    found = []
+    pids = []
     for name in ("postgres", "redis"):
         with_number = var / "run" / name
         if with_number.exists() and with_number.read_text().strip():
             pid = int(with_number.read_text())
             listed = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
-            found += [pid, *(int(child) for children in listed for child in children)]
-    return found
+            pids += [pid, *(int(child) for children in listed for child in children)]
+    return pids
 
 
 def test_a_stopped_postgresql_is_given_up_in_bounded_time_and_used_again_when_it_goes_on(

@@ -255,7 +255,7 @@ def test_the_terms_of_one_and_the_description_of_another_are_both_kept_apart(
     world: World, draft: Campaign, agnes: Client, boris: Client
 ) -> None:
     edit = Edit("platforms:terms", "countries", "US, GB", "")
-    path, first, second = world.paths["platforms:terms"], *(opened(one, world, edit) for one in (agnes, boris))
+    path, first, second = world.paths["platforms:terms"], *(opened(user, world, edit) for user in (agnes, boris))
     agnes.post(path, {**first, "countries": "US, GB"})
 
     refused = boris.post(path, {**second, "description": "Four more words here."})
@@ -283,7 +283,7 @@ def test_a_draft_that_is_being_changed_is_not_changed_by_another(
     world: World, agnes: Client, boris: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edit = next(edit for edit in EDITS if edit.name == "pools:campaign_edit")
-    path, first, second = world.paths[edit.name], *(opened(one, world, edit) for one in (agnes, boris))
+    path, first, second = world.paths[edit.name], *(opened(user, world, edit) for user in (agnes, boris))
     monkeypatch.setattr("pools.background.is_small", lambda _job: False)
     monkeypatch.setattr("pools.jobs.work.delay", lambda _job: None)
     assert agnes.post(path, {**first, "instructions": "Theirs."}).status_code == 303

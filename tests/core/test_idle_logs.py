@@ -20,5 +20,5 @@ logging.getLogger("celery.app.trace").error("Task failed: %s", "calls made: 0")
 def test_jobs_that_did_nothing_are_not_logged() -> None:
     environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "DEVELOPMENT": "1", "PATH": ""}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
-    said = [line.partition("Task ")[2] for line in (done.stdout + done.stderr).splitlines() if "Task" in line]
-    assert said == ["publish succeeded: 'calls made: 10'", "publish succeeded: 'packed 3'", "failed: calls made: 0"]
+    lines = [line.partition("Task ")[2] for line in (done.stdout + done.stderr).splitlines() if "Task" in line]
+    assert lines == ["publish succeeded: 'calls made: 10'", "publish succeeded: 'packed 3'", "failed: calls made: 0"]

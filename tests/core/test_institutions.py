@@ -37,12 +37,12 @@ class Provider(ThreadingHTTPServer):
 
     def allow(self, url: str) -> str:
         """What the person's browser does there: it comes with a question, and leaves with a code for it."""
-        asked = dict(parse_qsl(urlsplit(url).query))
-        assert url.startswith(f"{self.address}/authorize?") and asked["response_type"] == "code"
-        assert {"openid", "email"} <= set(asked["scope"].split()) and asked["client_id"] == OURS["client_id"]
+        query = dict(parse_qsl(urlsplit(url).query))
+        assert url.startswith(f"{self.address}/authorize?") and query["response_type"] == "code"
+        assert {"openid", "email"} <= set(query["scope"].split()) and query["client_id"] == OURS["client_id"]
         code = f"code-{len(self.codes)}"
-        self.codes[code] = asked
-        return f"{urlsplit(asked['redirect_uri']).path}?{urlencode({'code': code, 'state': asked['state']})}"
+        self.codes[code] = query
+        return f"{urlsplit(query['redirect_uri']).path}?{urlencode({'code': code, 'state': query['state']})}"
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -61,11 +61,11 @@ class _Answers(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         sent = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
-        asked = self.server.codes.pop(sent.get("code", ""), None)
+        grant = self.server.codes.pop(sent.get("code", ""), None)
         basic = b64encode(f"{OURS['client_id']}:{OURS['secret']}".encode()).decode()
         knows = sent.get("client_secret") == OURS["secret"] or self.headers["Authorization"] == f"Basic {basic}"
         challenge = urlsafe_b64encode(hashlib.sha256(sent.get("code_verifier", "").encode()).digest()).decode()
-        if asked is None or not knows or asked["code_challenge"] != challenge.rstrip("="):
+        if grant is None or not knows or grant["code_challenge"] != challenge.rstrip("="):
             self._say({"error": "invalid_grant"}, 400)
             return
         now = int(time.time())
@@ -116,8 +116,8 @@ def rita() -> User:
 def come(client: Client, provider: Provider, **claims: object) -> HttpResponse:
     """Log in at the institution, as this person, and come back."""
     provider.claims = {"sub": "248289761001", "name": "Rita", **claims}
-    asked = client.post("/account/oidc/university/login/")
-    back: HttpResponse = client.get(provider.allow(asked.headers["Location"]))
+    answer = client.post("/account/oidc/university/login/")
+    back: HttpResponse = client.get(provider.allow(answer.headers["Location"]))
     return back
 
 

@@ -25,9 +25,9 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 
-def rows_of(client: Client, address: str, **asked: str) -> list[dict[str, str]]:
+def rows_of(client: Client, address: str, **filters: str) -> list[dict[str, str]]:
     """The lines of a file."""
-    answer = client.get(address, {"csv": "list", **asked})
+    answer = client.get(address, {"csv": "list", **filters})
     assert answer.status_code == 200, answer.status_code
     assert answer["Content-Type"] == "text/csv; charset=utf-8" and answer.streaming
     return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))  # type: ignore[attr-defined]
@@ -47,8 +47,8 @@ def test_lists_of_campaigns_runs_collections_and_queries_come_as_csv(page: Clien
     assert row.items() >= expected.items()
     assert row["created"] == campaign.created_at.isoformat()
     assert [run["run"] for run in rows_of(page, reverse("pools:runs"))] != []
-    [found] = rows_of(page, reverse("pools:collections"))
-    assert (found["collection"], found["queries"], found["runs"]) == ("small", "4", "3")
+    [row] = rows_of(page, reverse("pools:collections"))
+    assert (row["collection"], row["queries"], row["runs"]) == ("small", "4", "3")
     queries = rows_of(page, reverse("judgments:queries", args=[campaign.pk]))
     assert [(query["query"], query["pairs"]) for query in queries] == [
         ("q1", "3"),
@@ -61,8 +61,8 @@ def test_lists_of_campaigns_runs_collections_and_queries_come_as_csv(page: Clien
     assert {run["released"] for run in runs} == {"yes"}
     people = rows_of(page, reverse("core:people", args=[campaign.lab_id]))
     assert [(person["person"], person["role"]) for person in people] == [("rita", "researcher")]
-    shown = page.get(reverse("pools:collection", args=[collection.pk])).text
-    assert 'href="?csv=runs"' in shown and 'href="?csv=campaigns"' in shown
+    text = page.get(reverse("pools:collection", args=[collection.pk])).text
+    assert 'href="?csv=runs"' in text and 'href="?csv=campaigns"' in text
     missing = page.get(reverse("pools:campaigns"), {"csv": "nothing"})
     assert missing["Content-Type"].startswith("text/html")
 
@@ -72,8 +72,8 @@ def test_lists_of_what_workers_meet_and_report_come_as_csv_without_a_name_or_wor
 ) -> None:
     assignment = factories.take(alice, campaign)
     item = next(item for item in assignment.items.order_by("position") if item.pair_id)
-    asked = {"assignment_id": assignment.pk, "position": item.position, "at": timezone.now()}
-    reports.pair_report(reason="broken", note="Call me, Alice", **asked)
+    fields = {"assignment_id": assignment.pk, "position": item.position, "at": timezone.now()}
+    reports.pair_report(reason="broken", note="Call me, Alice", **fields)
     factories.judge(assignment, only={each.position for each in assignment.items} - {item.position})
     judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     assert item.pair is not None
@@ -135,11 +135,11 @@ def test_notes_machine_judges_jobs_and_webhooks_come_as_csv(
         lab=lab, url="https://hooks.example.org/x", events=["alarm.raised", "job.failed"], by=rita, at=at
     )
     webhooks.webhook_test(webhook=hook, at=at)
-    [listed] = rows_of(page, reverse("api:webhooks", args=[lab.pk]))
-    assert (listed["url"], listed["events"]) == ("https://hooks.example.org/x", "alarm.raised job.failed")
+    [row] = rows_of(page, reverse("api:webhooks", args=[lab.pk]))
+    assert (row["url"], row["events"]) == ("https://hooks.example.org/x", "alarm.raised job.failed")
     [sent] = rows_of(page, reverse("api:webhook", args=[lab.pk, hook.pk]))
     assert (sent["event"], sent["tries"], sent["taken"]) == ("webhook.test", "0", "")
-    assert secret not in str([listed, sent])
+    assert secret not in str([row, sent])
     outsider = Client()
     outsider.force_login(factories.member(lab, "researcher"))
     assert outsider.get(reverse("api:webhook", args=[lab.pk, hook.pk]), {"csv": "list"}).status_code == 403
@@ -174,8 +174,8 @@ def test_a_file_has_every_row_that_the_filter_leaves_sorted_and_no_formula(
     runs = rows_of(page, reverse("pools:runs"), name="=run", sort="-name")
     assert len(runs) == BATCH + 5
     assert [runs[0]["run"], runs[-1]["run"]] == [f"'=run {BATCH + 4}", "'=run 0000"]
-    kept = page.get(reverse("pools:runs"), {"name": "=run", "sort": "-name"}).text
-    assert "?name=%3Drun&amp;sort=-name&amp;csv=list" in kept
+    text = page.get(reverse("pools:runs"), {"name": "=run", "sort": "-name"}).text
+    assert "?name=%3Drun&amp;sort=-name&amp;csv=list" in text
 
 
 def test_a_file_is_for_those_who_may_see_the_page(campaign: Campaign) -> None:

@@ -65,27 +65,27 @@ def test_the_log_of_a_running_site_holds_no_token(site: RunningSite, tokens: dic
         f"/c/{tokens['campaign']}/",
     ]
     entry = f"/m/{tokens['campaign']}/1/?assignmentId=3SECRETASSIGNMENT&workerId=A1SECRETWORKER"
-    seen = set()
+    statuses = set()
     for address in addresses:
-        seen.add(ask(site.url, "POST", address))  # no CSRF cookie
-        seen.add(ask(site.url, "GET", address, Host="evil.example.com"))  # DisallowedHost
-        seen.add(ask(site.url, "GET", f"/nowhere{address}"))  # 404
-        seen.add(ask(site.url, "GET", f"{address}no/such/page/"))
+        statuses.add(ask(site.url, "POST", address))  # no CSRF cookie
+        statuses.add(ask(site.url, "GET", address, Host="evil.example.com"))  # DisallowedHost
+        statuses.add(ask(site.url, "GET", f"/nowhere{address}"))  # 404
+        statuses.add(ask(site.url, "GET", f"{address}no/such/page/"))
         send(site.url, f"GET {address} HTTP/9.9")  # gunicorn's own complaint
         send(site.url, f"GET {address} and more HTTP/1.1")
-        seen.add(ask(site.url, "GET", address, **{"Content-Length": "many"}))
+        statuses.add(ask(site.url, "GET", address, **{"Content-Length": "many"}))
     with connection.cursor() as cursor:
         for table in ("tasks_worker", "tasks_hit", "pools_campaign"):
             cursor.execute(f"ALTER TABLE {table} RENAME TO {table}_away")
     try:
         for address in [*addresses, entry]:
-            seen.add(ask(site.url, "GET", address))  # 500, with a traceback
+            statuses.add(ask(site.url, "GET", address))  # 500, with a traceback
     finally:
         with connection.cursor() as cursor:
             for table in ("tasks_worker", "tasks_hit", "pools_campaign"):
                 cursor.execute(f"ALTER TABLE {table}_away RENAME TO {table}")
 
-    assert {400, 403, 404, 500} <= seen
+    assert {400, 403, 404, 500} <= statuses
     log = (site.process.log_folder / "web.log").read_text()
     assert "Internal Server Error: /j/…/" in log
     assert "Traceback" in log
@@ -158,12 +158,12 @@ def json_lines(name: str) -> Iterator[io.StringIO]:
 def test_a_line_of_json_says_which_request_it_is_about(client: Client) -> None:
     foreign = {"Host": "evil.example.com", "X-Request-ID": "not-yours"}
     with json_lines("django.security.DisallowedHost") as written:
-        given = [client.get("/login/", headers=foreign).headers["X-Request-ID"] for _again in range(3)]
-    said = [json.loads(line) for line in written.getvalue().splitlines()]
-    assert [line["request_id"] for line in said] == given and len(set(given)) == 3
-    assert {line["level"] for line in said} == {"ERROR"}
-    assert {line["logger"] for line in said} == {"django.security.DisallowedHost"}
-    assert set(said[0]) == {"at", "level", "logger", "request_id", "message", "traceback"}
+        request_ids = [client.get("/login/", headers=foreign).headers["X-Request-ID"] for _again in range(3)]
+    records = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert [line["request_id"] for line in records] == request_ids and len(set(request_ids)) == 3
+    assert {line["level"] for line in records} == {"ERROR"}
+    assert {line["logger"] for line in records} == {"django.security.DisallowedHost"}
+    assert set(records[0]) == {"at", "level", "logger", "request_id", "message", "traceback"}
 
 
 def test_a_traceback_stays_in_its_line_of_json(tokens: dict[str, str]) -> None:

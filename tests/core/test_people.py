@@ -64,9 +64,9 @@ def of(user: User) -> Client:
 @pytest.mark.skipif("EMAIL_URL" in os.environ, reason="a server of mail is named")
 def test_where_no_mail_is_set_up_nothing_is_said_to_be_sent_and_there_is_a_link(lab: Lab) -> None:
     client, page = of(factories.member(lab, "admin", "agnes")), reverse("core:people", args=[lab.pk])
-    shown = client.post(page, {"email": "petra@example.org", "role": "viewer"}, follow=True).text
-    assert "Copy its link below and send it." in shown and "has been sent" not in shown
-    assert "/invited/" in shown
+    answer = client.post(page, {"email": "petra@example.org", "role": "viewer"}, follow=True).text
+    assert "Copy its link below and send it." in answer and "has been sent" not in answer
+    assert "/invited/" in answer
 
 
 def test_an_admin_of_the_site_makes_labs_as_their_first_admin_or_by_inviting_one(
@@ -77,8 +77,8 @@ def test_an_admin_of_the_site_makes_labs_as_their_first_admin_or_by_inviting_one
     assert page in client.get(reverse("core:labs")).text
 
     client.post(page, {"name": " Sounds ", "admin": "me", "email": ""})
-    own = Lab.objects.get(name="Sounds")
-    assert [(row.user, row.role) for row in own.memberships.all()] == [(ada, "admin")] and not mail.outbox
+    sounds = Lab.objects.get(name="Sounds")
+    assert [(row.user, row.role) for row in sounds.memberships.all()] == [(ada, "admin")] and not mail.outbox
     client.post(page, {"name": "Images", "admin": "invited", "email": "nora@example.org"})
     (letter,), invitation = mail.outbox, MemberInvitation.objects.get()
     assert letter.to == ["nora@example.org"] and "join the lab “Images” at Bestknown, as admin" in letter.body
@@ -99,8 +99,8 @@ def test_an_admin_renames_the_lab_to_a_name_that_no_other_has(lab: Lab, agnes: U
     client, page = of(agnes), reverse("core:lab_rename", args=[lab.pk])
     assert page in client.get(reverse("core:people", args=[lab.pk])).text
 
-    taken = client.post(page, {"name": "elsewhere"})
-    assert taken.status_code == 409 and "There is already a lab called “elsewhere”" in taken.text
+    answer = client.post(page, {"name": "elsewhere"})
+    assert answer.status_code == 409 and "There is already a lab called “elsewhere”" in answer.text
     lab.refresh_from_db()
     assert lab.name == "Rita's lab"
     assert client.post(page, {"name": "RITA'S LAB"}).status_code == 303  # its own name, written otherwise
@@ -120,8 +120,8 @@ def test_a_name_is_one_name_however_it_is_written(lab: Lab, agnes: User) -> None
         assert entered.status_code == 302, written
 
     invitation = invite(lab, agnes)
-    for taken in ("RENE\u0301", "Agnes"):
-        refused = Client().post(path_of(invitation), JOINING | {"username": taken})
+    for name in ("RENE\u0301", "Agnes"):
+        refused = Client().post(path_of(invitation), JOINING | {"username": name})
         assert refused.status_code == 400 and "already exists" in refused.text
     with pytest.raises(IntegrityError), transaction.atomic():
         User.objects.create(username="rENé")
@@ -199,10 +199,10 @@ def test_only_the_mailed_link_proves_an_address(lab: Lab, agnes: User, settings:
     settings.HAS_MAIL = True
     of(agnes).post(reverse("core:people", args=[lab.pk]), {"email": "nora@example.org", "role": "viewer"})
     page = of(agnes).get(reverse("core:people", args=[lab.pk])).text
-    (shown,) = set(re.findall(r"/invited/[^/\s\"<]+/", page))  # it is signed with the second
-    assert shown not in mail.outbox[0].body
+    (links,) = set(re.findall(r"/invited/[^/\s\"<]+/", page))  # it is signed with the second
+    assert links not in mail.outbox[0].body
 
-    Client().post(shown, JOINING)
+    Client().post(links, JOINING)
 
     assert User.objects.get(username="nora").email == ""
     assert not EmailAddress.objects.exists()
@@ -376,19 +376,19 @@ def test_without_mail_who_forgot_a_password_is_told_whom_to_ask_and_not_that_a_l
 
 
 def test_sessions_are_ended_one_alone_all_others_at_once_and_by_a_new_password(rita: User) -> None:
-    here, there, elsewhere = Client(), Client(), Client()
-    for client in (here, there, elsewhere):
+    here, second, elsewhere = Client(), Client(), Client()
+    for client in (here, second, elsewhere):
         client.post("/login/", {"username": "rita", "password": "rita"})
     assert UserSession.objects.filter(user=rita).count() == 3
-    listed = here.get(reverse("usersessions_list")).text
-    assert "End all others" in listed and listed.count("/end/") == 2
+    text = here.get(reverse("usersessions_list")).text
+    assert "End all others" in text and text.count("/end/") == 2
 
-    ended = UserSession.objects.get(session_key=there.session.session_key)
+    ended = UserSession.objects.get(session_key=second.session.session_key)
     other = of(factories.user("other"))
     assert other.post(reverse("core:session_end", args=[ended.pk])).status_code == 404
-    assert there.get("/leaderboards/").status_code == 200
+    assert second.get("/leaderboards/").status_code == 200
     here.post(reverse("core:session_end", args=[ended.pk]))
-    assert there.get("/leaderboards/").status_code == 302
+    assert second.get("/leaderboards/").status_code == 302
     assert elsewhere.get("/leaderboards/").status_code == 200
     here.post(reverse("usersessions_list"))
     assert elsewhere.get("/leaderboards/").status_code == 302
@@ -434,7 +434,7 @@ def page(live_server: Any, settings: Any, chromium: Browser) -> Iterator[Page]:
     context = chromium.new_context(base_url=live_server.url, viewport=DESK, reduced_motion="reduce")  # type: ignore[arg-type]
     page = context.new_page()
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+    page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
     yield page
     assert complaints == []
 

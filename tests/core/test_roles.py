@@ -34,9 +34,9 @@ class Address(NamedTuple):
     names_a_thing: bool
 
 
-def patterns(found: list[Any], route: str = "") -> Iterator[tuple[str, str]]:
+def patterns(routes: list[Any], route: str = "") -> Iterator[tuple[str, str]]:
     """The name and the route of every address but those of the admin site and of the API (tests/api)."""
-    for pattern in found:
+    for pattern in routes:
         if isinstance(pattern, URLResolver) and pattern.namespace not in ("admin", "v1"):
             space = f"{pattern.namespace}:" if pattern.namespace else ""
             for name, rest in patterns(pattern.url_patterns, route + str(pattern.pattern)):
@@ -65,14 +65,14 @@ def addresses(campaign: Campaign) -> list[Address]:
     keys["leaderboards"] = board.pk
     names = {"slug": board.slug, "board_slug": board.slug, "submission_id": submission.public_id}
     names["team_id"] = submission.team.public_id
-    made = []
+    addresses = []
     for name, route in patterns(get_resolver().url_patterns):
         if needs_by_address()[name] == Needs(Right.PUBLIC, Right.PUBLIC):
             continue
         named = {**names, "pk": keys.get(route.partition("/")[0], 1)}
         path = re.sub(r"<(\w+:)?(\w+)>", lambda part: str(named.get(part[2], 1)), route)  # noqa: B023
-        made.append(Address(name, f"/{path}", path != route))
-    return made
+        addresses.append(Address(name, f"/{path}", path != route))
+    return addresses
 
 
 def present() -> dict[str, frozenset[bytes]]:
@@ -155,9 +155,9 @@ def test_nothing_of_a_lab_is_there_for_somebody_of_another(campaign: Campaign) -
 
 def test_a_refusal_names_the_role_and_whom_to_ask(campaign: Campaign) -> None:
     viewer = browser(factories.member(campaign.lab, "viewer"))
-    asked = viewer.post(f"/campaigns/{campaign.pk}/state/", {"to": "closed"})
-    assert "is viewer, so you cannot create and change collections" in asked.text
-    assert "Ask the person who runs this site" in asked.text
+    answer = viewer.post(f"/campaigns/{campaign.pk}/state/", {"to": "closed"})
+    assert "is viewer, so you cannot create and change collections" in answer.text
+    assert "Ask the person who runs this site" in answer.text
 
     factories.member(campaign.lab, "admin", "Agnes")
     assert "Ask Agnes" in viewer.post(f"/campaigns/{campaign.pk}/state/", {"to": "closed"}).text
@@ -167,11 +167,11 @@ def test_a_refusal_names_the_role_and_whom_to_ask(campaign: Campaign) -> None:
 
 def test_a_form_offers_only_labs_where_somebody_has_the_right(campaign: Campaign) -> None:
     vera = factories.member(campaign.lab, "viewer", "vera")
-    own = factories.lab("Vera's lab", vera)
+    lab = factories.lab("Vera's lab", vera)
 
     page = browser(vera).get("/collections/new/")
 
-    assert list(page.context["form"].fields["lab"].queryset) == [own]
+    assert list(page.context["form"].fields["lab"].queryset) == [lab]
     sent = browser(vera).post("/runs/new/", {"collection": campaign.collection_id})
     assert sent.status_code == 400 and "collection" in sent.context["form"].errors
 
@@ -180,10 +180,10 @@ def test_docs_have_the_same_table() -> None:
     rows = re.findall(r"(?m)^\| ([^|]+?) \| (.+) \|$", Path(REPOSITORY, "docs/roles.md").read_text())
     head, *body = [(what, re.split(r" \| ", cells)) for what, cells in rows]
     columns = [str(role) for role in head[1]]
-    said = {what: {role for role, cell in zip(columns, cells, strict=True) if cell == "yes"} for what, cells in body}
+    roles = {what: {role for role, cell in zip(columns, cells, strict=True) if cell == "yes"} for what, cells in body}
 
     assert columns == [str(role) for role in ROLES]
-    assert said == {
+    assert roles == {
         str(words): {str(role) for role, rights in ROLES.items() if right in rights}
         for right, words in WORDS.items()
         if right != Right.SITE

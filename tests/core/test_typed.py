@@ -56,14 +56,14 @@ def test_what_was_sent_after_the_log_in_had_ended_is_kept_and_sent_again_by_the_
     sent = typed(client, page)
     client.session.flush()
 
-    kept = client.post(page, {**sent, "why": "Ethics."})
+    answer = client.post(page, {**sent, "why": "Ethics."})
 
-    assert kept.status_code == 403
-    assert "Your log-in has ended." in kept.text
+    assert answer.status_code == 403
+    assert "Your log-in has ended." in answer.text
     assert current_consent(campaign).text != TEXT
-    again = form_of(kept, page, "consent-text")
+    again = form_of(answer, page, "consent-text")
     assert (again["consent-text"], again["why"]) == (TEXT, "Ethics.")
-    assert kept.headers["Cache-Control"].startswith("max-age=0, no-cache, no-store")
+    assert answer.headers["Cache-Control"].startswith("max-age=0, no-cache, no-store")
     client.force_login(rita)
     assert client.post(page, again).status_code == 303
     assert current_consent(campaign).text == TEXT
@@ -74,11 +74,11 @@ def test_nobody_else_sends_what_somebody_wrote(campaign: Campaign, page: str, ri
     sent = typed(client, page)
     client.force_login(bert)
 
-    kept = client.post(page, sent)
+    answer = client.post(page, sent)
 
-    assert kept.status_code == 403
-    assert "You are logged in as bert, but somebody else wrote this." in kept.text
-    again = form_of(kept, page, "consent-text")
+    assert answer.status_code == 403
+    assert "You are logged in as bert, but somebody else wrote this." in answer.text
+    again = form_of(answer, page, "consent-text")
     assert again["consent-text"] == TEXT
     assert client.post(page, again).status_code == 403
     assert client.post(page, {**again, "typed_by": f"{bert.pk}:forged"}).status_code != 200
@@ -91,11 +91,11 @@ def test_a_refused_token_costs_a_press_and_no_text(campaign: Campaign, page: str
     sent = typed(client, page)
     client.cookies[settings.CSRF_COOKIE_NAME] = "x" * 32
 
-    kept = client.post(page, sent)
+    answer = client.post(page, sent)
 
-    assert kept.status_code == 403
-    assert "Send it once more." in kept.text
-    again = form_of(kept, page, "consent-text")
+    assert answer.status_code == 403
+    assert "Send it once more." in answer.text
+    again = form_of(answer, page, "consent-text")
     assert client.post(page, again).status_code == 303
     assert current_consent(campaign).text == TEXT
 
@@ -113,11 +113,13 @@ def test_another_sites_form_is_not_kept(page: str, rita: User) -> None:
 def test_secrets_and_files_are_not_kept(lab: Lab, rita: User) -> None:
     file = SimpleUploadedFile("run.txt", b"content of the file")
     secrets = {"password": "hunter2", "old-private": "hunter2", "token": "hunter2", "code": "hunter2"}
-    kept = Client().post(reverse("pools:run_upload"), {"typed_by": sign(rita), "name": "bm25", "file": file, **secrets})
-    assert kept.status_code == 403
-    assert 'value="bm25"' in kept.text
-    assert "hunter2" not in kept.text and "content of the file" not in kept.text
-    assert "Files cannot be kept." in kept.text
+    answer = Client().post(
+        reverse("pools:run_upload"), {"typed_by": sign(rita), "name": "bm25", "file": file, **secrets}
+    )
+    assert answer.status_code == 403
+    assert 'value="bm25"' in answer.text
+    assert "hunter2" not in answer.text and "content of the file" not in answer.text
+    assert "Files cannot be kept." in answer.text
 
 
 def test_the_page_is_told_what_has_been_taken_and_nothing_else(campaign: Campaign, page: str, rita: User) -> None:
@@ -126,11 +128,11 @@ def test_the_page_is_told_what_has_been_taken_and_nothing_else(campaign: Campaig
     refused = client.post(page, {**sent, "consent-text": ""})
     assert refused.status_code == 400
     assert "Location" not in refused.headers and "taken" not in refused.cookies
-    taken = client.post(page, sent)
-    assert taken.headers["Location"] == f"{page}#taken-abc1"
+    answer = client.post(page, sent)
+    assert answer.headers["Location"] == f"{page}#taken-abc1"
     assert "taken" not in client.post(page, {**sent, "typed_id": "<script>"}).headers["Location"]
-    made = client.post(reverse("api:tokens"), {"name": "script", "scopes": ["read"], "days": "9", "typed_id": "abc2"})
-    assert (made.status_code, made.cookies["taken"].value) == (201, "abc2"), made.content
+    answer = client.post(reverse("api:tokens"), {"name": "script", "scopes": ["read"], "days": "9", "typed_id": "abc2"})
+    assert (answer.status_code, answer.cookies["taken"].value) == (201, "abc2"), answer.content
 
 
 def test_a_refusal_that_leads_back_has_taken_nothing(campaign: Campaign, rita: User) -> None:
@@ -172,16 +174,16 @@ def test_in_a_browser_what_was_typed_outlives_a_failure_a_reload_and_a_log_in_th
     visitor.goto(page)
     consent, back = visitor.get_by_label("Consent text"), visitor.get_by_text("It is back in the form.")
     save = visitor.get_by_role("button", name="Save this consent text")
-    shown = consent.input_value()
+    text = consent.input_value()
     consent.fill("My words.")
     visitor.reload()
     expect(consent).to_have_value("My words.")
     expect(back).to_be_visible()
     visitor.get_by_role("button", name="Discard").click()
-    expect(consent).to_have_value(shown)
+    expect(consent).to_have_value(text)
     expect(consent).to_be_focused()
     visitor.reload()
-    expect(consent).to_have_value(shown)
+    expect(consent).to_have_value(text)
 
     # The proxy answers in the server's place, and the network is away.
     consent.fill("My words.")

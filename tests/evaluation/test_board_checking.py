@@ -403,11 +403,11 @@ def test_an_artifact_keeps_as_few_passages_as_are_asked_for_unless_candidates_ne
     lines = "".join(f"{query}\tp{rank}\t{rank}\n" for query in QUERIES for rank in range(1, 4))
     shared: dict[str, Any] = {"name": "dev.txt", "queries": QUERIES, "hits": 3}
     full = check_file(io.BytesIO(lines.encode()), **shared)
-    few = check_file(io.BytesIO(lines.encode()), kept=1, **shared)
+    few = check_file(io.BytesIO(lines.encode()), keep=1, **shared)
     assert full.artifact is not None and few.artifact is not None
     assert few.artifact.top("rank") == full.artifact.top("rank") and len(few.artifact.by_rank) == len(QUERIES)
     assert few.as_dict() == full.as_dict()
-    outside = check_file(io.BytesIO(lines.encode()), kept=1, candidates=few.artifact, **shared)
+    outside = check_file(io.BytesIO(lines.encode()), keep=1, candidates=few.artifact, **shared)
     assert outside.error_count == 2 * len(QUERIES), "every passage is looked for among the candidates"
 
 

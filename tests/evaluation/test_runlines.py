@@ -29,7 +29,7 @@ def block(data: bytes) -> Block:
 def told(parsed: Parsed) -> object:
     rows = parsed.rows
     columns = (rows.queries.to_pylist(), rows.passages.to_pylist(), rows.ranks.tolist(), rows.scores.tolist())
-    return list(zip(*columns, rows.lines.tolist(), strict=True)), parsed.seen, parsed.errors
+    return list(zip(*columns, rows.lines.tolist(), strict=True)), parsed.tally, parsed.errors
 
 
 ODD_NUMBERS = """
@@ -120,10 +120,10 @@ def test_a_block_in_parts_gives_what_the_plain_way_gives(content: list[bytes], s
     plain = parse_plainly(whole, TREC)
     rows = joined([part.rows for part in parts])
     errors = [error for part in parts for error in part.errors]
-    assert told(Parsed(rows, plain.seen, errors)) == told(plain)
-    assert sum(part.seen.crlf for part in parts) == plain.seen.crlf
-    assert sum(part.seen.tabs for part in parts) == plain.seen.tabs
-    assert sum(part.seen.extra_spaces for part in parts) == plain.seen.extra_spaces
+    assert told(Parsed(rows, plain.tally, errors)) == told(plain)
+    assert sum(part.tally.crlf for part in parts) == plain.tally.crlf
+    assert sum(part.tally.tabs for part in parts) == plain.tally.tabs
+    assert sum(part.tally.extra_spaces for part in parts) == plain.tally.extra_spaces
 
 
 @pytest.mark.parametrize(

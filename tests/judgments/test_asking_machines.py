@@ -109,7 +109,7 @@ def test_each_pair_is_asked_in_both_orders_and_the_answers_become_a_judge(campai
     assert len(answers) == asking.questions and judge.pair_count * 2 == asking.questions
     shown = {(one.query, one.a, one.b) for one in answers}
     assert {(query, b, a) for query, a, b in shown} == shown
-    assert {one.said for one in answers} <= {"=", *(one.b for one in answers)}
+    assert {one.preferred for one in answers} <= {"=", *(one.b for one in answers)}
     pair = Pair.objects.filter(pool__campaign=campaign).select_related("pool__query", "a", "b").earliest("id")
     assert f"Q {pair.pool.query.text} A {pair.a.text} B {pair.b.text} ?" in local.prompts
     assert set(local.headers) == {"Bearer secret-token"}

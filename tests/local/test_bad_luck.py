@@ -43,8 +43,10 @@ class Running:
             "PROLIFIC_API_URL",
         }
         inherited = {name: value for name, value in os.environ.items() if name not in ours}
-        own = {"DEVELOPMENT": "1", "BESTKNOWN_VAR": str(var), "PORT": str(self.port), "WORKERS": "1"}
-        self.environment = inherited | own | {"MARKETPLACE_PORT": str(free_port()), "PROLIFIC_PORT": str(free_port())}
+        environment = {"DEVELOPMENT": "1", "BESTKNOWN_VAR": str(var), "PORT": str(self.port), "WORKERS": "1"}
+        self.environment = (
+            inherited | environment | {"MARKETPLACE_PORT": str(free_port()), "PROLIFIC_PORT": str(free_port())}
+        )
         self.process = subprocess.Popen(
             [sys.executable, *command],
             cwd=REPOSITORY,
@@ -68,15 +70,15 @@ class Running:
 
     def programs(self) -> dict[str, int]:
         """The main processes of the parts, by the word in their command that tells them apart."""
-        found = {}
-        for listed in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
-            for child in map(int, listed.read_text().split()):
+        programs = {}
+        for children in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            for child in map(int, children.read_text().split()):
                 with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                     words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
                     names = [name for name in ("gunicorn", "worker", "beat") if name in words]
                     if names and words[0] != "setpriv":
-                        found[names[0]] = child
-        return found
+                        programs[names[0]] = child
+        return programs
 
     def server(self, name: str) -> int:
         """The process number of PostgreSQL or Redis; 0 while it is being started."""
@@ -97,7 +99,7 @@ class Running:
 
     def left(self) -> list[str]:
         """The living processes that have inherited this folder's name, or work in it."""
-        found = []
+        processes = []
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 state = (process / "stat").read_text().rpartition(")")[2].split()[0]
@@ -106,8 +108,8 @@ class Running:
                     (process / "cwd").readlink().is_relative_to(self.var)
                 )  # PostgreSQL overwrites its environment
                 if state not in "ZX" and (is_inside or f"BESTKNOWN_VAR={self.var}".encode() in environment):
-                    found.append(f"{process.name} {(process / 'cmdline').read_bytes().decode()[:80]}")
-        return found
+                    processes.append(f"{process.name} {(process / 'cmdline').read_bytes().decode()[:80]}")
+        return processes
 
 
 def comes_true(condition: Callable[[], object], seconds: float = 240) -> bool:
@@ -123,10 +125,10 @@ def comes_true(condition: Callable[[], object], seconds: float = 240) -> bool:
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
     """A folder that the servers' own account may enter."""
-    made = Path(tempfile.mkdtemp(prefix="bestknown-test-")).resolve()
-    made.chmod(0o755)
-    yield made / "var"
-    shutil.rmtree(made, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="bestknown-test-")).resolve()
+    folder.chmod(0o755)
+    yield folder / "var"
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

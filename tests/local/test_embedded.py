@@ -259,7 +259,7 @@ def test_addresses_that_are_set_are_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "sentences"),
     [
         (lambda var: var.write_text("a file"), ["cannot be used", "BESTKNOWN_VAR"]),
         (lambda var: _old_data(var), ["PostgreSQL version 9", "pg_dump"]),
@@ -269,7 +269,7 @@ def test_addresses_that_are_set_are_left_alone(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, spoil: Callable[[Path], object], said: list[str]) -> None:
+def test_what_is_wrong_is_said(tmp_path: Path, spoil: Callable[[Path], object], sentences: list[str]) -> None:
     var = tmp_path / "var"
     spoil(var)
     code = "from local import embedded\ntry: embedded.ensure()\nexcept embedded.EmbeddedServerError as e: print(e)"
@@ -282,7 +282,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, spoil: Callable[[Path], object], 
         text=True,
     )
     assert str(var) in done.stdout
-    for words in said:
+    for words in sentences:
         assert words in done.stdout, done.stdout + done.stderr
     if var.is_dir():
         redis = int((var / "run" / "redis").read_text() or 0) if (var / "run" / "redis").exists() else 0

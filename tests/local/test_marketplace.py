@@ -73,20 +73,20 @@ def test_a_bucket_is_refused_before_its_keys_are_gone(keys: None, monkeypatch: p
 
 
 def test_a_marketplace_is_set_up_once_serves_and_is_replaced_when_it_dies(folder: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     marketplace = LocalMarketplace(free_port(), rate_limits=True)
     embedded.ensure()
     marketplace.prepare()
-    kept = marketplace.kept()
+    accounts = marketplace.kept()
     assert stat.S_IMODE(marketplace.key_path.stat().st_mode) == 0o600
-    assert [os.environ[key.upper()] for key in KEYS] == [kept[key] for key in KEYS]
+    assert [os.environ[key.upper()] for key in KEYS] == [accounts[key] for key in KEYS]
     assert not {key.upper() for key in KEYS} & set(marketplace.environment)
 
     marketplace.prepare()
-    assert marketplace.kept() == kept, "a second start finds all of it there"
+    assert marketplace.kept() == accounts, "a second start finds all of it there"
     marketplace.key_path.unlink()
     marketplace.prepare()
-    assert marketplace.kept()["aws_access_key_id"] != kept["aws_access_key_id"], "a lost key is replaced"
+    assert marketplace.kept()["aws_access_key_id"] != accounts["aws_access_key_id"], "a lost key is replaced"
     assert not list(folder.glob(".marketplace.json*"))
 
     marketplace.deposit(Decimal("12.30"))
@@ -98,7 +98,7 @@ def test_a_marketplace_is_set_up_once_serves_and_is_replaced_when_it_dies(folder
         assert cursor.fetchall() == [("Demonstration lab",)]
     assert "bestknown_marketplace" in marketplace.environment["MARKETPLACE_DATABASE_URL"]
 
-    site = Site(free_port(), workers=1, with_jobs=False, marketplace=marketplace, tell=told.append).start()
+    site = Site(free_port(), workers=1, with_jobs=False, marketplace=marketplace, tell=messages.append).start()
     try:
         site.wait_until_ready("/", seconds=60)
         assert set(site.pids()) == {"web", "marketplace", "marketplace-tick", "marketplace-deliver"}
@@ -109,7 +109,7 @@ def test_a_marketplace_is_set_up_once_serves_and_is_replaced_when_it_dies(folder
             time.sleep(0.05)
         assert site.pids()["marketplace"] != first
         site.wait_until_ready("/", seconds=60)
-        assert any(text.startswith("marketplace ended with code -9") and "marketplace.log" in text for text in told)
+        assert any(text.startswith("marketplace ended with code -9") and "marketplace.log" in text for text in messages)
         last = list(site.pids().values())
     finally:
         site.stop()
@@ -124,8 +124,8 @@ def test_what_a_command_says_when_it_fails_is_told(keys: None) -> None:
 
 
 def test_a_taken_port_of_the_marketplace_leaves_none_open(keys: None) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port, mine = taken.getsockname()[1], free_port()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port, mine = listener.getsockname()[1], free_port()
         with pytest.raises(SiteError, match=f"Port {port} .* set MARKETPLACE_PORT"):
             Site(mine, with_jobs=False, marketplace=LocalMarketplace(port, rate_limits=True)).start()
         socket.create_server(("127.0.0.1", mine)).close()

@@ -19,8 +19,8 @@ from tests.ports import free_port
 
 def environment(var: Path, **named: str) -> dict[str, str]:
     """A developer's, with a folder of its own and nothing said about addresses."""
-    said = ("SITE_URL", "PORT", "MARKETPLACE_URL", "MARKETPLACE_PORT", "HOST")
-    inherited = {name: value for name, value in os.environ.items() if name not in said and not name.startswith("AWS_")}
+    names = ("SITE_URL", "PORT", "MARKETPLACE_URL", "MARKETPLACE_PORT", "HOST")
+    inherited = {name: value for name, value in os.environ.items() if name not in names and not name.startswith("AWS_")}
     return inherited | {"DEVELOPMENT": "1", "BESTKNOWN_VAR": str(var)} | named
 
 
@@ -46,8 +46,8 @@ def test_make_run_refuses_a_database_of_other_people_before_it_changes_anything(
         timeout=120,
     )
     assert done.returncode == 1
-    said = " ".join(done.stderr.split())
-    assert "1 user (admin)" in said and "Nothing was changed" in said and "Traceback" not in said
+    complaint = " ".join(done.stderr.split())
+    assert "1 user (admin)" in complaint and "Nothing was changed" in complaint and "Traceback" not in complaint
     admin.refresh_from_db()
     assert admin.check_password("their own secret") and not admin.labs.exists()
     assert databases() == before, "no marketplace was made beside it"
@@ -55,9 +55,9 @@ def test_make_run_refuses_a_database_of_other_people_before_it_changes_anything(
 
 def settings_of(var: Path, *names: str, **named: str) -> list[str]:
     code = f"from django.conf import settings; import json; print(json.dumps([getattr(settings, n) for n in {names}]))"
-    given = environment(var, DJANGO_SETTINGS_MODULE="config.settings", SECRET_KEY="x", **named)
+    variables = environment(var, DJANGO_SETTINGS_MODULE="config.settings", SECRET_KEY="x", **named)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY, env=given, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], cwd=REPOSITORY, env=variables, capture_output=True, text=True, check=True
     )
     return list(json.loads(done.stdout))
 
@@ -68,8 +68,8 @@ def test_commands_beside_the_site_know_its_address_and_its_marketplace(tmp_path:
     assert settings_of(tmp_path, *names) == ["http://localhost:8000", nowhere, nowhere, None]
 
     (tmp_path / "site.json").write_text('{"url": "http://localhost:8100"}')
-    kept = {"url": "http://localhost:8101", "aws_access_key_id": "MKPOURS", "aws_secret_access_key": "secret"}
-    (tmp_path / "marketplace.json").write_text(json.dumps(kept))
+    accounts = {"url": "http://localhost:8101", "aws_access_key_id": "MKPOURS", "aws_secret_access_key": "secret"}
+    (tmp_path / "marketplace.json").write_text(json.dumps(accounts))
     marketplace = "http://localhost:8101"
     assert settings_of(tmp_path, *names) == ["http://localhost:8100", marketplace, marketplace, ["MKPOURS", "secret"]]
 

@@ -45,12 +45,12 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def var(django_db_modify_db_settings: None, data: Path) -> Iterator[Path]:
     """The folder of an installation whose database is migrated, and has a part of the demo."""
-    with folder() as made:
+    with folder() as made_folder:
         ours = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
-        ours |= {"BESTKNOWN_VAR": str(made), "DJANGO_SETTINGS_MODULE": "config.settings"}
+        ours |= {"BESTKNOWN_VAR": str(made_folder), "DJANGO_SETTINGS_MODULE": "config.settings"}
         lay_out = [sys.executable, "-c", LAY_OUT, template_kept(TEMPLATE), data]
         assert subprocess.run(lay_out, cwd=REPOSITORY, env=ours).returncode == 17
-        yield made
+        yield made_folder
 
 
 def data_in(path: Path) -> Path:
@@ -75,12 +75,12 @@ def test_the_demo_is_published_at_the_double_however_its_first_start_ended(var: 
     with running(var, "-m", "local.run", "--platform", "prolific", "--data", str(data)) as program:
         comes_true(lambda: program.has_said("The site is running.") or program.process.poll() is not None, 1000)
         assert program.has_said("The site is running."), "".join(program.said)
-        said = " ".join("".join(program.said).split())
-        assert re.search(r"At the double of Prolific: 1 study with places for \d+ tasks?, \d+ submissions?", said)
-        assert "the double of Prolific's says the same to the cent" in said
-        assert re.search(r"[1-9] assignments? excluded and done again", said), said
-        assert "The simulated crowd:" in said and "participant http://localhost:" in said
-        assert "Storing the runs: 1 of 1" in said
+        output = " ".join("".join(program.said).split())
+        assert re.search(r"At the double of Prolific: 1 study with places for \d+ tasks?, \d+ submissions?", output)
+        assert "the double of Prolific's says the same to the cent" in output
+        assert re.search(r"[1-9] assignments? excluded and done again", output), output
+        assert "The simulated crowd:" in output and "participant http://localhost:" in output
+        assert "Storing the runs: 1 of 1" in output
         assert {"gunicorn", "worker", "beat"} <= set(program.programs())
         assert (var / "prolific" / "prolific.sqlite3").exists()
         assert oct((var / "prolific" / "token.txt").stat().st_mode)[-3:] == "600"

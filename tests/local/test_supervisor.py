@@ -31,12 +31,12 @@ def serve(tmp_path: Path, port: int) -> Iterator[Callable[..., subprocess.Popen[
 
     def _serve(**environment: str) -> subprocess.Popen[str]:
         inherited = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "REDIS_URL", "HOST")}
-        own = {"DEVELOPMENT": "1", "BESTKNOWN_VAR": str(tmp_path / "var"), "PORT": str(port), "WORKERS": "1"}
+        variables = {"DEVELOPMENT": "1", "BESTKNOWN_VAR": str(tmp_path / "var"), "PORT": str(port), "WORKERS": "1"}
         started.append(
             subprocess.Popen(
                 [sys.executable, "-m", "local.supervisor"],
                 cwd=REPOSITORY,
-                env=inherited | own | environment,
+                env=inherited | variables | environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -64,17 +64,17 @@ def health(port: int) -> int:
 
 def children(pid: int) -> dict[str, int]:
     """The site's programs, by the module that they run."""
-    found = {}
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, listed.read_text().split()):
+    programs = {}
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
             words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
-            found[
+            programs[
                 next(
                     (name for name in PROGRAMS if any(word.endswith(name) for word in words)),
                     "other",
                 )
             ] = child
-    return found
+    return programs
 
 
 def gone(pids: list[int], seconds: float = 120) -> bool:
@@ -95,9 +95,9 @@ def test_the_site_serves_replaces_what_dies_and_ends_whole(
 
     # a second one on the same port says so, and does not disturb the first
     second = serve()
-    said = line(second)
+    text = line(second)
     assert second.wait(60) == 1
-    assert f"Port {port}" in said and f"PORT={port % 60000 + 1}" in said
+    assert f"Port {port}" in text and f"PORT={port % 60000 + 1}" in text
 
     before = children(site.pid)
     assert set(before) == PROGRAMS
@@ -122,6 +122,6 @@ def test_the_site_serves_replaces_what_dies_and_ends_whole(
 def test_a_site_that_cannot_start_shows_its_log(serve: Callable[..., subprocess.Popen[str]]) -> None:
     servers = {name: os.environ[name] for name in ("DATABASE_URL", "REDIS_URL")}
     site = serve(DJANGO_SETTINGS_MODULE="no.such.settings", **servers)
-    said = line(site)
+    text = line(site)
     assert site.wait(60) == 1
-    assert "The site does not start" in said and "No module named 'no'" in said and ".log" in said
+    assert "The site does not start" in text and "No module named 'no'" in text and ".log" in text

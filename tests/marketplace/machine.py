@@ -123,12 +123,12 @@ class MarketplaceMachine(RuleBasedStateMachine):
         transaction.set_rollback(True)
         self._example.__exit__(None, None, None)
 
-    def do(self, service: Callable[..., Any], **given: Any) -> Any:
+    def do(self, service: Callable[..., Any], **facts: Any) -> Any:
         """Call a service as a request does: what is due first, then all or nothing. None if it was refused."""
         self.changed |= due.catch_up() > 0
         try:
             with transaction.atomic():
-                done = service(**given)
+                done = service(**facts)
         except Refused as refused:
             self.refused = refused
             return None
@@ -170,7 +170,7 @@ class MarketplaceMachine(RuleBasedStateMachine):
         return hit_id if hit_id else multiple()
 
     def _create(self, who: int, price: int, slots: int, lifetime: int) -> str:
-        made = self.do(
+        hit = self.do(
             hits.hit_create,
             hit_id=ids.entity_id(),
             requester=self.cast.requesters[who],
@@ -179,7 +179,7 @@ class MarketplaceMachine(RuleBasedStateMachine):
             lifetime_seconds=lifetime,
             max_assignments=slots,
         )
-        return made.hit_id if made else ""
+        return hit.hit_id if hit else ""
 
     @rule(hit_id=hit_ids, more=st.integers(1, 8))
     def extend(self, hit_id: str, more: int) -> None:
@@ -234,17 +234,17 @@ class MarketplaceMachine(RuleBasedStateMachine):
     @rule(assignment_id=st.one_of(submitted, approved, rejected, held), amount=AMOUNTS)
     def bonus(self, assignment_id: str, amount: Decimal) -> None:
         worker_id = Assignment.objects.get(assignment_id=assignment_id).worker.worker_id
-        given = {"assignment_id": assignment_id, "worker_id": worker_id, "amount": amount, "reason": "Good"}
-        self.do(assignments.bonus_send, requester=self.owner_of(assignment_id), **given)
+        fields = {"assignment_id": assignment_id, "worker_id": worker_id, "amount": amount, "reason": "Good"}
+        self.do(assignments.bonus_send, requester=self.owner_of(assignment_id), **fields)
 
     @rule(who=BOTH, worker=SOME_WORKER, on=st.booleans())
     def block(self, who: int, worker: int, on: bool) -> None:
         """CreateWorkerBlock, DeleteWorkerBlock."""
-        given = {"requester": self.cast.requesters[who], "worker_id": self.cast.workers[worker].worker_id}
+        fields = {"requester": self.cast.requesters[who], "worker_id": self.cast.workers[worker].worker_id}
         if on:
-            self.do(accounts.block_create, **given, reason="Careless")
+            self.do(accounts.block_create, **fields, reason="Careless")
         else:
-            self.do(accounts.block_delete, **given)
+            self.do(accounts.block_delete, **fields)
 
     # --- workers
 
@@ -252,18 +252,18 @@ class MarketplaceMachine(RuleBasedStateMachine):
     def accept(self, hit_id: str, worker: int) -> Any:
         """Accept a HIT."""
         self.refused = None
-        taken = self.do(assignments.assignment_accept, worker=self.cast.workers[worker], hit_id=hit_id)
+        assignment = self.do(assignments.assignment_accept, worker=self.cast.workers[worker], hit_id=hit_id)
         self.never_for_want_of_money()
-        return taken.assignment_id if taken else multiple()
+        return assignment.assignment_id if assignment else multiple()
 
     @rule(target=held, hit_id=hit_ids, worker=SOME_WORKER)
     def accept_next(self, hit_id: str, worker: int) -> Any:
         """Accept whichever HIT of a group is free."""
         group_id = Hit.objects.get(hit_id=hit_id).hit_type.group_id
         self.refused = None
-        taken = self.do(assignments.assignment_accept_next, worker=self.cast.workers[worker], group_id=group_id)
+        assignment = self.do(assignments.assignment_accept_next, worker=self.cast.workers[worker], group_id=group_id)
         self.never_for_want_of_money()
-        return taken.assignment_id if taken else multiple()
+        return assignment.assignment_id if assignment else multiple()
 
     @rule(assignment_id=consumes(held))
     def give_back(self, assignment_id: str) -> None:
@@ -352,13 +352,13 @@ class MarketplaceMachine(RuleBasedStateMachine):
         for hit in Hit.objects.select_related("hit_type"):
             rows = list(Assignment.objects.filter(hit=hit))
             numbers = {state: sum(row.state == state for row in rows) for state in Assignment.State.values}
-            kept = [numbers[state] for state in ("Accepted", "Submitted", "Approved", "Rejected")]
-            assert kept == [hit.n_accepted, hit.n_submitted, hit.n_approved, hit.n_rejected]
-            assert sum(kept) <= hit.max_assignments
+            numbers_of_live = [numbers[state] for state in ("Accepted", "Submitted", "Approved", "Rejected")]
+            assert numbers_of_live == [hit.n_accepted, hit.n_submitted, hit.n_approved, hit.n_rejected]
+            assert sum(numbers_of_live) <= hit.max_assignments
             reward = hit.hit_type.reward
             unit = reward + reward_fee(reward, hit.max_assignments)
             open_ = hit.status != Hit.Status.DISPOSED and hit.expires_at > self.now
-            expected = unit * (hit.max_assignments - sum(kept)) if open_ else Decimal(0)
+            expected = unit * (hit.max_assignments - sum(numbers_of_live)) if open_ else Decimal(0)
             for row in rows:
                 if row.state == Assignment.State.SUBMITTED:
                     expected += row.reward + row.fee

@@ -52,8 +52,8 @@ class Wanda(Worker):
     def __init__(self, marketplace: Marketplace, **facts: Any) -> None:
         self.marketplace = marketplace
         self.email = f"wanda{next(_numbers)}@example.org"
-        made = marketplace.test("worker", email=self.email, password=PASSWORD, **facts)
-        self.id = str(made["worker_id"])
+        account = marketplace.test("worker", email=self.email, password=PASSWORD, **facts)
+        self.id = str(account["worker_id"])
         self.person = Person(marketplace, self.email)
 
 
@@ -67,12 +67,12 @@ class RequestersSite:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                given = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+                query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
                 if urlsplit(self.path).path == "/task":
-                    site.asked.append(given)
+                    site.asked.append(query)
                     site.cookies.append(self.headers.get("Cookie", ""))
                 page = PAGE.format(
-                    target=escape(given.get("turkSubmitTo", "")), assignment=escape(given.get("assignmentId", ""))
+                    target=escape(query.get("turkSubmitTo", "")), assignment=escape(query.get("assignmentId", ""))
                 ).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -170,7 +170,9 @@ def visitor(chromium: Browser, people: Marketplace) -> Iterator[Callable[..., Pa
         controls.send("Network.enable")
         controls.send("Network.setCookieControls", dict.fromkeys(BLOCKED, True))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None
+        )
         return page
 
     yield come

@@ -229,15 +229,15 @@ class Marketplace:
                 return came
         raise AssertionError(f"this machine is too slow to do that in {seconds} seconds")
 
-    def test(self, action: str, **given: Any) -> dict[str, Any]:
+    def test(self, action: str, **facts: Any) -> dict[str, Any]:
         """One order of a test that must succeed."""
-        response = self.http.post(f"/test/{action}", json=given)
+        response = self.http.post(f"/test/{action}", json=facts)
         assert response.status_code == 200, response.text
         return dict(response.json())
 
-    def refused(self, action: str, **given: Any) -> str:
+    def refused(self, action: str, **facts: Any) -> str:
         """One order of a test that must be refused, and why."""
-        response = self.http.post(f"/test/{action}", json=given)
+        response = self.http.post(f"/test/{action}", json=facts)
         assert response.status_code == 400, response.text
         return str(response.json()["error"])
 
@@ -275,8 +275,8 @@ class Requester:
     def __init__(self, marketplace: Marketplace, deposit: str) -> None:
         self.name = f"requester {next(_numbers)}"
         self.deposit = Decimal(deposit)
-        made = marketplace.test("requester", name=self.name, deposit=deposit)
-        self.account_id, self.key_id, self.secret = made["account_id"], made["key_id"], made["secret"]
+        account = marketplace.test("requester", name=self.name, deposit=deposit)
+        self.account_id, self.key_id, self.secret = account["account_id"], account["key_id"], account["secret"]
         self.client = marketplace.client(self.key_id, self.secret)
 
     def hit_type(self, **changes: Any) -> str:
@@ -315,8 +315,8 @@ class Worker:
 
     def accept_next(self, group_id: str) -> tuple[str, str]:
         """The assignment's id, and the HIT's, of whichever HIT the group's button gives."""
-        given = self.marketplace.test("accept-next", worker_id=self.id, group_id=group_id)
-        return str(given["assignment_id"]), str(given["hit_id"])
+        acceptance = self.marketplace.test("accept-next", worker_id=self.id, group_id=group_id)
+        return str(acceptance["assignment_id"]), str(acceptance["hit_id"])
 
     def cannot_accept(self, hit_id: str) -> str:
         """Why not."""

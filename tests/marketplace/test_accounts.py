@@ -35,7 +35,7 @@ def test_only_workers_that_are_known_are_told(rosa: Requester, wanda: Worker, wi
         Subject="More work", MessageText="There are more pairs.", WorkerIds=[wanda.id, will.id, "AUNKNOWN", wanda.id]
     )["NotifyWorkersFailureStatuses"]
 
-    assert [(one["WorkerId"], one["NotifyWorkersFailureCode"]) for one in failures] == [
+    assert [(failure["WorkerId"], failure["NotifyWorkersFailureCode"]) for failure in failures] == [
         (will.id, "HardFailure"),
         ("AUNKNOWN", "HardFailure"),
     ]

@@ -98,6 +98,6 @@ def test_what_is_old_is_forgotten_once_a_day(marketplace: Marketplace, rosa: Req
     assert marketplace.sql("SELECT session_key FROM django_session WHERE session_key IN ('over', 'still')") == [
         ("still",)
     ]
-    kept = marketplace.sql("SELECT destination FROM marketplace_notification ORDER BY 1")
-    assert [row for row in kept if row[0] in ("old", "young", "waiting")] == [("waiting",), ("young",)]
+    destinations = marketplace.sql("SELECT destination FROM marketplace_notification ORDER BY 1")
+    assert [row for row in destinations if row[0] in ("old", "young", "waiting")] == [("waiting",), ("young",)]
     marketplace.sql("DELETE FROM marketplace_notification WHERE destination IN ('waiting', 'young')")

@@ -15,20 +15,20 @@ def test_submitted_work_is_listed_with_its_answer_and_times(rosa: Requester, wan
     hit_id = rosa.hit()["HITId"]
     assignment_id = wanda.do(hit_id, preferred="left", why="5 < 6 & <b>clear</b>\x07", empty="")
 
-    (found,) = rosa.client.list_assignments_for_hit(HITId=hit_id)["Assignments"]
+    (rows,) = rosa.client.list_assignments_for_hit(HITId=hit_id)["Assignments"]
 
-    assert found["AssignmentId"] == assignment_id
-    assert (found["WorkerId"], found["HITId"], found["AssignmentStatus"]) == (wanda.id, hit_id, "Submitted")
-    assert found["Deadline"] - found["AcceptTime"] == timedelta(minutes=10)
-    assert found["AutoApprovalTime"] - found["SubmitTime"] == timedelta(days=3)
-    assert not {"ApprovalTime", "RejectionTime", "RequesterFeedback"} & found.keys()
+    assert rows["AssignmentId"] == assignment_id
+    assert (rows["WorkerId"], rows["HITId"], rows["AssignmentStatus"]) == (wanda.id, hit_id, "Submitted")
+    assert rows["Deadline"] - rows["AcceptTime"] == timedelta(minutes=10)
+    assert rows["AutoApprovalTime"] - rows["SubmitTime"] == timedelta(days=3)
+    assert not {"ApprovalTime", "RejectionTime", "RequesterFeedback"} & rows.keys()
     answers = {
         answer.findtext(f"{ANSWERS}QuestionIdentifier"): answer.findtext(f"{ANSWERS}FreeText")
-        for answer in ElementTree.fromstring(found["Answer"].encode())
+        for answer in ElementTree.fromstring(rows["Answer"].encode())
     }
     assert answers == {"preferred": "left", "why": "5 < 6 & <b>clear</b>\ufffd", "empty": ""}
     both = rosa.client.get_assignment(AssignmentId=assignment_id)
-    assert both["Assignment"] == found
+    assert both["Assignment"] == rows
     assert both["HIT"]["HITId"] == hit_id
 
 
@@ -83,13 +83,13 @@ def test_the_worker_who_returned_may_come_back_with_a_new_id(rosa: Requester, wa
 
 
 def test_the_next_hit_after_a_return_is_another_one_while_there_is_another(rosa: Requester, wanda: Worker) -> None:
-    hits, given = [rosa.hit() for _hit in range(3)], []
+    hits, group = [rosa.hit() for _hit in range(3)], []
     for _turn in range(7):
         assignment_id, hit_id = wanda.accept_next(hits[0]["HITGroupId"])
-        given.append(hit_id)
+        group.append(hit_id)
         wanda.give_back(assignment_id)
     in_order = [hit["HITId"] for hit in hits]
-    assert given == [*in_order, *in_order, in_order[0]]
+    assert group == [*in_order, *in_order, in_order[0]]
 
 
 def test_accepting_again_gives_the_same_assignment(rosa: Requester, wanda: Worker) -> None:
@@ -113,8 +113,8 @@ def test_of_many_workers_at_once_only_as_many_as_wanted_get_the_hit(marketplace:
     crowd = [marketplace.worker() for _ in range(6)]
 
     def take(worker: Worker) -> int:
-        given = {"worker_id": worker.id, "hit_id": hit_id}
-        return marketplace.http.post("/test/accept", json=given).status_code
+        fields = {"worker_id": worker.id, "hit_id": hit_id}
+        return marketplace.http.post("/test/accept", json=fields).status_code
 
     with ThreadPoolExecutor(6) as pool:
         outcomes = sorted(pool.map(take, crowd))
@@ -148,9 +148,9 @@ def test_approval_pays_and_comes_once(rosa: Requester, wanda: Worker) -> None:
     with refusing("InvalidAssignmentState"):
         rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback="No")
 
-    found = rosa.assignment(assignment_id)
-    assert (found["AssignmentStatus"], found["RequesterFeedback"]) == ("Approved", "Thank you")
-    assert found["ApprovalTime"] >= found["SubmitTime"]
+    assignment = rosa.assignment(assignment_id)
+    assert (assignment["AssignmentStatus"], assignment["RequesterFeedback"]) == ("Approved", "Thank you")
+    assert assignment["ApprovalTime"] >= assignment["SubmitTime"]
     assert rosa.money() == ("998.80", "0.00")
     assert wanda.look()["earnings"]["owed"] == "1.00"
 
@@ -160,9 +160,9 @@ def test_a_rejection_without_a_reason_is_taken_as_one(rosa: Requester, wanda: Wo
 
     rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback=" ")
 
-    found = rosa.assignment(assignment_id)
-    assert found["AssignmentStatus"] == "Rejected"
-    assert "RequesterFeedback" not in found
+    assignment = rosa.assignment(assignment_id)
+    assert assignment["AssignmentStatus"] == "Rejected"
+    assert "RequesterFeedback" not in assignment
 
 
 def test_a_rejection_gives_its_reason_and_the_money_back(rosa: Requester, wanda: Worker) -> None:
@@ -170,8 +170,11 @@ def test_a_rejection_gives_its_reason_and_the_money_back(rosa: Requester, wanda:
 
     rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback="Every test pair was wrong")
 
-    found = rosa.assignment(assignment_id)
-    assert (found["AssignmentStatus"], found["RequesterFeedback"]) == ("Rejected", "Every test pair was wrong")
+    assignment = rosa.assignment(assignment_id)
+    assert (assignment["AssignmentStatus"], assignment["RequesterFeedback"]) == (
+        "Rejected",
+        "Every test pair was wrong",
+    )
     assert rosa.money() == ("1000.00", "0.00")
     assert wanda.look()["earnings"]["owed"] == "0.00"
 
@@ -191,8 +194,8 @@ def test_a_rejection_can_be_overridden_within_30_days(marketplace: Marketplace, 
     with refusing("InvalidAssignmentState", "30 days"):
         rosa.client.approve_assignment(AssignmentId=late, OverrideRejection=True)
 
-    found = rosa.assignment(early)
-    assert found["AssignmentStatus"] == "Approved"
+    assignment = rosa.assignment(early)
+    assert assignment["AssignmentStatus"] == "Approved"
     assert rosa.money() == ("998.80", "0.00")
 
 
@@ -234,11 +237,11 @@ def test_assignments_are_listed_by_state_and_in_pages(marketplace: Marketplace, 
     rosa.client.reject_assignment(AssignmentId=done[1], RequesterFeedback="No")
     marketplace.worker().accept(hit_id)
 
-    def listed(**given: object) -> list[str]:
+    def listed(**filters: object) -> list[str]:
         pages = rosa.client.get_paginator("list_assignments_for_hit").paginate(
-            HITId=hit_id, PaginationConfig={"PageSize": 2}, **given
+            HITId=hit_id, PaginationConfig={"PageSize": 2}, **filters
         )
-        return [found["AssignmentId"] for page in pages for found in page["Assignments"]]
+        return [row["AssignmentId"] for page in pages for row in page["Assignments"]]
 
     assert listed() == done
     assert listed(AssignmentStatuses=["Submitted"]) == done[2:]
@@ -266,11 +269,11 @@ def test_what_does_not_exist_cannot_be_decided_on(rosa: Requester, wanda: Worker
 
 def test_a_worker_holds_25_at_once_and_not_one_more(rosa: Requester, wanda: Worker, will: Worker) -> None:
     hit_ids = [rosa.hit(Reward="0")["HITId"] for _ in range(26)]
-    held = [wanda.accept(hit_id) for hit_id in hit_ids[:25]]
+    assignments = [wanda.accept(hit_id) for hit_id in hit_ids[:25]]
 
     assert wanda.cannot_accept(hit_ids[25]) == "You have 25 HITs in progress. Submit or return one first."
     will.accept(hit_ids[25])
-    wanda.submit(held[0])
+    wanda.submit(assignments[0])
     wanda.accept(rosa.hit(Reward="0")["HITId"])
     assert wanda.cannot_accept(rosa.hit(Reward="0")["HITId"]).startswith("You have 25 HITs in progress.")
 

@@ -172,20 +172,20 @@ def differences(cursor: Any) -> list[str]:
     """What the checks find, asked on the connection that has done the damage and not committed it."""
     from marketplace.selectors.books import CHECKS
 
-    found = []
+    sentences = []
     for check in CHECKS:
         cursor.execute(check.statement)
-        found += [check.sentence.format(*row) for row in cursor.fetchall()]
-    return found
+        sentences += [check.sentence.format(*row) for row in cursor.fetchall()]
+    return sentences
 
 
 @pytest.mark.parametrize("done", DAMAGES, ids=[damage.name for damage in DAMAGES])
 def test_each_kind_of_difference_is_said_in_a_sentence(damage: Callable[[str], list[str]], done: Damage) -> None:
     assert damage("SELECT") == []
 
-    found = damage(done.statement)
+    problems = damage(done.statement)
 
-    assert any(re.search(done.sentence, sentence) for sentence in found), found
+    assert any(re.search(done.sentence, sentence) for sentence in problems), problems
 
 
 def test_a_difference_fails_the_command_is_logged_and_is_shown_to_the_operator(

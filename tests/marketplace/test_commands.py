@@ -12,10 +12,10 @@ from tests.marketplace.server import REPOSITORY, Marketplace, Requester, Worker
 
 def refused(marketplace: Marketplace, *command: str) -> str:
     """A command that must fail, and what it said."""
-    with pytest.raises(AssertionError) as said:
+    with pytest.raises(AssertionError) as failure:
         marketplace.run(*command)
-    assert "Traceback" not in str(said.value)
-    return str(said.value)
+    assert "Traceback" not in str(failure.value)
+    return str(failure.value)
 
 
 def test_an_operator_sets_a_requester_up(marketplace: Marketplace) -> None:
@@ -49,13 +49,13 @@ def test_keys_are_encrypted_anew_and_stay_what_they_are(marketplace: Marketplace
     assert secret not in before.values()
     with pytest.raises(AssertionError, match="was encrypted with none of MARKETPLACE_ENCRYPTION_KEYS"):
         rotate(MARKETPLACE_ENCRYPTION_KEYS=first, MARKETPLACE_SECRET_KEY="another one")
-    counted = rotate("--dry-run", MARKETPLACE_ENCRYPTION_KEYS=first)
-    assert counted == f"{len(before)} would be encrypted with the first key; 0 are already."
+    count = rotate("--dry-run", MARKETPLACE_ENCRYPTION_KEYS=first)
+    assert count == f"{len(before)} would be encrypted with the first key; 0 are already."
     assert stored() == before
 
     try:
-        said = rotate(MARKETPLACE_ENCRYPTION_KEYS=first)
-        assert said == f"{len(before)} were encrypted with the first key; 0 are already."
+        output = rotate(MARKETPLACE_ENCRYPTION_KEYS=first)
+        assert output == f"{len(before)} were encrypted with the first key; 0 are already."
         both = {"MARKETPLACE_ENCRYPTION_KEYS": f"{second},{first}", "MARKETPLACE_SECRET_KEY": "another one"}
         assert rotate(**both) == f"{len(before)} were encrypted with the first key; 0 are already."
         assert rotate(**both) == f"0 were encrypted with the first key; {len(before)} are already."

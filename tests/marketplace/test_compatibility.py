@@ -147,14 +147,14 @@ def test_a_script_in_a_page_of_another_origin_can_call_the_api(
             "X-Amz-Target": f"MTurkRequesterServiceV20170117.{operation}",
             "X-Amz-User-Agent": "a browser",
         }
-        asked = AWSRequest("POST", f"{people.url}/", data=body, headers=headers)
-        SigV4Auth(Credentials(rosa.key_id, rosa.secret), "mturk-requester", "us-east-1").add_auth(asked)
+        request = AWSRequest("POST", f"{people.url}/", data=body, headers=headers)
+        SigV4Auth(Credentials(rosa.key_id, rosa.secret), "mturk-requester", "us-east-1").add_auth(request)
         return page.evaluate(
             """async ([url, headers]) => {
                 const answer = await fetch(url, {method: "POST", headers, body: "{}"});
                 return [answer.status, await answer.json(), Boolean(answer.headers.get("x-amzn-RequestId"))];
             }""",
-            [f"{people.url}/", dict(asked.headers)],
+            [f"{people.url}/", dict(request.headers)],
         )
 
     status, body, named = call("GetAccountBalance")

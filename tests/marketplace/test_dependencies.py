@@ -49,11 +49,11 @@ def test_every_import_is_in_the_marketplaces_own_group() -> None:
 
 
 def test_its_requirements_are_its_group_in_the_versions_that_are_tested() -> None:
-    own, ours = pins("requirements-marketplace.txt"), pins("requirements.txt")
+    site_pins, ours = pins("requirements-marketplace.txt"), pins("requirements.txt")
 
-    assert own.keys() >= GROUP
-    assert own.items() <= ours.items()
-    assert not own.keys() & {"scipy", "celery", "redis", "pyarrow", "matplotlib", "boto3"}
+    assert site_pins.keys() >= GROUP
+    assert site_pins.items() <= ours.items()
+    assert not site_pins.keys() & {"scipy", "celery", "redis", "pyarrow", "matplotlib", "boto3"}
 
 
 def test_its_pages_name_only_static_files_of_its_own() -> None:
@@ -66,9 +66,9 @@ def test_its_pages_name_only_static_files_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["css/tokens.css", "js/typed.js"])
 def test_what_both_programs_look_and_work_like_is_the_same(name: str) -> None:
-    own, other = PROGRAM / "static" / "marketplace" / name, REPOSITORY / "static" / name
+    file, other = PROGRAM / "static" / "marketplace" / name, REPOSITORY / "static" / name
 
-    assert own.read_text() == other.read_text(), f"copy {other} to {own}"
+    assert file.read_text() == other.read_text(), f"copy {other} to {file}"
 
 
 def test_its_pages_extend_and_include_only_its_own() -> None:

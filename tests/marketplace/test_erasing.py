@@ -19,9 +19,9 @@ def olga(people: Marketplace) -> Iterator[Person]:
 
 def test_a_worker_downloads_what_is_stored_closes_the_account_and_is_erased(people: Marketplace, olga: Person) -> None:
     wanda, other = Wanda(people), Wanda(people)
-    told = wanda.person.get("/account/data.json")
-    assert told.json()["account"]["email"] == wanda.email
-    assert other.email not in told.text
+    answer = wanda.person.get("/account/data.json")
+    assert answer.json()["account"]["email"] == wanda.email
+    assert other.email not in answer.text
     assert "Download all that is stored" in wanda.person.get("/account").text
     assert wanda.person.post("/account/close").status_code in (302, 303)
     assert wanda.person.get("/account/data.json").status_code == 302
@@ -85,10 +85,10 @@ def test_who_has_not_been_seen_for_as_long_as_is_set_is_erased_once_nothing_is_o
         "from marketplace.services.daily import forget; done = forget(); print(done['workers'], done['first_kept'])"
     )
     assert people.run("shell", "-v", "0", "-c", forget) == "0 []"  # nothing is set at first
-    told = people.run(
+    output = people.run(
         "shell", "-v", "0", "-c", f"from django.conf import settings; settings.WORKER_DAYS = 365; {forget}"
     )
-    assert told == f"1 ['{working.id}']"
+    assert output == f"1 ['{working.id}']"
     assert "1 worker who was not seen for 365 days could not be erased" in olga.get("/operator/workers").text
     assert f"/operator/workers/{working.id}/erase" in olga.get("/operator/workers").text
     erased = {row[0] for row in people.sql("SELECT worker_id FROM marketplace_worker WHERE erased_at IS NOT NULL")}

@@ -82,14 +82,14 @@ def test_a_storm_is_the_same_for_the_same_seed(marketplace: Marketplace, rosa: R
 
     def outcomes(seed: str) -> list[str]:
         marketplace.test("faults", clear=True, storm={"seed": seed, "chances": chances})
-        seen = []
+        statuses = []
         for _ in range(30):
             try:
                 rosa.client.get_account_balance()
-                seen.append("")
+                statuses.append("")
             except rosa.client.exceptions.ClientError as error:
-                seen.append(error.response["Error"]["Code"])
-        return seen
+                statuses.append(error.response["Error"]["Code"])
+        return statuses
 
     first = outcomes("seven")
 

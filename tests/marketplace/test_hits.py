@@ -27,16 +27,16 @@ def test_a_hit_comes_back_as_it_was_made(rosa: Requester) -> None:
         "Comparator": "GreaterThanOrEqualTo",
         "IntegerValues": [97],
     }
-    made = rosa.hit(
+    batch = rosa.hit(
         Question=EXTERNAL_QUESTION,
         MaxAssignments=3,
         RequesterAnnotation="batch 7, row 12",
         QualificationRequirements=[requirement],
     )
 
-    hit = rosa.client.get_hit(HITId=made["HITId"])["HIT"]
+    hit = rosa.client.get_hit(HITId=batch["HITId"])["HIT"]
 
-    assert hit == made
+    assert hit == batch
     assert len(hit["HITId"]) == 30
     assert hit["HITStatus"] == "Assignable"
     assert hit["HITReviewStatus"] == "NotReviewed"
@@ -158,7 +158,7 @@ def test_a_token_of_a_refused_request_can_be_used_again(marketplace: Marketplace
 
 
 def test_lists_come_in_pages_without_gaps_or_repeats(rosa: Requester) -> None:
-    made = [rosa.hit()["HITId"] for _ in range(12)]
+    hit_ids = [rosa.hit()["HITId"] for _ in range(12)]
 
     first = rosa.client.list_hits()
     second = rosa.client.list_hits(NextToken=first["NextToken"])
@@ -166,7 +166,7 @@ def test_lists_come_in_pages_without_gaps_or_repeats(rosa: Requester) -> None:
     pages = list(rosa.client.get_paginator("list_hits").paginate(PaginationConfig={"PageSize": 5}))
 
     assert (first["NumResults"], second["NumResults"]) == (10, 2)
-    assert [hit["HITId"] for page in (first, second) for hit in page["HITs"]] == made[::-1]
+    assert [hit["HITId"] for page in (first, second) for hit in page["HITs"]] == hit_ids[::-1]
     assert [page["NumResults"] for page in pages] == [5, 5, 3, 0]
 
 
@@ -212,8 +212,8 @@ def test_all_nine_paginators_of_boto3_end_and_give_each_row_once(
     }
     paginated = [name for name in dir(rosa.client) if name.startswith("list_") and rosa.client.can_paginate(name)]
     assert sorted(paginated) == sorted(lists)
-    for name, given in lists.items():
-        pages = list(rosa.client.get_paginator(name).paginate(**given, PaginationConfig={"PageSize": 1}))
+    for name, ids in lists.items():
+        pages = list(rosa.client.get_paginator(name).paginate(**ids, PaginationConfig={"PageSize": 1}))
         assert [page["NumResults"] for page in pages] == [1, 1, 0], name
         assert ["NextToken" in page for page in pages] == [True, True, False], name
 
@@ -255,15 +255,15 @@ def test_others_hits_do_not_exist(rosa: Requester, omar: Requester, wanda: Worke
 
 def test_a_hit_goes_from_assignable_to_disposed(rosa: Requester, wanda: Worker) -> None:
     hit_id = rosa.hit()["HITId"]
-    seen = [rosa.status(hit_id)]
+    statuses = [rosa.status(hit_id)]
     assignment_id = wanda.accept(hit_id)
-    seen.append(rosa.status(hit_id))
+    statuses.append(rosa.status(hit_id))
     with refusing("InvalidHITState"):
         rosa.client.delete_hit(HITId=hit_id)
     wanda.submit(assignment_id)
-    seen.append(rosa.status(hit_id))
+    statuses.append(rosa.status(hit_id))
     rosa.client.update_hit_review_status(HITId=hit_id)
-    seen.append(rosa.status(hit_id))
+    statuses.append(rosa.status(hit_id))
     assert [hit["HITId"] for hit in rosa.client.list_reviewable_hits(Status="Reviewing")["HITs"]] == [hit_id]
     with refusing("InvalidHITState"):
         rosa.client.delete_hit(HITId=hit_id)
@@ -273,9 +273,9 @@ def test_a_hit_goes_from_assignable_to_disposed(rosa: Requester, wanda: Worker) 
         rosa.client.delete_hit(HITId=hit_id)
     rosa.client.approve_assignment(AssignmentId=assignment_id)
     rosa.client.delete_hit(HITId=hit_id)
-    seen.append(rosa.status(hit_id))
+    statuses.append(rosa.status(hit_id))
 
-    assert seen == ["Assignable", "Unassignable", "Reviewable", "Reviewing", "Disposed"]
+    assert statuses == ["Assignable", "Unassignable", "Reviewable", "Reviewing", "Disposed"]
     assert rosa.client.list_hits()["NumResults"] == 0
     with refusing("InvalidHITState"):
         rosa.client.delete_hit(HITId=hit_id)

@@ -62,7 +62,9 @@ def test_a_catalogue_is_complete_and_fills_in_the_same(locale: str) -> None:
     for text, translations in texts.items():
         assert all(translation.strip() for translation in translations), text
         if text != "%(days)d day":  # not every form of which has a number
-            assert [sorted(HELD.findall(one)) for one in translations] == [sorted(HELD.findall(text))], text
+            assert [sorted(HELD.findall(translation)) for translation in translations] == [
+                sorted(HELD.findall(text))
+            ], text
 
 
 def english_on(page: str) -> set[str]:
@@ -92,9 +94,9 @@ def test_no_english_is_on_a_workers_page_in_arabic_and_operators_and_programs_re
     headers = {"Accept-Language": "ar"}
     invitation = people.invite()
     pages = {path: visitor.get(path, headers=headers).text for path in ("/welcome", "/login", "/nothing", invitation)}
-    own = ("/tasks", "/history", "/earnings", "/qualifications", "/messages", "/account", "/account/password")
+    paths = ("/tasks", "/history", "/earnings", "/qualifications", "/messages", "/account", "/account/password")
     pages |= {
-        path: person.get(path).text for path in (*own, "/account/close", f"/tasks/{hit_id}", f"/contact/{hit_id}")
+        path: person.get(path).text for path in (*paths, "/account/close", f"/tasks/{hit_id}", f"/contact/{hit_id}")
     }
     pages["wrong password"] = person.post(
         "/account/password", old_password="x", new_password1="y", new_password2="z"
@@ -109,8 +111,8 @@ def test_no_english_is_on_a_workers_page_in_arabic_and_operators_and_programs_re
     pages["again"] = person.post(f"/tasks/{hit_id}/accept").text
     pages["none left"] = person.post(f"/kinds/{group}/accept").text
     pages["only a form"] = person.get(f"/tasks/{hit_id}/accept").text
-    found = {name: english_on(page.replace(wanda.email, "")) for name, page in pages.items()}
-    assert {name: words for name, words in found.items() if words} == {}
+    english = {name: english_on(page.replace(wanda.email, "")) for name, page in pages.items()}
+    assert {name: words for name, words in english.items() if words} == {}
     assert "ألمانيا" in pages[invitation]
 
     chosen = person.post("/language", language="de", next="/tasks")

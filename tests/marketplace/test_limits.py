@@ -154,13 +154,13 @@ def test_who_tried_is_not_kept_and_counts_are_forgotten(guarded: Marketplace) ->
     ):
         connection.autocommit = True
         cursor.execute("SELECT string_agg(t::text, ' ') FROM marketplace_tries t")
-        kept = cursor.fetchone()[0]
+        destination = cursor.fetchone()[0]
         cursor.execute("UPDATE marketplace_tries SET began_at = began_at - interval '25 hours'")
         guarded.test("tick")
         cursor.execute("SELECT count(*) FROM marketplace_tries")
         left = cursor.fetchone()[0]
 
-    assert kept
-    assert "192.0.2.77" not in kept
-    assert "private" not in kept
+    assert destination
+    assert "192.0.2.77" not in destination
+    assert "private" not in destination
     assert left == 0

@@ -37,11 +37,11 @@ def test_the_log_of_a_running_marketplace_holds_no_secret(marketplace: Marketpla
         f"/register?invitation={invitation}",
         f"/mturk/externalSubmit?assignmentId={assignment_id}",
     ]
-    seen = set()
+    statuses = set()
     for address in addresses:
-        seen.add(ask(marketplace, "POST", address))
-        seen.add(ask(marketplace, "GET", address, Host="evil.example.com"))
-        seen.add(ask(marketplace, "GET", f"/nowhere{address}"))
+        statuses.add(ask(marketplace, "POST", address))
+        statuses.add(ask(marketplace, "GET", address, Host="evil.example.com"))
+        statuses.add(ask(marketplace, "GET", f"/nowhere{address}"))
         with socket.create_connection(("127.0.0.1", marketplace.port), timeout=20) as wire:
             wire.sendall(f"GET {address} HTTP/9.9\r\nHost: localhost\r\n\r\n".encode())
             wire.recv(1000)
@@ -54,14 +54,14 @@ def test_the_log_of_a_running_marketplace_holds_no_secret(marketplace: Marketpla
         connection.commit()
         try:
             for address in addresses:
-                seen.add(ask(marketplace, "GET", address))
-                seen.add(ask(marketplace, "POST", address))
+                statuses.add(ask(marketplace, "GET", address))
+                statuses.add(ask(marketplace, "POST", address))
         finally:
             with connection.cursor() as cursor:
                 for table in tables:
                     cursor.execute(f'ALTER TABLE "{table}_away" RENAME TO "{table}"')
 
-    assert {400, 404, 500} <= seen
+    assert {400, 404, 500} <= statuses
     log = marketplace.log()
     assert re.search(r"Internal Server Error: /.*…", log)
     assert "Traceback" in log

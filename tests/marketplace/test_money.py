@@ -66,9 +66,9 @@ def test_of_many_hits_at_once_only_those_that_can_be_paid_are_made(marketplace: 
         return True
 
     with ThreadPoolExecutor(6) as pool:
-        made = sum(pool.map(make, range(6)))
+        count = sum(pool.map(make, range(6)))
 
-    assert made == 3
+    assert count == 3
     assert poor.money() == ("0.00", "3.60")
 
 
@@ -214,7 +214,7 @@ def test_the_ledger_adds_up_and_cannot_be_changed(
         cursor.execute(f"SELECT sum(earned) {mine}", [rosa.account_id])
         earned = cursor.fetchone()[0]
         cursor.execute("SELECT held FROM marketplace_hit WHERE hit_id = %s", [hit_id])
-        held = cursor.fetchone()[0]
+        sum_held = cursor.fetchone()[0]
         cursor.execute(
             "SELECT count(*) FROM marketplace_hit h WHERE held <> "
             "(SELECT coalesce(sum(on_hold), 0) FROM marketplace_entry e WHERE e.hit_id = h.id)"
@@ -223,7 +223,7 @@ def test_the_ledger_adds_up_and_cannot_be_changed(
 
     assert (f"{available:.2f}", f"{on_hold:.2f}") == rosa.money()
     assert rows == newest
-    assert held == on_hold == Decimal("0.18") * 10
+    assert sum_held == on_hold == Decimal("0.18") * 10
     assert earned == Decimal("0.13") * 2 + Decimal("0.07")
     assert 1000 - available - on_hold - earned == Decimal("0.05") * 2 + Decimal("0.01")
     assert astray == 0

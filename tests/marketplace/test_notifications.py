@@ -166,8 +166,8 @@ def test_a_damaged_notification_is_logged_rests_longer_each_time_and_stops_no_ot
 
     pauses = []
     for tries in (1, 2, 3):
-        counted, pause = waits()
-        assert counted == tries
+        waiting, pause = waits()
+        assert waiting == tries
         pauses.append(pause)
         marketplace.advance(seconds=pause.total_seconds() + 1)
         marketplace.test("deliver")
@@ -192,8 +192,8 @@ def test_notifications_can_be_lost_and_doubled_on_order(marketplace: Marketplace
 def test_what_cannot_be_delivered_is_refused(rosa: Requester) -> None:
     type_id = rosa.hit_type()
 
-    def ask(**given: Any) -> None:
-        rosa.client.update_notification_settings(HITTypeId=type_id, **given)
+    def ask(**facts: Any) -> None:
+        rosa.client.update_notification_settings(HITTypeId=type_id, **facts)
 
     url = "https://example.org/"
     with refusing("UnsupportedOperation", "topics"):
@@ -252,14 +252,14 @@ class Bad:
 @pytest.fixture
 def receiver() -> Iterator[Callable[[str], Bad]]:
     """Makes receivers that do harm."""
-    made: list[Bad] = []
+    problems: list[Bad] = []
 
     def make(kind: str) -> Bad:
-        made.append(Bad(kind))
-        return made[-1]
+        problems.append(Bad(kind))
+        return problems[-1]
 
     yield make
-    for bad in made:
+    for bad in problems:
         bad.server.shutdown()
         bad.server.server_close()
 
@@ -462,10 +462,10 @@ def test_an_operator_can_allow_networks_and_nothing_beside_them() -> None:
     ],
 )
 def test_an_address_is_looked_at_before_it_is_stored(url: str, problem: str) -> None:
-    found = destination_problem(url, Reach())
+    sentence = destination_problem(url, Reach())
 
-    assert problem in found
-    assert bool(found) == bool(problem)
+    assert problem in sentence
+    assert bool(sentence) == bool(problem)
 
 
 @pytest.mark.parametrize(
@@ -479,9 +479,9 @@ def test_no_way_of_writing_an_address_reaches_a_machine_that_is_not_public(
 ) -> None:
     look_up, called = socket.getaddrinfo, []
 
-    def here_or_nowhere(name: str, port: int, **asked: Any) -> Any:
+    def here_or_nowhere(name: str, port: int, **host: Any) -> Any:
         flags = 0 if name.startswith("localhost") else socket.AI_NUMERICHOST  # nobody else is asked
-        return look_up(name, port, flags=flags, **asked)
+        return look_up(name, port, flags=flags, **host)
 
     monkeypatch.setattr(socket, "getaddrinfo", here_or_nowhere)
     monkeypatch.setattr(socket, "create_connection", lambda to, **_: called.append(to))
@@ -493,13 +493,13 @@ def test_no_way_of_writing_an_address_reaches_a_machine_that_is_not_public(
 
 
 def test_a_host_is_looked_up_once_and_all_its_addresses_must_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    hosts: list[str] = []
     answers = [["127.0.0.1", "10.0.0.1"], ["127.0.0.1"], ["10.0.0.1"]]
 
     def resolve(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
         named = host == "rebinding.example.org"
-        asked.extend([host] if named else [])
-        addresses = answers[len(asked) - 1] if named else [host]
+        hosts.extend([host] if named else [])
+        addresses = answers[len(hosts) - 1] if named else [host]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -518,7 +518,7 @@ def test_a_host_is_looked_up_once_and_all_its_addresses_must_pass(monkeypatch: p
             connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         calling.join(5)
 
-    assert len(asked) == 2
+    assert len(hosts) == 2
 
 
 # --- in production
@@ -529,9 +529,18 @@ def secure_ear(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ear, 
     """Somebody who listens at https://localhost, and the certificate to trust."""
     certificate, key = (tmp_path_factory.mktemp("tls") / name for name in ("certificate.pem", "key.pem"))
     subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
-    made = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-keyout", str(key), "-out", str(certificate))
+    options = (
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-keyout",
+        str(key),
+        "-out",
+        str(certificate),
+    )
     subprocess.run(
-        ["openssl", "req", "-x509", "-nodes", "-days", "2", *subject, *made], check=True, capture_output=True
+        ["openssl", "req", "-x509", "-nodes", "-days", "2", *subject, *options], check=True, capture_output=True
     )
     listening = Ear()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -51,9 +51,9 @@ def wanda(people: Marketplace) -> Worker:
 
 def hidden(answer: httpx.Response, name: str) -> str:
     """A hidden field of a page."""
-    found = re.search(rf'name="{name}" value="([^"]*)"', answer.text)
-    assert found, answer.text
-    return unescape(found[1])
+    match = re.search(rf'name="{name}" value="([^"]*)"', answer.text)
+    assert match, answer.text
+    return unescape(match[1])
 
 
 def audit(olga: Person, words: str) -> str:
@@ -102,14 +102,14 @@ def test_an_operator_makes_a_requester_with_a_key_that_works_until_it_is_revoked
 
 def test_a_deposit_is_booked_once_and_as_it_was_confirmed(olga: Person, rosa: Requester) -> None:
     path = f"/operator/requesters/{rosa.account_id}/deposit"
-    asked = olga.post(path, amount="10.00", note="cash")
-    given = {"amount": "10.00", "note": "cash", "confirmed": hidden(asked, "confirmed")}
+    answer = olga.post(path, amount="10.00", note="cash")
+    fields = {"amount": "10.00", "note": "cash", "confirmed": hidden(answer, "confirmed")}
     assert rosa.money()[0] == "1000.00"
-    assert olga.post(path, **given | {"amount": "90.00"}).status_code == 303
-    assert olga.post(path, **given | {"confirmed": "made up"}).status_code == 303
+    assert olga.post(path, **fields | {"amount": "90.00"}).status_code == 303
+    assert olga.post(path, **fields | {"confirmed": "made up"}).status_code == 303
     assert rosa.money()[0] == "1000.00"
-    assert olga.post(path, **given).status_code == 303
-    assert olga.post(path, **given).status_code == 303
+    assert olga.post(path, **fields).status_code == 303
+    assert olga.post(path, **fields).status_code == 303
     assert rosa.money()[0] == "1010.00"
     assert "was not booked again" in olga.get(f"/operator/requesters/{rosa.account_id}").text
     assert audit(olga, rosa.account_id).count("deposit</th>") == 1
@@ -119,8 +119,8 @@ def test_more_than_there_is_cannot_be_given_back(olga: Person, rosa: Requester) 
     path = f"/operator/requesters/{rosa.account_id}/deposit"
     for amount, status in (("0", 400), ("1.001", 400), ("much", 400)):
         assert olga.post(path, amount=amount).status_code == status
-    asked = olga.post(path, amount="-1000.01", note="")
-    olga.post(path, amount="-1000.01", note="", confirmed=hidden(asked, "confirmed"))
+    answer = olga.post(path, amount="-1000.01", note="")
+    olga.post(path, amount="-1000.01", note="", confirmed=hidden(answer, "confirmed"))
     assert "insufficient funds" in olga.get(f"/operator/requesters/{rosa.account_id}").text
     assert rosa.money()[0] == "1000.00"
     assert "deposit</th>" not in audit(olga, rosa.account_id)
@@ -158,11 +158,11 @@ def test_an_invitation_is_shown_once_and_works_once(people: Marketplace, visitor
 
 
 def test_a_suspended_worker_may_finish_but_not_begin(people: Marketplace, olga: Person, rosa: Requester) -> None:
-    made = people.test("worker", email="sam@example.org", password=PASSWORD)
+    worker = people.test("worker", email="sam@example.org", password=PASSWORD)
     sam = Person(people, "sam@example.org")
     begun, other = rosa.hit()["HITId"], rosa.hit(Title="Another")["HITId"]
     assert sam.post(f"/tasks/{begun}/accept").status_code == 303
-    path = f"/operator/workers/{made['worker_id']}"
+    path = f"/operator/workers/{worker['worker_id']}"
     assert olga.post(path, status="suspended").status_code == 400
     assert olga.post(path, status="suspended", reason="two accounts").status_code == 303
     assert "suspended" in sam.get("/tasks").text
@@ -172,7 +172,7 @@ def test_a_suspended_worker_may_finish_but_not_begin(people: Marketplace, olga: 
     assert work
     sent = people.http.post("/mturk/externalSubmit", data={"assignmentId": work[1], "a": "b"})
     assert sent.status_code == 200
-    assert "two accounts" in audit(olga, made["worker_id"])
+    assert "two accounts" in audit(olga, worker["worker_id"])
     assert olga.post(path, status="closed", reason="asked for it").status_code == 303
     assert sam.get("/tasks").status_code == 302
 
@@ -184,10 +184,10 @@ def test_a_dispute_is_decided_with_a_reason_and_moves_money_once(
     people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester, decision: str, words: str
 ) -> None:
     email = f"dora-{decision}@example.org"
-    made = people.test("worker", email=email, password=PASSWORD)
+    worker = people.test("worker", email=email, password=PASSWORD)
     dora = Person(people, email)
     hit_id = rosa.hit(Title=f"Disputed, {decision}", Reward="3.00")["HITId"]
-    accepted = people.test("accept", worker_id=made["worker_id"], hit_id=hit_id)["assignment_id"]
+    accepted = people.test("accept", worker_id=worker["worker_id"], hit_id=hit_id)["assignment_id"]
     people.http.post("/mturk/externalSubmit", data={"assignmentId": accepted, "answer": "left"})
     rosa.client.reject_assignment(AssignmentId=accepted, RequesterFeedback="Wrong")
     assert dora.post(f"/work/{accepted}/dispute", text="It is right: see page 3.").status_code == 303
@@ -208,13 +208,13 @@ def test_a_dispute_is_decided_with_a_reason_and_moves_money_once(
     text = dora.get(f"/work/{accepted}").text
     assert words in text
     assert "Page 3 says so." in text
-    owed = people.test("look", worker_id=made["worker_id"])["earnings"]["owed"]
+    owed = people.test("look", worker_id=worker["worker_id"])["earnings"]["owed"]
     assert owed == ("3.00" if decision == "overturned" else "0.00")
     again = {"decision": "overturned", "answer": "Twice.", "confirmed": "yes"}
     path = page.url.removeprefix(people.url)
     olga.post(path, **again)
     assert "This dispute is closed." in olga.get(path).text
-    assert people.test("look", worker_id=made["worker_id"])["earnings"]["owed"] == owed
+    assert people.test("look", worker_id=worker["worker_id"])["earnings"]["owed"] == owed
     assert rosa.money() == (("996.40", "0.00") if decision == "overturned" else ("1000.00", "0.00"))
     assert len(re.findall(r"(overturn|uphold) rejection", audit(olga, accepted))) == 1
 
@@ -322,51 +322,51 @@ def test_nothing_is_paid_out_if_somebody_on_the_list_earns_more_meanwhile(
 
 
 def test_an_address_is_not_a_formula_in_the_list(people: Marketplace, olga: Person, rosa: Requester) -> None:
-    made = people.test("worker", email="=1+2@example.org")
-    accepted = people.test("accept", worker_id=made["worker_id"], hit_id=rosa.hit(Title="formula")["HITId"])
+    worker = people.test("worker", email="=1+2@example.org")
+    accepted = people.test("accept", worker_id=worker["worker_id"], hit_id=rosa.hit(Title="formula")["HITId"])
     people.http.post("/mturk/externalSubmit", data={"assignmentId": accepted["assignment_id"], "answer": "left"})
     rosa.client.approve_assignment(AssignmentId=accepted["assignment_id"])
 
     rows = {row["worker_id"]: row for row in listed(olga, paid_out(olga))}
 
-    assert rows[made["worker_id"]]["email"] == "'=1+2@example.org"
+    assert rows[worker["worker_id"]]["email"] == "'=1+2@example.org"
 
 
 def test_a_payout_that_came_back_is_owed_again_and_paid_again(
     people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester
 ) -> None:
-    made = people.test("worker", email="bo@example.org", password=PASSWORD)
+    worker = people.test("worker", email="bo@example.org", password=PASSWORD)
     bo = Person(people, "bo@example.org")
-    accepted = people.test("accept", worker_id=made["worker_id"], hit_id=rosa.hit(Reward="4.20")["HITId"])
+    accepted = people.test("accept", worker_id=worker["worker_id"], hit_id=rosa.hit(Reward="4.20")["HITId"])
     people.http.post("/mturk/externalSubmit", data={"assignmentId": accepted["assignment_id"], "answer": "left"})
     rosa.client.approve_assignment(AssignmentId=accepted["assignment_id"])
     reference = paid_out(olga)
     page = visitor(olga)
     page.goto(f"/operator/payouts/list?reference={reference}")
-    page.get_by_role("row").filter(has_text=made["worker_id"]).get_by_role("link", name="It came back").click()
+    page.get_by_role("row").filter(has_text=worker["worker_id"]).get_by_role("link", name="It came back").click()
     path = page.url.removeprefix(people.url)
     page.get_by_role("link", name="It did not").click()
     assert olga.post(path, reason=" ").status_code == 400
-    assert people.test("look", worker_id=made["worker_id"])["earnings"]["owed"] == "0.00"
+    assert people.test("look", worker_id=worker["worker_id"])["earnings"]["owed"] == "0.00"
 
     page.goto(path)
     page.get_by_label("Why it came back").fill("The account is closed")
     page.get_by_role("button", name="It came back").click()
     expect(page.get_by_role("status")).to_contain_text("owed the amount again")
 
-    earnings = people.test("look", worker_id=made["worker_id"])["earnings"]
+    earnings = people.test("look", worker_id=worker["worker_id"])["earnings"]
     assert (earnings["owed"], earnings["paid_out"], earnings["rewards"]) == ("4.20", "0.00", "4.20")
     text = bo.get("/earnings").text
     assert "The account is closed" in text
     assert "owed to you again" in text
     rows = {row["worker_id"]: row for row in listed(olga, reference)}
-    assert rows[made["worker_id"]]["came_back_at"]
+    assert rows[worker["worker_id"]]["came_back_at"]
     assert "The account is closed" in audit(olga, "payout")
     assert olga.post(path, reason="Twice").status_code == 409
     again = paid_out(olga)
-    assert {row["worker_id"]: row["amount"] for row in listed(olga, again)}[made["worker_id"]] == "4.20"
-    assert not {row["worker_id"]: row["came_back_at"] for row in listed(olga, again)}[made["worker_id"]]
-    assert people.test("look", worker_id=made["worker_id"])["earnings"]["paid_out"] == "4.20"
+    assert {row["worker_id"]: row["amount"] for row in listed(olga, again)}[worker["worker_id"]] == "4.20"
+    assert not {row["worker_id"]: row["came_back_at"] for row in listed(olga, again)}[worker["worker_id"]]
+    assert people.test("look", worker_id=worker["worker_id"])["earnings"]["paid_out"] == "4.20"
     assert rosa.money() == ("994.96", "0.00")
 
 
@@ -431,9 +431,9 @@ def test_a_deactivated_requester_stops_at_once_and_its_workers_are_paid(
 
 
 def test_a_forgotten_password_is_replaced_once_by_a_link(people: Marketplace, visitor: Visitor, olga: Person) -> None:
-    made = people.test("worker", email="fay@example.org", password=PASSWORD)
+    worker = people.test("worker", email="fay@example.org", password=PASSWORD)
     fay = Person(people, "fay@example.org")
-    path = f"/operator/workers/{made['worker_id']}"
+    path = f"/operator/workers/{worker['worker_id']}"
     assert olga.post(f"{path}/password").status_code == 400
     page = visitor(olga)
     page.goto(path)
@@ -443,8 +443,8 @@ def test_a_forgotten_password_is_replaced_once_by_a_link(people: Marketplace, vi
     address = page.locator("#address").inner_text()
     page.get_by_role("link", name="Done").click()
     assert address not in page.content()
-    assert address.rpartition("/")[2] not in audit(olga, made["worker_id"])
-    assert "Called by phone" in audit(olga, made["worker_id"])
+    assert address.rpartition("/")[2] not in audit(olga, worker["worker_id"])
+    assert "Called by phone" in audit(olga, worker["worker_id"])
 
     guest = visitor()
     guest.goto(address)
@@ -468,8 +468,8 @@ def test_a_forgotten_password_is_replaced_once_by_a_link(people: Marketplace, vi
 
 
 def test_a_link_to_a_password_works_for_a_day(people: Marketplace, olga: Person) -> None:
-    made = people.test("worker", email="late@example.org", password=PASSWORD)
-    link = olga.post(f"/operator/workers/{made['worker_id']}/password", reason="Forgot").text
+    worker = people.test("worker", email="late@example.org", password=PASSWORD)
+    link = olga.post(f"/operator/workers/{worker['worker_id']}/password", reason="Forgot").text
     path = re.search(r"/password/\w+/[\w-]+", link)
     assert path
     people.advance(hours=23)
@@ -494,9 +494,9 @@ def test_a_worker_who_moved_gets_the_tasks_of_another_country(
     assert olga.post(path, country="CA", subdivision="on", reason="Moved in May").status_code == 303
 
     wanda.accept(hit_id["HITId"])
-    said = audit(olga, wanda.id)
+    text = audit(olga, wanda.id)
     for words in ("move worker", "US", "CA-ON", "Moved in May", OPERATOR):
-        assert words in said
+        assert words in text
 
 
 def test_a_workers_question_is_answered_in_the_requesters_name(
@@ -556,26 +556,26 @@ def test_nothing_of_it_is_done_without_the_token_of_the_form_or_by_others(
 def test_pages_are_accessible_and_fit_a_phone(
     people: Marketplace, visitor: Visitor, olga: Person, rosa: Requester
 ) -> None:
-    made = people.test("worker", email="averyveryverylongaddress.of.a.worker@example.org", password=PASSWORD)
+    worker = people.test("worker", email="averyveryverylongaddress.of.a.worker@example.org", password=PASSWORD)
     zoe = Person(people, "averyveryverylongaddress.of.a.worker@example.org")
     hit_id = rosa.hit(Title="Looked at")["HITId"]
     zoe.post(f"/contact/{hit_id}", subject="A question", text="Why?")
     for title, decide in (("Rejected", "reject"), ("Done", "approve")):
-        accepted = people.test("accept", worker_id=made["worker_id"], hit_id=rosa.hit(Title=title)["HITId"])
-        one = accepted["assignment_id"]
-        people.http.post("/mturk/externalSubmit", data={"assignmentId": one, "answer": "x" * 300})
+        accepted = people.test("accept", worker_id=worker["worker_id"], hit_id=rosa.hit(Title=title)["HITId"])
+        assignment_id = accepted["assignment_id"]
+        people.http.post("/mturk/externalSubmit", data={"assignmentId": assignment_id, "answer": "x" * 300})
         if decide == "reject":
-            rosa.client.reject_assignment(AssignmentId=one, RequesterFeedback="No")
-            zoe.post(f"/work/{one}/dispute", text="Yes")
+            rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback="No")
+            zoe.post(f"/work/{assignment_id}/dispute", text="Yes")
         else:
-            rosa.client.approve_assignment(AssignmentId=one)
+            rosa.client.approve_assignment(AssignmentId=assignment_id)
     requester = olga.get(f"/operator/requesters/{rosa.account_id}").text
     message = re.search(r'href="(/operator/requesters/\w+/messages/\d+)"', requester)
     key = re.search(r'href="(/operator/requesters/\w+/keys/\w+/revoke)"', requester)
     dispute = re.search(r'href="(/operator/disputes/\d+)"', olga.get("/operator/disputes").text)
     assert message and key and dispute
     page = visitor(olga)
-    paths = ["", "requesters", f"requesters/{rosa.account_id}", "workers", f"workers/{made['worker_id']}"]
+    paths = ["", "requesters", f"requesters/{rosa.account_id}", "workers", f"workers/{worker['worker_id']}"]
     paths += ["disputes", "payouts", "audit", "audit?words=nothinglikethis"]
     look_well(page, *[f"/operator/{path}" for path in paths], message[1], key[1], dispute[1])
     reference = paid_out(olga)
@@ -583,7 +583,7 @@ def test_pages_are_accessible_and_fit_a_phone(
     bounce = page.get_by_role("link", name="It came back").first.get_attribute("href") or ""
     look_well(page, f"/operator/payouts/list?reference={reference}", "/operator/payouts", bounce)
     look_well(page, f"/operator/requesters/{rosa.account_id}/status")
-    link = olga.post(f"/operator/workers/{made['worker_id']}/password", reason="Forgot").text
+    link = olga.post(f"/operator/workers/{worker['worker_id']}/password", reason="Forgot").text
     address = re.search(r"/password/\w+/[\w-]+", link)
     assert address
     look_well(visitor(), address[0], "/password/MQ/set-nothing")

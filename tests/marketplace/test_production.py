@@ -47,9 +47,9 @@ def test_cookies_are_kept_from_http_and_from_scripts(production: Production) -> 
 
     assert olga.log_in(OPERATOR).status_code == 302
 
-    kept = cookies_of(olga.http)
-    assert kept[cookie_of(olga.http, "csrf")[0]].secure
-    session = kept[cookie_of(olga.http, "session")[0]]
+    cookies = cookies_of(olga.http)
+    assert cookies[cookie_of(olga.http, "csrf")[0]].secure
+    session = cookies[cookie_of(olga.http, "session")[0]]
     assert session.secure and session.has_nonstandard_attr("HttpOnly")
     assert olga.get("/operator/").status_code == 200
     assert olga.http.get(f"http://{HOST}/operator/").status_code == 301

@@ -112,9 +112,9 @@ OUTCOMES = {name: code for code, names in NONE_SUCH.items() for name in names.sp
 def test_every_operation_of_the_model_is_answered(rosa: Requester, name: str) -> None:
     model = service().operation_model(name)
     shape = model.input_shape
-    given = {member: MINIMAL.get(shape.members[member].name, "text of a kind") for member in shape.required_members}
+    fields = {member: MINIMAL.get(shape.members[member].name, "text of a kind") for member in shape.required_members}
 
-    response = send(rosa, name=name, body=json.dumps(given).encode())
+    response = send(rosa, name=name, body=json.dumps(fields).encode())
 
     body = response.json()
     if code := OUTCOMES[name]:

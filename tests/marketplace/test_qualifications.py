@@ -14,12 +14,12 @@ UNKNOWN = "3" + "A" * 29
 
 def qualification_type(requester: Requester, **changes: Any) -> str:
     facts = {"Name": "Careful reader", "Description": "Reads with care", "QualificationTypeStatus": "Active"}
-    made = requester.client.create_qualification_type(**facts | changes)["QualificationType"]
-    return str(made["QualificationTypeId"])
+    qualification = requester.client.create_qualification_type(**facts | changes)["QualificationType"]
+    return str(qualification["QualificationTypeId"])
 
 
 @pytest.mark.parametrize(
-    ("comparator", "wanted", "value", "outcome"),
+    ("comparator", "expected", "value", "outcome"),
     [
         ("LessThan", [5], 4, True),
         ("LessThan", [5], 5, False),
@@ -40,14 +40,16 @@ def qualification_type(requester: Requester, **changes: Any) -> str:
         ("GreaterThan", [5], None, False),
     ],
 )
-def test_numbers_are_compared(comparator: str, wanted: list[int], value: int | None, outcome: bool) -> None:
-    requirement = requirement_read({"QualificationTypeId": UNKNOWN, "Comparator": comparator, "IntegerValues": wanted})
+def test_numbers_are_compared(comparator: str, expected: list[int], value: int | None, outcome: bool) -> None:
+    requirement = requirement_read(
+        {"QualificationTypeId": UNKNOWN, "Comparator": comparator, "IntegerValues": expected}
+    )
 
     assert met(requirement, value) is outcome
 
 
 @pytest.mark.parametrize(
-    ("comparator", "wanted", "place", "outcome"),
+    ("comparator", "expected", "place", "outcome"),
     [
         ("EqualTo", [{"Country": "US"}], Place("US", "WA"), True),
         ("EqualTo", [{"Country": "US", "Subdivision": "WA"}], Place("US", "WA"), True),
@@ -58,8 +60,8 @@ def test_numbers_are_compared(comparator: str, wanted: list[int], value: int | N
         ("NotIn", [{"Country": "US"}, {"Country": "CA"}], Place("CA", "ON"), False),
     ],
 )
-def test_places_are_compared(comparator: str, wanted: list[dict], place: Place, outcome: bool) -> None:
-    requirement = requirement_read({"QualificationTypeId": LOCALE, "Comparator": comparator, "LocaleValues": wanted})
+def test_places_are_compared(comparator: str, expected: list[dict], place: Place, outcome: bool) -> None:
+    requirement = requirement_read({"QualificationTypeId": LOCALE, "Comparator": comparator, "LocaleValues": expected})
 
     assert met(requirement, place) is outcome
 
@@ -94,7 +96,7 @@ def test_requirements_outside_the_documentation_are_refused(wrong: dict) -> None
 
 
 @pytest.mark.parametrize(
-    ("given", "kept_from"),
+    ("demand", "kept_from"),
     [
         ({}, {Action.ACCEPT}),
         ({"ActionsGuarded": "PreviewAndAccept"}, {Action.PREVIEW, Action.ACCEPT}),
@@ -102,8 +104,8 @@ def test_requirements_outside_the_documentation_are_refused(wrong: dict) -> None
         ({"ActionsGuarded": "DiscoverPreviewAndAccept"}, set(Action)),
     ],
 )
-def test_a_requirement_guards_an_action_and_those_after_it(given: dict, kept_from: set[Action]) -> None:
-    requirement = requirement_read({"QualificationTypeId": UNKNOWN, "Comparator": "Exists"} | given)
+def test_a_requirement_guards_an_action_and_those_after_it(demand: dict, kept_from: set[Action]) -> None:
+    requirement = requirement_read({"QualificationTypeId": UNKNOWN, "Comparator": "Exists"} | demand)
 
     assert {action for action in Action if unmet([requirement], {}, action)} == kept_from
 
@@ -196,9 +198,9 @@ def test_scores_change_and_end(rosa: Requester, omar: Requester, wanda: Worker) 
         rosa.client.get_qualification_score(**both)
     with refusing("InvalidQualificationState"):
         rosa.client.disassociate_qualification_from_worker(**both)
-    listed = rosa.client.list_workers_with_qualification_type
-    assert listed(QualificationTypeId=type_id)["NumResults"] == 0
-    assert listed(QualificationTypeId=type_id, Status="Revoked")["Qualifications"][0]["WorkerId"] == wanda.id
+    list_workers = rosa.client.list_workers_with_qualification_type
+    assert list_workers(QualificationTypeId=type_id)["NumResults"] == 0
+    assert list_workers(QualificationTypeId=type_id, Status="Revoked")["Qualifications"][0]["WorkerId"] == wanda.id
     with refusing("QualificationTypeDoesNotExist"):
         omar.client.associate_qualification_with_worker(**both)
     with refusing("WorkerDoesNotExist"):
@@ -222,20 +224,24 @@ def test_a_type_can_be_changed_and_found(rosa: Requester, omar: Requester) -> No
         QualificationTypeId=type_id, Description="Sews", QualificationTypeStatus="Inactive", RetryDelayInSeconds=60
     )
 
-    found = rosa.client.get_qualification_type(QualificationTypeId=type_id)["QualificationType"]
+    qualification = rosa.client.get_qualification_type(QualificationTypeId=type_id)["QualificationType"]
 
-    assert (found["Description"], found["QualificationTypeStatus"], found["RetryDelayInSeconds"]) == (
+    assert (
+        qualification["Description"],
+        qualification["QualificationTypeStatus"],
+        qualification["RetryDelayInSeconds"],
+    ) == (
         "Sews",
         "Inactive",
         60,
     )
-    assert found["IsRequestable"] is False
+    assert qualification["IsRequestable"] is False
     with refusing("QualificationTypeDoesNotExist"):
         omar.client.update_qualification_type(QualificationTypeId=type_id, Description="Mine")
 
-    def names(client: Any, **given: Any) -> list[str]:
-        listed = client.list_qualification_types(**{"MustBeRequestable": False, "Query": "peculiar yarn"} | given)
-        return [one["Name"] for one in listed["QualificationTypes"]]
+    def names(client: Any, **facts: Any) -> list[str]:
+        answer = client.list_qualification_types(**{"MustBeRequestable": False, "Query": "peculiar yarn"} | facts)
+        return [row["Name"] for row in answer["QualificationTypes"]]
 
     assert names(rosa.client) == names(omar.client) == ["Peculiar needlework"]
     assert names(rosa.client, MustBeRequestable=True) == []
@@ -244,9 +250,9 @@ def test_a_type_can_be_changed_and_found(rosa: Requester, omar: Requester) -> No
 
 
 def test_system_types_can_be_looked_up(rosa: Requester) -> None:
-    found = rosa.client.get_qualification_type(QualificationTypeId="00000000000000000071")["QualificationType"]
+    qualification = rosa.client.get_qualification_type(QualificationTypeId="00000000000000000071")["QualificationType"]
 
-    assert (found["Name"], found["IsRequestable"]) == ("Worker_Locale", False)
+    assert (qualification["Name"], qualification["IsRequestable"]) == ("Worker_Locale", False)
 
 
 def test_tests_are_not_supported_and_values_are_checked(rosa: Requester) -> None:
@@ -271,13 +277,13 @@ def test_requests_wait_for_a_decision(marketplace: Marketplace, rosa: Requester,
     type_id = qualification_type(rosa, RetryDelayInSeconds=3600)
 
     def request(worker: Worker) -> str:
-        made = marketplace.test("request-qualification", worker_id=worker.id, qualification_type_id=type_id)
-        return str(made["request_id"])
+        request = marketplace.test("request-qualification", worker_id=worker.id, qualification_type_id=type_id)
+        return str(request["request_id"])
 
     first, second = request(wanda), request(will)
     assert request(wanda) == first
-    listed = rosa.client.list_qualification_requests(QualificationTypeId=type_id)["QualificationRequests"]
-    assert [(one["QualificationRequestId"], one["WorkerId"]) for one in listed] == [
+    requests = rosa.client.list_qualification_requests(QualificationTypeId=type_id)["QualificationRequests"]
+    assert [(row["QualificationRequestId"], row["WorkerId"]) for row in requests] == [
         (first, wanda.id),
         (second, will.id),
     ]
@@ -292,21 +298,21 @@ def test_requests_wait_for_a_decision(marketplace: Marketplace, rosa: Requester,
         rosa.client.accept_qualification_request(QualificationRequestId=second)
     with refusing("QualificationRequestDoesNotExist"):
         rosa.client.accept_qualification_request(QualificationRequestId=UNKNOWN)
-    given = {"worker_id": will.id, "qualification_type_id": type_id}
-    assert "too early" in marketplace.refused("request-qualification", **given)
+    fields = {"worker_id": will.id, "qualification_type_id": type_id}
+    assert "too early" in marketplace.refused("request-qualification", **fields)
     marketplace.advance(hours=2)
     assert request(will) != second
 
 
 def test_automatic_types_grant_at_once_and_once(marketplace: Marketplace, rosa: Requester, wanda: Worker) -> None:
     type_id = qualification_type(rosa, AutoGranted=True, AutoGrantedValue=7)
-    given = {"worker_id": wanda.id, "qualification_type_id": type_id}
+    fields = {"worker_id": wanda.id, "qualification_type_id": type_id}
 
-    assert marketplace.test("request-qualification", **given)["state"] == "granted"
+    assert marketplace.test("request-qualification", **fields)["state"] == "granted"
 
     score = rosa.client.get_qualification_score(QualificationTypeId=type_id, WorkerId=wanda.id)["Qualification"]
     assert score["IntegerValue"] == 7
-    assert "only once" in marketplace.refused("request-qualification", **given)
+    assert "only once" in marketplace.refused("request-qualification", **fields)
 
 
 def test_deleting_a_type_retires_what_needs_it(marketplace: Marketplace, rosa: Requester, wanda: Worker) -> None:
@@ -327,14 +333,14 @@ def test_only_its_own_requester_decides_on_a_request(
     marketplace: Marketplace, rosa: Requester, omar: Requester, wanda: Worker
 ) -> None:
     type_id = qualification_type(rosa)
-    asked = marketplace.test("request-qualification", worker_id=wanda.id, qualification_type_id=type_id)
-    given = {"QualificationRequestId": asked["request_id"]}
+    request = marketplace.test("request-qualification", worker_id=wanda.id, qualification_type_id=type_id)
+    fields = {"QualificationRequestId": request["request_id"]}
 
     with refusing("QualificationRequestDoesNotExist"):
-        omar.client.accept_qualification_request(**given, IntegerValue=5)
+        omar.client.accept_qualification_request(**fields, IntegerValue=5)
     with refusing("QualificationRequestDoesNotExist"):
-        omar.client.reject_qualification_request(**given, Reason="No")
+        omar.client.reject_qualification_request(**fields, Reason="No")
 
     (waiting,) = rosa.client.list_qualification_requests(QualificationTypeId=type_id)["QualificationRequests"]
-    assert waiting["QualificationRequestId"] == asked["request_id"]
+    assert waiting["QualificationRequestId"] == request["request_id"]
     assert rosa.client.list_workers_with_qualification_type(QualificationTypeId=type_id)["Qualifications"] == []

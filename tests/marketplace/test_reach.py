@@ -34,26 +34,26 @@ def counted(marketplace: Marketplace, requester: Requester, *requirements: dict[
     """How many qualify, of how many."""
     answer = ask(marketplace, requester, {"QualificationRequirements": list(requirements)})
     assert answer.status_code == 200, answer.text
-    said = answer.json()
-    assert set(said) == {"QualifiedWorkers", "ActiveWorkers"}
-    return said["QualifiedWorkers"], said["ActiveWorkers"]
+    content = answer.json()
+    assert set(content) == {"QualifiedWorkers", "ActiveWorkers"}
+    return content["QualifiedWorkers"], content["ActiveWorkers"]
 
 
 def among(requester: Requester, *workers: Worker) -> dict[str, Any]:
     """A requirement that these workers alone meet."""
     facts = {"Name": f"here {id(workers)}", "Description": "these", "QualificationTypeStatus": "Active"}
-    made = requester.client.create_qualification_type(**facts)["QualificationType"]["QualificationTypeId"]
+    qualification = requester.client.create_qualification_type(**facts)["QualificationType"]["QualificationTypeId"]
     for worker in workers:
         requester.client.associate_qualification_with_worker(
-            QualificationTypeId=made, WorkerId=worker.id, IntegerValue=1, SendNotification=False
+            QualificationTypeId=qualification, WorkerId=worker.id, IntegerValue=1, SendNotification=False
         )
-    return {"QualificationTypeId": made, "Comparator": "Exists"} | GUARDED
+    return {"QualificationTypeId": qualification, "Comparator": "Exists"} | GUARDED
 
 
 def can_take(worker: Worker, hit_id: str) -> bool:
     """Whether the marketplace lets the worker accept the HIT."""
-    given = {"worker_id": worker.id, "hit_id": hit_id}
-    return bool(worker.marketplace.http.post("/test/accept", json=given).status_code == 200)
+    fields = {"worker_id": worker.id, "hit_id": hit_id}
+    return bool(worker.marketplace.http.post("/test/accept", json=fields).status_code == 200)
 
 
 def test_those_are_counted_who_can_take_the_hits(marketplace: Marketplace, rosa: Requester) -> None:

@@ -35,9 +35,9 @@ def test_what_a_requester_asks_for_is_booked_when_the_operator_grants_it_and_onl
     rosa = people.requester("5.00")
     assert request_money(people, rosa, "20.12", "Best answers").json() == {"Amount": "20.12"}
     assert rosa.money()[0] == "5.00"
-    shown = olga.get("/operator/").text
-    assert "Best answers" in shown and rosa.name in shown
-    ((path, amount),) = ACTION.findall(shown)
+    text = olga.get("/operator/").text
+    assert "Best answers" in text and rosa.name in text
+    ((path, amount),) = ACTION.findall(text)
 
     assert olga.post(path, decision="grant", amount=amount).status_code == 303
     assert olga.post(path, decision="grant", amount=amount).status_code == 409
@@ -52,10 +52,10 @@ def test_asking_again_replaces_the_amount_and_what_was_not_shown_is_not_granted(
 ) -> None:
     rosa = people.requester("5.00")
     request_money(people, rosa, "20.00")
-    ((path, seen),) = ACTION.findall(olga.get("/operator/").text)
+    ((path, actions),) = ACTION.findall(olga.get("/operator/").text)
     request_money(people, rosa, "30.00")
 
-    assert olga.post(path, decision="grant", amount=seen).status_code == 409
+    assert olga.post(path, decision="grant", amount=actions).status_code == 409
     assert rosa.money()[0] == "5.00"
     assert ACTION.findall(olga.get("/operator/").text) == [(path, "30.00")]
 

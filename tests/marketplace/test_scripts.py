@@ -55,7 +55,7 @@ def test_a_plain_script_publishes_and_pays(marketplace: Marketplace, wanda: Work
     will.do(hit["HITId"], answer="right")
 
     reviewable = mturk.list_reviewable_hits(HITTypeId=hit_type["HITTypeId"], MaxResults=100)["HITs"]
-    assert [found["HITId"] for found in reviewable] == [hit["HITId"]]
+    assert [hit["HITId"] for hit in reviewable] == [hit["HITId"]]
     pages = mturk.get_paginator("list_assignments_for_hit").paginate(
         HITId=hit["HITId"], AssignmentStatuses=["Submitted"]
     )
@@ -114,8 +114,8 @@ def test_the_aws_cli_publishes_pays_qualifies_blocks_and_notifies(
     assert [hit["HITId"] for hit in aws("list-hits")["HITs"]] == [hit_id]
 
     assignment_id = wanda.do(hit_id)
-    (listed,) = aws("list-assignments-for-hit", "--hit-id", hit_id)["Assignments"]
-    assert (listed["AssignmentId"], listed["AssignmentStatus"]) == (assignment_id, "Submitted")
+    (rows,) = aws("list-assignments-for-hit", "--hit-id", hit_id)["Assignments"]
+    assert (rows["AssignmentId"], rows["AssignmentStatus"]) == (assignment_id, "Submitted")
     aws("approve-assignment", "--assignment-id", assignment_id, "--requester-feedback", "Good work")
     aws(
         *("send-bonus", "--worker-id", wanda.id, "--assignment-id", assignment_id, "--bonus-amount", "0.25"),

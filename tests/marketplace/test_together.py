@@ -32,8 +32,8 @@ def test_requesters_workers_and_the_clock_do_not_trip_over_each_other(
             if response.status_code == 200:
                 assignment_id = response.json()["assignment_id"]
                 if chance.random() < 0.3:  # two of us are the same worker, and the other may have submitted it
-                    given = {"worker_id": worker.id, "assignment_id": assignment_id}
-                    response = marketplace.http.post("/test/return", json=given)
+                    fields = {"worker_id": worker.id, "assignment_id": assignment_id}
+                    response = marketplace.http.post("/test/return", json=fields)
                 else:
                     response = worker.submit(assignment_id)
             if response.status_code >= 500:
@@ -42,9 +42,9 @@ def test_requesters_workers_and_the_clock_do_not_trip_over_each_other(
     def review(seed: int) -> None:
         client = marketplace.client(rosa.key_id, rosa.secret)
         for hit_id in hits * 2:
-            for found in client.list_assignments_for_hit(HITId=hit_id, AssignmentStatuses=["Submitted"])["Assignments"]:
+            for row in client.list_assignments_for_hit(HITId=hit_id, AssignmentStatuses=["Submitted"])["Assignments"]:
                 with contextlib.suppress(client.exceptions.RequestError):  # the clock, or a colleague, was first
-                    client.approve_assignment(AssignmentId=found["AssignmentId"])
+                    client.approve_assignment(AssignmentId=row["AssignmentId"])
 
     jobs = [(publish, 1), (publish, 2), (review, 3), (review, 4), *((work, seed) for seed in range(12))]
     with ThreadPoolExecutor(len(jobs)) as pool:
@@ -54,8 +54,8 @@ def test_requesters_workers_and_the_clock_do_not_trip_over_each_other(
     assert faults == []
     assert "deadlock" not in marketplace.log()
     marketplace.advance(days=10)
-    statuses = [found for hit_id in hits for found in rosa.client.list_assignments_for_hit(HITId=hit_id)["Assignments"]]
-    assert {found["AssignmentStatus"] for found in statuses} == {"Approved"}
+    statuses = [row for hit_id in hits for row in rosa.client.list_assignments_for_hit(HITId=hit_id)["Assignments"]]
+    assert {status["AssignmentStatus"] for status in statuses} == {"Approved"}
     assert rosa.money() == (f"{1000 - 1.20 * len(statuses):.2f}", "0.00")
     earned = sum(float(worker.look()["earnings"]["rewards"]) for worker in crowd)
     assert earned == len(statuses)

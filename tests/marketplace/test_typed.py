@@ -74,8 +74,8 @@ class World:
         self.rosa.client.approve_assignment(AssignmentId=self._work(self.rosa))
         total = re.search(r'name="total" value="([^"]+)"', self.olga.post("/operator/payouts").text)
         assert total and work
-        listed = self.olga.post("/operator/payouts", total=total[1]).headers["Location"]
-        bounce = re.search(r"/operator/payouts/(\d+)/bounce", self.olga.get(listed).text)
+        location = self.olga.post("/operator/payouts", total=total[1]).headers["Location"]
+        bounce = re.search(r"/operator/payouts/(\d+)/bounce", self.olga.get(location).text)
         messages = dict(people.sql("SELECT direction, max(id) FROM marketplace_message GROUP BY direction"))
         (dispute,) = people.sql("SELECT max(id) FROM marketplace_dispute")[0]
         assert bounce
@@ -143,16 +143,16 @@ def test_what_is_typed_into_any_form_outlives_a_log_in_that_ended_and_a_token_th
             (stranger, "", "but somebody else wrote this."),
             (person, "x" * 32, "Send it once more."),
         ):
-            kept = send(person, path, sent, by=by, token=token)
-            assert (kept.status_code, why in kept.text) == (403, True), (name, why, kept.text)
-            again = form_of(kept, path, field)
+            answer = send(person, path, sent, by=by, token=token)
+            assert (answer.status_code, why in answer.text) == (403, True), (name, why, answer.text)
+            again = form_of(answer, path, field)
             assert {key: again[key] for key in typed} == typed, name
-        taken = send(person, path, again, by=person, token=token)
-        if "confirmed" in taken.text:
-            taken = send(person, path, form_of(taken, path, "confirmed"), by=person, token=token)
-        told = taken.headers.get("Location", "").partition("#taken-")[2] or taken.cookies.get("taken")
-        said = re.findall('(?s)<div role="alert">.*?</div>', taken.text)
-        assert (taken.status_code in (201, 303), told) == (True, "abc1"), (name, taken.status_code, said)
+        answer = send(person, path, again, by=person, token=token)
+        if "confirmed" in answer.text:
+            answer = send(person, path, form_of(answer, path, "confirmed"), by=person, token=token)
+        sign = answer.headers.get("Location", "").partition("#taken-")[2] or answer.cookies.get("taken")
+        alerts = re.findall('(?s)<div role="alert">.*?</div>', answer.text)
+        assert (answer.status_code in (201, 303), sign) == (True, "abc1"), (name, answer.status_code, alerts)
 
 
 def test_what_is_refused_or_belongs_to_another_site_is_not_kept_or_taken(world: World) -> None:
@@ -161,8 +161,8 @@ def test_what_is_refused_or_belongs_to_another_site_is_not_kept_or_taken(world: 
         "amount": "-99999",
         "typed_id": "abc1",
     }
-    asked = send(olga, path, sent, by=olga)
-    refused = send(olga, path, form_of(asked, path, "confirmed"), by=olga)
+    answer = send(olga, path, sent, by=olga)
+    refused = send(olga, path, form_of(answer, path, "confirmed"), by=olga)
     assert (refused.status_code, "taken" in refused.headers["Location"]) == (303, False)
     assert send(olga, path, sent | {"typed_by": "1:forged"}).status_code == 302  # to the log-in
     secrets = send(olga, "/operator/workers/invite", {**sent, "password": "hunter2", "token": "hunter2"})
@@ -175,13 +175,13 @@ def test_what_is_refused_or_belongs_to_another_site_is_not_kept_or_taken(world: 
 def test_of_two_operators_who_change_the_same_the_second_is_told(world: World, name: str) -> None:
     (field, theirs, yours), path, olga = EDITS[name], world.path(name), world.olga
     page = world.path("operator:worker")
-    shown = form_of(olga.get(page), path, field) | {"reason": "So."}
-    assert send(olga, path, shown | {field: theirs}, by=olga).status_code == 303
-    refused = send(olga, path, shown | {field: yours}, by=olga)
+    fields = form_of(olga.get(page), path, field) | {"reason": "So."}
+    assert send(olga, path, fields | {field: theirs}, by=olga).status_code == 303
+    refused = send(olga, path, fields | {field: yours}, by=olga)
     assert (refused.status_code, "Somebody else has saved" in refused.text) == (400, True)
     again = form_of(refused, path, field)
     assert again[field] == [yours]
-    assert send(olga, path, shown | {field: theirs}, by=olga).status_code == 303  # which is what is stored
+    assert send(olga, path, fields | {field: theirs}, by=olga).status_code == 303  # which is what is stored
     assert send(olga, path, again, by=olga).status_code == 303
     assert form_of(olga.get(page), path, field)[field] == [yours]
 

@@ -60,10 +60,10 @@ def test_an_upgrade_keeps_every_row_and_the_books(upgraded: Upgraded) -> None:
     after = rows_of_tables(upgraded.database, ("marketplace_",))
 
     assert {table: after[table] for table in upgraded.before} == upgraded.before
-    ((counted,),) = upgraded.sql("SELECT count(*) FROM marketplace_entry")
-    assert counted > 20
+    ((entries,),) = upgraded.sql("SELECT count(*) FROM marketplace_entry")
+    assert entries > 20
     printed = upgraded.run("verify_ledger")
-    assert f"{counted} entries of 2 requesters. Deposited $110.00:" in printed
+    assert f"{entries} entries of 2 requesters. Deposited $110.00:" in printed
     assert "The books are right." in printed
 
 

@@ -168,7 +168,7 @@ def test_a_task_of_requesters_html_is_previewed_accepted_and_submitted(
     expect(page.locator(".notice.good")).to_be_focused()
     expect(page.get_by_role("link", name="Return")).to_have_count(0)
     sent = rosa.client.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
-    assert [one["WorkerId"] for one in sent] == [wanda.id]
+    assert [message["WorkerId"] for message in sent] == [wanda.id]
     assert "Nothing &lt;much&gt; &amp; so on" in sent[0]["Answer"]
 
     rosa.client.approve_assignment(AssignmentId=sent[0]["AssignmentId"], RequesterFeedback="Well done")
@@ -323,9 +323,9 @@ def policy(answer: httpx.Response) -> dict[str, str]:
 
 def frame_source(answer: httpx.Response) -> str:
     """Where a page's frame points."""
-    found = re.search(r'<iframe[^>]* src="([^"]+)"', answer.text)
-    assert found
-    return found[1].replace("&amp;", "&")
+    match = re.search(r'<iframe[^>]* src="([^"]+)"', answer.text)
+    assert match
+    return match[1].replace("&amp;", "&")
 
 
 def test_a_page_may_frame_the_origin_of_its_own_question_and_no_other(
@@ -526,11 +526,11 @@ def test_a_message_that_is_about_no_task_can_be_answered_by_its_worker_only(
 def test_eight_workers_at_once_each_get_a_task_of_the_kind(people: Marketplace, rosa: Requester) -> None:
     crowd = [Wanda(people) for _ in range(8)]
     kind = rosa.hit_type(Title="Wanted by all")
-    made = [
+    hits = [
         rosa.client.create_hit_with_hit_type(HITTypeId=kind, LifetimeInSeconds=3600, Question=html_question("<form>"))
         for _ in range(24)
     ]
-    group = made[0]["HIT"]["HITGroupId"]
+    group = hits[0]["HIT"]["HITGroupId"]
 
     def take(worker: Wanda) -> list[str]:
         answers = [worker.person.post(f"/kinds/{group}/accept") for _ in range(3)]
@@ -538,10 +538,10 @@ def test_eight_workers_at_once_each_get_a_task_of_the_kind(people: Marketplace, 
         return [answer.headers["Location"].rpartition("/")[2] for answer in answers]
 
     with ThreadPoolExecutor(len(crowd)) as pool:
-        taken = [assignment_id for mine in pool.map(take, crowd) for assignment_id in mine]
+        assignment_ids = [assignment_id for mine in pool.map(take, crowd) for assignment_id in mine]
 
-    assert len(set(taken)) == 24
-    assert {rosa.status(one["HIT"]["HITId"]) for one in made} == {"Unassignable"}
+    assert len(set(assignment_ids)) == 24
+    assert {rosa.status(hit["HIT"]["HITId"]) for hit in hits} == {"Unassignable"}
     late = crowd[0].person.post(f"/kinds/{group}/accept")
     assert late.status_code == 409
     assert "no tasks of this kind left" in late.text
@@ -595,7 +595,7 @@ def test_pages_are_accessible_fit_a_phone_and_speak_of_tasks(
     page.goto("/messages")
     letter = page.get_by_role("link", name="Hello").get_attribute("href") or ""
     paths = ["/tasks", f"/tasks/{offered}", "/history", "/earnings", "/qualifications", "/messages", letter, "/account"]
-    paths += [f"/work/{one}" for one in (at_work, done, rejected, waiting, returned)]
+    paths += [f"/work/{assignment}" for assignment in (at_work, done, rejected, waiting, returned)]
     paths += [
         f"/work/{at_work}/return",
         f"/work/{at_work}/check",
@@ -694,13 +694,13 @@ def test_the_keyboard_is_in_the_task_once_it_is_there(
 
 def test_what_keeps_workers_out_is_not_offered_to_them(people: Marketplace, rosa: Requester, wanda: Wanda) -> None:
     facts = {"Description": "x", "QualificationTypeStatus": "Active"}
-    made = {
+    qualifications = {
         name: rosa.client.create_qualification_type(Name=name, **facts)["QualificationType"]["QualificationTypeId"]
         for name in ("Careful readers only", "No further tasks of ours")
     }
-    barred = {"QualificationTypeId": made["No further tasks of ours"], "Comparator": "DoesNotExist"}
-    wanted = {"QualificationTypeId": made["Careful readers only"], "Comparator": "Exists"}
-    rosa.hit_type(QualificationRequirements=[barred, wanted])
+    barred = {"QualificationTypeId": qualifications["No further tasks of ours"], "Comparator": "DoesNotExist"}
+    requirement = {"QualificationTypeId": qualifications["Careful readers only"], "Comparator": "Exists"}
+    rosa.hit_type(QualificationRequirements=[barred, requirement])
     page = wanda.person.get("/qualifications").text
     assert "Careful readers only" in page
     assert "No further tasks of ours" not in page

@@ -40,12 +40,12 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
 @pytest.fixture
 def requester(market: Marketplace, monkeypatch: pytest.MonkeyPatch, settings: object) -> Requester:
     """Our account there, with a cent, and its key in the environment."""
-    made = market.requester(deposit="0.01")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", made.key_id)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", made.secret)
+    requester = market.requester(deposit="0.01")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", requester.key_id)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", requester.secret)
     monkeypatch.setenv("MARKETPLACE_URL", market.url)
     settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = market.url  # type: ignore[attr-defined]
-    return made
+    return requester
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +115,8 @@ def test_a_mixed_crowd_does_a_campaign_at_a_marketplace(
 
     publication = demonstration.publish(campaign, deposit)
     assert publication.requirements == []
-    seen: list[Progress] = []
-    tally = judged(publication, market, both.url, progress=seen.append)
+    reports: list[Progress] = []
+    tally = judged(publication, market, both.url, progress=reports.append)
 
     for happened in ("previews", "given back", "time ran out", "left early", "double clicks", "handed in"):
         assert tally.counts[happened], f"the crowd never showed: {happened}"
@@ -128,20 +128,28 @@ def test_a_mixed_crowd_does_a_campaign_at_a_marketplace(
     assert per_pair == dict.fromkeys(pairs.values_list("pk", flat=True), 1)
     excluded = campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED)
     assert excluded
-    for one in excluded:
-        assert campaign.assignments.filter(hit=one.hit, verdict="accepted").exclude(worker=one.worker).exists()
+    for worker_row in excluded:
+        assert (
+            campaign.assignments.filter(hit=worker_row.hit, verdict="accepted")
+            .exclude(worker=worker_row.worker)
+            .exists()
+        )
     expected = derive(judgment_selectors.pools_of(campaign), preferences(campaign))
     assert judgment_selectors.derived(campaign).qrels == expected.qrels
-    assert seen[-1].done == seen[-1].hits == campaign.hits.count()
-    assert seen[-1].settled == seen[-1].handed_in == tally.counts["handed in"]
+    assert reports[-1].done == reports[-1].hits == campaign.hits.count()
+    assert reports[-1].settled == reports[-1].handed_in == tally.counts["handed in"]
 
     # all took as long as people take: nobody waits for a person to look at their work
     assert not publication.alarms.filter(kind="fast").exists()
 
     # the careless get no more, and the platform knows it
     barred = Worker.objects.filter(barred_at__isnull=False)
-    told = requester.client.list_workers_with_qualification_type(QualificationTypeId=publication_id(publication))
-    assert {one["WorkerId"] for one in told["Qualifications"]} == {one.external_id for one in barred} != set()
+    answer = requester.client.list_workers_with_qualification_type(QualificationTypeId=publication_id(publication))
+    assert (
+        {row["WorkerId"] for row in answer["Qualifications"]}
+        == {worker_row.external_id for worker_row in barred}
+        != set()
+    )
 
     # everybody agreed, has an account at the platform, and was paid what both ledgers say
     assert Consent.objects.count() == Worker.objects.filter(assignments__isnull=False).distinct().count()
@@ -175,8 +183,8 @@ def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(
     )
     demonstration.wait_until_posted(publication, turn, quiet)
     gone = market.worker()
-    held = publication.published_hits.order_by("pk")[0]
-    gone.accept(held.platform_hit_id)
+    published_hit = publication.published_hits.order_by("pk")[0]
+    gone.accept(published_hit.platform_hit_id)
     # a call whose maker was killed
     turn_over = Operation.objects.filter(publication=publication, kind="create").order_by("pk")[0]
     Operation.objects.filter(pk=turn_over.pk).update(state=Operation.State.SENT, ended_at=None)
@@ -194,6 +202,6 @@ def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(
 
 def refused(market: Marketplace, *command: str) -> str:
     """What a command that must fail said."""
-    with pytest.raises(AssertionError) as said:
+    with pytest.raises(AssertionError) as failure:
         market.run(*command)
-    return str(said.value)
+    return str(failure.value)

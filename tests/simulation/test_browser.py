@@ -7,12 +7,12 @@ from simulation.browser import Browser, Form
 
 
 def test_posts_say_where_they_come_from_and_gets_do_not() -> None:
-    seen: list[tuple[str, str | None, str | None]] = []
+    choices: list[tuple[str, str | None, str | None]] = []
 
     class Site(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            seen.append((self.command, self.headers.get("Origin"), self.headers.get("Referer")))
+            choices.append((self.command, self.headers.get("Origin"), self.headers.get("Referer")))
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -30,4 +30,4 @@ def test_posts_say_where_they_come_from_and_gets_do_not() -> None:
         browser.post(Form("/login", {}, ""), {"username": "ann"})
     server.shutdown()
     server.server_close()
-    assert seen == [("GET", None, None), ("POST", url, f"{url}/")]
+    assert choices == [("GET", None, None), ("POST", url, f"{url}/")]

@@ -28,17 +28,17 @@ def folder(db: None, tmp_path: Path, settings: object) -> Path:
     """Four queries with a qrel each, two runs, and three test pairs."""
     settings.VAR = tmp_path / "var"  # type: ignore[attr-defined]
     settings.VAR.mkdir()  # type: ignore[attr-defined]
-    made = tmp_path / "mine"
-    (made / "runs").mkdir(parents=True)
-    (made / "queries.tsv").write_text("".join(f"q{n}\tquestion number {n}\n" for n in range(1, 5)))
-    (made / "qrels.txt").write_text("".join(f"q{n} 0 p{n} 1\n" for n in range(1, 5)))
-    (made / "passages.tsv").write_text("".join(f"p{n}\tpassage {n} says\n" for n in range(1, 30)))
+    folder = tmp_path / "mine"
+    (folder / "runs").mkdir(parents=True)
+    (folder / "queries.tsv").write_text("".join(f"q{n}\tquestion number {n}\n" for n in range(1, 5)))
+    (folder / "qrels.txt").write_text("".join(f"q{n} 0 p{n} 1\n" for n in range(1, 5)))
+    (folder / "passages.tsv").write_text("".join(f"p{n}\tpassage {n} says\n" for n in range(1, 30)))
     for name, shift in (("red", 10), ("blue", 20)):
         lines = "".join(f"q{n} Q0 p{n + shift - 1} 1 1.0 {name}\n" for n in range(1, 5))
-        (made / "runs" / f"{name}.txt").write_text(lines)
-    (made / "test-pairs.tsv").write_text("".join(f"q{n}\tp{n}\tp{n + 24}\n" for n in range(1, 4)))
+        (folder / "runs" / f"{name}.txt").write_text(lines)
+    (folder / "test-pairs.tsv").write_text("".join(f"q{n}\tp{n}\tp{n + 24}\n" for n in range(1, 4)))
     demonstration.accounts()
-    return made
+    return folder
 
 
 def load(path: Path) -> Collection:
@@ -137,10 +137,10 @@ def test_a_campaign_that_is_published_elsewhere_is_left_alone(folder: Path) -> N
 def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = opened(folder)
     dead = factories.worker(campaign, "somebody who was killed")
-    held = factories.take(dead, campaign)
-    campaign.hits.exclude(pk=held.hit_id).update(needed=0)
+    assignment = factories.take(dead, campaign)
+    campaign.hits.exclude(pk=assignment.hit_id).update(needed=0)
     campaign.hits.update(wanted=None)
-    campaign.hits.filter(pk=held.hit_id).update(needed=1)
+    campaign.hits.filter(pk=assignment.hit_id).update(needed=1)
     monkeypatch.setattr(demonstration.people, "judge", lambda **_arguments: None)
     with pytest.raises(task_services.NoWork):
         factories.take(factories.worker(campaign, "somebody new"), campaign)
@@ -148,7 +148,7 @@ def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(folder: Path, mon
     preferences.write_text("q1 p1 p10 p1\n")
     demonstration.judge(campaign, preferences, "http://nowhere", quiet)
     again = factories.take(factories.worker(campaign, "somebody new"), campaign)
-    assert again.hit_id == held.hit_id
+    assert again.hit_id == assignment.hit_id
     assert Assignment.objects.filter(state="active").count() == 2
 
 

@@ -40,6 +40,6 @@ def give_out_again(instance: Assignment, **_: Any) -> None:
     if instance.pk:
         return
     of_hit = Assignment.objects.filter(hit=instance.hit)
-    taken = of_hit.filter(worker=instance.worker) | of_hit.filter(state__in=LIVE_STATES)
-    free = of_hit.exclude(assignment_id__in=taken.values("assignment_id")).order_by("pk")
+    used = of_hit.filter(worker=instance.worker) | of_hit.filter(state__in=LIVE_STATES)
+    free = of_hit.exclude(assignment_id__in=used.values("assignment_id")).order_by("pk")
     instance.assignment_id = free.values_list("assignment_id", flat=True).first() or instance.assignment_id

@@ -65,8 +65,8 @@ def play(marketplace: Marketplace) -> None:
     decision = {"decision": "overturned", "answer": "The answers are sound", "confirmed": "yes"}
     olga.post(f"/operator/disputes/{dispute_pk}", **decision)
 
-    held = rosa.hit(Title="At work")
-    wanda.accept(held["HITId"])
+    hit = rosa.hit(Title="At work")
+    wanda.accept(hit["HITId"])
     wanda.do(rosa.hit(Title="Waits for a decision")["HITId"])
     given_back = rosa.hit(Title="Given back")
     will.give_back(will.accept(given_back["HITId"]))

@@ -69,8 +69,8 @@ class Api:
         return str(study)
 
     def balance(self) -> tuple[int, int]:
-        shown = self.get(f"/workspaces/{self.workspace}/balance/")
-        return shown["total_balance"], shown["available_balance"]
+        balance = self.get(f"/workspaces/{self.workspace}/balance/")
+        return balance["total_balance"], balance["available_balance"]
 
     def _read(self, answer: httpx.Response, status: int) -> Any:
         assert answer.status_code == status, answer.text
@@ -115,8 +115,8 @@ def test_a_study_goes_from_draft_to_completed_and_holds_and_spends_its_cost_to_t
         "fees": {"amount": 50, "currency": "GBP"},
         "tax": {"amount": 10, "currency": "GBP"},
     }
-    listed = api.get("/studies/", state="ACTIVE")["results"][0]
-    assert (listed["places_taken"], listed["total_cost"]) == (1, 4 * UNIT)
+    listed_study = api.get("/studies/", state="ACTIVE")["results"][0]
+    assert (listed_study["places_taken"], listed_study["total_cost"]) == (1, 4 * UNIT)
     prolific.reset(cents=3 * UNIT - 1)
     draft = api.post("/studies/", 201, **STUDY)["id"]
     assert "Not enough funds" in api.post(f"/studies/{draft}/transition/", 400, action="PUBLISH")["error"]["detail"]
@@ -207,8 +207,8 @@ def test_submissions_are_listed_by_pages_and_reviewed_as_their_state_allows(prol
     api.post(f"/submissions/{third}/transition/", 400, **rejection, message=LONG[:99])
     assert api.post(f"/submissions/{third}/transition/", **rejection, message=LONG)["status"] == "REJECTED"
     assert prolific.give_back(fourth) == "RETURNED"
-    asked = api.post(f"/submissions/{fifth}/request-return/", request_return_reasons=["It did not load."])
-    assert asked["return_requested"]
+    request = api.post(f"/submissions/{fifth}/request-return/", request_return_reasons=["It did not load."])
+    assert request["return_requested"]
     ending = {"action": "COMPLETE", "completion_code": "PART"}
     api.post(f"/submissions/{fifth}/transition/", 400, **ending, completion_code_data={"percentage_of_reward": 7})
     for _twice in range(2):
@@ -256,10 +256,10 @@ def test_a_bonus_is_paid_later_and_paid_again_when_pay_is_repeated(prolific: Dou
 def test_faults_strike_before_or_after_the_work_is_done(prolific: Double, api: Api) -> None:
     prolific.fault("lost before", method="POST", path="/studies/$")
     prolific.fault("lost after", method="POST", path="/studies/$")
-    for made in (0, 1):
+    for number in (0, 1):
         with pytest.raises(httpx.RemoteProtocolError):
             api.post("/studies/", 201, **STUDY)
-        assert len(api.get("/studies/")["results"]) == made
+        assert len(api.get("/studies/")["results"]) == number
     prolific.fault("too many", path="/users/me/", seconds=7)
     answer = api.http.get("/users/me/")
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "7")
@@ -304,12 +304,12 @@ def test_used_up_slots_pause_a_study_and_a_test_run_costs_nothing(prolific: Doub
 @pytest.fixture
 def hooked() -> Iterator[tuple[str, list[tuple[dict[str, str], bytes]], list[int]]]:
     """An address that keeps what it is sent, and answers what the last list says, 200 when that is empty."""
-    kept: list[tuple[dict[str, str], bytes]] = []
+    requests: list[tuple[dict[str, str], bytes]] = []
     answers: list[int] = []
 
     class Kept(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            kept.append((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+            requests.append((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(answers.pop(0) if answers else 200)
             self.end_headers()
 
@@ -318,7 +318,7 @@ def hooked() -> Iterator[tuple[str, list[tuple[dict[str, str], bytes]], list[int
 
     with HTTPServer(("127.0.0.1", 0), Kept) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/hooks", kept, answers
+        yield f"http://127.0.0.1:{server.server_address[1]}/hooks", requests, answers
         server.shutdown()
 
 
@@ -332,11 +332,11 @@ def wait_for(condition: Callable[[], object], seconds: float = 5) -> None:
 def test_events_are_signed_repeated_until_they_are_taken_doubled_by_command_and_end_after_five_days_of_failures(
     prolific: Double, api: Api, hooked: tuple[str, list[tuple[dict[str, str], bytes]], list[int]]
 ) -> None:
-    address, kept, answers = hooked
-    wanted = {"workspace_id": api.workspace, "event_type": "submission.status.change", "target_url": address}
-    api.post("/hooks/subscriptions/", 400, **wanted)
+    address, hook, answers = hooked
+    fields = {"workspace_id": api.workspace, "event_type": "submission.status.change", "target_url": address}
+    api.post("/hooks/subscriptions/", 400, **fields)
     key = api.post("/hooks/secrets/", 201, workspace_id=api.workspace)["value"]
-    answer = api.http.post("/hooks/subscriptions/", json=wanted)
+    answer = api.http.post("/hooks/subscriptions/", json=fields)
     subscription = answer.json()["results"][0]["id"]
     assert not answer.json()["results"][0]["is_enabled"]
     api.post(f"/hooks/subscriptions/{subscription}/", 400, secret="wrong")
@@ -345,11 +345,11 @@ def test_events_are_signed_repeated_until_they_are_taken_doubled_by_command_and_
     answers.append(500)
     prolific.settings(hook_copies=2)
     place = prolific.take(api.study(), prolific.participant())
-    wait_for(lambda: len(kept) == 4)  # RESERVED and ACTIVE, twice each; one answer of the four was 500
-    headers, body = kept[0]
+    wait_for(lambda: len(hook) == 4)  # RESERVED and ACTIVE, twice each; one answer of the four was 500
+    headers, body = hook[0]
     signed = hmac.new(key.encode(), headers["X-Prolific-Request-Timestamp"].encode() + body, hashlib.sha256).digest()
     assert headers["X-Prolific-Request-Signature"] == base64.b64encode(signed).decode()
-    assert len({headers["X-Event-ID"] for headers, _body in kept}) == 2
+    assert len({headers["X-Event-ID"] for headers, _body in hook}) == 2
     wait_for(lambda: {row["status"] for row in prolific.rows("event")} == {"SUCCEEDED"})
     prolific.settings(hook_copies=1)
     answers += [500] * 50
@@ -357,7 +357,7 @@ def test_events_are_signed_repeated_until_they_are_taken_doubled_by_command_and_
     for day in range(6):
         wait_for(lambda tries=day + 1: prolific.rows("event")[-1]["tries"] == tries)
         prolific.advance(86_400)
-    assert b'"status": "AWAITING REVIEW"' in kept[4][1]
+    assert b'"status": "AWAITING REVIEW"' in hook[4][1]
     wait_for(lambda: not prolific.rows("subscription")[0]["is_enabled"])
     assert [row["id"] for row in api.get("/hooks/subscriptions/", is_enabled="false")["results"]] == [subscription]
 

@@ -103,8 +103,8 @@ def test_a_return_is_refused_once_it_was_asked_for_and_the_work_waits_as_before(
     row = somebody(store, "AWAITING REVIEW")
     with pytest.raises(ApiError, match="Nobody asked"):
         submissions.submission_refuse_return(store, row)
-    kept = submissions.submission_refuse_return(store, submissions.submission_ask_return(store, row, ["Why"]))
-    assert (kept["status"], kept["return_requested"]) == ("AWAITING REVIEW", None)
+    submission = submissions.submission_refuse_return(store, submissions.submission_ask_return(store, row, ["Why"]))
+    assert (submission["status"], submission["return_requested"]) == ("AWAITING REVIEW", None)
 
 
 def test_the_table_says_what_is_known_of_prolific() -> None:
