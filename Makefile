@@ -25,7 +25,7 @@ export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 export PYTHONDONTWRITEBYTECODE =
 .DEFAULT_GOAL := help
 .PHONY: help run test storm fuzz fuzz-files check advisories bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
-	check-lint check-format check-hosts check-types check-imports check-migrations check-deploy
+	check-lint check-format check-hosts check-names check-types check-imports check-migrations check-deploy
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is:"
@@ -49,7 +49,7 @@ fuzz-files: environment-dev ## Send each reader of files half a million inputs (
 	@DEVELOPMENT=1 READER_INPUTS=$(or $(READER_INPUTS),500000) READER_SEED=$(or $(READER_SEED),1) DIALECT_EXAMPLES=100 \
 		.venv/bin/python -m pytest -n 2 tests/evaluation/test_fuzzed_files.py tests/evaluation/test_every_dialect.py
 
-check: check-lint check-format check-hosts check-types check-imports check-migrations check-deploy ## Look over code and settings
+check: check-lint check-format check-hosts check-names check-types check-imports check-migrations check-deploy ## Look over code and settings
 	@echo "All checks passed."
 
 check-lint: environment-dev
@@ -63,6 +63,10 @@ check-format: environment-dev
 check-hosts: python
 	@echo "== No registry's host and no machine's folder in any file"
 	@"$(PYTHON)" .ci/hosts.py
+
+check-names: python
+	@echo "== Variables named for the thing"
+	@"$(PYTHON)" .ci/names.py
 
 check-types: environment-dev
 	@echo "== Types: mypy --strict"

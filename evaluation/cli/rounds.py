@@ -136,7 +136,7 @@ def _tell_where(statuses: Mapping[str, Status], options: argparse.Namespace) -> 
         "open": len(is_open),
         "done": len(statuses) - len(is_open),
         "requests": requests,
-        "asked": sum(status.asked for status in statuses.values()),
+        "asked": sum(status.pairs_asked for status in statuses.values()),
     }
     if options.json:
         tell(json.dumps(where))

@@ -57,8 +57,8 @@ class Status:
     """How far the rounds of one pool have come.
 
     `round`: the open one, from 1, or the last; 0 where there is nothing to compare. `playing`: who is left, sorted.
-    `requests`: pairs of the open round that nobody has judged, left and right as they are to be shown. `asked`: pairs
-    of all rounds until now, these included, each counted once. `sizes`: how many played in each round.
+    `requests`: pairs of the open round that nobody has judged, left and right as they are to be shown. `pairs_asked`:
+    pairs of all rounds until now, these included, each counted once. `sizes`: how many played in each round.
     `unsettled`: whether a round kept everybody or nobody, so that its passages went to the final as they were.
     `winners`: empty while requests are open. `begun`: who played in each round, sorted.
     """
@@ -66,7 +66,7 @@ class Status:
     round: int
     playing: tuple[str, ...]
     requests: tuple[Request, ...]
-    asked: int
+    pairs_asked: int
     sizes: tuple[int, ...]
     is_final: bool
     unsettled: bool

@@ -19,12 +19,12 @@ def test_only_pairs_of_the_set_are_asked_and_only_of_queries_that_are_open() -> 
     pools = {"p": "abcd", "q": "ab", "r": "ab"}
     rows = [*judged("p", "abcd"), *judged("p", "ab"), *judged("q", "ab", 5), *judged("r", "ab")]
     chances = {query: dict.fromkeys(pool, 1 / len(pool)) for query, pool in pools.items()}
-    found = settling_prospects(chances, rows, {"p": ["a", "b", "c"], "q": ["a"], "r": ["a", "b"]}, error_rate=0.2)
-    assert list(found) == ["p", "r"] and list(found["p"]) == list(JUDGMENTS)
+    prospects = settling_prospects(chances, rows, {"p": ["a", "b", "c"], "q": ["a"], "r": ["a", "b"]}, error_rate=0.2)
+    assert list(prospects) == ["p", "r"] and list(prospects["p"]) == list(JUDGMENTS)
     # a against b has two judgments, the other pairs of the set one, and those of d are not asked about.
-    lacking = {wanted: own.lacking for wanted, own in found["p"].items()}
+    lacking = {count: prospect.lacking for count, prospect in prospects["p"].items()}
     assert lacking == {3: {1: 1, 2: 2}, 5: {3: 1, 4: 2}, 7: {5: 1, 6: 2}}
-    for prospect in found["p"].values():
+    for prospect in prospects["p"].values():
         assert prospect.chances == sorted(prospect.chances) and 0 <= prospect.chances[0] <= prospect.chances[-1] <= 1
 
 
@@ -35,8 +35,8 @@ def test_more_judgments_settle_more_where_people_are_right_and_nothing_where_the
 
     def settled(rate: float) -> list[float]:
         chances = {query: {"a": 1 - rate, "b": rate} for query in pools}
-        found = settling_prospects(chances, rows, sets, error_rate=rate)
-        return [float(np.mean([found[query][wanted].chances[0] for query in pools])) for wanted in JUDGMENTS]
+        prospects = settling_prospects(chances, rows, sets, error_rate=rate)
+        return [float(np.mean([prospects[query][count].chances[0] for query in pools])) for count in JUDGMENTS]
 
     right = settled(0.2)
     assert settled(0.1)[0] > right[0] > settled(0.35)[0] and min(right) > 0.4
@@ -44,8 +44,8 @@ def test_more_judgments_settle_more_where_people_are_right_and_nothing_where_the
     assert settled(0.2) == right  # seeded
 
 
-@pytest.mark.parametrize("wanted", [3, 7])
-def test_as_many_queries_are_settled_as_was_expected(wanted: int) -> None:
+@pytest.mark.parametrize("count", [3, 7])
+def test_as_many_queries_are_settled_as_was_expected(count: int) -> None:
     """Simulated people who err at a known rate judge once; then the pairs of the sets are asked again."""
     rate, random = 0.2, np.random.default_rng(5)
     pools = {f"q{number:03}": "abc" for number in range(400)}
@@ -55,15 +55,15 @@ def test_as_many_queries_are_settled_as_was_expected(wanted: int) -> None:
 
     rows = [ask(query, a, b) for query, pool in pools.items() for a, b in combinations(pool, 2)]
     before = certainty(pools, rows, error_rate=rate).chances
-    sets = {query: confidence_set(own) for query, own in before.items()}
-    found = settling_prospects(before, rows, sets, error_rate=rate)
-    assert len(found) > 200
-    expected = sum(own[wanted].chances[0] for own in found.values())
-    pairs = [(query, *pair) for query in found for pair in combinations(sorted(sets[query]), 2)]
-    more = [ask(*pair) for pair in pairs for _ in range(wanted - 1)]
+    sets = {query: confidence_set(chances) for query, chances in before.items()}
+    prospects = settling_prospects(before, rows, sets, error_rate=rate)
+    assert len(prospects) > 200
+    expected = sum(prospect[count].chances[0] for prospect in prospects.values())
+    pairs = [(query, *pair) for query in prospects for pair in combinations(sorted(sets[query]), 2)]
+    more = [ask(*pair) for pair in pairs for _ in range(count - 1)]
     after = certainty(pools, [*rows, *more], error_rate=rate).chances
-    settled = sum(len(confidence_set(after[query])) == 1 for query in found)
-    assert expected == pytest.approx(settled, abs=0.12 * len(found))
+    settled = sum(len(confidence_set(after[query])) == 1 for query in prospects)
+    assert expected == pytest.approx(settled, abs=0.12 * len(prospects))
 
 
 def test_in_rounds_only_pairs_of_finals_are_asked_about() -> None:
@@ -75,15 +75,19 @@ def test_in_rounds_only_pairs_of_finals_are_asked_about() -> None:
 
     rows: list[Preference] = []
     while requests := [
-        (query, *pair) for query, own in replay_all(pools, rows, settings).items() for pair in own.requests
+        (query, *pair) for query, outcome in replay_all(pools, rows, settings).items() for pair in outcome.requests
     ]:
         rows += [ask(*request) for request in requests]
     ended = replay_all(pools, rows, settings)
     best = {query: status.winners for query, status in ended.items()}
     finals = {query: status.playing for query, status in ended.items()}
     before = certainty(pools, rows, error_rate=rate, best=best).chances
-    sets = {query: confidence_set(own) for query, own in before.items()}
-    found = settling_prospects(before, rows, sets, error_rate=rate, judgments=(5,), finals=finals)
-    pairs = [(query, *pair) for query in found for pair in combinations(sorted({*sets[query]} & {*finals[query]}), 2)]
-    assert any(not {*own} <= {*finals[query]} for query, own in sets.items()), "somebody who is out may be the best"
-    assert sum(sum(own[5].lacking.values()) for own in found.values()) == len(pairs)
+    sets = {query: confidence_set(chances) for query, chances in before.items()}
+    prospects = settling_prospects(before, rows, sets, error_rate=rate, judgments=(5,), finals=finals)
+    pairs = [
+        (query, *pair) for query in prospects for pair in combinations(sorted({*sets[query]} & {*finals[query]}), 2)
+    ]
+    assert any(not {*passages} <= {*finals[query]} for query, passages in sets.items()), (
+        "somebody who is out may be the best"
+    )
+    assert sum(sum(prospect[5].lacking.values()) for prospect in prospects.values()) == len(pairs)

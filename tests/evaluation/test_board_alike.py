@@ -17,19 +17,23 @@ Lists = dict[str, list[str]]
 
 
 def artifact(lists: Lists) -> RunArtifact:
-    lines = [f"{query} {passage} {rank}\n" for query, own in lists.items() for rank, passage in enumerate(own, start=1)]
+    lines = [
+        f"{query} {passage} {rank}\n"
+        for query, passages in lists.items()
+        for rank, passage in enumerate(passages, start=1)
+    ]
     return read_candidates(io.BytesIO("".join(lines).encode()), name="run")
 
 
-def plain_overlap(one: list[str], other: list[str], p: float = 0.9) -> float:
+def plain_overlap(first: list[str], other: list[str], p: float = 0.9) -> float:
     """Extrapolated rank-biased overlap: equation 32 of Webber et al. 2010, word for word."""
-    if not one or not other:
+    if not first or not other:
         return 0.0
-    s, l = sorted((len(one), len(other)))  # noqa: E741
-    x = [len({*one[:depth]} & {*other[:depth]}) for depth in range(l + 1)]
-    seen = sum(x[d] / d * p**d for d in range(1, l + 1))
+    s, l = sorted((len(first), len(other)))  # noqa: E741
+    x = [len({*first[:depth]} & {*other[:depth]}) for depth in range(l + 1)]
+    total = sum(x[d] / d * p**d for d in range(1, l + 1))
     unseen = sum(x[s] * (d - s) / (s * d) * p**d for d in range(s + 1, l + 1))
-    return (1 - p) / p * (seen + unseen) + ((x[l] - x[s]) / l + x[s] / s) * p**l
+    return (1 - p) / p * (total + unseen) + ((x[l] - x[s]) / l + x[s] / s) * p**l
 
 
 ranking = st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=10, unique=True)
@@ -37,11 +41,11 @@ ranking = st.lists(st.sampled_from("abcdefghijkl"), min_size=1, max_size=10, uni
 
 @given(st.dictionaries(st.sampled_from("xyz"), st.tuples(ranking, ranking), min_size=1))
 def test_similarity_is_rank_biased_overlap_as_it_is_written(lists: dict[str, tuple[list[str], list[str]]]) -> None:
-    one, other = (artifact({query: pair[side] for query, pair in lists.items()}) for side in (0, 1))
+    first, other = (artifact({query: pair[side] for query, pair in lists.items()}) for side in (0, 1))
     expected = sum(plain_overlap(*pair) for pair in lists.values()) / len(lists)
-    assert similarity(one, other) == pytest.approx(expected)
-    assert similarity(one, other) == pytest.approx(similarity(other, one))
-    assert similarity(one, one) == pytest.approx(1)
+    assert similarity(first, other) == pytest.approx(expected)
+    assert similarity(first, other) == pytest.approx(similarity(other, first))
+    assert similarity(first, first) == pytest.approx(1)
 
 
 def test_a_run_that_was_cut_short_is_still_the_same() -> None:
@@ -72,12 +76,12 @@ def shuffled(lists: Lists, seed: int, swaps: int) -> Lists:
     """The lists with neighbours swapped here and there, as another seed of a model makes them."""
     draw = random.Random(seed)
     changed = {}
-    for query, own in lists.items():
-        own = list(own)
+    for query, passages in lists.items():
+        passages = list(passages)
         for _ in range(swaps):
-            at = draw.randrange(len(own) - 1)
-            own[at : at + 2] = own[at + 1], own[at]
-        changed[query] = own
+            at = draw.randrange(len(passages) - 1)
+            passages[at : at + 2] = passages[at + 1], passages[at]
+        changed[query] = passages
     return changed
 
 
@@ -97,10 +101,12 @@ def board() -> dict[str, Lists]:
 def test_the_same_system_with_another_seed_is_found_and_independent_ones_are_not(board: dict[str, Lists]) -> None:
     others = {key: artifact(lists) for key, lists in board.items()}
     twin = artifact(shuffled(board["run2"], 1, 5))
-    (found,) = near_duplicates(twin, others, threshold=0.9)
-    assert (found.key, 0.9 < found.similarity < 1) == ("run2", True)
+    (likenesses,) = near_duplicates(twin, others, threshold=0.9)
+    assert (likenesses.key, 0.9 < likenesses.similarity < 1) == ("run2", True)
     everything = near_duplicates(twin, others, threshold=0)
-    assert [one.similarity for one in everything] == sorted((one.similarity for one in everything), reverse=True)
+    assert [likeness.similarity for likeness in everything] == sorted(
+        (likeness.similarity for likeness in everything), reverse=True
+    )
     assert near_duplicates(others["run2"], {"same": others["run2"]}) == [Alike("same", pytest.approx(1))]
     assert near_duplicates(twin, {}) == []
 
@@ -118,28 +124,28 @@ def test_a_fusion_of_entries_is_explained_by_them(board: dict[str, Lists], metho
                 sums[passage] = sums.get(passage, 0) + points(rank)
         fused[query] = sorted(sums, key=lambda passage: -sums[passage])
     others = {key: artifact(lists) for key, lists in board.items()}
-    found = explaining_fusion(artifact(fused), others)
-    assert found is not None
-    assert sorted(found.keys) == ["run1", "run3", "run4"]
-    assert found.similarity > 0.95
+    fusion = explaining_fusion(artifact(fused), others)
+    assert fusion is not None
+    assert sorted(fusion.keys) == ["run1", "run3", "run4"]
+    assert fusion.similarity > 0.95
     assert near_duplicates(artifact(fused), others, threshold=0.9) == []
 
 
 def test_a_run_of_its_own_and_a_copy_are_no_fusion(board: dict[str, Lists]) -> None:
     others = {key: artifact(lists) for key, lists in board.items()}
-    own = others.pop("run5")
-    assert explaining_fusion(own, others) is None
+    run5 = others.pop("run5")
+    assert explaining_fusion(run5, others) is None
     assert explaining_fusion(others["run0"], others) is None
-    assert explaining_fusion(own, {}) is None
+    assert explaining_fusion(run5, {}) is None
 
 
 @given(st.lists(st.lists(st.permutations(range(6)), min_size=2, max_size=2), min_size=2, max_size=3))
 def test_fused_lists_are_ordered_by_their_sums(lists: list[list[list[int]]]) -> None:
     """`lists`: by run and query."""
-    arrays = [np.array(own, np.int64) for own in lists]
+    arrays = [np.array(passages, np.int64) for passages in lists]
     fused = fuse(arrays, "reciprocal rank")
     for query in range(2):
-        sums = [sum(1 / (61 + own[query].index(code)) for own in lists) for code in range(6)]
+        sums = [sum(1 / (61 + passages[query].index(code)) for passages in lists) for code in range(6)]
         order = [int(code) for code in fused[query] if code >= 0]
         assert sorted(order) == list(range(6))
         assert all(sums[a] >= sums[b] - 1e-12 for a, b in itertools.pairwise(order))

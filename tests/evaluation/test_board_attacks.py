@@ -59,9 +59,9 @@ def test_the_same_seed_gives_the_same_and_another_one_another() -> None:
 def test_the_command_simulates(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["ladder", "--simulate", "--queries", "50,100", "--submissions", "30", "--repetitions", "4"]
     assert main([*words, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["submissions"], told["repetitions"], told["seed"]) == (30, 4, 0)
-    assert [(one["attack"], one["queries"], one["rule"]) for one in told["results"]] == [
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["submissions"], printed["repetitions"], printed["seed"]) == (30, 4, 0)
+    assert [(row["attack"], row["queries"], row["rule"]) for row in printed["results"]] == [
         (attack, queries, rule) for attack in ("vote", "climb") for queries in (50, 100) for rule in ("plain", "tested")
     ]
     assert main([*words, "--rule", "ladder", "--attack", "climb", "--step", "0.05"]) == 0
@@ -87,12 +87,12 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
 def test_the_command_tells_what_is_shown_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["ladder", "--qrels", "qrels.txt", "--k", "2"]
     assert main([*words, "--reference", "best.txt", "--looks", "4", "new.txt"]) == 0
-    shown = "RR@2 0.875 is shown: a gain over the last published best at p < 0.0017, as look 5 needs.\n"
-    assert capsys.readouterr().out == shown
+    sentence = "RR@2 0.875 is shown: a gain over the last published best at p < 0.0017, as look 5 needs.\n"
+    assert capsys.readouterr().out == sentence
     assert main([*words, "--reference", "new.txt", "--json", "best.txt"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["shown"], told["score"]) == (False, None)
-    assert "0.5" not in told["why"]
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["shown"], printed["score"]) == (False, None)
+    assert "0.5" not in printed["why"]
     assert main([*words, "best.txt"]) == 0
     assert capsys.readouterr().out == "RR@2 0.500 is shown: the first score of the team.\n"
 

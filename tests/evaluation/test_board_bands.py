@@ -45,25 +45,25 @@ def test_other_corrections_divide_by_fewer_comparisons() -> None:
 
 @given(tables)
 def test_every_band_is_a_stretch_of_the_order_that_begins_with_its_best(scores: np.ndarray) -> None:  # type: ignore[type-arg]
-    found = bands(scores)
+    bands_of_scores = bands(scores)
     order = np.argsort(-scores.mean(axis=1), kind="stable")
-    along = [found[entry] for entry in order]
+    along = [bands_of_scores[entry] for entry in order]
     assert along == sorted(along)
     assert sorted(set(along)) == list(range(1, max(along) + 1))
 
 
 @given(tables)
 def test_p_and_intervals_are_those_of_scipy(scores: np.ndarray) -> None:  # type: ignore[type-arg]
-    one, other = scores[0], scores[-1]
-    if (one - other).std() > 0:
-        assert paired_p(one, other) == pytest.approx(stats.ttest_rel(one, other).pvalue)
+    first, other = scores[0], scores[-1]
+    if (first - other).std() > 0:
+        assert paired_p(first, other) == pytest.approx(stats.ttest_rel(first, other).pvalue)
     else:
-        assert paired_p(one, other) == float(one[0] == other[0])
+        assert paired_p(first, other) == float(first[0] == other[0])
     count = scores.shape[1]
-    for own, interval in zip(scores, mean_intervals(scores), strict=True):
+    for row, interval in zip(scores, mean_intervals(scores), strict=True):
         assert interval is not None
-        half = stats.t.ppf(0.975, count - 1) * own.std(ddof=1) / count**0.5
-        low, high = max(0, own.mean() - half), min(1, own.mean() + half)
+        half = stats.t.ppf(0.975, count - 1) * row.std(ddof=1) / count**0.5
+        low, high = max(0, row.mean() - half), min(1, row.mean() + half)
         assert interval == (pytest.approx(low, abs=1e-12), pytest.approx(high)), "never beyond the scale"
 
 
@@ -72,21 +72,21 @@ def test_one_query_has_no_interval() -> None:
 
 
 def test_ranks_under_resampling_tell_sure_from_unsure() -> None:
-    found = resampled_ranks(SCORES)
-    assert [(one.low, one.high) for one in found] == [(1, 2), (1, 2), (3, 4), (3, 4), (5, 5)]
-    assert sum(one.first for one in found) == pytest.approx(1)
-    assert all(0.02 < one.first < 0.98 for one in found[:2])
-    assert found[4].first == 0
-    assert resampled_ranks(SCORES) == found != resampled_ranks(SCORES, seed=1)
+    ranks = resampled_ranks(SCORES)
+    assert [(entry.low, entry.high) for entry in ranks] == [(1, 2), (1, 2), (3, 4), (3, 4), (5, 5)]
+    assert sum(entry.first for entry in ranks) == pytest.approx(1)
+    assert all(0.02 < entry.first < 0.98 for entry in ranks[:2])
+    assert ranks[4].first == 0
+    assert resampled_ranks(SCORES) == ranks != resampled_ranks(SCORES, seed=1)
 
 
 @given(tables)
 def test_equal_entries_share_ranks_and_the_chance_to_be_first(scores: np.ndarray) -> None:  # type: ignore[type-arg]
     twice = np.vstack([scores, scores[:1]])
-    found = resampled_ranks(twice, draws=50)
-    assert found[0] == found[-1]
-    assert sum(one.first for one in found) == pytest.approx(1)
-    assert all(1 <= one.low <= one.high <= len(twice) for one in found)
+    ranks = resampled_ranks(twice, draws=50)
+    assert ranks[0] == ranks[-1]
+    assert sum(entry.first for entry in ranks) == pytest.approx(1)
+    assert all(1 <= entry.low <= entry.high <= len(twice) for entry in ranks)
 
 
 def test_what_is_no_table_of_scores_is_refused() -> None:

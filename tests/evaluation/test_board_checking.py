@@ -89,8 +89,8 @@ def test_without_a_date_of_arrival_the_date_of_an_id_is_left_alone() -> None:
 )
 def test_an_embargo_ends_the_day_before_nine_months_are_over(arrived: date, latest: date) -> None:
     assert latest_embargo(arrived, 9) == latest
-    taken, late = (metadata(embargo_until=f"{day:%Y/%m/%d}") for day in (latest, latest + timedelta(1)))
-    check = check_metadata(taken, arrived=arrived)
+    in_time, late = (metadata(embargo_until=f"{day:%Y/%m/%d}") for day in (latest, latest + timedelta(1)))
+    check = check_metadata(in_time, arrived=arrived)
     assert check.metadata is not None
     assert check.metadata.embargo_until == latest
     (error,) = check_metadata(late, arrived=arrived).errors
@@ -159,8 +159,8 @@ def test_metadata_written_are_metadata_read() -> None:
     ],
 )
 def test_wrong_metadata_are_refused_by_line(fields: dict[str, object], error: str) -> None:
-    (told,) = problems(metadata(**fields))
-    assert told.startswith(error)
+    (problem,) = problems(metadata(**fields))
+    assert problem.startswith(error)
 
 
 def test_all_errors_are_told_at_once() -> None:
@@ -189,8 +189,8 @@ def test_all_errors_are_told_at_once() -> None:
     ],
 )
 def test_what_is_no_metadata_is_refused(content: bytes, error: str) -> None:
-    (told,) = problems(content)
-    assert told.startswith(error)
+    (problem,) = problems(content)
+    assert problem.startswith(error)
 
 
 @given(st.binary(max_size=200))
@@ -217,8 +217,8 @@ def test_links_get_https_where_the_scheme_lacks(text: str, link: str) -> None:
 )
 def test_code_may_be_an_image_by_its_digest(image: str) -> None:
     named = f"{image}@sha256:{DIGEST}"
-    told = check_metadata(metadata(code=named), arrived=ARRIVED).metadata
-    assert told is not None and told.code == tidy_code(f" {named} ") == named
+    checked = check_metadata(metadata(code=named), arrived=ARRIVED).metadata
+    assert checked is not None and checked.code == tidy_code(f" {named} ") == named
 
 
 @pytest.mark.parametrize("start", ["", "-", "a b/", "A/", "<b>", "javascript:alert(1)//", 'x"'])
@@ -248,51 +248,62 @@ def checked(content: str, **options: object) -> FileDiagnostics:
 
 
 def test_dev_and_eval_are_each_of_either_form_and_packed_or_plain() -> None:
-    told = check_submission(
+    diagnostics = check_submission(
         io.BytesIO(bz2.compress(MARCO.encode())),
         io.BytesIO(TREC.encode()),
         dev_queries=QUERIES,
         eval_queries=QUERIES,
         hits=3,
     )
-    assert told.ok
-    assert (told.dev.format, told.eval.format) == ("MS MARCO", "TREC")
-    assert [one.warnings for one in told] == [(), ()]
-    assert list(told.sentences()) == [
+    assert diagnostics.ok
+    assert (diagnostics.dev.format, diagnostics.eval.format) == ("MS MARCO", "TREC")
+    assert [file.warnings for file in diagnostics] == [(), ()]
+    assert list(diagnostics.sentences()) == [
         "dev.txt.bz2: MS MARCO, 9 lines, 3 of 3 queries, 3 hits a query.",
         "eval.txt.bz2: TREC, 9 lines, 3 of 3 queries, 3 hits a query.",
     ]
-    assert told.dev.artifact is not None
-    assert told.dev.artifact.top("rank")["q2"] == ("q2p1",)
-    assert json.loads(json.dumps(told.as_dict()))["dev"]["hits_max"] == 3
+    assert diagnostics.dev.artifact is not None
+    assert diagnostics.dev.artifact.top("rank")["q2"] == ("q2p1",)
+    assert json.loads(json.dumps(diagnostics.as_dict()))["dev"]["hits_max"] == 3
 
 
 def test_a_bad_eval_run_does_not_hide_the_good_dev_run() -> None:
-    told = check_submission(
+    diagnostics = check_submission(
         io.BytesIO(MARCO.encode()), io.BytesIO(b"q1 p1\n"), dev_queries=QUERIES, eval_queries=QUERIES
     )
-    assert isinstance(told, Diagnostics)
-    assert (told.ok, told.dev.ok, told.eval.ok, told.eval.artifact) == (False, True, False, None)
-    assert told.eval.errors[0].line == 1
+    assert isinstance(diagnostics, Diagnostics)
+    assert (diagnostics.ok, diagnostics.dev.ok, diagnostics.eval.ok, diagnostics.eval.artifact) == (
+        False,
+        True,
+        False,
+        None,
+    )
+    assert diagnostics.eval.errors[0].line == 1
 
 
 def test_missing_and_unknown_queries_and_short_and_long_lists_are_told_and_let_pass() -> None:
-    told = checked("q1 p1 1\nq1 p2 2\nq1 p3 3\nq1 p4 4\nq2 p1 1\nq9 p1 1\n")
-    assert told.ok
-    assert (told.found, told.missing_ids, told.unknown_ids, told.fewer, told.more) == (2, ("q3",), ("q9",), 1, 1)
-    assert [message for _, message in told.warnings] == [
+    diagnostics = checked("q1 p1 1\nq1 p2 2\nq1 p3 3\nq1 p4 4\nq2 p1 1\nq9 p1 1\n")
+    assert diagnostics.ok
+    assert (
+        diagnostics.found,
+        diagnostics.missing_ids,
+        diagnostics.unknown_ids,
+        diagnostics.fewer,
+        diagnostics.more,
+    ) == (2, ("q3",), ("q9",), 1, 1)
+    assert [message for _, message in diagnostics.warnings] == [
         "lacks 1 query (q3), which count as 0.",
         "1 query (q9) left out: not among the board's.",
         "1 query with fewer than 3 hits.",
         "1 query with more than 3 hits: those below are cut.",
     ]
-    assert told.artifact is not None
-    assert told.artifact.top("rank", 3)["q1"] == ("p1", "p2", "p3")
+    assert diagnostics.artifact is not None
+    assert diagnostics.artifact.top("rank", 3)["q1"] == ("p1", "p2", "p3")
 
 
 def test_a_board_may_want_all_hits_of_all_queries() -> None:
-    told = checked("q1 p1 1\nq1 p2 2\nq1 p3 3\nq2 p1 1\n", fewer="refuse")
-    assert [message for _, message in told.errors] == [
+    diagnostics = checked("q1 p1 1\nq1 p2 2\nq1 p3 3\nq2 p1 1\n", fewer="refuse")
+    assert [message for _, message in diagnostics.errors] == [
         "lacks 1 query (q3), and the board wants all of them.",
         "1 query with fewer than 3 hits, which the board wants.",
     ]
@@ -306,40 +317,40 @@ def test_a_run_for_other_queries_is_refused() -> None:
 
 def test_by_rank_two_hits_of_one_rank_are_an_error_with_their_lines() -> None:
     run = "q1 p1 1\nq1 p3 3\nq1 p2 2\nq2 p1 0\nq2 p2 7\nq1 p4 3\n"
-    told = checked(run, hits=4)
-    assert told.errors == ((6, "rank 3 a second time for query q1 (also on line 2)."),)
-    assert (told.error_count, told.artifact) == (1, None)
+    diagnostics = checked(run, hits=4)
+    assert diagnostics.errors == ((6, "rank 3 a second time for query q1 (also on line 2)."),)
+    assert (diagnostics.error_count, diagnostics.artifact) == (1, None)
     # By score, ranks do not matter, and ties are told with a line.
     trec = checked("q1 Q0 p1 1 5 t\nq1 Q0 p2 1 5 t\nq1 Q0 p3 1 4 t\n", order="score")
     assert trec.ok
-    (line, message), *_ = [one for one in trec.warnings if "score" in one.message]
+    (line, message), *_ = [warning for warning in trec.warnings if "score" in warning.message]
     assert (line, message.split(" (")[0]) == (2, "score 5 a second time for query q1")
 
 
 def test_ranks_from_zero_and_gaps_are_closed() -> None:
-    told = checked("q1 p3 9\nq1 p1 0\nq1 p2 4\n")
-    assert told.artifact is not None
-    assert told.artifact.top("rank", 3)["q1"] == ("p1", "p2", "p3")
+    diagnostics = checked("q1 p3 9\nq1 p1 0\nq1 p2 4\n")
+    assert diagnostics.artifact is not None
+    assert diagnostics.artifact.top("rank", 3)["q1"] == ("p1", "p2", "p3")
 
 
 def test_a_repeated_passage_is_refused_with_its_line() -> None:
-    told = checked("q1 p1 1\nq1 p1 2\n")
-    assert told.errors == ((2, "passage p1 a second time for query q1 (first on line 1)."),)
+    diagnostics = checked("q1 p1 1\nq1 p1 2\n")
+    assert diagnostics.errors == ((2, "passage p1 a second time for query q1 (first on line 1)."),)
 
 
 def test_a_reranking_run_keeps_to_the_candidates() -> None:
     candidates = read_candidates(io.BytesIO(MARCO.encode()), name="candidates.txt")
     assert checked(TREC, candidates=candidates).ok
     run = "q1 q1p2 1\nq1 q2p1 2\nq2 q2p1 1\nq2 new 2\nq4 q1p1 1\n"
-    told = checked(run, candidates=candidates)
-    assert [line for line, _ in told.errors] == [2, 4, 5]
-    assert told.errors[0].message == (
+    diagnostics = checked(run, candidates=candidates)
+    assert [line for line, _ in diagnostics.errors] == [2, 4, 5]
+    assert diagnostics.errors[0].message == (
         "passage q2p1 is not among the candidates of query q1, and this is a reranking run."
     )
     assert checked(run).ok
     long = "".join(f"q1 x{rank} {rank}\n" for rank in range(1, 301))
-    told = checked(long, hits=300, candidates=candidates)
-    assert (told.error_count, len(told.errors)) == (300, 100)
+    diagnostics = checked(long, hits=300, candidates=candidates)
+    assert (diagnostics.error_count, len(diagnostics.errors)) == (300, 100)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("vwxyz")), min_size=1, unique=True))
@@ -349,7 +360,7 @@ def test_what_is_outside_of_the_candidates_is_found_as_sets_find_it(hits: list[t
     allowed = {("a", "v"), ("a", "w"), ("b", "w"), ("b", "z")}
     lines = [f"{query} {passage} {rank}\n" for rank, (query, passage) in enumerate(sorted(allowed))]
     candidates = read_candidates(io.BytesIO("".join(lines).encode()), name="candidates")
-    assert {tuple(one) for one in outside_candidates(run, candidates)} == set(hits) - allowed
+    assert {tuple(passage) for passage in outside_candidates(run, candidates)} == set(hits) - allowed
 
 
 def test_bad_candidate_lists_are_told_by_line() -> None:
@@ -358,8 +369,8 @@ def test_bad_candidate_lists_are_told_by_line() -> None:
 
 
 def test_a_table_is_no_run_of_a_board() -> None:
-    told = checked("qid,docno,rank\nq1,p1,0\n")
-    assert "a table with names" in told.errors[0].message
+    diagnostics = checked("qid,docno,rank\nq1,p1,0\n")
+    assert "a table with names" in diagnostics.errors[0].message
 
 
 RANKED = {"q1": {"relevant": 3, "other": 2}, "q2": {"relevant": 0, "other": 1}}

@@ -187,11 +187,11 @@ def test_an_id_that_comes_again_is_told_and_made_from_the_row(write: Write) -> N
     file = read_board(write("again.csv", DOCUMENTS.replace("20200828a", "20200816B")))
     assert file.entries[3].key == "import-4"
     assert (5, "id 20200816B a second time (first on line 3): taken as import-4.") in file.notes
-    taken = DOCUMENTS.replace("20200828a", "20200816B").replace("20200827-first", "import-4")
+    repeated = DOCUMENTS.replace("20200828a", "20200816B").replace("20200827-first", "import-4")
     with pytest.raises(
         BadInput, match=r"line 5: id 20200816B a second time \(first on line 3\), and import-4 is taken"
     ):
-        read_board(write("taken.csv", taken))
+        read_board(write("taken.csv", repeated))
 
 
 def test_a_file_of_another_kind_is_refused(write: Write) -> None:
@@ -203,23 +203,23 @@ def test_a_file_of_another_kind_is_refused(write: Write) -> None:
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["board", "--json", *arguments]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
 
 
 def test_the_command_recounts_a_board(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(capsys, write("documents.csv", DOCUMENTS))
-    assert list(found) == ["entries", "baselines", "trophies", "disagreements", "both", "pearson", "kendall"]
-    assert (found["entries"], found["baselines"], found["trophies"], found["both"]) == (5, 1, 2, 3)
-    assert found["disagreements"] == []
-    assert found["pearson"] == pytest.approx(0.87734, abs=1e-5)
-    assert found["kendall"] == pytest.approx(2 / 6**0.5)
+    printed = told(capsys, write("documents.csv", DOCUMENTS))
+    assert list(printed) == ["entries", "baselines", "trophies", "disagreements", "both", "pearson", "kendall"]
+    assert (printed["entries"], printed["baselines"], printed["trophies"], printed["both"]) == (5, 1, 2, 3)
+    assert printed["disagreements"] == []
+    assert printed["pearson"] == pytest.approx(0.87734, abs=1e-5)
+    assert printed["kendall"] == pytest.approx(2 / 6**0.5)
 
 
 def test_each_naive_rule_for_trophies_would_disagree(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     """The files have an entry below a baseline, an equal score, and rows out of the order of their dates."""
-    found = told(capsys, write("passages.csv", PASSAGES))
-    assert (found["trophies"], found["disagreements"]) == (3, [])
+    printed = told(capsys, write("passages.csv", PASSAGES))
+    assert (printed["trophies"], printed["disagreements"]) == (3, [])
     marked = DOCUMENTS.replace("2020/08/16,,", "2020/08/16,🏆,").replace("2020/08/28,,", "2020/08/28,🏆,")
     marked = marked.replace("2020/08/31,🏆,", "2020/08/31,,")
     assert told(capsys, write("marked.csv", marked))["disagreements"] == [
@@ -230,8 +230,8 @@ def test_each_naive_rule_for_trophies_would_disagree(write: Write, capsys: pytes
 
 
 def test_entries_after_a_date_are_left_out(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(capsys, write("documents.csv", DOCUMENTS), "--until", "2020-08-27")
-    assert (found["entries"], found["trophies"], found["both"], found["pearson"]) == (3, 1, 1, None)
+    printed = told(capsys, write("documents.csv", DOCUMENTS), "--until", "2020-08-27")
+    assert (printed["entries"], printed["trophies"], printed["both"], printed["pearson"]) == (3, 1, 1, None)
     with pytest.raises(SystemExit):
         main(["board", "--until", "2020-02-30", "x.csv"])
     assert "where a date such as 2022-04-30 is needed" in capsys.readouterr().err

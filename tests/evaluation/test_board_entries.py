@@ -100,33 +100,34 @@ def test_trophies_go_by_date_and_within_a_day_by_the_order_given() -> None:
 def test_the_bests_are_above_all_that_came_before_and_trophies_are_theirs_less_the_baselines(
     board: list[Entry],
 ) -> None:
-    arrived = sorted(board, key=lambda one: one.date)
+    arrived = sorted(board, key=lambda entry: entry.date)
     above = [
-        one.key
-        for number, one in enumerate(arrived)
-        if one.eval is not None and all(one.eval > other.eval for other in arrived[:number] if other.eval is not None)
+        entry.key
+        for number, entry in enumerate(arrived)
+        if entry.eval is not None
+        and all(entry.eval > other.eval for other in arrived[:number] if other.eval is not None)
     ]
-    assert [one.key for one in bests(board)] == above
-    assert trophies(board) == {one.key for one in bests(board) if one.mark != "baseline"}
+    assert [entry.key for entry in bests(board)] == above
+    assert trophies(board) == {entry.key for entry in bests(board) if entry.mark != "baseline"}
 
 
 @given(boards)
 def test_no_unscored_entry_is_above_a_scored_one_and_ties_keep_the_order_of_arrival(board: list[Entry]) -> None:
-    shown = ordered(board)
-    assert sorted(one.key for one in shown) == sorted(one.key for one in board)
-    scored = [one for one in shown if one.eval is not None]
-    assert shown[: len(scored)] == scored
-    arrival = {one.key: (one.date, number) for number, one in enumerate(board)}
-    keys = [(-(one.eval or 0), arrival[one.key]) for one in scored]
+    in_order = ordered(board)
+    assert sorted(entry.key for entry in in_order) == sorted(entry.key for entry in board)
+    scored = [entry for entry in in_order if entry.eval is not None]
+    assert in_order[: len(scored)] == scored
+    arrival = {entry.key: (entry.date, number) for number, entry in enumerate(board)}
+    keys = [(-(entry.eval or 0), arrival[entry.key]) for entry in scored]
     assert keys == sorted(keys)
-    rest = [arrival[one.key] for one in shown[len(scored) :]]
+    rest = [arrival[entry.key] for entry in in_order[len(scored) :]]
     assert rest == sorted(rest)
 
 
 @given(boards)
 def test_a_rank_is_one_more_than_there_are_better_entries(board: list[Entry]) -> None:
-    scored = [one for one in board if one.eval is not None]
-    expected = {one.key: 1 + sum(other.eval > one.eval for other in scored) for one in scored}  # type: ignore[operator]
+    scored = [entry for entry in board if entry.eval is not None]
+    expected = {entry.key: 1 + sum(other.eval > entry.eval for other in scored) for entry in scored}  # type: ignore[operator]
     assert ranks(board) == expected
 
 
@@ -137,7 +138,7 @@ def test_an_entry_without_gain_comes_after_the_one_that_it_repeats() -> None:
         entry("no gain", None, 2, repeats="ours"),
         entry("lost", None, 3, repeats="not shown here"),
     ]
-    assert [one.key for one in ordered(board)] == ["ours", "no gain", "other", "lost"]
+    assert [entry.key for entry in ordered(board)] == ["ours", "no gain", "other", "lost"]
     assert trophies(board) == {"other", "ours"}
     assert ranks(board) == {"ours": 1, "other": 2}
 
@@ -150,17 +151,23 @@ def test_a_summary_tells_wrong_trophies_and_correlates_entries_with_both_scores(
         entry("d", "0.9", 3, mark="baseline"),
         entry("e", None, 4, dev=Decimal("0.5")),
     ]
-    told = summarize(board).as_dict()
-    assert (told["entries"], told["baselines"], told["trophies"], told["both"]) == (5, 1, 2, 3)
-    assert told["disagreements"] == [
+    summary = summarize(board).as_dict()
+    assert (summary["entries"], summary["baselines"], summary["trophies"], summary["both"]) == (5, 1, 2, 3)
+    assert summary["disagreements"] == [
         {"key": "b", "marked": False, "earned": True},
         {"key": "c", "marked": True, "earned": False},
     ]
-    assert told["pearson"] == pytest.approx(0.5)
-    assert told["kendall"] == pytest.approx(1 / 3)
-    assert (told["mean_gap"], told["positive_gaps"]) == (pytest.approx(-0.1), 0)
+    assert summary["pearson"] == pytest.approx(0.5)
+    assert summary["kendall"] == pytest.approx(1 / 3)
+    assert (summary["mean_gap"], summary["positive_gaps"]) == (pytest.approx(-0.1), 0)
 
 
 def test_an_empty_board_has_no_correlation() -> None:
-    told = summarize([])
-    assert (told.entries, told.both, told.pearson, told.kendall, told.mean_gap) == (0, 0, None, None, None)
+    summary = summarize([])
+    assert (summary.entries, summary.both, summary.pearson, summary.kendall, summary.mean_gap) == (
+        0,
+        0,
+        None,
+        None,
+        None,
+    )

@@ -53,9 +53,9 @@ def sealed(run_id: str = "20261101-red", dev: str = DEV, evaluated: str = EVAL, 
     return seal(files, to=KEY.public_pem, board="small", run_id=run_id)
 
 
-def in_process(asked: Message, seconds: int = 60, megabytes: int = 4096) -> subprocess.CompletedProcess[bytes]:
+def in_process(message: Message, seconds: int = 60, megabytes: int = 4096) -> subprocess.CompletedProcess[bytes]:
     written = io.BytesIO()
-    asked.write(written)
+    message.write(written)
     command = [sys.executable, "-m", "evaluation.boards.evaluating", str(seconds), str(megabytes)]
     return subprocess.run(command, input=written.getvalue(), capture_output=True, check=False)
 
@@ -76,10 +76,10 @@ def test_scores_are_exact_over_all_queries_of_the_qrels() -> None:
 
 def test_a_run_of_which_nothing_is_judged_is_told_without_an_id_of_the_qrels() -> None:
     answer = evaluate(request(package=sealed(evaluated="7 07 1\n8 X 1\n9 y 1\n")))
-    told = [one for one in answer.values["sentences"] if "Note: none" in one]
+    sentences = [sentence for sentence in answer.values["sentences"] if "Note: none" in sentence]
     words = "none of its passages is judged, in 3 queries: is it a run for another collection?"
-    assert told == [f"eval.txt.bz2: Note: {words}"]
-    assert not any("81" in one or "only in" in one for one in answer.values["sentences"])
+    assert sentences == [f"eval.txt.bz2: Note: {words}"]
+    assert not any("81" in sentence or "only in" in sentence for sentence in answer.values["sentences"])
 
 
 def test_any_measure_of_ir_measures_names_is_scored_to_the_depth_of_the_board() -> None:
@@ -94,11 +94,11 @@ def test_any_measure_of_ir_measures_names_is_scored_to_the_depth_of_the_board() 
 
 
 def test_the_process_answers_the_same_bytes_each_time() -> None:
-    asked = request()
-    first, second = in_process(asked), in_process(asked)
+    message = request()
+    first, second = in_process(message), in_process(message)
     assert first.returncode == 0, first.stderr
     assert first.stdout == second.stdout
-    assert Message.read(io.BytesIO(first.stdout)) == evaluate(asked)
+    assert Message.read(io.BytesIO(first.stdout)) == evaluate(message)
 
 
 def test_too_little_memory_ends_the_process_and_nothing_else() -> None:
@@ -112,7 +112,7 @@ def changed(package: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "reason"),
     [
         ({"run_id": "20261101-blue"}, "not for '20261101-blue'"),
         ({"board": "other"}, "on board 'small'"),
@@ -128,9 +128,9 @@ def changed(package: bytes) -> bytes:
         ({"package": seal({"dev.txt": b"1 10 1\n"}, to=KEY.public_pem, board="small", run_id="20261101-red")}, "eval."),
     ],
 )
-def test_what_cannot_be_evaluated_is_refused_with_the_reason(values: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_evaluated_is_refused_with_the_reason(values: dict[str, Any], reason: str) -> None:
     answer = evaluate(request(**values))
-    assert said in answer.values["refused"]
+    assert reason in answer.values["refused"]
     assert answer.values["scores"] == [] and answer.blobs == {}
 
 
@@ -143,18 +143,18 @@ def test_a_changed_byte_anywhere_is_noticed() -> None:
 
 
 def test_a_reranking_run_keeps_to_the_candidates() -> None:
-    asked = request(package=sealed(type="reranking"))
+    message = request(package=sealed(type="reranking"))
     candidates = {"dev_candidates": DEV.encode(), "eval_candidates": b"7 70 1\n7 71 2\n8 80 1\n"}
-    answer = evaluate(Message(asked.values, {**asked.blobs, **candidates}))
+    answer = evaluate(Message(message.values, {**message.blobs, **candidates}))
     assert "eval.txt.bz2, line 4" in answer.values["refused"] and "not among the candidates" in answer.values["refused"]
 
 
 def test_a_dev_run_alone_is_scored_without_a_package() -> None:
-    asked = request(kind="dev", name="mine.txt")
-    answer = evaluate(Message(asked.values, {**asked.blobs, "run": DEV.encode()}))
+    message = request(kind="dev", name="mine.txt")
+    answer = evaluate(Message(message.values, {**message.blobs, "run": DEV.encode()}))
     assert {row["part"] for row in answer.values["scores"]} == {"dev"}
     assert set(answer.blobs) == {row["blob"] for row in answer.values["scores"]}
-    broken = evaluate(Message(asked.values, {**asked.blobs, "run": b"1 10\n"}))
+    broken = evaluate(Message(message.values, {**message.blobs, "run": b"1 10\n"}))
     assert broken.values["refused"].startswith("mine.txt, line 1") and broken.values["scores"] == []
 
 

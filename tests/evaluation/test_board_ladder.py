@@ -23,16 +23,16 @@ def gaining(queries: int) -> np.ndarray:  # type: ignore[type-arg]
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_first_score_is_shown_exactly(rule: Rule) -> None:
-    shown = release(rule, None, [1 / 3, 0.0, 1.0])
-    assert (shown.shown, shown.score) == (True, Fraction(4, 9))
+    outcome = release(rule, None, [1 / 3, 0.0, 1.0])
+    assert (outcome.shown, outcome.score) == (True, Fraction(4, 9))
 
 
 def test_plain_shows_what_is_worse_and_the_others_do_not() -> None:
     worse = REFERENCE / 2
     assert release("plain", REFERENCE, worse).score == Fraction(7, 32)
     for rule in RULES[1:]:
-        kept = release(rule, REFERENCE, worse)
-        assert (kept.shown, kept.score) == (False, None)
+        outcome = release(rule, REFERENCE, worse)
+        assert (outcome.shown, outcome.score) == (False, None)
 
 
 @pytest.mark.parametrize("rule", RULES[1:])
@@ -59,10 +59,10 @@ def test_the_bootstrap_asks_for_a_gain_in_most_samples() -> None:
 
 
 def test_the_tested_rule_asks_more_of_every_further_look() -> None:
-    shown = [max(looks for looks in range(2000) if release("tested", REFERENCE, gaining(n), looks=looks).shown)
+    looks_allowed = [max(looks for looks in range(2000) if release("tested", REFERENCE, gaining(n), looks=looks).shown)
              for n in (12, 16, 20)]  # fmt: skip
-    assert shown == sorted(set(shown))
-    assert not release("tested", REFERENCE, gaining(12), looks=shown[0] + 1).shown
+    assert looks_allowed == sorted(set(looks_allowed))
+    assert not release("tested", REFERENCE, gaining(12), looks=looks_allowed[0] + 1).shown
     assert not release("tested", REFERENCE, gaining(4)).shown
     assert not release("tested", REFERENCE, gaining(12), step=0.03).shown
 
@@ -79,7 +79,7 @@ def test_the_bound_holds_for_every_set_of_differences(values: list[int]) -> None
     sums = [sum(sign * value for sign, value in zip(signs, values, strict=True))
             for signs in itertools.product((-1, 1), repeat=len(values))]  # fmt: skip
     total = sum(values)
-    exact = sum(one >= total for one in sums) / len(sums)
+    exact = sum(total_of_signs >= total for total_of_signs in sums) / len(sums)
     assert chance_bound(np.array(values) / max(size, 1)) >= exact * (1 - 1e-9)
 
 
@@ -92,10 +92,10 @@ def test_the_bound_is_known_where_all_differences_are_alike() -> None:
 @given(st.lists(st.tuples(reciprocal, reciprocal), min_size=1, max_size=30), st.randoms(), st.sampled_from(RULES))
 def test_what_is_shown_does_not_depend_on_the_order_of_the_queries(pairs, random, rule) -> None:  # type: ignore[no-untyped-def]
     mixed = random.sample(pairs, len(pairs))
-    first, second = (release(rule, [one for one, _ in some], [two for _, two in some]) for some in (pairs, mixed))
+    first, second = (release(rule, [score for score, _ in some], [two for _, two in some]) for some in (pairs, mixed))
     assert first == second
     if rule != "plain" and first.shown:
-        assert first.score > Fraction(sum(Fraction(one).limit_denominator(100) for one, _ in pairs)) / len(pairs)
+        assert first.score > Fraction(sum(Fraction(score).limit_denominator(100) for score, _ in pairs)) / len(pairs)
 
 
 def test_what_is_not_shown_leaves_no_number_behind() -> None:

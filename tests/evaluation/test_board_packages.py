@@ -99,7 +99,7 @@ def test_another_key_and_changed_files_do_not_open(pack: Pack, keys: Path) -> No
 def test_a_package_that_is_not_whole_says_what_lacks(pack: Pack, keys: Path) -> None:
     files = pack()
     for name, ending in (("-metadata.json.enc",) * 2, (".key.bin.enc",) * 2, (".tar.enc",) * 2):
-        rest = {one: content for one, content in files.items() if not one.endswith(name)}
+        rest = {file: content for file, content in files.items() if not file.endswith(name)}
         with pytest.raises(packages.WrongContents, match=f"lacks its file that ends in {ending}"):
             opened(rest, keys)
     with pytest.raises(packages.WrongContents, match=r"notes\.txt is no file of a package"):
@@ -115,14 +115,14 @@ def test_new_metadata_under_the_old_key_open_by_themselves(pack: Pack, keys: Pat
     new, key = f"{ID}-metadata.json.enc", f"{ID}.key.bin.enc"
     two = {name: files[name] for name in (key, new)}
     assert packages.open_old_metadata(two, private) == (ID, METADATA)
-    for wrong, said in (
+    for wrong, complaint in (
         (files, "tar.enc is no file of a package that is asked for"),
         ({new: files[new]}, r"lacks its file that ends in \.key\.bin\.enc"),
         ({key: files[key]}, r"lacks its file that ends in -metadata\.json\.enc"),
         ({**two, new: files[f"{ID}.tar.enc"][:-16] + bytes(16)}, "encrypted with another key"),
         ({key: files[key], "20210303-a-metadata.json.enc": files[new]}, "files of several packages"),
     ):
-        with pytest.raises(sealing.NotOpened, match=said):
+        with pytest.raises(sealing.NotOpened, match=complaint):
             packages.open_old_metadata(wrong, private)
     with pytest.raises(sealing.NotForThisKey):
         packages.open_old_metadata(two, (keys / "other.pem").read_text())
@@ -136,7 +136,7 @@ def test_a_key_in_the_clear_is_refused_and_called_burnt(pack: Pack, keys: Path) 
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "old"),
     [
         ("20210303-a-metadata.json.enc", ("20210303-a", "metadata")),
         ("20220929-doc2query---metadata.json.enc", ("20220929-doc2query--", "metadata")),
@@ -147,8 +147,8 @@ def test_a_key_in_the_clear_is_refused_and_called_burnt(pack: Pack, keys: Path) 
         (".tar.enc", None),
     ],
 )
-def test_endings_are_cut_from_the_end(name: str, found: tuple[str, str] | None) -> None:
-    assert packages.old_name(name) == found
+def test_endings_are_cut_from_the_end(name: str, old: tuple[str, str] | None) -> None:
+    assert packages.old_name(name) == old
 
 
 def member(name: str, content: bytes = b"", **fields: Any) -> tuple[tarfile.TarInfo, bytes]:
@@ -230,9 +230,9 @@ def test_what_a_board_tells_is_read_to_the_same() -> None:
     import json
 
     terms = packages.BoardTerms("passages", KEY.public_pem, hits=100, order="score", types=("sparse",))
-    told = json.dumps({**terms.as_dict(), "name": "ignored"}).encode()
-    assert packages.read_terms(told, name="board.json") == terms
-    assert json.loads(told)["fingerprint"] == KEY.fingerprint
+    terms_json = json.dumps({**terms.as_dict(), "name": "ignored"}).encode()
+    assert packages.read_terms(terms_json, name="board.json") == terms
+    assert json.loads(terms_json)["fingerprint"] == KEY.fingerprint
     short = json.dumps({"board": "passages", "public_key": KEY.public_pem}).encode()
     assert packages.read_terms(short, name="board.json") == packages.BoardTerms("passages", KEY.public_pem)
 
@@ -256,9 +256,9 @@ def test_a_wrong_file_of_a_board_is_refused(fields: dict[str, Any], why: str) ->
     import json
     import re
 
-    told = json.dumps({"board": "passages", "public_key": KEY.public_pem, **fields}).encode()
+    content = json.dumps({"board": "passages", "public_key": KEY.public_pem, **fields}).encode()
     with pytest.raises(BadInput, match=re.escape(why)):
-        packages.read_terms(told, name="board.json")
+        packages.read_terms(content, name="board.json")
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"<html>", b"\xff", b"[" * 100_000])

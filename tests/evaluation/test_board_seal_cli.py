@@ -139,9 +139,14 @@ def test_a_check_alone_seals_nothing_and_json_tells_all(capsys: pytest.CaptureFi
     assert main([*SEAL, "--name", "ours", "--check"]) == 0
     assert capsys.readouterr().out.endswith("Nothing is wrong with it.\n")
     assert main([*SEAL, "--name", "ours", "--check", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["ok"], told["package"], told["bytes"], told["fingerprint"]) == (True, None, None, BOARD.fingerprint)
-    assert told["runs"]["eval"]["lines"] == 9
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["ok"], printed["package"], printed["bytes"], printed["fingerprint"]) == (
+        True,
+        None,
+        None,
+        BOARD.fingerprint,
+    )
+    assert printed["runs"]["eval"]["lines"] == 9
     assert list(Path().glob("*.sealed")) == []
 
 

@@ -22,12 +22,12 @@ def test_without_repeated_judgments_it_is_told_that_certainty_is_assumed(
     assert err == (
         "Too few repeated judgments to say how often people err: it is assumed that they err as the model says.\n"
     )
-    found = json.loads(out)
-    assert (found["error_source"], found["level"]) == ("assumed", 0.9) and 0 < found["error_rate"] < 0.5
-    (q, r) = found["queries"]
+    printed = json.loads(out)
+    assert (printed["error_source"], printed["level"]) == ("assumed", 0.9) and 0 < printed["error_rate"] < 0.5
+    (q, r) = printed["queries"]
     assert r["passages"] == [{"passage": "x", "p": r["share"]}, {"passage": "y", "p": pytest.approx(1 - r["share"])}]
     assert 0.6 < r["share"] < 0.95 and r["fragility"] == 1
-    assert [own["passage"] for own in q["passages"]] == ["a", "b", "c"] and q["exact"] is True
+    assert [passage["passage"] for passage in q["passages"]] == ["a", "b", "c"] and q["exact"] is True
 
 
 def test_certainty_is_told_by_query_the_least_certain_first(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,15 +35,20 @@ def test_certainty_is_told_by_query_the_least_certain_first(write: Write, capsys
     run = write("run.txt", "q Q0 a 1 9 t\nr Q0 y 1 9 t\nr Q0 x 2 8 t\n")
     arguments = ["certainty", "--preferences", path, run, "--error-rate", "0.1", "--draws", "4000", "--seed", "3"]
     assert main([*arguments, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["draws"], found["seed"], found["error_rate"], found["error_source"]) == (4000, 3, 0.1, "given")
-    assert [(one["query"], one["best"]) for one in found["queries"]] == [("p", ["a"]), ("q", ["a"]), ("r", ["x"])]
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["draws"], printed["seed"], printed["error_rate"], printed["error_source"]) == (
+        4000,
+        3,
+        0.1,
+        "given",
+    )
+    assert [(row["query"], row["best"]) for row in printed["queries"]] == [("p", ["a"]), ("q", ["a"]), ("r", ["x"])]
     # Two judgments that agree are both right, or both wrong.
-    assert found["queries"][0]["share"] == pytest.approx(0.81 / (0.81 + 0.01))
-    assert found["queries"][2]["share"] == pytest.approx(0.9)
-    (own,) = found["runs"]
-    assert (own["mean"], own["first"]) == (0.5, 1.0) and own["interval"] == own["centred"]
-    assert own["interval"][0] <= own["corrected"] <= own["interval"][1]
+    assert printed["queries"][0]["share"] == pytest.approx(0.81 / (0.81 + 0.01))
+    assert printed["queries"][2]["share"] == pytest.approx(0.9)
+    (run_row,) = printed["runs"]
+    assert (run_row["mean"], run_row["first"]) == (0.5, 1.0) and run_row["interval"] == run_row["centred"]
+    assert run_row["interval"][0] <= run_row["corrected"] <= run_row["interval"][1]
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "A judgment is wrong in 10.0% of the cases. The least certain come first."
@@ -65,21 +70,21 @@ def test_pools_are_lines_of_members_or_pairs_and_the_level_is_chosen(
     judgments = write("preferences.txt", ONCE)
     members = write("members.txt", "q a\nq b\nq c\nr x\nr y\ns alone\n")
     pairs = write("pairs.tsv", "q\ta\tb\nq\tb\tc\nr\tx\ty\n")
-    shown = []
+    outputs = []
     for pools in (members, pairs):
-        asked = ["certainty", "--pools", pools, "--judgments", judgments, "--error-rate", "0.2", "--level", "0.6"]
-        assert main([*asked, "--json"]) == 0
-        shown.append(json.loads(capsys.readouterr().out))
-    assert [own["query"] for own in shown[0]["queries"]] == ["q", "r", "s"]
-    assert shown[0]["queries"][2] == {
+        words = ["certainty", "--pools", pools, "--judgments", judgments, "--error-rate", "0.2", "--level", "0.6"]
+        assert main([*words, "--json"]) == 0
+        outputs.append(json.loads(capsys.readouterr().out))
+    assert [row["query"] for row in outputs[0]["queries"]] == ["q", "r", "s"]
+    assert outputs[0]["queries"][2] == {
         "query": "s", "best": ["alone"], "share": 1.0, "fragility": None, "exact": True, "set": ["alone"],
         "passages": [{"passage": "alone", "p": 1.0}],
     }  # fmt: skip
-    assert [own["query"] for own in shown[1]["queries"]] == ["q", "r"]
-    assert [own["set"] for own in shown[1]["queries"]] == [["a"], ["x"]]
+    assert [row["query"] for row in outputs[1]["queries"]] == ["q", "r"]
+    assert [row["set"] for row in outputs[1]["queries"]] == [["a"], ["x"]]
     assert main(["certainty", "--pools", write("other.txt", "q a\nq b\n"), "--judgments", judgments]) == 1
     assert "preferences.txt, line 2: passage c is not in the pool that" in capsys.readouterr().err
-    assert main(asked) == 0
+    assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].split("  ")[-1].strip() == "60% set" and lines[3].endswith("1 passage")
 
@@ -88,8 +93,8 @@ def test_confidence_sets_are_written_as_qrels_and_over_no_input(
     write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judgments, out = write("preferences.txt", ONCE), tmp_path / "sets.txt"
-    asked = ["certainty", "--judgments", judgments, "--error-rate", "0.2"]
-    assert main([*asked, "--sets", str(out), "--level", "0.85"]) == 0
+    words = ["certainty", "--judgments", judgments, "--error-rate", "0.2"]
+    assert main([*words, "--sets", str(out), "--level", "0.85"]) == 0
     assert out.read_text() == "q 0 a 1\nq 0 b 1\nr 0 x 1\nr 0 y 1\n"
-    assert main([*asked, "--sets", judgments]) == 1
+    assert main([*words, "--sets", judgments]) == 1
     assert "would be overwritten" in capsys.readouterr().err and Path(judgments).read_text() == ONCE

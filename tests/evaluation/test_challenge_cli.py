@@ -31,14 +31,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["challenge", "--json", "--preference-qrels", "current.txt", *arguments]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
 
 
 def test_challengers_are_told_and_their_pairs_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(capsys, "--pools", "pools.txt", "--pairs", "ask.tsv", "one.txt", "two.txt")
-    assert (found["queries"], found["challenged"], found["challengers"], found["pairs"]) == (3, 2, 3, 3)
-    assert found["outcomes"] is found["to_judge"] is found["all_pairs"] is None
+    printed = told(capsys, "--pools", "pools.txt", "--pairs", "ask.tsv", "one.txt", "two.txt")
+    assert (printed["queries"], printed["challenged"], printed["challengers"], printed["pairs"]) == (3, 2, 3, 3)
+    assert printed["outcomes"] is printed["to_judge"] is printed["all_pairs"] is None
     assert Path("ask.tsv").read_text() == "q1\tp0\tp1\nq1\tp00\tp1\nq2\tp3\tp4\n"
     # Without the pools, p5 would be new as well.
     assert told(capsys, "one.txt", "two.txt")["challengers"] == 4
@@ -56,17 +56,17 @@ def test_judgments_make_new_qrels_and_say_what_is_still_missing(
     judged = JUDGED + "q1 p0 p1 p0\nq1 p00 p1 p00\nq2 p3 p4 p3\n"
     Path("all.txt").write_text(judged)
     files = ("--pools", "pools.txt", "--preferences", "all.txt", "--pairs", "next.tsv", "--new-qrels", "new.txt")
-    found = told(capsys, *files, "one.txt", "two.txt")
-    assert found["outcomes"] == {"won": 1, "tied": 0, "lost": 0, "open": 2}
-    assert found["changed"] == [{"query": "q2", "before": ["p4"], "after": ["p3"]}]
-    assert (found["to_judge"], Path("next.tsv").read_text()) == (1, "q1\tp0\tp00\n")
+    printed = told(capsys, *files, "one.txt", "two.txt")
+    assert printed["outcomes"] == {"won": 1, "tied": 0, "lost": 0, "open": 2}
+    assert printed["changed"] == [{"query": "q2", "before": ["p4"], "after": ["p3"]}]
+    assert (printed["to_judge"], Path("next.tsv").read_text()) == (1, "q1\tp0\tp00\n")
     assert Path("new.txt").read_text() == "q1 0 p1 1\nq2 0 p3 1\nq3 0 p7 1\n"
 
     Path("all.txt").write_text(judged + "q1 p0 p00 p00\n")
     assert main(["challenge", "--preference-qrels", "current.txt", *files, "one.txt", "two.txt"]) == 0
-    said = capsys.readouterr().out
-    assert "2 replaced a best known answer, 0 tied, 1 lost, 0 open." in said
-    assert "Still to judge" not in said
+    output = capsys.readouterr().out
+    assert "2 replaced a best known answer, 0 tied, 1 lost, 0 open." in output
+    assert "Still to judge" not in output
     assert Path("new.txt").read_text() == "q1 0 p00 1\nq2 0 p3 1\nq3 0 p7 1\n"
     assert Path("next.tsv").read_text() == ""
 
@@ -75,10 +75,10 @@ def test_earlier_runs_make_the_pools_and_a_pool_of_one_has_its_answer(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("current.txt").write_text("q1 0 p1 1\nq2 0 p4 1\n")
-    found = told(capsys, "--qrels", "qrels.txt", "--pool-runs", "old", "old.txt", "one.txt", "two.txt")
-    assert (found["queries"], found["challengers"], found["pairs"]) == (3, 3, 3)
+    printed = told(capsys, "--qrels", "qrels.txt", "--pool-runs", "old", "old.txt", "one.txt", "two.txt")
+    assert (printed["queries"], printed["challengers"], printed["pairs"]) == (3, 3, 3)
     # q1 has four passages, q2 three, q3 one.
-    assert (found["all_pairs"], found["new_pairs"]) == (6 + 3, 5 + 2)
+    assert (printed["all_pairs"], printed["new_pairs"]) == (6 + 3, 5 + 2)
 
 
 def test_a_run_that_brings_nothing_new_is_said_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,13 +138,13 @@ def test_a_thirteenth_run_costs_all_pairs_new_ones_or_far_fewer_challenges(
     assert main(["qrels", "--pools", "pairs.tsv", "judged.txt"]) == 0
     Path("current.txt").write_text(capsys.readouterr().out)
     names = ",".join(Path(run).name.removesuffix(".gz").removesuffix(".txt") for run in runs[:12])
-    made = ["--qrels", qrels, "--pool-runs", names]
-    found = told(capsys, *made, "--pairs", "ask.tsv", *runs)
-    assert (found["all_pairs"], found["new_pairs"], found["pairs"]) == costs
+    pool_words = ["--qrels", qrels, "--pool-runs", names]
+    printed = told(capsys, *pool_words, "--pairs", "ask.tsv", *runs)
+    assert (printed["all_pairs"], printed["new_pairs"], printed["pairs"]) == costs
     assert len(Path("ask.tsv").read_text().splitlines()) == costs[2]
-    settled = told(capsys, *made, "--preferences", str(oracle), "--new-qrels", "new.txt", *runs)
+    settled = told(capsys, *pool_words, "--preferences", str(oracle), "--new-qrels", "new.txt", *runs)
     assert (settled["to_judge"], sum(settled["outcomes"].values()), settled["outcomes"]["open"]) == (0, costs[2], 0)
     new = read_qrels("new.txt")
-    changed = {own["query"]: own["after"] for own in settled["changed"]}
+    changed = {challenge["query"]: challenge["after"] for challenge in settled["changed"]}
     for query, passages in read_qrels("current.txt").relevant("all").items():
         assert sorted(new.relevant("all")[query]) == sorted(changed.get(query, passages))

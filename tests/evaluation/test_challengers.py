@@ -15,20 +15,20 @@ from evaluation.judging.tournament import derive
 
 def judged(query: str, *pairs: str) -> list[Preference]:
     """Two letters a pair: the first was preferred; with a dash between, nobody knew."""
-    return [Preference(query, own[0], own[-1], None if "-" in own else own[0]) for own in pairs]
+    return [Preference(query, pair[0], pair[-1], None if "-" in pair else pair[0]) for pair in pairs]
 
 
 def settled(best: str, challengers: str, *pairs: str) -> tuple[str, list[str]]:
-    (found,) = settle_challenges({"q": best}, {"q": challengers}, judged("q", *pairs))
-    return "".join(found.best), ["".join(pair[1:]) for pair in found.missing]
+    (challenge,) = settle_challenges({"q": best}, {"q": challengers}, judged("q", *pairs))
+    return "".join(challenge.best), ["".join(pair[1:]) for pair in challenge.missing]
 
 
 def test_what_no_pool_had_challenges_the_best_known_answer_alone() -> None:
     pools = {"q": "abc", "r": "x", "s": "y"}
     tops = [{"q": ("d", "e"), "r": ("x",), "s": ("z",), "t": ("n",)}, {"q": ("b",), "s": ("w",)}]
-    found = find_challengers(tops, pools)
-    assert found == {"q": ("d",), "s": ("w", "z")}
-    assert challenge_pairs({"q": "ab", "s": "y"}, found) == [
+    challengers = find_challengers(tops, pools)
+    assert challengers == {"q": ("d",), "s": ("w", "z")}
+    assert challenge_pairs({"q": "ab", "s": "y"}, challengers) == [
         Pair("q", "a", "d"), Pair("q", "b", "d"), Pair("s", "w", "y"), Pair("s", "y", "z"),
     ]  # fmt: skip
 
@@ -69,26 +69,26 @@ def test_a_query_without_a_best_known_answer_has_no_challenge() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"), st.booleans()), max_size=20))
 def test_the_order_of_judgments_changes_nothing_and_a_loser_never_enters(rows: list[tuple[str, str, bool]]) -> None:
-    made = [Preference("q", a, b, a if won else None) for a, b, won in rows if a != b]
-    (found,) = settle_challenges({"q": "a"}, {"q": "bcd"}, made)
-    assert [found] == settle_challenges({"q": "a"}, {"q": "bcd"}, made[::-1])
-    assert set(found.best) <= set("abcd")
-    assert found.best == ("a",) or not found.missing
+    preferences = [Preference("q", a, b, a if won else None) for a, b, won in rows if a != b]
+    (challenge,) = settle_challenges({"q": "a"}, {"q": "bcd"}, preferences)
+    assert [challenge] == settle_challenges({"q": "a"}, {"q": "bcd"}, preferences[::-1])
+    assert set(challenge.best) <= set("abcd")
+    assert challenge.best == ("a",) or not challenge.missing
 
 
 def test_a_thirteenth_run_costs_all_pairs_anew_fewer_with_reuse_and_few_as_challengers(data: Path) -> None:
     qrels = read_qrels(data / "sparse-qrels.txt")
     tops = [run.top("score") for path in sorted((data / "runs").glob("*.gz"))[:13] if (run := check_run(path).artifact)]
     before, after = pool_queries(tops[:12], qrels), pool_queries(tops, qrels)
-    known = {pair for query, pool in before.items() for pair in all_pairs(query, pool)}
+    pairs_before = {pair for query, pool in before.items() for pair in all_pairs(query, pool)}
     needed = {pair for query, pool in after.items() for pair in all_pairs(query, pool)}
     oracle = list(read_preferences(data / "oracle-preferences.txt.gz"))
     best: dict[str, list[str]] = {}
-    for query, passage in derive(before, [row for row in oracle if Pair(*row[:3]) in known]).qrels:
+    for query, passage in derive(before, [row for row in oracle if Pair(*row[:3]) in pairs_before]).qrels:
         best.setdefault(query, []).append(passage)
     challengers = find_challengers(tops[12:], before)
     pairs = challenge_pairs(best, challengers)
-    assert (len(needed), len(needed - known), len(pairs)) == {
+    assert (len(needed), len(needed - pairs_before), len(pairs)) == {
         "made-up": (1091, 172, 29),
         "trec-dl-2021": (1514, 237, 32),
     }[data.name]

@@ -65,10 +65,10 @@ def test_check_reports_a_good_run_and_leaves_with_0(files: dict[str, str], write
 
 
 def test_check_as_json_has_errors_and_census(files: dict[str, str], write: Write) -> None:
-    found = good("check", files["red"], "--json")
-    assert found["ok"] is True
-    assert found["errors"] == []
-    assert found["census"]["queries"] == 3
+    printed = good("check", files["red"], "--json")
+    assert printed["ok"] is True
+    assert printed["errors"] == []
+    assert printed["census"]["queries"] == 3
     bad = run("check", write("bad.txt", RED + "q2 Q0 p6 2\n" + "q9 Q0 p1 1 1 red\n"), "--json")
     assert bad.returncode == 1
     answer = json.loads(bad.stdout)
@@ -89,9 +89,9 @@ def test_check_names_file_line_and_expectation_of_a_bad_run(write: Write) -> Non
 
 def test_pool_prints_sizes_and_writes_pairs(files: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "pairs.tsv"
-    found = good("pool", "--qrels", files["qrels"], "--pairs", str(out), files["red"], files["blue"])
-    assert found.pop("warnings")[:2] == ["red lacks 1 query of the qrels.", "blue lacks 1 query of the qrels."]
-    assert found == {
+    printed = good("pool", "--qrels", files["qrels"], "--pairs", str(out), files["red"], files["blue"])
+    assert printed.pop("warnings")[:2] == ["red lacks 1 query of the qrels.", "blue lacks 1 query of the qrels."]
+    assert printed == {
         "queries": 3,
         "pairs": 2,
         "sizes": {"mean": 5 / 3, "median": 2, "histogram": {"1": 1, "2": 2}},
@@ -215,9 +215,9 @@ def test_qrels_writes_nothing_where_a_preference_is_bad(line: str, message: str,
 
 
 def test_score_prints_the_mean_over_the_queries_of_the_qrels(files: dict[str, str]) -> None:
-    found = good("score", "--qrels", files["qrels"], files["red"], files["blue"])
-    assert any(warning.startswith("red has at most 2 hits a query: with k = 10") for warning in found.pop("warnings"))
-    assert found == {
+    printed = good("score", "--qrels", files["qrels"], files["red"], files["blue"])
+    assert any(warning.startswith("red has at most 2 hits a query: with k = 10") for warning in printed.pop("warnings"))
+    assert printed == {
         "measure": "RR@10",
         "queries": 3,
         "runs": {"red": {"mean": 2 / 3, "answered": 2}, "blue": {"mean": 1 / 3, "answered": 1}},
@@ -225,37 +225,37 @@ def test_score_prints_the_mean_over_the_queries_of_the_qrels(files: dict[str, st
 
 
 def test_score_heeds_measure_order_and_least_grade(files: dict[str, str], write: Write) -> None:
-    found = good("score", "--qrels", files["qrels"], "--measure", "RR@1", "--order", "rank", files["blue"])
-    assert found["measure"] == "RR@1"
-    assert found["runs"] == {"blue": {"mean": 0.0, "answered": 0}}
+    printed = good("score", "--qrels", files["qrels"], "--measure", "RR@1", "--order", "rank", files["blue"])
+    assert printed["measure"] == "RR@1"
+    assert printed["runs"] == {"blue": {"mean": 0.0, "answered": 0}}
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\n")
-    found = good("score", "--qrels", graded, "--min-grade", "2", "--measure", "RR@100000", files["red"])
-    assert found["runs"] == {"red": {"mean": 0.5, "answered": 1}}
+    printed = good("score", "--qrels", graded, "--min-grade", "2", "--measure", "RR@100000", files["red"])
+    assert printed["runs"] == {"red": {"mean": 0.5, "answered": 1}}
 
 
 def test_score_takes_several_measures_by_their_names(files: dict[str, str], write: Write) -> None:
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq7 0 p1 1\n")
     names = ["--measure", "nDCG@2", "--measure", "judged@2", "--measure", "AP(rel=2)", "--measure", "nDCG@2"]
-    found = good("score", "--qrels", graded, *names, "--per-query", files["red"])
-    assert found["measures"] == ["nDCG@2", "Judged@2", "AP(rel=2)"] and found["queries"] == 2
-    assert list(found["runs"]["red"]) == found["measures"]
-    for score in found["runs"]["red"].values():
+    printed = good("score", "--qrels", graded, *names, "--per-query", files["red"])
+    assert printed["measures"] == ["nDCG@2", "Judged@2", "AP(rel=2)"] and printed["queries"] == 2
+    assert list(printed["runs"]["red"]) == printed["measures"]
+    for score in printed["runs"]["red"].values():
         values = score.pop("queries")
         assert score == {"mean": pytest.approx(sum(values.values()) / 2), "answered": 1}
         assert list(values) == ["q1", "q7"] and values["q1"] > 0 == values["q7"]
-    assert found["runs"]["red"]["Judged@2"]["mean"] == 0.5
+    assert printed["runs"]["red"]["Judged@2"]["mean"] == 0.5
 
 
 def test_by_compat_a_query_that_a_run_lacks_counts_0_and_the_mean_of_its_authors_stands_beside(
     files: dict[str, str], write: Write
 ) -> None:
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 0\nq7 0 p1 1\n")
-    found = good("score", "--qrels", graded, "--measure", "Compat(p=0.9)", "--per-query", files["red"])
-    assert found["measure"] == "Compat(p=0.9)" and found["queries"] == 3
-    (own,) = found["runs"].values()
-    assert list(own["queries"]) == ["q1", "q2", "q7"] and own["shared"] == own["answered"] == 1
-    assert own["shared_mean"] == own["queries"]["q1"] > 0
-    assert own["mean"] == pytest.approx(own["shared_mean"] / 3)
+    printed = good("score", "--qrels", graded, "--measure", "Compat(p=0.9)", "--per-query", files["red"])
+    assert printed["measure"] == "Compat(p=0.9)" and printed["queries"] == 3
+    (score,) = printed["runs"].values()
+    assert list(score["queries"]) == ["q1", "q2", "q7"] and score["shared"] == score["answered"] == 1
+    assert score["shared_mean"] == score["queries"]["q1"] > 0
+    assert score["mean"] == pytest.approx(score["shared_mean"] / 3)
     refused = run("score", "--qrels", graded, "--measure", "Compat(p=1)", files["red"])
     assert refused.returncode == 2 and "p is a number from 0.01 to 0.99" in refused.stderr
 
@@ -263,18 +263,20 @@ def test_by_compat_a_query_that_a_run_lacks_counts_0_and_the_mean_of_its_authors
 def test_compare_tests_runs_by_any_measure(files: dict[str, str], write: Write) -> None:
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 3\nq7 0 p1 1\n")
     both = (files["red"], files["blue"])
-    found = good("compare", "--qrels", graded, "--measure", "nDCG@2", *both, "--json")
+    comparison = good("compare", "--qrels", graded, "--measure", "nDCG@2", *both, "--json")
     scores = good("score", "--qrels", graded, "--measure", "nDCG@2", *both)
-    assert found["means"] == {name: own["mean"] for name, own in scores["runs"].items()}
-    (pair,) = found["pairs"]
-    assert pair["delta"] == pytest.approx(found["means"]["blue"] - found["means"]["red"])
-    assert pair["higher"] + pair["lower"] + pair["equal"] == found["queries"] == 3 and 0 < pair["wsr"] <= 1
+    assert comparison["means"] == {name: score["mean"] for name, score in scores["runs"].items()}
+    (pair,) = comparison["pairs"]
+    assert pair["delta"] == pytest.approx(comparison["means"]["blue"] - comparison["means"]["red"])
+    assert pair["higher"] + pair["lower"] + pair["equal"] == comparison["queries"] == 3 and 0 < pair["wsr"] <= 1
     printed = run("compare", "--qrels", graded, "--measure", "nDCG@2", *both).stdout
     assert printed.startswith("nDCG@2 over 3 queries: 2 runs, 1 pair.\n") and "mean nDCG@2" in printed
     lines = run("compare", "--qrels", graded, "--measure", "AP", *both, "--csv").stdout.splitlines()
     columns = "a,b,delta,delta_interval_low,delta_interval_high,higher,lower,equal,sign,wsr,t,direction"
     assert lines[0] == columns and len(lines) == 2
-    by_k = [good("compare", "--qrels", graded, *both, "--json", *own) for own in (["--k", "2"], ["--measure", "RR@2"])]
+    by_k = [
+        good("compare", "--qrels", graded, *both, "--json", *option) for option in (["--k", "2"], ["--measure", "RR@2"])
+    ]
     assert by_k[0] == by_k[1]
     for wrong in (["nDCG@2", "--latex"], ["P@2", "--rank-by", "rr-t"], ["RR@1001"], ["ERR@2"]):
         done = run("compare", "--qrels", graded, *both, "--measure", *wrong)
@@ -391,12 +393,12 @@ def test_a_file_may_have_any_name(write: Write) -> None:
 def test_the_whole_round_on_whole_runs(data: Path, tmp_path: Path) -> None:
     runs = [str(path) for path in sorted((data / "runs").iterdir())[:4]]
     sparse, pairs = str(data / "sparse-qrels.txt"), tmp_path / "pairs.tsv"
-    found = good("pool", "--qrels", sparse, "--pairs", str(pairs), *runs)
-    asked = {tuple(line.split("\t")) for line in pairs.read_text().splitlines()}
-    assert len(asked) == found["pairs"]
+    printed = good("pool", "--qrels", sparse, "--pairs", str(pairs), *runs)
+    pairs_to_judge = {tuple(line.split("\t")) for line in pairs.read_text().splitlines()}
+    assert len(pairs_to_judge) == printed["pairs"]
     oracle = gzip.decompress((data / "oracle-preferences.txt.gz").read_bytes()).decode().splitlines()
-    answers = [line for line in oracle if tuple(line.split()[:3]) in asked]
-    assert len(answers) == len(asked)
+    answers = [line for line in oracle if tuple(line.split()[:3]) in pairs_to_judge]
+    assert len(answers) == len(pairs_to_judge)
     (tmp_path / "preferences.txt").write_text("\n".join(answers))
     done = run("qrels", "--pools", str(pairs), str(tmp_path / "preferences.txt"))
     assert done.returncode == 0

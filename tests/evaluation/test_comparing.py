@@ -38,7 +38,7 @@ def pair_of(a: list[int], b: list[int], k: int = 10, alpha: float = 0.05) -> Com
 
 
 def comparison_of(runs: dict[str, list[int]], k: int = 10, alpha: float = 0.05) -> Comparison:
-    ranks = {name: {str(query): rank for query, rank in enumerate(own)} for name, own in runs.items()}
+    ranks = {name: {str(query): rank for query, rank in enumerate(row)} for name, row in runs.items()}
     return compare(Ranks.of(ranks, k), alpha)
 
 
@@ -78,36 +78,36 @@ def paired_t(a: list[int], b: list[int]) -> float | None:
 def test_every_p_value_is_that_of_scipy_on_whole_numbers(ranks: list[tuple[int, int]]) -> None:
     a, b = (list(side) for side in zip(*ranks, strict=True))
     x, y = ([SCALE // rank if rank else 0 for rank in side] for side in (a, b))
-    found = pair_of(a, b)
-    same(found.wrs, stats.ranksums(x, y).pvalue)
+    pair = pair_of(a, b)
+    same(pair.wrs, stats.ranksums(x, y).pvalue)
     plain = len({*x, *y}) > 1
-    same(found.wrs_tie_corrected, stats.mannwhitneyu(x, y, use_continuity=False).pvalue if plain else 1.0)
-    same(found.wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
-    same_t(found.t, paired_t(x, y))
-    one_sided = found.outcomes.a_only, found.outcomes.b_only
-    same(found.outcomes.p, stats.binomtest(one_sided[0], sum(one_sided)).pvalue if sum(one_sided) else 1.0)
+    same(pair.wrs_tie_corrected, stats.mannwhitneyu(x, y, use_continuity=False).pvalue if plain else 1.0)
+    same(pair.wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
+    same_t(pair.t, paired_t(x, y))
+    one_sided = pair.outcomes.a_only, pair.outcomes.b_only
+    same(pair.outcomes.p, stats.binomtest(one_sided[0], sum(one_sided)).pvalue if sum(one_sided) else 1.0)
 
 
 @given(joint_ranks(10))
 def test_where_both_find_it_the_tests_are_those_of_scipy(ranks: list[tuple[int, int]]) -> None:
-    found = pair_of(*(list(side) for side in zip(*ranks, strict=True)))
+    pair = pair_of(*(list(side) for side in zip(*ranks, strict=True)))
     both = [(a, b) for a, b in ranks if a and b]
-    assert found.outcomes[:4] == (
+    assert pair.outcomes[:4] == (
         sum(not a and not b for a, b in ranks),
         sum(a > 0 and not b for a, b in ranks),
         sum(b > 0 and not a for a, b in ranks),
         len(both),
     )
     if not both:
-        assert set(found.both) == {None}
+        assert set(pair.both) == {None}
         return
     a, b = (list(side) for side in zip(*both, strict=True))
     x, y = ([SCALE // rank for rank in side] for side in (a, b))
-    assert found.both[:4] == pytest.approx((np.mean(a), np.mean(b), np.mean(x) / SCALE, np.mean(y) / SCALE), rel=1e-12)
-    same(found.both.esl_wsr, wilcoxon([q - p for p, q in both]))
-    same(found.both.rr_wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
-    same_t(found.both.esl_t, paired_t(a, b))
-    same_t(found.both.rr_t, paired_t(x, y))
+    assert pair.both[:4] == pytest.approx((np.mean(a), np.mean(b), np.mean(x) / SCALE, np.mean(y) / SCALE), rel=1e-12)
+    same(pair.both.esl_wsr, wilcoxon([q - p for p, q in both]))
+    same(pair.both.rr_wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
+    same_t(pair.both.esl_t, paired_t(a, b))
+    same_t(pair.both.rr_t, paired_t(x, y))
 
 
 @pytest.mark.parametrize("k", [19, 100])
@@ -116,24 +116,26 @@ def test_at_greater_k_ties_are_those_of_fractions(k: int, data: st.DataObject) -
     ranks = data.draw(joint_ranks(k))
     values = [tuple(Fraction(1, rank) if rank else Fraction() for rank in pair) for pair in ranks]
     exact = [b - a for a, b in values]
-    sizes = {size: place for place, size in enumerate(sorted({abs(own) for own in exact if own}), 1)}
-    signs = [sizes[abs(own)] * (1 if own > 0 else -1) if own else 0 for own in exact]
-    found = pair_of(*(list(side) for side in zip(*ranks, strict=True)), k=k)
-    same(found.wsr, wilcoxon(signs))
-    assert found.delta == float(sum(exact, Fraction()) / len(exact))
-    spread = sum((own - sum(exact, Fraction()) / len(exact)) ** 2 for own in exact)
+    sizes = {
+        size: place for place, size in enumerate(sorted({abs(difference) for difference in exact if difference}), 1)
+    }
+    signs = [sizes[abs(difference)] * (1 if difference > 0 else -1) if difference else 0 for difference in exact]
+    tested = pair_of(*(list(side) for side in zip(*ranks, strict=True)), k=k)
+    same(tested.wsr, wilcoxon(signs))
+    assert tested.delta == float(sum(exact, Fraction()) / len(exact))
+    spread = sum((difference - sum(exact, Fraction()) / len(exact)) ** 2 for difference in exact)
     if len(exact) > 1 and spread:
         square = sum(exact, Fraction()) ** 2 / len(exact) / (spread / (len(exact) - 1))
         expected = 2 * stats.t.sf(math.sqrt(square), len(exact) - 1)
-        assert found.t == pytest.approx(expected, rel=1e-9, abs=1e-300)
+        assert tested.t == pytest.approx(expected, rel=1e-9, abs=1e-300)
 
 
 def test_differences_that_are_equal_as_fractions_are_ties_though_their_floats_differ() -> None:
     assert 1 / 2 - 1 / 3 != 1 / 3 - 1 / 6
     # Two differences of 1/6, in opposite directions, and one of 1/2 that decides.
-    found = pair_of([3, 3, 2], [2, 6, 1])
-    same(found.wsr, wilcoxon([1, -1, 3]))
-    assert found.wsr != pytest.approx(wilcoxon([1, -2, 3]), rel=1e-3)
+    pair = pair_of([3, 3, 2], [2, 6, 1])
+    same(pair.wsr, wilcoxon([1, -1, 3]))
+    assert pair.wsr != pytest.approx(wilcoxon([1, -2, 3]), rel=1e-3)
 
 
 @given(joint_ranks(10), st.randoms())
@@ -142,21 +144,21 @@ def test_the_order_of_the_queries_changes_nothing_and_that_of_the_runs_only_side
 ) -> None:
     shuffled = ranks[:]
     random.shuffle(shuffled)
-    found, other = (pair_of(*(list(side) for side in zip(*own, strict=True))) for own in (ranks, shuffled))
-    assert found == other
+    pair, other = (pair_of(*(list(side) for side in zip(*rows, strict=True))) for rows in (ranks, shuffled))
+    assert pair == other
     turned = pair_of(*(list(side) for side in zip(*[(b, a) for a, b in ranks], strict=True)))
-    assert (turned.delta, turned.wsr, turned.t) == (-found.delta, found.wsr, found.t)
-    assert turned.outcomes[1:3] == found.outcomes[2:0:-1]
+    assert (turned.delta, turned.wsr, turned.t) == (-pair.delta, pair.wsr, pair.t)
+    assert turned.outcomes[1:3] == pair.outcomes[2:0:-1]
     swap = {"a": "b", "b": "a", None: None}
-    assert (turned.strict, turned.do_no_harm) == (swap[found.strict], swap[found.do_no_harm])
+    assert (turned.strict, turned.do_no_harm) == (swap[pair.strict], swap[pair.do_no_harm])
 
 
 def test_identical_runs_have_p_1_everywhere() -> None:
-    found = pair_of([1, 2, 0, 7], [1, 2, 0, 7])
-    assert found.identical
-    assert (found.delta, found.wrs, found.wrs_tie_corrected, found.wsr, found.t, found.outcomes.p) == (0, 1, 1, 1, 1, 1)
-    assert found.both[4:] == (1, 1, 1, 1)
-    assert (found.strict, found.do_no_harm) == (None, None)
+    pair = pair_of([1, 2, 0, 7], [1, 2, 0, 7])
+    assert pair.identical
+    assert (pair.delta, pair.wrs, pair.wrs_tie_corrected, pair.wsr, pair.t, pair.outcomes.p) == (0, 1, 1, 1, 1, 1)
+    assert pair.both[4:] == (1, 1, 1, 1)
+    assert (pair.strict, pair.do_no_harm) == (None, None)
 
 
 def test_one_query_has_no_t_where_it_differs() -> None:
@@ -166,11 +168,11 @@ def test_one_query_has_no_t_where_it_differs() -> None:
 
 
 def test_nothing_found_has_nothing_to_compare_where_both_find() -> None:
-    found = pair_of([0, 0], [0, 0])
-    assert found.outcomes == (2, 0, 0, 0, 1)
-    assert set(found.both) == {None}
-    assert (found.wrs, found.wrs_tie_corrected, found.alignment.correlation) == (1, 1, None)
-    assert found.identical
+    pair = pair_of([0, 0], [0, 0])
+    assert pair.outcomes == (2, 0, 0, 0, 1)
+    assert set(pair.both) == {None}
+    assert (pair.wrs, pair.wrs_tie_corrected, pair.alignment.correlation) == (1, 1, None)
+    assert pair.identical
 
 
 def test_the_same_difference_everywhere_is_beyond_doubt_for_t() -> None:
@@ -187,35 +189,35 @@ def test_json_has_no_nan(k: int) -> None:
 
 
 def test_a_run_that_finds_more_and_sooner_is_strictly_better() -> None:
-    found = pair_of([5] * 40 + [0] * 20, [1] * 40 + [1] * 20)
-    assert (found.found, found.ranked, found.strict, found.do_no_harm) == ("b", "b", "b", "b")
+    pair = pair_of([5] * 40 + [0] * 20, [1] * 40 + [1] * 20)
+    assert (pair.found, pair.ranked, pair.strict, pair.do_no_harm) == ("b", "b", "b", "b")
 
 
 def test_a_run_that_only_finds_more_does_no_harm() -> None:
-    found = pair_of([2] * 40 + [0] * 20, [2] * 40 + [9] * 20)
-    assert (found.found, found.ranked, found.strict, found.do_no_harm) == ("b", None, None, "b")
+    pair = pair_of([2] * 40 + [0] * 20, [2] * 40 + [9] * 20)
+    assert (pair.found, pair.ranked, pair.strict, pair.do_no_harm) == ("b", None, None, "b")
 
 
 def test_a_run_that_is_only_sooner_does_no_harm() -> None:
-    found = pair_of([2] * 40 + [0, 1], [4] * 40 + [1, 0])
-    assert (found.found, found.ranked, found.strict, found.do_no_harm) == (None, "a", None, "a")
+    pair = pair_of([2] * 40 + [0, 1], [4] * 40 + [1, 0])
+    assert (pair.found, pair.ranked, pair.strict, pair.do_no_harm) == (None, "a", None, "a")
 
 
 def test_a_run_that_finds_more_but_later_does_harm() -> None:
-    found = pair_of([1] * 40 + [0] * 20, [3] * 40 + [9] * 20)
-    assert (found.found, found.ranked, found.strict, found.do_no_harm) == ("b", "a", None, None)
-    assert found.trade_off
-    assert found.as_dict()["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
+    pair = pair_of([1] * 40 + [0] * 20, [3] * 40 + [9] * 20)
+    assert (pair.found, pair.ranked, pair.strict, pair.do_no_harm) == ("b", "a", None, None)
+    assert pair.trade_off
+    assert pair.as_dict()["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
 
 
 def test_runs_that_are_alike_are_no_trade_off() -> None:
-    found = pair_of([1, 2, 0, 3] * 10, [2, 1, 3, 0] * 10)
-    assert (found.trade_off, found.do_no_harm, found.better) == (False, None, None)
+    pair = pair_of([1, 2, 0, 3] * 10, [2, 1, 3, 0] * 10)
+    assert (pair.trade_off, pair.do_no_harm, pair.better) == (False, None, None)
 
 
 def test_a_run_may_be_better_without_being_significantly_so() -> None:
-    found = pair_of([2, 3, 0], [1, 3, 4])
-    assert (found.do_no_harm, found.better) == (None, "b")
+    pair = pair_of([2, 3, 0], [1, 3, 4])
+    assert (pair.do_no_harm, pair.better) == (None, "b")
     assert pair_of([2, 3, 0], [3, 3, 4]).better is None
 
 
@@ -228,10 +230,10 @@ def test_doing_no_harm_errs_in_at_most_five_percent_of_exchangeable_pairs() -> N
     names = tuple(f"run{number}" for number in range(2 * pairs))
     ranks = Ranks(k, names, tuple(map(str, range(queries))), places)
     # Every pair is judged as if it were the only one.
-    found = compare(ranks, 0.05 * pairs, matches=list(zip(names[::2], names[1::2], strict=True)))
-    assert found.threshold == pytest.approx(0.05)
-    wrong = sum(pair.do_no_harm is not None for pair in found.pairs) / pairs
-    either = sum(pair.found is not None or pair.ranked is not None for pair in found.pairs) / pairs
+    comparison = compare(ranks, 0.05 * pairs, matches=list(zip(names[::2], names[1::2], strict=True)))
+    assert comparison.threshold == pytest.approx(0.05)
+    wrong = sum(pair.do_no_harm is not None for pair in comparison.pairs) / pairs
+    either = sum(pair.found is not None or pair.ranked is not None for pair in comparison.pairs) / pairs
     assert 0.01 < wrong <= 0.05
     assert either > 0.06  # what it would be without halving
 
@@ -287,33 +289,33 @@ def test_runs_are_compared_with_a_baseline_along_a_chain_or_between_groups() -> 
 
 def test_the_family_is_the_comparisons_made() -> None:
     runs = {"a": [0] * 7 + [1] * 10, "b": [1] * 17, "c": [1] * 17}
-    ranks = Ranks.of({name: dict(enumerate_(own)) for name, own in runs.items()}, 10)
-    found = compare(ranks, matches=[("a", "b")])
-    assert ([(pair.a, pair.b) for pair in found.pairs], found.threshold) == ([("a", "b")], 0.05)
+    ranks = Ranks.of({name: dict(enumerate_(row)) for name, row in runs.items()}, 10)
+    comparison = compare(ranks, matches=[("a", "b")])
+    assert ([(pair.a, pair.b) for pair in comparison.pairs], comparison.threshold) == ([("a", "b")], 0.05)
     assert compare(ranks).threshold == 0.05 / 3
 
 
 def test_the_order_by_verdicts_puts_no_run_below_one_that_it_beats() -> None:
     # low finds far more than high does, and both share the queries that they find; their means say the opposite.
     high, low = [1] * 60 + [0] * 12, [10] * 60 + [10] * 12
-    found = comparison_of({"high": high, "low": low, "same": high})
-    assert found.by_means()[-1] == "low"
-    assert found.pairs[0].trade_off
-    assert found.order() == ["high", "same", "low"]
+    comparison = comparison_of({"high": high, "low": low, "same": high})
+    assert comparison.by_means()[-1] == "low"
+    assert comparison.pairs[0].trade_off
+    assert comparison.order() == ["high", "same", "low"]
     rare, sure = [1] * 3 + [0] * 12, [9] * 3 + [9] * 12
-    found = comparison_of({"rare": rare, "sure": sure})
-    assert (found.by_means(), found.order()) == (["rare", "sure"], ["sure", "rare"])
+    comparison = comparison_of({"rare": rare, "sure": sure})
+    assert (comparison.by_means(), comparison.order()) == (["rare", "sure"], ["sure", "rare"])
 
 
 def test_a_lower_mean_against_the_signed_ranks_is_no_better_rank() -> None:
     # b is one place later in most queries, and far sooner in a few: a lower mean, but signed ranks against it.
-    found = pair_of([1] * 60 + [100] * 3, [2] * 60 + [1] * 3, k=100)
-    assert found.both.esl_a is not None
-    assert found.both.esl_b is not None
-    assert found.both.esl_b < found.both.esl_a
-    assert found.both.esl_wsr is not None
-    assert found.both.esl_wsr < 0.05
-    assert found.ranked is None
+    pair = pair_of([1] * 60 + [100] * 3, [2] * 60 + [1] * 3, k=100)
+    assert pair.both.esl_a is not None
+    assert pair.both.esl_b is not None
+    assert pair.both.esl_b < pair.both.esl_a
+    assert pair.both.esl_wsr is not None
+    assert pair.both.esl_wsr < 0.05
+    assert pair.ranked is None
 
 
 def test_a_verdict_takes_alpha_over_the_number_of_pairs() -> None:
@@ -334,7 +336,7 @@ def test_runs_joined_by_line_look_unrelated() -> None:
     b = [int(rank) % 11 for rank in hard + random.integers(0, 2, 400)]
     aligned = pair_of(a, b).alignment
     assert aligned.correlation == pytest.approx(
-        np.corrcoef(*([1 / r if r else 0 for r in own] for own in (a, b)))[0, 1]
+        np.corrcoef(*([1 / r if r else 0 for r in row] for row in (a, b)))[0, 1]
     )
     assert not aligned.unrelated
     assert aligned.joint_misses is not None
@@ -371,9 +373,9 @@ def test_a_board_of_real_runs_ranks_as_each_run_alone(sample: Sample, kind: str,
     for k, min_grade in ((10, 1), (100, 2)):
         ranks = Board(artifacts, k, order).ranks(qrels, min_grade)
         assert ranks_of(artifacts, qrels, k, order, min_grade).places.tolist() == ranks.places.tolist()
-        for name, own in zip(ranks.runs, ranks.places, strict=True):
+        for name, row in zip(ranks.runs, ranks.places, strict=True):
             alone = artifacts[name].ranks(order, qrels.relevant("all", min_grade), k)
-            assert dict(zip(ranks.queries, own.tolist(), strict=True)) == alone, name
+            assert dict(zip(ranks.queries, row.tolist(), strict=True)) == alone, name
 
 
 def test_means_and_deltas_of_real_runs_agree_with_ir_measures_and_pytrec_eval(sample: Sample) -> None:
@@ -381,26 +383,28 @@ def test_means_and_deltas_of_real_runs_agree_with_ir_measures_and_pytrec_eval(sa
     paths = sample.runs[:6]
     runs = {path.name: check_run(path).artifact for path in paths}
     artifacts = {name: run for name, run in runs.items() if run is not None}
-    found = compare(ranks_of(artifacts, qrels, 10, "score"))
+    comparison = compare(ranks_of(artifacts, qrels, 10, "score"))
     grades = [ir_measures.Qrel(*entry) for entry in qrels.entries()]
     for path in paths:
         # Ties are broken the other way round there, so what ties is told apart by our order first.
-        own = artifacts[path.name].top("score", 100)
+        top = artifacts[path.name].top("score", 100)
         scored = [
             ir_measures.ScoredDoc(query, passage, 100.0 - place)
-            for query, passages in own.items()
+            for query, passages in top.items()
             for place, passage in enumerate(passages)
         ]
         mean = ir_measures.calc_aggregate([ir_measures.RR @ 10], grades, scored)[ir_measures.RR @ 10]
-        assert found.means[path.name] == pytest.approx(mean, abs=1e-12)
+        assert comparison.means[path.name] == pytest.approx(mean, abs=1e-12)
         ordered: dict[str, dict[str, float]] = {}
         for doc in scored:
             ordered.setdefault(doc.query_id, {})[doc.doc_id] = doc.score
         ranks = judged_by_pytrec_eval(qrels, ordered, 10)
-        assert found.means[path.name] == pytest.approx(sum(1 / r for r in ranks.values() if r) / found.queries)
-        assert scores_of(path).keys() == own.keys()
-    for pair in found.pairs:
-        assert pair.delta == pytest.approx(found.means[pair.b] - found.means[pair.a], abs=1e-15)
+        assert comparison.means[path.name] == pytest.approx(
+            sum(1 / r for r in ranks.values() if r) / comparison.queries
+        )
+        assert scores_of(path).keys() == top.keys()
+    for pair in comparison.pairs:
+        assert pair.delta == pytest.approx(comparison.means[pair.b] - comparison.means[pair.a], abs=1e-15)
 
 
 PASSAGES = "abcdef"
@@ -425,16 +429,16 @@ def test_a_board_ranks_as_pytrec_eval_does_with_ties_gaps_and_missing_queries(
 ) -> None:
     artifacts, qrels = {}, Qrels(grades)
     for number, run in enumerate(runs):
-        lines = [f"{query} Q0 {passage} 1 {score} t" for query, own in run.items() for passage, score in own.items()]
+        lines = [f"{query} Q0 {passage} 1 {score} t" for query, hits in run.items() for passage, score in hits.items()]
         artifact = check_run(io.BytesIO("\n".join(lines).encode())).artifact
         assert artifact is not None
         artifacts[str(number)] = artifact
     ranks = Board(artifacts, k, "score").ranks(qrels)
     assert ranks_of(artifacts, qrels, k, "score").places.tolist() == ranks.places.tolist()
-    for run, own in zip(runs, ranks.places, strict=True):
+    for run, row in zip(runs, ranks.places, strict=True):
         scores = {query: {passage: float(score) for passage, score in hits.items()} for query, hits in run.items()}
         theirs = dict.fromkeys(grades, 0) | judged_by_pytrec_eval(qrels, scores, k)
-        assert dict(zip(ranks.queries, own.tolist(), strict=True)) == theirs
+        assert dict(zip(ranks.queries, row.tolist(), strict=True)) == theirs
 
 
 def test_a_query_that_no_run_has_counts_as_a_miss() -> None:

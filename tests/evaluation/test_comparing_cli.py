@@ -52,9 +52,9 @@ def good(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 
 def test_compare_prints_all_that_it_promises(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    found = good(capsys, "compare", "--json", "--qrels", files["qrels"], "--k", "10", files["good"], files["fair"])
-    (pair,) = found["pairs"]
-    assert (found["k"], found["queries"], found["family"], found["threshold"]) == (10, 30, 1, 0.05)
+    printed = good(capsys, "compare", "--json", "--qrels", files["qrels"], "--k", "10", files["good"], files["fair"])
+    (pair,) = printed["pairs"]
+    assert (printed["k"], printed["queries"], printed["family"], printed["threshold"]) == (10, 30, 1, 0.05)
     assert (pair["a"], pair["b"]) == ("good", "fair")
     assert pair["delta"] == pytest.approx((10 / 3 + 10 / 4) / 30 - 0.75)
     assert set(pair["p"]) == {"wrs", "wrs_tie_corrected", "wsr", "t"}
@@ -63,7 +63,7 @@ def test_compare_prints_all_that_it_promises(files: dict[str, str], capsys: pyte
     assert set(pair["both"]["p"]) == {"esl_wsr", "esl_t", "rr_wsr", "rr_t"}
     assert pair["verdict"] == {"strict": "a", "do_no_harm": "a", "trade_off": False, "better": "a"}
     assert pair["shares"] == {"neither": 0, "a_only": 1 / 3, "b_only": 0, "both": 2 / 3}
-    assert (found["rank_by"], found["lists"], found["order_by_verdicts"]) == (
+    assert (printed["rank_by"], printed["lists"], printed["order_by_verdicts"]) == (
         "esl-wsr",
         {"good": 6, "fair": 6},
         ["good", "fair"],
@@ -94,9 +94,9 @@ def test_compare_joins_by_query_whatever_the_order_of_the_lines(
 def test_compare_counts_a_query_that_a_run_lacks_as_missed(
     files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = good(capsys, "compare", "--json", "--qrels", files["qrels"], files["short"], files["good"])
-    assert found["queries"] == 30
-    assert found["pairs"][0]["outcomes"]["b_only"] == 5
+    printed = good(capsys, "compare", "--json", "--qrels", files["qrels"], files["short"], files["good"])
+    assert printed["queries"] == 30
+    assert printed["pairs"][0]["outcomes"]["b_only"] == 5
 
 
 def test_compare_of_many_pairs_tells_only_those_with_a_verdict(
@@ -134,8 +134,8 @@ def test_a_trade_off_is_told_as_one(
     ) in out
     assert main([*arguments, "--rank-by", "rr-t"]) == 0
     assert "significantly later (RR@5 0.3333 to 1.0000)." in capsys.readouterr().out
-    found = good(capsys, *arguments, "--json")
-    assert found["pairs"][0]["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
+    printed = good(capsys, *arguments, "--json")
+    assert printed["pairs"][0]["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
 
 
 def test_lists_that_end_above_k_are_told(
@@ -193,9 +193,9 @@ def test_compare_takes_chosen_pairs_only(
     arguments = ["compare", "--json", "--qrels", files["qrels"], "--k", "6"]
 
     def compared(*more: str) -> list[tuple[str, str]]:
-        found = good(capsys, *arguments, *more, *runs)
-        assert found["family"] == len(found["pairs"])
-        return [(pair["a"], pair["b"]) for pair in found["pairs"]]
+        printed = good(capsys, *arguments, *more, *runs)
+        assert printed["family"] == len(printed["pairs"])
+        return [(pair["a"], pair["b"]) for pair in printed["pairs"]]
 
     assert compared("--baseline", "fair") == [("fair", "good"), ("fair", "short")]
     assert compared("--chain") == [("good", "fair"), ("good", "short")]
@@ -304,13 +304,13 @@ def test_bad_input_leaves_with_1_and_prints_nothing(
 
 def test_wins_are_a_matrix_with_the_perfect_ranking(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["wins", "--qrels", files["qrels"], "--preferences", files["preferences"], files["good"], files["fair"]]
-    found = good(capsys, *arguments, "--json")
-    assert found["runs"] == ["perfect ranking", "good", "fair"]
-    assert (found["family"], found["queries"]) == (3, 30)
+    printed = good(capsys, *arguments, "--json")
+    assert printed["runs"] == ["perfect ranking", "good", "fair"]
+    assert (printed["family"], printed["queries"]) == (3, 30)
     # Everybody prefers x to p: the perfect ranking and good put p first, good only in every other query.
-    assert found["ratios"] == [[None, 1.0, 1.0], [0.0, None, 1.0], [0.0, 0.0, None]]
-    assert found["wins"] == {"perfect ranking": 0, "good": 1, "fair": 2}
-    assert [(pair["a_wins"], pair["b_wins"]) for pair in found["pairs"]] == [(0, 15), (0, 30), (0, 15)]
+    assert printed["ratios"] == [[None, 1.0, 1.0], [0.0, None, 1.0], [0.0, 0.0, None]]
+    assert printed["wins"] == {"perfect ranking": 0, "good": 1, "fair": 2}
+    assert [(pair["a_wins"], pair["b_wins"]) for pair in printed["pairs"]] == [(0, 15), (0, 30), (0, 15)]
     assert main(arguments) == 0
     out = capsys.readouterr().out
     assert "fair was preferred to perfect ranking 30 times to 0 (p = 1.9e-09)." in out
@@ -320,8 +320,8 @@ def test_wins_are_a_matrix_with_the_perfect_ranking(files: dict[str, str], capsy
 def test_a_run_may_not_take_the_name_of_the_perfect_ranking(
     files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    taken = write("perfect ranking.txt", Path(files["good"]).read_text())
-    assert main(["wins", "--qrels", files["qrels"], "--preferences", files["preferences"], taken]) == 1
+    copy = write("perfect ranking.txt", Path(files["good"]).read_text())
+    assert main(["wins", "--qrels", files["qrels"], "--preferences", files["preferences"], copy]) == 1
     assert "rename the file" in capsys.readouterr().err
 
 
@@ -330,21 +330,21 @@ def test_leaderboard_compares_both_qrels_over_common_queries(
 ) -> None:
     arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
     arguments += ["--preferences", files["preferences"], files["good"], files["fair"]]
-    found = good(capsys, *arguments, "--json")
-    assert (found["k"], found["queries"], found["perfect"]) == (10, 28, 0.0)
-    assert found["runs"]["good"]["original"]["mean"] == 0.75
-    assert found["runs"]["good"]["preference"]["mean"] == 0.75
-    assert found["runs"]["fair"]["preference"] == {
+    printed = good(capsys, *arguments, "--json")
+    assert (printed["k"], printed["queries"], printed["perfect"]) == (10, 28, 0.0)
+    assert printed["runs"]["good"]["original"]["mean"] == 0.75
+    assert printed["runs"]["good"]["preference"]["mean"] == 0.75
+    assert printed["runs"]["fair"]["preference"] == {
         "mean": 1.0,
         "place": 1,
         "t": [1.0, 1.0],
         "bootstrap": [1.0, 1.0],
     }
-    assert found["tau"] == -1
-    assert [pair["changed"] for pair in found["neighbours"]] == [True]
-    assert found["pairings"]["preference"] == {"wins": 28, "pairings": 28, "share": 1.0}
-    assert found["pairings"]["original"] == {"wins": 0, "pairings": 30, "share": 0.0}
-    assert [own["run"] for own in found["own"]] == ["good", "fair"]
+    assert printed["tau"] == -1
+    assert [pair["changed"] for pair in printed["neighbours"]] == [True]
+    assert printed["pairings"]["preference"] == {"wins": 28, "pairings": 28, "share": 1.0}
+    assert printed["pairings"]["original"] == {"wins": 0, "pairings": 30, "share": 0.0}
+    assert [row["run"] for row in printed["own"]] == ["good", "fair"]
     assert main(arguments) == 0
     out, err = capsys.readouterr()
     assert "1 of 1 neighbouring pair changed ranks" in out
@@ -359,10 +359,10 @@ def test_leaderboard_tells_pooled_runs_from_those_that_are_only_scored(
     twin = write("twin.txt", Path(files["fair"]).read_text())
     arguments = ["leaderboard", "--json", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
     arguments += ["--preferences", files["preferences"], files["good"], files["fair"], twin]
-    assert [own["own"] for own in good(capsys, *arguments)["own"]] == [0, 0, 0]
-    found = good(capsys, *arguments, "--pool-runs", "fair,good")
-    assert found["pool_runs"] == ["good", "fair"]
-    assert [(own["run"], own["own"] > 0) for own in found["own"]] == [("good", False), ("fair", True)]
+    assert [row["own"] for row in good(capsys, *arguments)["own"]] == [0, 0, 0]
+    printed = good(capsys, *arguments, "--pool-runs", "fair,good")
+    assert printed["pool_runs"] == ["good", "fair"]
+    assert [(row["run"], row["own"] > 0) for row in printed["own"]] == [("good", False), ("fair", True)]
     with pytest.raises(SystemExit):
         main([*arguments, "--pool-runs", "fair,bad"])
     assert "--pool-runs names 'bad', which is not one of the runs: good, fair, twin" in capsys.readouterr().err
@@ -372,12 +372,12 @@ def test_leaderboard_scores_all_queries_beside_the_judged_ones(
     files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"], files["good"]]
-    found = good(capsys, *arguments, files["fair"], "--json")
-    assert found["all_queries"]["queries"] == 30
-    assert found["all_queries"]["means"]["fair"] == pytest.approx((10 / 3 + 10 / 4) / 30)
-    assert found["all_queries"]["tau"] == 1.0
-    assert found["runs"]["fair"]["original"]["mean"] == pytest.approx((10 / 3 + 10 / 4) / 28)
-    assert found["perfect_ranking"]["preference"]["mean"] == found["perfect"] == 0.0
+    printed = good(capsys, *arguments, files["fair"], "--json")
+    assert printed["all_queries"]["queries"] == 30
+    assert printed["all_queries"]["means"]["fair"] == pytest.approx((10 / 3 + 10 / 4) / 30)
+    assert printed["all_queries"]["tau"] == 1.0
+    assert printed["runs"]["fair"]["original"]["mean"] == pytest.approx((10 / 3 + 10 / 4) / 28)
+    assert printed["perfect_ranking"]["preference"]["mean"] == printed["perfect"] == 0.0
     assert main([*arguments, files["fair"]]) == 0
     out = capsys.readouterr().out
     assert "orders over all 30 queries and over these 28 agree by Kendall's tau 1.000." in out
@@ -390,9 +390,9 @@ def test_leaderboard_takes_scores_from_elsewhere(
     outside = write("outside.txt", "fair 0.9 1\ngood .4\nother 0.1 7\n")
     arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"], "--outside", outside]
     arguments += [files["good"], files["fair"], files["short"]]
-    found = good(capsys, *arguments, "--json")["outside"]
-    assert found["runs"] == {"fair": {"score": 0.9, "rank": 1}, "good": {"score": 0.4, "rank": None}}
-    assert found["tau"] == {"runs": 2, "all_queries": -1.0, "original": -1.0, "preference": 1.0}
+    printed = good(capsys, *arguments, "--json")["outside"]
+    assert printed["runs"] == {"fair": {"score": 0.9, "rank": 1}, "good": {"score": 0.4, "rank": None}}
+    assert printed["tau"] == {"runs": 2, "all_queries": -1.0, "original": -1.0, "preference": 1.0}
     assert main(arguments) == 0
     out, err = capsys.readouterr()
     order = [line.split()[0] for line in out.splitlines()[4:8]]

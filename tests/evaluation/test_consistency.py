@@ -55,8 +55,8 @@ def test_of_whole_runs_one_orders_as_people_do_most_often(data: Path) -> None:
     pools = pool_queries([run.top("score") for run in runs.values()], qrels)
     oracle = read_preferences(data / "oracle-preferences.txt.gz")
     rows = [row for row in oracle if {row.a, row.b} <= set(pools.get(row.query, ()))]
-    found = order_agreement({name: run.top("score", 10) for name, run in runs.items()}, rows)
-    best = max(found, key=lambda one: one.share or 0)
+    agreements = order_agreement({name: run.top("score", 10) for name, run in runs.items()}, rows)
+    best = max(agreements, key=lambda agreement: agreement.share or 0)
     expected, triples = {
         "made-up": (("made-up-00", 1701, 618, 738), (3954, 0)),
         "trec-dl-2021": (("NLE_P_v1", 2012, 204, 346), (5585, 78)),

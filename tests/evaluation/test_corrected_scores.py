@@ -29,8 +29,8 @@ class Ranked(Board):
 def simulate(queries: int, random: np.random.Generator, quality: float = 0.5) -> tuple[NDArray[Any], NDArray[Any]]:
     """Strengths [queries x passages], and the runs' ranks of them: the later the run, the better."""
     strengths = random.normal(0, 1.4, (queries, PASSAGES))
-    seen = np.linspace(0, quality, RUNS)[:, None, None] * strengths
-    order = np.argsort(-seen - random.normal(0, 1.5, seen.shape), axis=2)
+    strengths_seen = np.linspace(0, quality, RUNS)[:, None, None] * strengths
+    order = np.argsort(-strengths_seen - random.normal(0, 1.5, strengths_seen.shape), axis=2)
     return strengths, order.argsort(axis=2) + 1
 
 
@@ -43,7 +43,7 @@ def test_corrected_scores_are_right_on_average_and_their_intervals_hold(rate: fl
     strengths, ranks = simulate(30_000, random)
     truth = (1 / ranks[:, np.arange(30_000), strengths.argmax(axis=1)]).mean(axis=1)
     names, pairs = "abcdef", np.array(np.triu_indices(PASSAGES, 1)).T.tolist()
-    held, apart, plain, first, right = [], [], [], [], []
+    holds, apart, plain, first, right = [], [], [], [], []
     for campaign in range(CAMPAIGNS):
         strengths, ranks = simulate(QUERIES, random)
         rows = []
@@ -55,13 +55,13 @@ def test_corrected_scores_are_right_on_average_and_their_intervals_hold(rate: fl
                 rows.append(Preference(f"{query:03}", names[a], names[b], won))
         pools = {f"{query:03}": names for query in range(QUERIES)}
         runs = certainty(pools, rows, board=Ranked(ranks), draws=400, seed=campaign).runs
-        held += [run.interval.low <= true <= run.interval.high for run, true in zip(runs, truth, strict=True)]
+        holds += [run.interval.low <= true <= run.interval.high for run, true in zip(runs, truth, strict=True)]
         apart.append([run.corrected - true for run, true in zip(runs, truth, strict=True)])
         plain.append([run.mean - true for run, true in zip(runs, truth, strict=True)])
         first.append(max(run.first for run in runs))
         right.append(max(runs, key=lambda run: run.first).run == "run4")
     slack = 2.5 * (0.0475 / CAMPAIGNS / 2) ** 0.5  # the runs of a campaign err together
-    assert 0.93 - slack <= np.mean(held) <= 0.97 + slack
+    assert 0.93 - slack <= np.mean(holds) <= 0.97 + slack
     assert np.mean(apart) == pytest.approx(0, abs=0.02 + 0.1 / CAMPAIGNS**0.5)
     if rate == 0.3:  # plain scores of good runs are too low
         assert np.mean(plain, axis=0)[-1] < np.mean(apart, axis=0)[-1]

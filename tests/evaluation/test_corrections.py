@@ -23,24 +23,24 @@ families = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 @given(families)
 def test_bh_finds_what_scipys_adjusted_p_values_find(p: list[float]) -> None:
     adjusted = stats.false_discovery_control(p)
-    found = np.array(p) < significance_threshold(p, 0.05, "bh")
-    assert found[adjusted < 0.05 - 1e-12].all() and not found[adjusted > 0.05 + 1e-12].any()
+    significant = np.array(p) < significance_threshold(p, 0.05, "bh")
+    assert significant[adjusted < 0.05 - 1e-12].all() and not significant[adjusted > 0.05 + 1e-12].any()
 
 
 @given(families)
 def test_holm_steps_down_until_a_test_is_not_significant(p: list[float]) -> None:
-    found, left = set[int](), sorted(range(len(p)), key=p.__getitem__)
+    significant, left = set[int](), sorted(range(len(p)), key=p.__getitem__)
     while left and p[left[0]] < 0.05 / len(left):
-        found.add(left.pop(0))
+        significant.add(left.pop(0))
     threshold = significance_threshold(p, 0.05, "holm")
-    assert {at for at, own in enumerate(p) if own < threshold} == found
+    assert {at for at, value in enumerate(p) if value < threshold} == significant
 
 
 @given(families)
 def test_each_correction_finds_no_more_than_the_next(p: list[float]) -> None:
     thresholds = [significance_threshold(p, 0.05, correction) for correction in CORRECTIONS]
-    found = [sum(own < threshold for own in p) for threshold in thresholds]
-    assert found == sorted(found)
+    counts = [sum(value < threshold for value in p) for threshold in thresholds]
+    assert counts == sorted(counts)
     assert thresholds[0] == 0.05 / len(p) and thresholds[-1] == 0.05
 
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_tested_counts_in_its_family_and_is_not_found() -> None:
 
 
 def ranks_of(k: int = 10, **runs: list[int]) -> Ranks:
-    return Ranks.of({run: {f"q{at}": rank for at, rank in enumerate(own)} for run, own in runs.items()}, k)
+    return Ranks.of({run: {f"q{at}": rank for at, rank in enumerate(row)} for run, row in runs.items()}, k)
 
 
 def test_each_test_says_who_is_better_and_the_difference_has_its_interval() -> None:
@@ -65,9 +65,9 @@ def test_each_test_says_who_is_better_and_the_difference_has_its_interval() -> N
     apart = ranks.reciprocals()[1] - ranks.reciprocals()[0]
     expected = stats.ttest_1samp(apart, 0).confidence_interval(0.95)
     assert pair.delta_interval == (pytest.approx(expected.low), pytest.approx(expected.high))
-    told = pair.as_dict()
-    assert told["significant"] == {"wrs": "a", "wsr": "a", "t": "a", "outcomes": "a", "esl": "a"}
-    assert set(told["significant"]) == {*(set(told["p"]) - {"wrs_tie_corrected"}), "outcomes", "esl"}
+    values = pair.as_dict()
+    assert values["significant"] == {"wrs": "a", "wsr": "a", "t": "a", "outcomes": "a", "esl": "a"}
+    assert set(values["significant"]) == {*(set(values["p"]) - {"wrs_tie_corrected"}), "outcomes", "esl"}
     (deep,) = compare(ranks_of(k=1000, good=[1, 900, 7], bad=[5, 0, 8])).pairs
     apart = np.array([1 / 5 - 1, -1 / 900, 1 / 8 - 1 / 7])
     expected = stats.ttest_1samp(apart, 0).confidence_interval(0.95)
@@ -77,12 +77,12 @@ def test_each_test_says_who_is_better_and_the_difference_has_its_interval() -> N
 
 def test_by_bh_more_pairs_differ_than_by_bonferroni() -> None:
     runs = {f"run{at}": [1] * (40 - 2 * at) + [0] * (2 * at) for at in range(7)}
-    found = {
+    counts = {
         correction: sum(pair.found is not None for pair in compare(ranks_of(**runs), correction=correction).pairs)
         for correction in CORRECTIONS
     }
-    assert found["bonferroni"] < found["bh"] <= found["none"]
-    assert found["bonferroni"] <= found["holm"] <= found["bh"]
+    assert counts["bonferroni"] < counts["bh"] <= counts["none"]
+    assert counts["bonferroni"] <= counts["holm"] <= counts["bh"]
     comparison = compare(ranks_of(**runs), correction="holm")
     assert comparison.as_dict()["thresholds"].keys() == {"wrs", "wsr", "t", "outcomes", "esl"}
 
@@ -112,8 +112,8 @@ def files(tmp_path: Path) -> dict[str, str]:
     queries = [f"q{at}" for at in range(12)]
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 a 1\n" for query in queries))
     tops = {"one": "a" * 12, "two": "b" * 12, "late": "b" * 4 + "z" * 8}
-    for name, own in tops.items():
-        lines = [f"{query} Q0 {pid} 1 9 {name}\n" for query, pid in zip(queries, own, strict=True)]
+    for name, passages in tops.items():
+        lines = [f"{query} Q0 {pid} 1 9 {name}\n" for query, pid in zip(queries, passages, strict=True)]
         (tmp_path / f"{name}.txt").write_text("".join(lines))
     (tmp_path / "preferences.txt").write_text("".join(f"{query} a b b\n" for query in queries))
     (tmp_path / "winners.txt").write_text("".join(f"{query} 0 b 1\n" for query in queries))
@@ -121,7 +121,7 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def run_cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     def run(*words: str) -> str:
         assert main(list(words)) == 0, capsys.readouterr().err
         return capsys.readouterr().out
@@ -130,53 +130,61 @@ def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 def test_wins_of_pooled_runs_have_their_counts_and_the_others_stand_apart(
-    files: dict[str, str], said: Callable[..., str]
+    files: dict[str, str], run_cli: Callable[..., str]
 ) -> None:
     words = ["wins", "--qrels", files["qrels"], "--preferences", files["preferences"]]
     words += [files[name] for name in ("one", "two", "late")]
-    told = json.loads(said(*words, "--json"))
-    warning = next(one for one in told["warnings"] if one.startswith("Put passages first that no pair has: late (8 q"))
-    assert f"Note: {warning}" in said(*words)
-    told = json.loads(said(*words, "--json", "--pool-runs", "one,two", "--correction", "holm"))
-    assert told["runs"] == ["perfect ranking", "one", "two"] and warning not in told["warnings"]
-    assert (told["family"], told["correction"], told["threshold"]) == (3, "holm", 0.05)
-    (apart,) = told["apart"]
+    printed = json.loads(run_cli(*words, "--json"))
+    warning = next(
+        warning
+        for warning in printed["warnings"]
+        if warning.startswith("Put passages first that no pair has: late (8 q")
+    )
+    assert f"Note: {warning}" in run_cli(*words)
+    printed = json.loads(run_cli(*words, "--json", "--pool-runs", "one,two", "--correction", "holm"))
+    assert printed["runs"] == ["perfect ranking", "one", "two"] and warning not in printed["warnings"]
+    assert (printed["family"], printed["correction"], printed["threshold"]) == (3, "holm", 0.05)
+    (apart,) = printed["apart"]
     assert (apart["run"], apart["differ"], apart["judged"], apart["won"]) == ("late", 32, 8, 8)
     assert (apart["share"], apart["low"], apart["high"]) == (1.0, 0.25, 1.0)
-    shown = said(*words, "--pool-runs", "one,two")
-    assert "100.0%* (12)" in shown and "Not pooled" in shown and "25.0%" in shown
-    head, *lines = said(*words, "--pool-runs", "one,two", "--csv").splitlines()
+    text = run_cli(*words, "--pool-runs", "one,two")
+    assert "100.0%* (12)" in text and "Not pooled" in text and "25.0%" in text
+    head, *lines = run_cli(*words, "--pool-runs", "one,two", "--csv").splitlines()
     assert head.split(",")[8:10] == ["interval_low", "interval_high"] and len(lines) == 3
     assert {len(line.split(",")) for line in lines} == {len(head.split(","))}
 
 
 def test_the_leaderboard_warns_of_passages_that_no_pool_has_and_sets_other_runs_apart(
-    files: dict[str, str], said: Callable[..., str]
+    files: dict[str, str], run_cli: Callable[..., str]
 ) -> None:
     words = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"]]
     words += ["--preferences", files["preferences"], *(files[name] for name in ("one", "two", "late"))]
-    told = json.loads(said(*words, "--json", "--correction", "bh"))
-    assert any(warning.startswith("Put passages first that no pair has: late (8 q") for warning in told["warnings"])
-    assert told["correction"] == "bh"
-    assert all(len(pair["preference_interval"]) == 2 for pair in told["neighbours"])
-    told = json.loads(said(*words, "--json", "--pool-runs", "one,two"))
-    assert {row["run"]: row["pooled"] for row in told["order_agreement"]} == {"one": True, "two": True, "late": False}
-    assert not any("no pair has" in warning for warning in told.get("warnings", []))
-    assert "Not pooled: only passages that others brought were judged" in said(*words, "--pool-runs", "one,two")
+    printed = json.loads(run_cli(*words, "--json", "--correction", "bh"))
+    assert any(warning.startswith("Put passages first that no pair has: late (8 q") for warning in printed["warnings"])
+    assert printed["correction"] == "bh"
+    assert all(len(pair["preference_interval"]) == 2 for pair in printed["neighbours"])
+    printed = json.loads(run_cli(*words, "--json", "--pool-runs", "one,two"))
+    assert {row["run"]: row["pooled"] for row in printed["order_agreement"]} == {
+        "one": True,
+        "two": True,
+        "late": False,
+    }
+    assert not any("no pair has" in warning for warning in printed.get("warnings", []))
+    assert "Not pooled: only passages that others brought were judged" in run_cli(*words, "--pool-runs", "one,two")
 
 
-def test_compare_takes_a_correction_and_a_margin(files: dict[str, str], said: Callable[..., str]) -> None:
+def test_compare_takes_a_correction_and_a_margin(files: dict[str, str], run_cli: Callable[..., str]) -> None:
     words = ["compare", "--qrels", files["winners"], "--k", "10", files["one"], files["two"]]
-    told = json.loads(said(*words, "--json", "--correction", "bh", "--margin", "0.05"))
-    assert (told["correction"], told["margin"]) == ("bh", 0.05)
-    assert told["pairs"][0]["significant"]["outcomes"] == "b" and told["pairs"][0]["delta_interval"] == [1.0, 1.0]
-    shown = said(*words, "--correction", "bh", "--margin", "0.05")
-    assert "(Benjamini-Hochberg)" in shown and "shows that any harm is below 0.05" in shown
-    assert "+1.0000 to +1.0000" in shown
-    assert "delta_interval_low,delta_interval_high" in said(*words, "--csv")
-    told = json.loads(said(*words, "--json", "--measure", "nDCG@10", "--correction", "none"))
-    assert told["pairs"][0]["significant"] == {"sign": "b", "wsr": "b", "t": "b"}
-    assert (told["thresholds"], told["pairs"][0]["delta_interval"]) == (
+    printed = json.loads(run_cli(*words, "--json", "--correction", "bh", "--margin", "0.05"))
+    assert (printed["correction"], printed["margin"]) == ("bh", 0.05)
+    assert printed["pairs"][0]["significant"]["outcomes"] == "b" and printed["pairs"][0]["delta_interval"] == [1.0, 1.0]
+    text = run_cli(*words, "--correction", "bh", "--margin", "0.05")
+    assert "(Benjamini-Hochberg)" in text and "shows that any harm is below 0.05" in text
+    assert "+1.0000 to +1.0000" in text
+    assert "delta_interval_low,delta_interval_high" in run_cli(*words, "--csv")
+    printed = json.loads(run_cli(*words, "--json", "--measure", "nDCG@10", "--correction", "none"))
+    assert printed["pairs"][0]["significant"] == {"sign": "b", "wsr": "b", "t": "b"}
+    assert (printed["thresholds"], printed["pairs"][0]["delta_interval"]) == (
         {"sign": 0.05, "wsr": 0.05, "t": 0.05},
         [1.0, 1.0],
     )

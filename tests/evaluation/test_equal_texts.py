@@ -51,9 +51,9 @@ def test_nearly_equal_texts_are_listed_and_equal_ones_are_not() -> None:
         "a": " ".join(words), "b": " ".join([*words[:-1], "other"]), "c": " ".join(words[::-1]), "d": " ".join(words),
         "e": "Two words", "f": "two words!",
     }  # fmt: skip
-    found = nearly_equal({"q": ["a", "b", "c"], "r": ["a", "d"], "s": ["e", "f"]}, texts)
-    assert [alike.pair for alike in found] == [Pair("s", "e", "f"), Pair("q", "a", "b")]
-    assert found[1].share == pytest.approx(37 / 39)
+    pairs = nearly_equal({"q": ["a", "b", "c"], "r": ["a", "d"], "s": ["e", "f"]}, texts)
+    assert [alike.pair for alike in pairs] == [Pair("s", "e", "f"), Pair("q", "a", "b")]
+    assert pairs[1].share == pytest.approx(37 / 39)
 
 
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=2), st.sampled_from(["x", "y", "z"]), min_size=1))
@@ -65,7 +65,7 @@ def test_merging_keeps_every_text_once_and_merging_again_changes_nothing(texts: 
 
 def test_pools_of_whole_runs_have_pairs_of_equal_and_nearly_equal_texts(data: Path) -> None:
     qrels = read_qrels(data / "sparse-qrels.txt")
-    runs = [found for path in sorted((data / "runs").glob("*.gz")) if (found := check_run(path).artifact)]
+    runs = [artifact for path in sorted((data / "runs").glob("*.gz")) if (artifact := check_run(path).artifact)]
     pools = pool_queries([run.top("score") for run in runs], qrels)
     texts = {passage.id: passage.text for passage in read_passages(data / "passages.tsv.gz")}
     merged = merge_equal(pools, texts)
@@ -92,13 +92,13 @@ def test_pool_merges_equal_texts(files: dict[str, str], tmp_path: Path, capsys: 
     pairs = tmp_path / "pairs.tsv"
     arguments = ["pool", "--qrels", files["qrels"], "--pairs", str(pairs), files["one"], files["two"]]
     assert main(arguments) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["pairs"], "equal" in found) == (3, False)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["pairs"], "equal" in printed) == (3, False)
     assert main([*arguments, "--passages", files["passages"]]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["pairs"] == 1
-    assert found["equal"] == [{"query": "q", "passages": ["p1", "p3"]}]
-    assert found["nearly_equal"] == []
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["pairs"] == 1
+    assert printed["equal"] == [{"query": "q", "passages": ["p1", "p3"]}]
+    assert printed["nearly_equal"] == []
     assert pairs.read_text() == "q\tp1\tp2\n"
 
 
@@ -115,8 +115,8 @@ def test_texts_that_are_missing_or_contradict_each_other_are_told(
     some = write("some.tsv", "p1\tOne answer.\n")
     arguments = ["pool", "--qrels", files["qrels"], files["one"], files["two"], "--passages"]
     assert main([*arguments, some]) == 0
-    told = capsys.readouterr().err.splitlines()
-    assert f"2 passages of the pools not in {some}: each counts as a text of its own." in told
+    lines = capsys.readouterr().err.splitlines()
+    assert f"2 passages of the pools not in {some}: each counts as a text of its own." in lines
     twice = write("twice.tsv", "p1\tOne answer.\np1\tTwo.\n")
     assert main([*arguments, twice]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == f"{twice}: passage p1 has two texts."

@@ -45,13 +45,13 @@ def folder() -> Iterator[Path]:
 class Files:
     """The files of a collection in a folder, each of which a test may write anew in another dialect."""
 
-    def __init__(self, folder: Path, made: Made) -> None:
-        self.folder, self.made = folder, made
+    def __init__(self, folder: Path, material: Made) -> None:
+        self.folder, self.material = folder, material
         for kind, dialects in (("run", writers.RUNS), ("qrels", writers.QRELS), ("passages", writers.PASSAGES)):
             self.write(kind, next(iter(dialects.values())), PLAIN)
 
     def write(self, kind: str, writer: writers.Writer, form: Form) -> None:
-        self.path(kind).write_bytes(form.dress(writer(self.made)))
+        self.path(kind).write_bytes(form.dress(writer(self.material)))
 
     def path(self, kind: str) -> Path:
         return self.folder / f"{kind}.txt"
@@ -75,11 +75,11 @@ class Files:
         return ("--qrels", str(self.path("qrels")), str(self.path("run")))
 
 
-def expected_reciprocal_ranks(made: Made) -> dict[str, float]:
+def expected_reciprocal_ranks(material: Made) -> dict[str, float]:
     """By hand, in the order of the scores."""
-    values = dict.fromkeys(made.qrels, 0.0)
-    for query, graded in made.qrels.items():
-        ranked = [passage for passage, _ in writers.in_score_order(dict(made.run.get(query, ())))]
+    values = dict.fromkeys(material.qrels, 0.0)
+    for query, graded in material.qrels.items():
+        ranked = [passage for passage, _ in writers.in_score_order(dict(material.run.get(query, ())))]
         values[query] = next((1 / rank for rank, p in enumerate(ranked[:10], 1) if graded.get(p, 0) > 0), 0.0)
     return values
 
@@ -90,12 +90,12 @@ def expected_reciprocal_ranks(made: Made) -> dict[str, float]:
 )
 @given(collections(), st.data())
 def test_runs_qrels_and_texts_of_every_dialect_give_the_same_pools_and_scores(
-    folder: Path, made: Made, data: st.DataObject
+    folder: Path, material: Made, data: st.DataObject
 ) -> None:
-    files = Files(folder, made)
+    files = Files(folder, material)
     pools, scores = files.pools(), files.scores()
     assert "refused" not in pools
-    assert scores["RR@10"]["queries"] == pytest.approx(expected_reciprocal_ranks(made))
+    assert scores["RR@10"]["queries"] == pytest.approx(expected_reciprocal_ranks(material))
     for kind, dialects in (("run", writers.RUNS), ("qrels", writers.QRELS), ("passages", writers.PASSAGES)):
         plain = files.path(kind).read_bytes()
         for dialect, writer in dialects.items():
@@ -119,20 +119,23 @@ def tell_workers(path: Path) -> list[str]:
     if workers.code:
         return [workers.err]
     weighed = command("workers", "--weigh", "dawid-skene", "--judgments", str(path))
-    counted = path.with_name("counted.txt")
-    counted.write_text(weighed.out)
-    told = json.loads(workers.out)
+    weights_file = path.with_name("counted.txt")
+    weights_file.write_text(weighed.out)
+    printed = json.loads(workers.out)
     return [
-        json.dumps([told["workers"], told["judgments"]], sort_keys=True),
+        json.dumps([printed["workers"], printed["judgments"]], sort_keys=True),
         weighed.out,
-        command("qrels", str(counted)).out,
+        command("qrels", str(weights_file)).out,
     ]
 
 
-def judged_once(made: Made) -> Made:
+def judged_once(material: Made) -> Made:
     """Only the last judgment of a worker and a pair, at its own place."""
-    last = {(one.query, one.a, one.b, one.worker): number for number, one in enumerate(made.judgments)}
-    return made._replace(judgments=[made.judgments[number] for number in sorted(last.values())])
+    last = {
+        (judgment.query, judgment.a, judgment.b, judgment.worker): number
+        for number, judgment in enumerate(material.judgments)
+    }
+    return material._replace(judgments=[material.judgments[number] for number in sorted(last.values())])
 
 
 @settings(
@@ -140,23 +143,23 @@ def judged_once(made: Made) -> Made:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(collections(), st.data())
-def test_judgments_of_every_dialect_count_the_same_each_once(folder: Path, made: Made, data: st.DataObject) -> None:
+def test_judgments_of_every_dialect_count_the_same_each_once(folder: Path, material: Made, data: st.DataObject) -> None:
     path = folder / "judgments.txt"
-    path.write_bytes(writers.JUDGMENTS["lines"](judged_once(made)))
-    told = tell_workers(path)
-    assert len(told) == 3, told
+    path.write_bytes(writers.JUDGMENTS["lines"](judged_once(material)))
+    workers = tell_workers(path)
+    assert len(workers) == 3, workers
     for dialect, writer in writers.JUDGMENTS.items():
         form = data.draw(writers.FORMS, label="form")
-        path.write_bytes(form.dress(writer(made)))
-        assert tell_workers(path) == told, (dialect, form, path.read_bytes())
+        path.write_bytes(form.dress(writer(material)))
+        assert tell_workers(path) == workers, (dialect, form, path.read_bytes())
 
 
 def test_who_is_not_known_is_a_worker_each(folder: Path) -> None:
     votes = [Judged("q1", "p1", "p2", "p1", ""), Judged("q1", "p1", "p2", "p1", ""), Judged("q1", "p1", "p2", "p2", "")]
-    made = Made({}, {}, {}, {}, votes)
+    material = Made({}, {}, {}, {}, votes)
     path = folder / "judgments.txt"
     for dialect in ("lines", "Label Studio", "Label Studio, JSON-MIN", "Label Studio, CSV", "Potato", "Potato, CSV"):
-        path.write_bytes(writers.JUDGMENTS[dialect](made))
+        path.write_bytes(writers.JUDGMENTS[dialect](material))
         assert command("workers", "--json", "--judgments", str(path)).code == 1, dialect  # no known worker
         weighed = command("workers", "--weigh", "mace", "--judgments", str(path))
         assert weighed.out.splitlines() == ["q1 p1 p2 p1"] * 3, dialect  # two of three
@@ -164,13 +167,13 @@ def test_who_is_not_known_is_a_worker_each(folder: Path) -> None:
 
 def test_preferences_are_the_same_with_and_without_the_column_of_who_is_preferred(folder: Path) -> None:
     votes = [Judged("q1", "p1", "p2", "p2", ""), Judged("q1", "p2", "p3", "p3", ""), Judged("q1", "p1", "p3", "p3", "")]
-    made = Made({}, {}, {}, {}, votes)
+    material = Made({}, {}, {}, {}, votes)
     path = folder / "preferences.txt"
-    told = []
-    for content in (writers.lines(((j.query, j.a, j.b, j.preferred) for j in votes), " "), writers.prefj(made)):
+    outputs = []
+    for content in (writers.lines(((j.query, j.a, j.b, j.preferred) for j in votes), " "), writers.prefj(material)):
         path.write_bytes(content)
-        told.append(command("qrels", str(path)))
-    assert told[0] == told[1] and told[0].out == "q1 0 p3 1\n"
+        outputs.append(command("qrels", str(path)))
+    assert outputs[0] == outputs[1] and outputs[0].out == "q1 0 p3 1\n"
 
 
 REFUSALS: list[tuple[str, bytes, tuple[str, ...]]] = [
@@ -189,14 +192,14 @@ REFUSALS: list[tuple[str, bytes, tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "content", "said"), REFUSALS, ids=range(len(REFUSALS)))
+@pytest.mark.parametrize(("kind", "content", "texts"), REFUSALS, ids=range(len(REFUSALS)))
 def test_what_cannot_be_read_is_refused_by_file_line_column_and_value(
-    folder: Path, kind: str, content: bytes, said: tuple[str, ...]
+    folder: Path, kind: str, content: bytes, texts: tuple[str, ...]
 ) -> None:
-    made = Made({"1": "one"}, {"2": ("", "two")}, {"1": {"2": 1}}, {"1": [("2", 1.0)]}, [])
-    files = Files(folder, made)
+    material = Made({"1": "one"}, {"2": ("", "two")}, {"1": {"2": 1}}, {"1": [("2", 1.0)]}, [])
+    files = Files(folder, material)
     files.path(kind).write_bytes(content)
     refused = files.pools()["refused"]
-    for words in said:
+    for words in texts:
         assert any(word in refused for word in words.split("|")), refused
     assert "Traceback" not in refused

@@ -35,8 +35,8 @@ def scores(qrels: Path, run: Path) -> dict[str, float]:
     measures = [part for name in expected for part in ("--measure", name)]
     code, out, err = command("score", "--qrels", qrels, *measures, run)
     assert code == 0, err
-    [told] = json.loads(out)["runs"].values()
-    return {name: told[name]["mean"] for name in expected}
+    [scored] = json.loads(out)["runs"].values()
+    return {name: scored[name]["mean"] for name in expected}
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -54,8 +54,8 @@ def test_all_qrels_are_the_same() -> None:
 def test_all_texts_are_the_same() -> None:
     passages = [list(read_passages(path)) for path in (*TOOLS.glob("*-corpus.*"), *TOOLS.glob("ir_datasets-docs.*"))]
     assert len(passages) == 4
-    for found in passages:  # a tab between title and text is a space
-        assert [(one.id, " ".join(one.text.split())) for one in found] == [
+    for texts in passages:  # a tab between title and text is a space
+        assert [(entry.id, " ".join(entry.text.split())) for entry in texts] == [
             ("d1", "Vaccines See the full report."),
             ("d2", "Recipes See the full report."),
             ("007", 'Owls, "mice"; and voles.'),
@@ -63,16 +63,19 @@ def test_all_texts_are_the_same() -> None:
         ]
     queries = [list(read_queries(path)) for path in (*TOOLS.glob("*-queries.*"), TOOLS / "pyterrier-topics.csv")]
     assert len(queries) == 5
-    for asked in queries:
-        assert asked == [("0012", 'say "hoo", owl'), ("12", "where do owls sleep")]
+    for rows in queries:
+        assert rows == [("0012", 'say "hoo", owl'), ("12", "where do owls sleep")]
 
 
 def test_all_exports_of_label_studio_hold_the_same_judgments() -> None:
     files = sorted(TOOLS.glob("label-studio.*"))
     assert len(files) == 4
     for path in files:  # the converter writes the newest first, and nobody as None
-        made = sorted((one.query, one.a, one.b, one.preferred, one.worker) for one in read_judgments(path).made)
-        assert made == [
+        judgments = sorted(
+            (judgment.query, judgment.a, judgment.b, judgment.preferred, judgment.worker)
+            for judgment in read_judgments(path).made
+        )
+        assert judgments == [
             ("0012", "d1", "d2", "d1", "17"),
             ("0012", "d1", "d2", "d2", ""),
             ("0012", "d1", "d2", "d2", "23"),
@@ -84,7 +87,10 @@ def test_turkle_and_all_exports_of_potato_hold_the_same_judgments() -> None:
     files = [*sorted(TOOLS.glob("potato.*")), TOOLS / "turkle.csv"]
     assert len(files) == 5
     for path in files:
-        assert [(one.query, one.a, one.b, one.preferred, one.worker) for one in read_judgments(path).made] == [
+        assert [
+            (judgment.query, judgment.a, judgment.b, judgment.preferred, judgment.worker)
+            for judgment in read_judgments(path).made
+        ] == [
             ("0012", "d1", "d2", "d1", "17"),
             ("0012", "d1", "d2", "d2", "23"),
             ("12", "007", "d1", "007", "5"),
@@ -93,7 +99,10 @@ def test_turkle_and_all_exports_of_potato_hold_the_same_judgments() -> None:
 
 def test_what_potato_keeps_of_an_annotator_is_read() -> None:
     path = TOOLS / "potato-judgments.json"
-    assert [(one.query, one.a, one.b, one.preferred, one.worker) for one in read_judgments(path).made] == [
+    assert [
+        (judgment.query, judgment.a, judgment.b, judgment.preferred, judgment.worker)
+        for judgment in read_judgments(path).made
+    ] == [
         ("0012", "d1", "d2", "d1", "17"),
         ("12", "007", "d1", None, "17"),
     ]
@@ -108,13 +117,13 @@ def test_what_potato_never_keeps_of_an_annotator_is_refused(labels: object) -> N
 
 def test_the_votes_of_crowd_kit_are_read_and_most_of_them_win() -> None:
     votes: dict[str, list[str]] = {}
-    for one in read_judgments(TOOLS / "crowd-kit.csv").made:
-        assert one.preferred is not None and one.worker in ("5", "17", "23")
-        votes.setdefault(f"{one.query}|{one.a}|{one.b}", []).append(one.preferred)
+    for judgment in read_judgments(TOOLS / "crowd-kit.csv").made:
+        assert judgment.preferred is not None and judgment.worker in ("5", "17", "23")
+        votes.setdefault(f"{judgment.query}|{judgment.a}|{judgment.b}", []).append(judgment.preferred)
     majority = json.loads((TOOLS / "crowd-kit.json").read_text())["majority"]
     assert set(votes) == set(majority)
-    for pair, said in votes.items():
-        assert said.count(majority[pair]) * 2 >= len(said)
+    for pair, votes_of_pair in votes.items():
+        assert votes_of_pair.count(majority[pair]) * 2 >= len(votes_of_pair)
 
 
 def test_what_has_no_names_and_columns_of_its_own_is_refused_or_told() -> None:
@@ -130,9 +139,9 @@ def test_every_file_is_recognized() -> None:
     files = [path for path in TOOLS.iterdir() if path.suffix != ".md" and path.name not in UNNAMED]
     code, out, err = command("recognize", "--json", *files)
     assert code == 0, err
-    for told in json.loads(out)["files"]:
-        what = Path(told["file"]).name.split(".")[0].rpartition("-")[2]
-        assert told["kind"] == kinds.get(what, "judgments"), told
+    for file in json.loads(out)["files"]:
+        what = Path(file["file"]).name.split(".")[0].rpartition("-")[2]
+        assert file["kind"] == kinds.get(what, "judgments"), file
 
 
 UNNAMED = ("crowd-kit.json", "ir_measures.json", "ir_datasets-qrels.tsv", "ir_datasets-scoreddocs.tsv")

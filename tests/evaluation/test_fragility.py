@@ -17,8 +17,8 @@ Rows = list[tuple[str, str, str | None]]
 
 def of(pool: str, rows: Rows, again: bool = True) -> Fragility:
     preferences = [Preference("q", *row) for row in rows]
-    (found,) = (fragilities(group)["q"] for group in by_size({"q": list(pool)}, preferences, again=again))
-    return found
+    (fragility,) = (fragilities(group)["q"] for group in by_size({"q": list(pool)}, preferences, again=again))
+    return fragility
 
 
 def winners_of(pool: str, rows: Rows, again: bool = True) -> frozenset[str]:
@@ -97,10 +97,10 @@ def test_too_many_ways_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ring = "bcdefgh"
     rows: Rows = [("a", other, "a") for other in ring]
     rows += [(x, ring[(at + step) % 7], x) for at, x in enumerate(ring) for step in (1, 2, 3)]
-    told = of(pool, rows)
+    fragile = of(pool, rows)
     monkeypatch.undo()
     exactly = of(pool, rows)
     assert exactly.exact and exactly.judgments is not None
-    assert told == (exactly.judgments, True) or (
-        told.judgments in (exactly.judgments, exactly.judgments + 1) and not told.exact
+    assert fragile == (exactly.judgments, True) or (
+        fragile.judgments in (exactly.judgments, exactly.judgments + 1) and not fragile.exact
     )

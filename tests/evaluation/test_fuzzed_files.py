@@ -195,12 +195,12 @@ def made_parquet(chance: random.Random) -> bytes:
     """A table of known names and any types."""
     names = chance.sample(NAMES, chance.randint(1, 5))
     count = chance.randint(0, 4)
-    made = {}
+    columns = {}
     for name in names:
         kind, values = COLUMNS[0] if chance.random() < 0.4 else chance.choice(COLUMNS)
-        made[name] = pa.array([chance.choice(values) for _ in range(count)], kind)
+        columns[name] = pa.array([chance.choice(values) for _ in range(count)], kind)
     out = io.BytesIO()
-    parquet.write_table(pa.table(made), out, compression=chance.choice(("NONE", "SNAPPY", "ZSTD")))
+    parquet.write_table(pa.table(columns), out, compression=chance.choice(("NONE", "SNAPPY", "ZSTD")))
     return out.getvalue()
 
 

@@ -19,7 +19,7 @@ def test_a_query_may_be_in_several_groups_whose_names_may_have_spaces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "groups.tsv"),
         ("q1\n", "line 1: 1 column where groups have 2 (query group)."),
@@ -29,7 +29,7 @@ def test_a_query_may_be_in_several_groups_whose_names_may_have_spaces() -> None:
         ("".join(f"q1 g{number}\n" for number in range(51)), "line 51: more than 50 groups."),
     ],
 )
-def test_what_cannot_be_groups_is_refused_with_its_line(text: str, said: str) -> None:
+def test_what_cannot_be_groups_is_refused_with_its_line(text: str, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         read(text)
-    assert said in str(refused.value)
+    assert message in str(refused.value)

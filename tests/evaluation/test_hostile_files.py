@@ -219,7 +219,7 @@ def test_parquet_that_lies_about_its_size_is_refused_before_memory_is_used() -> 
         read_qrels(claim, name="it.parquet")
 
 
-def told_smaller(file: bytes, column: int, said: int) -> io.BytesIO:
+def told_smaller(file: bytes, column: int, size: int) -> io.BytesIO:
     """The Parquet file, whose end says that a column unpacks to no more."""
     part = parquet.ParquetFile(io.BytesIO(file)).metadata.row_group(0).column(column)
     length = int.from_bytes(file[-8:-4], "little")
@@ -227,7 +227,7 @@ def told_smaller(file: bytes, column: int, said: int) -> io.BytesIO:
     packed = b"\x16" + varint(part.total_compressed_size)
     true = b"\x16" + varint(part.total_uncompressed_size) + packed
     assert true in end
-    lying = end.replace(true, b"\x16" + varint(said) + packed, 1)
+    lying = end.replace(true, b"\x16" + varint(size) + packed, 1)
     return io.BytesIO(body + lying + len(lying).to_bytes(4, "little") + b"PAR1")
 
 

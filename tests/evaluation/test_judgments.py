@@ -114,7 +114,7 @@ ids = st.text("aZ09.-_#éß中", min_size=1, max_size=6).filter(lambda text: not
 @st.composite
 def judged(draw: st.DrawFn) -> list[Row]:
     """Judgments with odd ids, ties and workers whom nobody knows, each at a time of its own."""
-    made = draw(st.lists(st.tuples(ids, ids, ids, st.integers(0, 2), st.sampled_from(["", "ann", "7"])), min_size=1))
+    rows = draw(st.lists(st.tuples(ids, ids, ids, st.integers(0, 2), st.sampled_from(["", "ann", "7"])), min_size=1))
     start = datetime(2021, 3, 9, tzinfo=UTC)
     return [
         (
@@ -125,7 +125,7 @@ def judged(draw: st.DrawFn) -> list[Row]:
             worker,
             (start + timedelta(hours=n)).isoformat(),
         )
-        for n, (query, a, b, which, worker) in enumerate(made)
+        for n, (query, a, b, which, worker) in enumerate(rows)
     ]
 
 
@@ -133,9 +133,12 @@ def judged(draw: st.DrawFn) -> list[Row]:
 @given(judged())
 def test_the_same_judgments_are_read_of_each_dialect(rows: list[Row]) -> None:
     for name, write in WRITERS.items():
-        _judgments, made = read(write(rows))
-        found = [(*one[1:4], one.preferred or "=", one.worker, one.at and one.at.isoformat()) for one in made]
-        assert found == rows, name
+        _judgments, judgments_read = read(write(rows))
+        values = [
+            (*judgment[1:4], judgment.preferred or "=", judgment.worker, judgment.at and judgment.at.isoformat())
+            for judgment in judgments_read
+        ]
+        assert values == rows, name
 
 
 @pytest.mark.parametrize(
@@ -154,9 +157,13 @@ def test_the_same_judgments_are_read_of_each_dialect(rows: list[Row]) -> None:
     ],
 )
 def test_nobody_is_each_somebody_else(content: bytes | list[Any]) -> None:
-    _judgments, made = read(content)
-    assert [(one.preferred, one.worker) for one in made] == [("p1", ""), ("p1", ""), ("p2", "")]
-    assert last_judgments(made) == made
+    _judgments, judgments_read = read(content)
+    assert [(judgment.preferred, judgment.worker) for judgment in judgments_read] == [
+        ("p1", ""),
+        ("p1", ""),
+        ("p2", ""),
+    ]
+    assert last_judgments(judgments_read) == judgments_read
 
 
 @pytest.mark.parametrize("value", [None, True, 1.5, [], {}, "p 1", float("nan")])
@@ -166,12 +173,12 @@ def test_an_id_is_text_or_a_whole_number(value: Any, form: str) -> None:
         data = {"query_id": 7, "a": a, "b": 2.0}
         if form == "task":
             return [{"data": data, "annotations": [annotation(1, "ann", "right")]}]
-        told = {"annotation_id": 1, "annotator": "ann", "pw": [{"selected": "right"}]}
-        return [data | (told if form == "min" else {"preferred": 2})]
+        exported = {"annotation_id": 1, "annotator": "ann", "pw": [{"selected": "right"}]}
+        return [data | (exported if form == "min" else {"preferred": 2})]
 
     with pytest.raises(BadInput, match=r"^old: record 1: (no )?(passage|a)\b.*(text or a|without spaces)"):
         read(content(value))
-    assert [one[1:5] for one in read(content(1))[1]] == [("7", "1", "2", "2")]
+    assert [judgment[1:5] for judgment in read(content(1))[1]] == [("7", "1", "2", "2")]
 
 
 def test_an_annotation_that_is_exported_twice_is_one_by_command_too(
@@ -182,14 +189,14 @@ def test_an_annotation_that_is_exported_twice_is_one_by_command_too(
         task("p1", "p3", annotation(3, 1, "left")),
         task("p3", "p2", *(annotation(n, n, "left") for n in (4, 5, 6))),
     )
-    judgments, made = read([twice, *others, twice])
-    assert (len(made), judgments.left_out) == (6, {"that the file repeats": 2})
-    file, counted = tmp_path / "ls.json", tmp_path / "counted.txt"
+    judgments, judgments_read = read([twice, *others, twice])
+    assert (len(judgments_read), judgments.left_out) == (6, {"that the file repeats": 2})
+    file, weights_file = tmp_path / "ls.json", tmp_path / "counted.txt"
     file.write_text(json.dumps([twice, *others, twice]))
     code, out, err = command(capsys, "workers", "--judgments", str(file), "--weigh", "dawid-skene")
     assert (code, "2 judgments that the file repeats left out." in err) == (0, True)
-    counted.write_text(out)
-    assert command(capsys, "qrels", str(counted))[1] == "q1 0 p3 1\n"
+    weights_file.write_text(out)
+    assert command(capsys, "qrels", str(weights_file))[1] == "q1 0 p3 1\n"
 
 
 def test_of_a_worker_who_judged_a_pair_again_the_last_judgment_counts(
@@ -199,21 +206,24 @@ def test_of_a_worker_who_judged_a_pair_again_the_last_judgment_counts(
         "q1 p1 p2 p1 ann 2021-03-09T22:00:00Z\nq1 p2 p1 p2 ann 2021-03-09T21:00:00Z\n"
         "q1 p1 p2 p1 ann 2021-03-09T22:00:00Z\nq1 p1 p2 p2 bob 2021-03-09T22:00:00Z\n"
     )
-    judgments, made = read(lines.encode())
-    assert (len(made), judgments.left_out) == (3, {"that the file repeats": 1})
-    assert [(one.worker, one.preferred) for one in last_judgments(made)] == [("ann", "p1"), ("bob", "p2")]
+    judgments, judgments_read = read(lines.encode())
+    assert (len(judgments_read), judgments.left_out) == (3, {"that the file repeats": 1})
+    assert [(judgment.worker, judgment.preferred) for judgment in last_judgments(judgments_read)] == [
+        ("ann", "p1"),
+        ("bob", "p2"),
+    ]
     (tmp_path / "judged.txt").write_text(lines)
     words = ("workers", "--judgments", str(tmp_path / "judged.txt"))
     assert command(capsys, *words, "--weigh", "mace")[1] == "q1 p1 p2 p1\nq1 p1 p2 p2\n"
-    told = json.loads(command(capsys, *words, "--json")[1])
-    assert told["judgments"] == 2
+    printed = json.loads(command(capsys, *words, "--json")[1])
+    assert printed["judgments"] == 2
 
 
 @pytest.mark.parametrize("names", [bytes.lower, bytes.upper, bytes.title])
 def test_rejected_work_never_counts_whatever_the_case_of_the_names(names: Any) -> None:
     header, rest = MTURK.split(b"\n", 1)
-    judgments, made = read(names(header) + b"\n" + rest + rest.splitlines(keepends=True)[0])
-    assert [(one.worker, one.preferred) for one in made] == [("W1", "p1")]
+    judgments, judgments_read = read(names(header) + b"\n" + rest + rest.splitlines(keepends=True)[0])
+    assert [(judgment.worker, judgment.preferred) for judgment in judgments_read] == [("W1", "p1")]
     assert judgments.left_out == {"of rejected assignments": 2, "that the file repeats": 1}
 
 
@@ -224,7 +234,7 @@ def test_a_line_of_names_above_preferences_is_no_judgment(header: bytes, tmp_pat
     path = tmp_path / "preferences.txt"
     path.write_bytes(content)
     assert list(read_preferences(path)) == [Preference("q1", "p1", "p2", "p1")]
-    assert [one[1:5] for one in read(content)[1]] == [("q1", "p1", "p2", "p1")]
+    assert [judgment[1:5] for judgment in read(content)[1]] == [("q1", "p1", "p2", "p1")]
     assert [pair[1:] for pair in read_pairs(path)] == [("p1", "p2")]
     assert read_any_pools(path) == {"q1": {"p1", "p2"}}
     path.write_bytes(b"query passage\nq1 p1\nq1 p2\n")

@@ -31,7 +31,11 @@ def files(tmp_path: Path) -> dict[str, str]:
         "blue": {"q1": "cbda", "q2": "abdc", "q4": "bcd", "q5": "ba"},
     }
     for name, lists in runs.items():
-        lines = (f"{query} Q0 {pid} {at} {9 - at} {name}" for query, own in lists.items() for at, pid in enumerate(own))
+        lines = (
+            f"{query} Q0 {pid} {at} {9 - at} {name}"
+            for query, passages in lists.items()
+            for at, pid in enumerate(passages)
+        )
         (tmp_path / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines))
     beats = ["q1 a b a", "q1 a c c", "q1 b c c", "q2 c a a", "q3 a d d", "q4 b c b", "q4 c d c", "q4 b d d"]
     (tmp_path / "preferences.txt").write_text("".join(f"{line}\n" for line in beats))
@@ -56,21 +60,21 @@ def test_means_are_those_of_score_over_the_common_queries(
     files: dict[str, str], good: Callable[..., Json], name: str
 ) -> None:
     words = ["leaderboard", "--measure", name, "--qrels", files["qrels"], "--preference-qrels", files["winners"]]
-    found = good(*words, "--preferences", files["preferences"], "--json", files["red"], files["blue"])
-    assert (found["measure"], found["queries"]) == (str(read_measure(name)), 4)
+    printed = good(*words, "--preferences", files["preferences"], "--json", files["red"], files["blue"])
+    assert (printed["measure"], printed["queries"]) == (str(read_measure(name)), 4)
     for side, qrels in (("original", files["qrels"]), ("preference", files["winners"])):
         scores = good("score", "--qrels", qrels, "--measure", name, "--per-query", files["red"], files["blue"])["runs"]
-        for run, own in scores.items():
-            values = [value for query, value in own["queries"].items() if query in QUERIES]
-            assert found["runs"][run][side]["mean"] == pytest.approx(sum(values) / len(values), abs=1e-9), (side, run)
+        for run, means in scores.items():
+            values = [value for query, value in means["queries"].items() if query in QUERIES]
+            assert printed["runs"][run][side]["mean"] == pytest.approx(sum(values) / len(values), abs=1e-9), (side, run)
             assert len(values) == 4
             if name.startswith("Compat"):
-                assert found["shared"][run][side] == (4 if run == "red" else 3)
+                assert printed["shared"][run][side] == (4 if run == "red" else 3)
     everywhere = good("score", "--qrels", files["qrels"], "--measure", name, files["red"], files["blue"])["runs"]
-    assert found["all_queries"]["means"] == pytest.approx({run: own["mean"] for run, own in everywhere.items()})
-    own = {one["run"]: one["mean"] for one in found["own"]}
-    assert own == pytest.approx({run: found["runs"][run]["preference"]["mean"] for run in own})
-    assert ("shared" in found) is name.startswith("Compat")
+    assert printed["all_queries"]["means"] == pytest.approx({run: row["mean"] for run, row in everywhere.items()})
+    means = {row["run"]: row["mean"] for row in printed["own"]}
+    assert means == pytest.approx({run: printed["runs"][run]["preference"]["mean"] for run in means})
+    assert ("shared" in printed) is name.startswith("Compat")
 
 
 def test_rr_by_its_name_is_what_k_says(files: dict[str, str], good: Callable[..., Json]) -> None:
@@ -94,9 +98,9 @@ def test_the_perfect_ranking_returns_all_original_qrels(
     files: dict[str, str], good: Callable[..., Json], name: str, original: float, preference: float
 ) -> None:
     words = ["leaderboard", "--measure", name, "--qrels", files["qrels"], "--preference-qrels", files["winners"]]
-    found = good(*words, "--json", files["red"], files["blue"])
-    assert found["perfect_ranking"]["original"]["mean"] == pytest.approx(original)
-    assert found["perfect"] == found["perfect_ranking"]["preference"]["mean"] == pytest.approx(preference)
+    printed = good(*words, "--json", files["red"], files["blue"])
+    assert printed["perfect_ranking"]["original"]["mean"] == pytest.approx(original)
+    assert printed["perfect"] == printed["perfect_ranking"]["preference"]["mean"] == pytest.approx(preference)
 
 
 def test_the_order_of_judged_pairs_is_read_further_down_than_the_measure(
@@ -106,7 +110,7 @@ def test_the_order_of_judged_pairs_is_read_further_down_than_the_measure(
     words += ["--preferences", files["preferences"], files["red"], files["blue"]]
     short, long = good(*words, "--k", "1"), good(*words, "--k", "10")
     assert short["order_agreement"] == long["order_agreement"]
-    assert sum(one["both"] for one in short["order_agreement"]) > 0
+    assert sum(row["both"] for row in short["order_agreement"]) > 0
 
 
 def test_a_least_grade_is_of_the_original_qrels(files: dict[str, str], good: Callable[..., Json]) -> None:
@@ -120,12 +124,12 @@ def test_a_least_grade_is_of_the_original_qrels(files: dict[str, str], good: Cal
 
 def test_comparing_by_compat_is_over_all_queries_of_the_qrels(files: dict[str, str], good: Callable[..., Json]) -> None:
     words = ["--qrels", files["qrels"], "--measure", "Compat", files["red"], files["blue"]]
-    found, scores = good("compare", "--json", *words), good("score", "--per-query", *words)["runs"]
-    assert found["means"] == pytest.approx({run: own["mean"] for run, own in scores.items()})
-    assert found["shared"] == {"red": 5, "blue": 4}
-    (test,) = found["pairs"]
+    printed, scores = good("compare", "--json", *words), good("score", "--per-query", *words)["runs"]
+    assert printed["means"] == pytest.approx({run: row["mean"] for run, row in scores.items()})
+    assert printed["shared"] == {"red": 5, "blue": 4}
+    (test,) = printed["pairs"]
     assert test["higher"] + test["lower"] + test["equal"] == len(scores["blue"]["queries"])
-    assert test["delta"] == pytest.approx(found["means"]["blue"] - found["means"]["red"])
+    assert test["delta"] == pytest.approx(printed["means"]["blue"] - printed["means"]["red"])
 
 
 def test_neighbours_by_compat_are_compared_as_compare_does(files: dict[str, str], good: Callable[..., Json]) -> None:
@@ -133,7 +137,7 @@ def test_neighbours_by_compat_are_compared_as_compare_does(files: dict[str, str]
     words = ["--measure", "Compat", "--json", files["red"], files["blue"]]
     board = good("leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"], *words)
     (neighbours,) = board["neighbours"]
-    means = {run: own["preference"]["mean"] for run, own in board["runs"].items()}
+    means = {run: row["preference"]["mean"] for run, row in board["runs"].items()}
     (test,) = good("compare", "--qrels", files["winners"], *words)["pairs"]
     sign = 1 if neighbours["upper"] == test["b"] else -1
     assert neighbours["preference_delta"] == pytest.approx(sign * test["delta"])
@@ -149,12 +153,14 @@ def test_a_run_that_leaves_out_its_worst_queries_gains_nothing_by_it(
     Path(easy).write_text("".join(line for line in lines if line.startswith("q1 ")))
     words = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"], "--measure", "Compat"]
     runs = (files["red"], files["blue"], easy)
-    found = good(*words, "--json", *runs)["runs"]
-    assert all(found["easy"][side]["mean"] <= found["red"][side]["mean"] for side in ("original", "preference"))
-    assert found["easy"]["preference"]["place"] >= found["red"]["preference"]["place"]
+    runs_printed = good(*words, "--json", *runs)["runs"]
+    assert all(
+        runs_printed["easy"][side]["mean"] <= runs_printed["red"][side]["mean"] for side in ("original", "preference")
+    )
+    assert runs_printed["easy"]["preference"]["place"] >= runs_printed["red"]["preference"]["place"]
     assert main([*words, *runs]) == 0
-    shown = capsys.readouterr().out
-    assert "has queries" in shown and "Note: easy lacks 4 queries of the qrels." in shown
+    text = capsys.readouterr().out
+    assert "has queries" in text and "Note: easy lacks 4 queries of the qrels." in text
     assert "easy lacks 4 queries of the qrels." in good(*words, "--json", *runs)["warnings"]
 
 
@@ -166,11 +172,11 @@ def test_without_error_means_are_those_of_the_winners_deadlocks_included(
     files: dict[str, str], good: Callable[..., Json], name: str
 ) -> None:
     words = ["certainty", "--measure", name, "--error-rate", "0", "--judgments", files["preferences"], "--draws", "50"]
-    found = good(*words, "--json", files["red"], files["blue"])
+    printed = good(*words, "--json", files["red"], files["blue"])
     scores = good("score", "--qrels", files["winners"], "--measure", name, files["red"], files["blue"])["runs"]
-    assert found["measure"] == str(read_measure(name))
-    assert {one["run"]: one["mean"] for one in found["runs"]} == pytest.approx(
-        {run: own["mean"] for run, own in scores.items()}
+    assert printed["measure"] == str(read_measure(name))
+    assert {run["run"]: run["mean"] for run in printed["runs"]} == pytest.approx(
+        {run: row["mean"] for run, row in scores.items()}
     )
 
 
@@ -184,16 +190,16 @@ def test_resamples_are_worth_what_the_measure_says_of_their_winners(name: str) -
         for a, b in combinations(sorted(pool), 2)
     ]
     lists = {query: chance.sample("abcdefgh", 6) for query in pools}
-    run = artifact({query: {pid: 9.0 - at for at, pid in enumerate(own)} for query, own in lists.items()})
+    run = artifact({query: {pid: 9.0 - at for at, pid in enumerate(passages)} for query, passages in lists.items()})
     assert measure.cutoff is not None
     board = Board({"run": run}, measure.cutoff, "score")
-    (told,) = certainty(pools, judged, board=board, measure=measure, error_rate=0, draws=200, seed=1).runs
+    (run_order,) = certainty(pools, judged, board=board, measure=measure, error_rate=0, draws=200, seed=1).runs
     answers = certainty(pools, judged, error_rate=0, draws=2, seed=1).answers
     winners = Qrels({query: dict.fromkeys(best, 1) for query, best in answers.items()})
     assert max(map(len, winners.grades.values())) > 1
     values = per_query(run, winners, measure, "score")
-    assert told.mean == pytest.approx(values.mean())
-    assert told.interval.low < values.mean() < told.interval.high
+    assert run_order.mean == pytest.approx(values.mean())
+    assert run_order.interval.low < values.mean() < run_order.interval.high
 
 
 @pytest.mark.parametrize("name", ["Compat", "AP@10", "nDCG", "P(rel=2)@3", "Judged@10"])

@@ -45,7 +45,7 @@ def test_kendalls_tau_is_that_of_scipy(scores: list[tuple[int, int]]) -> None:
 def test_tau_ap_is_its_definition_taken_over_all_orders_of_the_tied(scores: list[tuple[int, int]]) -> None:
     reference, values = zip(*scores, strict=True)
     n = len(scores)
-    found = []
+    correlations = []
     for order in permutations(range(n)):
         if any(values[above] < values[below] for above, below in pairwise(order)):
             continue
@@ -57,8 +57,8 @@ def test_tau_ap_is_its_definition_taken_over_all_orders_of_the_tied(scores: list
                 for above in order[:place]
             )
             total += right / place
-        found.append(2 * total / (n - 1) - 1)
-    assert tau_ap(reference, values) == pytest.approx(sum(found) / len(found), abs=1e-12)
+        correlations.append(2 * total / (n - 1) - 1)
+    assert tau_ap(reference, values) == pytest.approx(sum(correlations) / len(correlations), abs=1e-12)
 
 
 def test_tau_ap_weighs_the_top_more() -> None:
@@ -74,13 +74,13 @@ def test_tau_ap_weighs_the_top_more() -> None:
 
 
 def ranks_of(k: int = 10, **runs: list[int]) -> Ranks:
-    return Ranks.of({run: {str(at): rank for at, rank in enumerate(own)} for run, own in runs.items()}, k)
+    return Ranks.of({run: {str(at): rank for at, rank in enumerate(row)} for run, row in runs.items()}, k)
 
 
 def test_t_intervals_are_those_of_scipy() -> None:
     ranks = ranks_of(a=[1, 2, 0, 4, 1], b=[3, 3, 3, 3, 0])
-    for interval, own in zip(t_intervals(ranks), ranks.reciprocals(), strict=True):
-        expected = stats.ttest_1samp(own, 0).confidence_interval(0.95)
+    for interval, row in zip(t_intervals(ranks), ranks.reciprocals(), strict=True):
+        expected = stats.ttest_1samp(row, 0).confidence_interval(0.95)
         assert interval == pytest.approx((max(0, expected.low), min(1, expected.high))), "never beyond the scale"
     assert t_intervals(ranks_of(a=[1])) == [None]
 
@@ -100,9 +100,9 @@ def test_neighbours_that_change_places_are_told_with_their_p() -> None:
     preference = ranks_of(a=[5] * 30, b=[1] * 29 + [9], c=[0] * 30)
     board = leaderboard(original, preference, [True] * 15 + [False] * 15)
     assert (board.perfect, board.perfect_score.place) == (0.5, 2)
-    changed, kept = board.neighbours
+    changed, unchanged = board.neighbours
     assert (changed.upper, changed.lower, changed.changed, changed.significant) == ("a", "b", True, True)
-    assert (kept.upper, kept.lower, kept.changed) == ("b", "c", False)
+    assert (unchanged.upper, unchanged.lower, unchanged.changed) == ("b", "c", False)
     assert board.threshold == 0.025
     differences = [5 - 1] * 29 + [-(9 - 5)]
     values = [round(2520 / 1 - 2520 / 5)] * 29 + [round(2520 / 9 - 2520 / 5)]
@@ -156,8 +156,8 @@ def test_a_run_whose_own_passage_won_loses_it_and_the_others_keep_theirs() -> No
     pools = pool_queries(tops.values(), qrels)
     judged = [Preference("q", "own", "good", "own"), Preference("q", "own", "old", "own")]
     judged += [Preference("q", "good", "old", "good"), Preference("s", "shared", "old", "shared")]
-    one, two = contributions(Board(runs, 10, "score"), tops, qrels, pools, judged)
-    assert one == ("one", 1, 1, 1.0, 2.5 / 3, 1, 2)
+    first, two = contributions(Board(runs, 10, "score"), tops, qrels, pools, judged)
+    assert first == ("one", 1, 1, 1.0, 2.5 / 3, 1, 2)
     assert two == ("two", 1, 0, 2 / 3, 2 / 3, 2, 2)
 
 
@@ -175,8 +175,8 @@ def test_a_run_that_was_only_scored_takes_nothing_away_from_those_that_were_pool
     judged.append(Preference("q", "good", "old", "good"))
     board = Board(runs, 10, "score")
     assert contributions(board, tops, qrels, pools, judged)[0].own == 0
-    one, two = contributions(board, pooled, qrels, pools, judged)
-    assert (one.run, one.own, one.won, one.place, one.place_without) == ("one", 1, 1, 1, 2)
+    first, two = contributions(board, pooled, qrels, pools, judged)
+    assert (first.run, first.own, first.won, first.place, first.place_without) == ("one", 1, 1, 1, 2)
     assert (two.run, two.own) == ("two", 1)
 
 
@@ -189,33 +189,35 @@ def test_where_the_pool_took_no_qrels_what_one_run_surfaced_is_its_own_even_if_i
     tops = {name: run.top("score") for name, run in runs.items()}
     pools = {"q": ("good", "old"), "r": ("x",)}
     judged = [Preference("q", "good", "old", "old")]
-    for policy, own in (("none", 1), ("first", 0)):
-        one, _two = contributions(Board(runs, 10, "score"), tops, qrels, pools, judged, policy=policy)
-        assert one.own == own
+    for policy, count in (("none", 1), ("first", 0)):
+        first, _two = contributions(Board(runs, 10, "score"), tops, qrels, pools, judged, policy=policy)
+        assert first.own == count
 
 
 def test_own_contributions_on_whole_runs_are_what_deriving_by_hand_gives(data: Path) -> None:
     qrels = read_qrels(data / "sparse-qrels.txt")
     paths = sorted((data / "runs").glob("*.gz"))
-    runs = {path.name: found for path in paths if (found := check_run(path).artifact) is not None}
+    runs = {path.name: by_run for path in paths if (by_run := check_run(path).artifact) is not None}
     tops = {name: run.top("score") for name, run in runs.items()}
     pools = pool_queries(tops.values(), qrels)
     judged = [
-        own
-        for own in read_preferences(data / "oracle-preferences.txt.gz")
-        if {own.a, own.b} <= set(pools.get(own.query, ()))
+        preference
+        for preference in read_preferences(data / "oracle-preferences.txt.gz")
+        if {preference.a, preference.b} <= set(pools.get(preference.query, ()))
     ]
     board = Board(runs, 10, "score")
-    found = {own.run: own for own in contributions(board, tops, qrels, pools, judged)}
+    by_run = {contribution.run: contribution for contribution in contributions(board, tops, qrels, pools, judged)}
     for name in list(runs)[::5]:
         others = [top for other, top in tops.items() if other != name]
-        kept = pool_queries(others, qrels)
-        left = [own for own in judged if {own.a, own.b} <= set(kept[own.query])]
+        pooled_queries = pool_queries(others, qrels)
+        left = [
+            preference for preference in judged if {preference.a, preference.b} <= set(pooled_queries[preference.query])
+        ]
         again: dict[str, dict[str, int]] = {}
-        for query, passage in derive(kept, left).qrels:
+        for query, passage in derive(pooled_queries, left).qrels:
             again.setdefault(query, {})[passage] = 1
-        assert found[name].mean_without == pytest.approx(board.ranks(Qrels(again)).means()[name])
-        assert found[name].own == sum(len(set(pools[query]) - set(kept[query])) for query in pools)
+        assert by_run[name].mean_without == pytest.approx(board.ranks(Qrels(again)).means()[name])
+        assert by_run[name].own == sum(len(set(pools[query]) - set(pooled_queries[query])) for query in pools)
 
 
 def test_places_of_more_runs_than_queries() -> None:
@@ -233,8 +235,8 @@ def test_a_test_that_favours_the_run_below_is_not_called_significant_for_the_one
     below = {query: 0 if number < 10 else 9 for number, query in enumerate(queries)}
     after = Ranks.of({"above": above, "below": below}, 10)
     board = leaderboard(Ranks.of({"above": below, "below": above}, 10), after, [True] * 70)
-    (found,) = board.neighbours
-    assert found.preference_p < board.threshold
-    assert not found.significant
+    (neighbour,) = board.neighbours
+    assert neighbour.preference_p < board.threshold
+    assert not neighbour.significant
     (test,) = signed_rank_tests(after, [(0, 1)])
     assert test.better == -1

@@ -39,37 +39,37 @@ def test_intervals_cover_while_the_machine_alone_is_wrong_and_are_never_wider_th
 ) -> None:
     """People judge n queries, and the machine eleven times as many. Of one run; or of two that agree on 60%."""
     random, truth = np.random.default_rng(n), 0 if apart else float(SCORES @ CHANCES)
-    found = []
+    values = []
     for _ in range(DRAWS):
         people, machine = draw(random, 11 * n, alike)
         if apart:
             other_people, other_machine = draw(random, 11 * n, alike)
             differ = random.random(11 * n) < 0.4
             people, machine = (people - other_people) * differ, (machine - other_machine) * differ
-        found.append(correct(people[:n], machine[:n], machine[n:]))
-    both, alone = (np.array([getattr(one, name) for one in found]) for name in ("interval", "people_interval"))
+        values.append(correct(people[:n], machine[:n], machine[n:]))
+    both, alone = (np.array([getattr(entry, name) for entry in values]) for name in ("interval", "people_interval"))
     assert 0.93 <= ((both[:, 0] <= truth) & (truth <= both[:, 1])).mean() <= 0.97
     assert (np.ptp(both, axis=1) <= np.ptp(alone, axis=1) + 1e-9).all()
     assert narrowest <= np.ptp(both, axis=1).mean() / np.ptp(alone, axis=1).mean() <= widest
-    assert np.mean([one.mean for one in found]) == pytest.approx(truth, abs=0.006)
-    assert apart or np.mean([one.machine for one in found]) > truth + 0.015
+    assert np.mean([entry.mean for entry in values]) == pytest.approx(truth, abs=0.006)
+    assert apart or np.mean([entry.machine for entry in values]) > truth + 0.015
 
 
 def test_a_machine_that_is_always_right_counts_as_much_as_people() -> None:
     people = np.random.default_rng(1).choice(SCORES, size=400)
-    found = correct(people[:40], people[:40], people[40:])
-    assert found.weight == pytest.approx(1 / (1 + 40 / 360), abs=0.2)
-    assert found.mean == pytest.approx(people.mean(), abs=0.02)
-    assert found.machine == people.mean()
+    score = correct(people[:40], people[:40], people[40:])
+    assert score.weight == pytest.approx(1 / (1 + 40 / 360), abs=0.2)
+    assert score.mean == pytest.approx(people.mean(), abs=0.02)
+    assert score.machine == people.mean()
 
 
 @pytest.mark.parametrize("further", [[], [1.0], [0.5, 0.5, 0.5]])
 def test_without_more_to_say_than_people_the_machine_counts_for_nothing(further: list[float]) -> None:
     people, machine = np.array([0.0, 1.0, 0.5, 0.25]), np.full(4, 0.5)
-    found = correct(people, machine, np.array(further))
-    assert (found.weight, found.mean, found.interval) == (0, people.mean(), found.people_interval)
+    score = correct(people, machine, np.array(further))
+    assert (score.weight, score.mean, score.interval) == (0, people.mean(), score.people_interval)
     expected = stats.t.interval(0.95, 3, people.mean(), stats.sem(people))
-    assert found.interval == pytest.approx(np.clip(expected, -1, 1))  # of scores, or of differences of scores
+    assert score.interval == pytest.approx(np.clip(expected, -1, 1))  # of scores, or of differences of scores
 
 
 @settings(max_examples=30)
@@ -80,27 +80,27 @@ def test_the_difference_of_two_runs_is_turned_round_with_them_and_never_undefine
     random = np.random.default_rng(seed)
     drawn = [random.choice(SCORES[:levels], size=(2, count)) for count in (n, n, further)]
     scored = Scored(10, ("a", "b"), *drawn)
-    there, back = scored.apart("a", "b"), scored.apart("b", "a")
-    assert there.interval is not None and back.interval is not None
-    assert np.isfinite([there.mean, *there.interval]).all() and there.interval.low <= there.mean <= there.interval.high
-    assert there.mean == pytest.approx(-back.mean)
-    assert there.interval == pytest.approx((-back.interval.high, -back.interval.low))
-    assert there.people == pytest.approx(scored.of("a").people - scored.of("b").people)
+    forth, back = scored.apart("a", "b"), scored.apart("b", "a")
+    assert forth.interval is not None and back.interval is not None
+    assert np.isfinite([forth.mean, *forth.interval]).all() and forth.interval.low <= forth.mean <= forth.interval.high
+    assert forth.mean == pytest.approx(-back.mean)
+    assert forth.interval == pytest.approx((-back.interval.high, -back.interval.low))
+    assert forth.people == pytest.approx(scored.of("a").people - scored.of("b").people)
 
 
 def crowd(random: np.random.Generator, right: list[float], pairs: int = 60) -> tuple[list[str], list[Vote]]:
     """The better passage of each pair, and the votes of people who are right so often."""
     truth = random.choice(["a", "b"], size=pairs).tolist()
     votes = [
-        Vote(str(pair), "a", "b", str(worker), best if random.random() < own else "ab".replace(best, ""))
-        for worker, own in enumerate(right)
+        Vote(str(pair), "a", "b", str(worker), best if random.random() < share else "ab".replace(best, ""))
+        for worker, share in enumerate(right)
         for pair, best in enumerate(truth)
     ]
     return truth, votes
 
 
-def stand_in(votes: list[Vote], said: list[str | None]) -> StandIn:
-    return leave_each_out(votes, {(str(pair), "a", "b"): one for pair, one in enumerate(said)})
+def stand_in(votes: list[Vote], answers: list[str | None]) -> StandIn:
+    return leave_each_out(votes, {(str(pair), "a", "b"): answer for pair, answer in enumerate(answers)})
 
 
 def test_a_copy_of_a_good_person_may_stand_in_and_a_coin_may_not() -> None:
@@ -108,7 +108,7 @@ def test_a_copy_of_a_good_person_may_stand_in_and_a_coin_may_not() -> None:
     for seed in range(20):
         random = np.random.default_rng(seed)
         _truth, votes = crowd(random, [0.9, 0.85, 0.85, 0.8])
-        passed += bool(stand_in(votes, [one.preferred for one in votes if one.worker == "0"]).passes)
+        passed += bool(stand_in(votes, [vote.preferred for vote in votes if vote.worker == "0"]).passes)
         rejected += stand_in(votes, random.choice(["a", "b"], size=60).tolist()).passes is False
     assert (passed, rejected) == (20, 20)
 
@@ -117,20 +117,20 @@ def test_the_test_is_that_of_its_authors() -> None:
     """Against their definition, taken literally."""
     random = np.random.default_rng(3)
     _truth, votes = crowd(random, [0.9, 0.8, 0.7, 0.6], 80)
-    votes = [one for one in votes if random.random() < 0.8] + [Vote("x", "b", "a", "0", None)]
+    votes = [vote for vote in votes if random.random() < 0.8] + [Vote("x", "b", "a", "0", None)]
     machine: dict[tuple[str, str, str], str | None] = {
         (str(pair), "a", "b"): random.choice(["a", "b", None]) for pair in range(70)
     }
-    found = leave_each_out(votes, machine, epsilon=0.2)
+    test = leave_each_out(votes, machine, epsilon=0.2)
     ps = []
-    for person in found.people:
+    for person in test.people:
         gaps, machine_wins = [], []
-        for pair, said in machine.items():
-            own = {one.worker: one.preferred for one in votes if one.query == pair[0]}
-            if person.worker not in own or len(own) < 2:
+        for pair, answer in machine.items():
+            by_worker = {vote.worker: vote.preferred for vote in votes if vote.query == pair[0]}
+            if person.worker not in by_worker or len(by_worker) < 2:
                 continue
-            others = [said_ for worker, said_ in own.items() if worker != person.worker]
-            theirs, its = ([mine == other for other in others] for mine in (own[person.worker], said))
+            others = [said_ for worker, said_ in by_worker.items() if worker != person.worker]
+            theirs, its = ([mine == other for other in others] for mine in (by_worker[person.worker], answer))
             better, worse = np.mean(its) >= np.mean(theirs), np.mean(theirs) >= np.mean(its)
             machine_wins.append(better)
             gaps.append(float(worse) - float(better))
@@ -140,9 +140,9 @@ def test_the_test_is_that_of_its_authors() -> None:
     order, corrected = np.argsort(ps), sum(1 / rank for rank in range(1, 5))
     rejected = [rank for rank, at in enumerate(order, 1) if ps[at] <= rank * 0.05 / (4 * corrected)]
     stands = {int(at) for at in order[: max(rejected, default=0)]}
-    assert {at for at, person in enumerate(found.people) if person.stands} == stands
-    assert found.winning == len(stands) / 4
-    assert found.advantage == pytest.approx(np.mean([person.machine for person in found.people]))
+    assert {at for at, person in enumerate(test.people) if person.stands} == stands
+    assert test.winning == len(stands) / 4
+    assert test.advantage == pytest.approx(np.mean([person.machine for person in test.people]))
 
 
 def test_with_two_people_or_few_pairs_nothing_is_said() -> None:
@@ -157,13 +157,13 @@ def test_with_two_people_or_few_pairs_nothing_is_said() -> None:
 
 
 def test_favour_is_found_where_it_is_and_not_where_the_machine_is_too_kind_to_all() -> None:
-    random, found = np.random.default_rng(5), []
+    random, favours = np.random.default_rng(5), []
     people = random.choice(SCORES, size=(6, 60))
     kind = np.clip(people + random.normal(0.1, 0.1, size=people.shape), 0, 1)
     for gift in (0, 0.2):
         machine = kind + np.array([gift, gift, 0, 0, 0, 0])[:, None]
-        found.append(favour(Scored(10, tuple("abcdef"), people, machine, np.zeros((6, 0))), {"a", "b"}))
-    none, much = found
+        favours.append(favour(Scored(10, tuple("abcdef"), people, machine, np.zeros((6, 0))), {"a", "b"}))
+    none, much = favours
     assert none is not None and much is not None
     assert (much.own, much.others, much.queries) == (2, 4, 60)
     assert none.interval.low < 0 < none.interval.high and none.p > 0.05
@@ -183,12 +183,15 @@ def test_the_command_tells_all_of_it(write: Write, capsys: pytest.CaptureFixture
     bad = write("bad.txt", "".join(f"q{query} Q0 {'bca'[query % 3]} 1 2 t\n" for query in range(60)))
     arguments = ["machines", "--human", human, "--machine", machine, "--pools", pools, "--own", bad, good]
     assert main([*arguments, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["scores"]["queries"], told["scores"]["further"]) == (40, 20)
-    assert told["scores"]["runs"]["good"]["people"] == 0.5 and set(told["scores"]["runs"]) == {"good", "bad"}
-    assert [(one["a"], one["b"]) for one in told["scores"]["differences"]] == [("good", "bad")]
-    assert told["stand_in"]["passes"] is True and [one["pairs"] for one in told["stand_in"]["people"]] == [120] * 3
-    assert (told["favour"]["own"], told["favour"]["others"], told["favour"]["queries"]) == (1, 1, 40)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["scores"]["queries"], printed["scores"]["further"]) == (40, 20)
+    assert printed["scores"]["runs"]["good"]["people"] == 0.5 and set(printed["scores"]["runs"]) == {"good", "bad"}
+    assert [(row["a"], row["b"]) for row in printed["scores"]["differences"]] == [("good", "bad")]
+    assert (
+        printed["stand_in"]["passes"] is True
+        and [person["pairs"] for person in printed["stand_in"]["people"]] == [120] * 3
+    )
+    assert (printed["favour"]["own"], printed["favour"]["others"], printed["favour"]["queries"]) == (1, 1, 40)
     assert main(arguments) == 0
     text = capsys.readouterr().out
     assert "40 queries that people and the machine answered, and 20 that only the machine did." in text

@@ -76,25 +76,29 @@ def test_lengths_and_the_order_of_runs_are_told_where_they_are_asked_for(
     people = write("people.txt", "q a b a\nq a c c\nq b c c\nr a b a\n")
     machine = write("machine.txt", "q a b b\nq a c a\nq b c b\nr a b a\n")
     passages = write("passages.tsv", "a\tshort\nb\tmuch longer\nc\tas long as b\n")
-    one = write("one.txt", "q Q0 c 1 2 t\nr Q0 a 1 2 t\n")
+    path = write("one.txt", "q Q0 c 1 2 t\nr Q0 a 1 2 t\n")
     two = write("two.txt", "q Q0 b 1 2 t\nq Q0 c 2 1 t\nr Q0 b 1 2 t\n")
-    arguments = ["agreement", "--human", people, "--machine", machine, "--passages", passages, one, two]
+    arguments = ["agreement", "--human", people, "--machine", machine, "--passages", passages, path, two]
     assert main([*arguments, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     # a against b twice and a against c: the machine took the longer once, people once. b and c differ by a character.
-    assert found["longer"] == {
+    assert printed["longer"] == {
         "judgments": 4, "machine": 1, "people": 2, "machine_share": 0.25, "people_share": 0.5
     }  # fmt: skip
     # People have c and a. The machine has b and a: two's first passages are worse for people, better for it in q.
-    assert found["orders"]["runs"] == {
+    assert printed["orders"]["runs"] == {
         "one": {"people": 1.0, "machine": 0.5},
         "two": {"people": 0.25, "machine": 0.5},
     }
-    assert (found["orders"]["queries"], found["orders"]["tau"], found["orders"]["first"]) == (2, None, ["one", "two"])
+    assert (printed["orders"]["queries"], printed["orders"]["tau"], printed["orders"]["first"]) == (
+        2,
+        None,
+        ["one", "two"],
+    )
     assert main(arguments) == 0
     assert "by the machine in 25.0% and by people in 50.0% of 4 judgments" in capsys.readouterr().out
     nobody = write("nobody.txt", "q a b !\n")
-    assert main(["agreement", "--human", people, "--machine", nobody, one]) == 0
+    assert main(["agreement", "--human", people, "--machine", nobody, path]) == 0
     assert "No query has a winner by people and by the machine" in capsys.readouterr().out
 
 
@@ -147,12 +151,12 @@ ANSWERS = st.lists(st.tuples(PAIRS, st.sampled_from([0, 1, "=", "!"])), max_size
 @given(PEOPLE, ANSWERS, st.booleans(), st.booleans())
 def test_which_passage_is_called_a_matters_for_nothing_but_the_side(
     judged: list[tuple[tuple[str, str], int | None]],
-    said: list[tuple[tuple[str, str], int | str]],
+    by_machine: list[tuple[tuple[str, str], int | str]],
     turn_people: bool,
     turn_machine: bool,
 ) -> None:
     people = [Preference(query, *pair, None if which is None else pair[which]) for (query, pair), which in judged]
-    answers = [Answer(query, *pair, pair[s] if isinstance(s, int) else s) for (query, pair), s in said]
+    answers = [Answer(query, *pair, pair[s] if isinstance(s, int) else s) for (query, pair), s in by_machine]
     turned_people = [Preference(query, b, a, won) for query, a, b, won in people] if turn_people else people
     turned = [Answer(query, b, a, won) for query, a, b, won in answers] if turn_machine else answers
     lengths = {"a": 1, "b": 2, "c": 2}
@@ -162,7 +166,7 @@ def test_which_passage_is_called_a_matters_for_nothing_but_the_side(
     assert longer_preferred(turned_people, machine, lengths) == longer_preferred(people, machine, lengths)
     ties_of_people = beside.pairs - beside.decisive - beside.ties - beside.missing
     assert 0 <= beside.agree <= beside.decisive
-    assert 0 <= ties_of_people <= sum(one.preferred is None for one in people)
+    assert 0 <= ties_of_people <= sum(preference.preferred is None for preference in people)
     was, now = first_preferred(answers), first_preferred(turned)
     assert (now.left, now.right) == ((was.right, was.left) if turn_machine else (was.left, was.right))
 
@@ -173,16 +177,16 @@ def test_people_s_judgments_agree_with_themselves_wherever_people_did_not_differ
     path = str(data / "preferences.txt.gz")
     runs = sorted(map(str, (data / "runs").glob("*.gz")))[:4]
     assert main(["agreement", "--human", path, "--machine", path, "--json", *runs]) == 0
-    found = json.loads(capsys.readouterr().out)
-    said: dict[tuple[str, frozenset[str]], set[str | None]] = {}
+    printed = json.loads(capsys.readouterr().out)
+    sides: dict[tuple[str, frozenset[str]], set[str | None]] = {}
     people = list(read_preferences(path))
     for query, a, b, preferred in people:
-        said.setdefault((query, frozenset((a, b))), set()).add(preferred)
-    ties = sum(len(said[query, frozenset((a, b))]) > 1 for query, a, b, _ in people)
+        sides.setdefault((query, frozenset((a, b))), set()).add(preferred)
+    ties = sum(len(sides[query, frozenset((a, b))]) > 1 for query, a, b, _ in people)
     assert ties > 1000
     decisive = len(people) - ties
-    orders = found.pop("orders")
-    assert found == Beside(len(people), decisive, decisive, ties, 0)._asdict()
+    orders = printed.pop("orders")
+    assert printed == Beside(len(people), decisive, decisive, ties, 0)._asdict()
     assert len(orders["runs"]) == 4
     assert orders["queries"] == len({query for query, *_ in people})
     assert -1 <= orders["tau"] <= 1
@@ -202,14 +206,16 @@ def test_tau_among_the_first_ten_is_that_of_its_definition(data: st.DataObject) 
     starts, hits = np.arange(0, 4 * len(queries) + 1, 4), np.full(len(queries), 4)
     runs = {}
     for run, lists in ranked.items():
-        flat = np.array([names.index(passage) for own in lists for passage in own], dtype=np.int32)
+        flat = np.array([names.index(passage) for passages in lists for passage in passages], dtype=np.int32)
         runs[run] = RunArtifact(4, tuple(queries), pa.array(list(names)), starts, flat, flat, hits)
     best = [[(query, data.draw(st.sampled_from(names))) for query in queries] for _ in range(2)]
-    found = compare_orders(Board(runs, 10, "score"), *best)
-    assert found is not None
+    agreement = compare_orders(Board(runs, 10, "score"), *best)
+    assert agreement is not None
     means = [
         {
-            run: sum(Fraction(1, own.index(passage) + 1) for own, (_, passage) in zip(lists, side, strict=True))
+            run: sum(
+                Fraction(1, passages.index(passage) + 1) for passages, (_, passage) in zip(lists, side, strict=True)
+            )
             for run, lists in ranked.items()
         }
         for side in best
@@ -218,12 +224,12 @@ def test_tau_among_the_first_ten_is_that_of_its_definition(data: st.DataObject) 
     first = [run for run in ranked if sum(other > by_people[run] for other in by_people.values()) < 10]
 
     def tau(runs: Iterable[str]) -> float | None:
-        both, one, other = 0, 0, 0
+        both, first, other = 0, 0, 0
         for a, b in combinations(runs, 2):
             x, y = by_people[a] - by_people[b], by_machine[a] - by_machine[b]
             both += (x * y > 0) - (x * y < 0)
-            one, other = one + (x != 0), other + (y != 0)
-        return both / math.sqrt(one * other) if one and other else None
+            first, other = first + (x != 0), other + (y != 0)
+        return both / math.sqrt(first * other) if first and other else None
 
-    assert list(found.first) == first and len(first) >= 10
-    assert found.tau == pytest.approx(tau(ranked)) and found.tau_first == pytest.approx(tau(first))
+    assert list(agreement.first) == first and len(first) >= 10
+    assert agreement.tau == pytest.approx(tau(ranked)) and agreement.tau_first == pytest.approx(tau(first))

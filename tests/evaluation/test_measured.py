@@ -46,10 +46,10 @@ def test_tests_of_pairs_are_those_of_scipy_without_ties_that_rounding_breaks(row
 
 def test_the_other_way_round_is_the_same_test() -> None:
     rows = [(0.5, 1.0), (0.2, 0.9), (0.3, 0.3), (1.0, 0.4), (0, 0.1)]
-    one, other = pair_tests(scores(rows), [("a", "b"), ("b", "a")])
-    assert (one.delta, one.direction) == (-other.delta, 1) and other.direction == -1
-    assert (one.higher, one.lower) == (other.lower, other.higher) == (3, 1)
-    assert (one.sign, one.wsr, one.t) == (other.sign, other.wsr, other.t)
+    first, other = pair_tests(scores(rows), [("a", "b"), ("b", "a")])
+    assert (first.delta, first.direction) == (-other.delta, 1) and other.direction == -1
+    assert (first.higher, first.lower) == (other.lower, other.higher) == (3, 1)
+    assert (first.sign, first.wsr, first.t) == (other.sign, other.wsr, other.t)
     with pytest.raises(KeyError):
         pair_tests(scores(rows), [("a", "c")])
 
@@ -57,9 +57,9 @@ def test_the_other_way_round_is_the_same_test() -> None:
 @given(runs, judgments)
 def test_by_rr_the_means_and_intervals_are_those_of_the_ranks(run: Run, grades: Grades) -> None:
     artifacts, qrels, rr = {"run": artifact(run)}, Qrels(grades), read_measure("RR@5")
-    found = measured(artifacts, qrels, [NDCG, rr], "score")[rr]
+    values = measured(artifacts, qrels, [NDCG, rr], "score")[rr]
     ranks = ranks_of(artifacts, qrels, 5, "score")
-    assert found.queries == ranks.queries and found.means() == ranks.means()
-    assert t_intervals_of(found.values) == t_intervals(ranks)
+    assert values.queries == ranks.queries and values.means() == ranks.means()
+    assert t_intervals_of(values.values) == t_intervals(ranks)
     some = ranks.queries[::-1][:2]
-    assert found.only(some).means() == ranks.only(some).means() and found.only(some).queries == some
+    assert values.only(some).means() == ranks.only(some).means() and values.only(some).queries == some

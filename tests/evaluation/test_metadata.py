@@ -38,9 +38,9 @@ def check(content: str | bytes) -> RunCheck:
 
 
 def test_a_header_becomes_the_metadata_and_leaves_the_run_as_it_was() -> None:
-    found, bare = check(HEADER + TREC), check(TREC)
-    assert found.errors == []
-    assert found.metadata == {
+    checked, bare = check(HEADER + TREC), check(TREC)
+    assert checked.errors == []
+    assert checked.metadata == {
         "schema version": 0.1,
         "platform": {"hardware": {"ram": "64 GB"}},
         "actor": {"team": "Group: IR", "fields": ["retrieval", "reranking"]},
@@ -49,10 +49,10 @@ def test_a_header_becomes_the_metadata_and_leaves_the_run_as_it_was() -> None:
         "runs": [1, 2.5, True, None, "007"],
     }
     assert bare.metadata == {}
-    assert found.artifact is not None
+    assert checked.artifact is not None
     assert bare.artifact is not None
-    assert found.artifact.top("score", 9) == bare.artifact.top("score", 9)
-    assert found.census.as_dict() == bare.census.as_dict() | {"lines": 17}
+    assert checked.artifact.top("score", 9) == bare.artifact.top("score", 9)
+    assert checked.census.as_dict() == bare.census.as_dict() | {"lines": 17}
 
 
 @pytest.mark.parametrize(
@@ -67,21 +67,21 @@ def test_a_header_becomes_the_metadata_and_leaves_the_run_as_it_was() -> None:
     ids=["three columns", "CRLF", "byte order mark", "no space after the number sign", "no last newline"],
 )
 def test_headers_are_read_in_every_form_that_tools_write(content: str) -> None:
-    found = check(content)
-    assert found.errors == []
-    assert found.metadata["actor"]["team"] == "Group: IR"
+    checked = check(content)
+    assert checked.errors == []
+    assert checked.metadata["actor"]["team"] == "Group: IR"
 
 
 def test_lines_after_a_header_are_counted_from_the_start_of_the_file() -> None:
-    found = check(HEADER + TREC + "q3 only three\n")
-    assert [error.line for error in found.errors] == [18]
+    checked = check(HEADER + TREC + "q3 only three\n")
+    assert [error.line for error in checked.errors] == [18]
 
 
 def test_a_run_whose_queries_stand_apart_keeps_its_header() -> None:
-    found = check(HEADER + TREC + "q1 Q0 p9 3 1.0 red\n")
-    assert found.errors == []
-    assert found.census.split_queries
-    assert found.metadata["date"] == "2026-11-21"
+    checked = check(HEADER + TREC + "q1 Q0 p9 3 1.0 red\n")
+    assert checked.errors == []
+    assert checked.census.split_queries
+    assert checked.metadata["date"] == "2026-11-21"
 
 
 START, END = "# ir_metadata.start\n", "# ir_metadata.end\n"
@@ -109,29 +109,29 @@ BAD = {
 
 @pytest.mark.parametrize(("header", "line", "words"), BAD.values(), ids=BAD)
 def test_a_bad_header_is_told_by_line_and_gives_no_artifact(header: str, line: int, words: str) -> None:
-    found = check(header + TREC)
-    assert not found.ok
-    assert found.errors[0].line == line, found.errors
-    assert words in found.errors[0].message
-    assert found.artifact is None
-    assert found.metadata == {}
+    checked = check(header + TREC)
+    assert not checked.ok
+    assert checked.errors[0].line == line, checked.errors
+    assert words in checked.errors[0].message
+    assert checked.artifact is None
+    assert checked.metadata == {}
 
 
 def test_invalid_text_in_a_header_is_told_by_line() -> None:
-    found = check(START.encode() + b"# a: 1\n# b: \xff\n" + END.encode() + TREC.encode())
-    assert (found.errors[0].line, "invalid UTF-8" in found.errors[0].message) == (3, True)
+    checked = check(START.encode() + b"# a: 1\n# b: \xff\n" + END.encode() + TREC.encode())
+    assert (checked.errors[0].line, "invalid UTF-8" in checked.errors[0].message) == (3, True)
 
 
 def test_a_header_that_the_file_ends_in_is_told() -> None:
-    found = check(START + "# a: 1\n")
-    assert (found.errors[0].line, "ir_metadata.end" in found.errors[0].message) == (1, True)
+    checked = check(START + "# a: 1\n")
+    assert (checked.errors[0].line, "ir_metadata.end" in checked.errors[0].message) == (1, True)
 
 
 def test_a_header_alone_is_no_run() -> None:
-    found = check(HEADER)
-    assert found.artifact is None
-    assert found.errors[0].line == 15
-    assert "no line of a run" in found.errors[0].message
+    checked = check(HEADER)
+    assert checked.artifact is None
+    assert checked.errors[0].line == 15
+    assert "no line of a run" in checked.errors[0].message
 
 
 def test_a_header_of_nothing_is_no_metadata() -> None:
@@ -152,8 +152,13 @@ def test_plain_runs_never_meet_the_reader_of_headers(monkeypatch: pytest.MonkeyP
 
 
 def test_metadata_is_flattened_to_dotted_names() -> None:
-    given = {"actor": {"team": "T", "fields": ["a", "b"]}, "runs": [{"k": 1}, {"k": True}], "none": None, "empty": {}}
-    assert list(flatten(given)) == [
+    metadata = {
+        "actor": {"team": "T", "fields": ["a", "b"]},
+        "runs": [{"k": 1}, {"k": True}],
+        "none": None,
+        "empty": {},
+    }
+    assert list(flatten(metadata)) == [
         ("actor.team", "T"),
         ("actor.fields", "a, b"),
         ("runs.1.k", "1"),

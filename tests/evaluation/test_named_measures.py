@@ -30,10 +30,10 @@ Grades = dict[str, dict[str, int]]
 
 
 def artifact(run: Run, depth: int = 100) -> RunArtifact:
-    lines = [f"{query} Q0 {pid} 1 {score!r} t\n" for query, own in run.items() for pid, score in own.items()]
-    found = check_run(io.BytesIO("".join(lines).encode()), depth=depth).artifact
-    assert found is not None
-    return found
+    lines = [f"{query} Q0 {pid} 1 {score!r} t\n" for query, hits in run.items() for pid, score in hits.items()]
+    artifact = check_run(io.BytesIO("".join(lines).encode()), depth=depth).artifact
+    assert artifact is not None
+    return artifact
 
 
 def by_trec_eval(grades: Grades, run: Run, measure: Measure) -> list[float]:
@@ -42,9 +42,11 @@ def by_trec_eval(grades: Grades, run: Run, measure: Measure) -> list[float]:
     kind = {"RR": "recip_rank", "nDCG": "ndcg", "AP": "map", "Success": "success", "P": "P", "R": "recall"}[
         measure.kind
     ]
-    asked = "recip_rank" if kind == "recip_rank" else f"{kind}{'_cut' if cut and kind in ('map', 'ndcg') else ''}{cut}"
-    found = pytrec_eval.RelevanceEvaluator(grades, {asked}, relevance_level=measure.rel).evaluate(run)
-    values = [found.get(query, {}).get(asked.replace(".", "_"), 0.0) for query in grades]
+    measure_name = (
+        "recip_rank" if kind == "recip_rank" else f"{kind}{'_cut' if cut and kind in ('map', 'ndcg') else ''}{cut}"
+    )
+    scores = pytrec_eval.RelevanceEvaluator(grades, {measure_name}, relevance_level=measure.rel).evaluate(run)
+    values = [scores.get(query, {}).get(measure_name.replace(".", "_"), 0.0) for query in grades]
     if measure.kind == "RR" and measure.cutoff:  # trec_eval has no cutoff of it
         values = [value if value * measure.cutoff > 1 - 1e-9 else 0.0 for value in values]
     return values
@@ -71,7 +73,7 @@ def test_with_ties_gaps_and_missing_queries_it_scores_as_trec_eval(name: str, ru
 @settings(max_examples=25)
 @given(st.dictionaries(queries, st.lists(ids, unique=True, min_size=1), min_size=1), judgments)
 def test_without_ties_it_scores_as_ir_measures(name: str, lists: dict[str, list[str]], grades: Grades) -> None:
-    run = {query: {pid: 50.0 - place for place, pid in enumerate(own)} for query, own in lists.items()}
+    run = {query: {pid: 50.0 - place for place, pid in enumerate(passages)} for query, passages in lists.items()}
     theirs = dict.fromkeys(grades, 0.0)
     parsed = ir_measures.parse_measure(name)
     for metric in ir_measures.iter_calc([parsed], grades, run):
@@ -107,12 +109,15 @@ def test_reciprocal_ranks_are_those_of_rr(run: Run, grades: Grades, order: str) 
 
 @given(judgments, st.integers(1, 12))
 def test_exponential_gains_weigh_high_grades_more(grades: Grades, cutoff: int) -> None:
-    lists = {query: sorted(own) for query, own in grades.items()}
+    lists = {query: sorted(grades_of_query) for query, grades_of_query in grades.items()}
     (values,) = Scorer(Qrels(grades)).score_lists(lists, [read_measure(f"nDCG(dcg='exp-log2')@{cutoff}")])
-    for value, (query, own) in zip(values.tolist(), grades.items(), strict=True):
+    for value, (query, grades_of_query) in zip(values.tolist(), grades.items(), strict=True):
         gained, ideal = (
             sum((2**grade - 1) / math.log2(place + 2) for place, grade in enumerate(ordered[:cutoff]))
-            for ordered in ([own[pid] for pid in lists[query]], sorted(own.values(), reverse=True))
+            for ordered in (
+                [grades_of_query[pid] for pid in lists[query]],
+                sorted(grades_of_query.values(), reverse=True),
+            )
         )
         assert value == pytest.approx(gained / ideal if ideal else 0, abs=1e-12)
 
@@ -123,8 +128,8 @@ def compat_of(ranking: list[str], grades: dict[str, int], p: float, depth: int) 
     good = [pid for pid, grade in grades.items() if grade > 0]
     ideal = sorted(good, key=lambda pid: (-grades[pid], place.get(pid, len(place))))
 
-    def overlap(one: list[str]) -> float:
-        return sum(p**at * len({*one[: at + 1]} & {*ideal[: at + 1]}) / (at + 1) for at in range(depth))
+    def overlap(passages: list[str]) -> float:
+        return sum(p**at * len({*passages[: at + 1]} & {*ideal[: at + 1]}) / (at + 1) for at in range(depth))
 
     return overlap(ranking) / overlap(ideal) if ideal else 0.0
 
@@ -135,12 +140,15 @@ def test_compat_is_the_overlap_with_the_ideal_ranking(run: Run, grades: Grades, 
     measure = Measure("Compat", cutoff, p=p)
     assert read_measure(str(measure)) == measure
     scorer, stored = Scorer(Qrels(grades)), artifact(run)
-    lists = {query: sorted(own, key=lambda pid: (-own[pid], pid)) for query, own in run.items()}
-    expected = [compat_of(lists.get(query, []), own, p, cutoff or 1000) for query, own in grades.items()]
+    lists = {query: sorted(hits, key=lambda pid: (-hits[pid], pid)) for query, hits in run.items()}
+    expected = [
+        compat_of(lists.get(query, []), grades_of_query, p, cutoff or 1000) for query, grades_of_query in grades.items()
+    ]
     assert scorer.score(stored, [measure], "score")[0].tolist() == pytest.approx(expected, abs=1e-9)
     assert scorer.score_lists(lists, [measure])[0].tolist() == pytest.approx(expected, abs=1e-9)
     assert scorer.shared(stored).tolist() == [
-        query in run and any(grade > 0 for grade in own.values()) for query, own in grades.items()
+        query in run and any(grade > 0 for grade in grades_of_query.values())
+        for query, grades_of_query in grades.items()
     ]
 
 
@@ -150,12 +158,12 @@ def test_ties_by_ascending_ids_outlive_storing_and_cutting(run: Run) -> None:
     file = io.BytesIO()
     stored.save(file)
     file.seek(0)
-    for kept in (stored, RunArtifact.load(file)):
-        for depth, one in ((4, kept), (2, kept), (2, kept.cut(2))):
-            ids = [*one.passages.to_pylist(), None]
-            for query, row in zip(one.queries, one.matrix("score", depth, ties_up=True), strict=True):
-                own = run[query]
-                best = sorted(own, key=lambda pid: (-own[pid], pid))[:depth]
+    for stored_run in (stored, RunArtifact.load(file)):
+        for depth, cut_run in ((4, stored_run), (2, stored_run), (2, stored_run.cut(2))):
+            ids = [*cut_run.passages.to_pylist(), None]
+            for query, row in zip(cut_run.queries, cut_run.matrix("score", depth, ties_up=True), strict=True):
+                hits = run[query]
+                best = sorted(hits, key=lambda pid: (-hits[pid], pid))[:depth]
                 assert [ids[place] for place in row] == best + [None] * (depth - len(best))
 
 
@@ -185,12 +193,14 @@ def test_real_runs_score_as_pytrec_eval_has_them(sample: Sample) -> None:
     measures = [read_measure(name) for name in NAMES]
     scorer = Scorer(qrels)
     for path in sample.runs[::4]:
-        scores = {q: {pid: single(score) for pid, score in own.items()} for q, own in scores_of(path).items()}
-        found = scorer.score(artifact(scores), measures, "score")
-        for measure, values in zip(measures, found, strict=True):
-            theirs = by_trec_eval({q: dict(own) for q, own in qrels.grades.items()}, scores, measure)
+        scores = {q: {pid: single(score) for pid, score in hits.items()} for q, hits in scores_of(path).items()}
+        ours = scorer.score(artifact(scores), measures, "score")
+        for measure, values in zip(measures, ours, strict=True):
+            theirs = by_trec_eval(
+                {q: dict(grades_of_query) for q, grades_of_query in qrels.grades.items()}, scores, measure
+            )
             assert values.tolist() == pytest.approx(theirs, abs=1e-12), (path.name, str(measure))
-        assert found.max() > 0
+        assert ours.max() > 0
 
 
 @pytest.mark.parametrize(
@@ -205,8 +215,11 @@ def test_real_runs_have_the_compat_of_its_definition(sample: Sample) -> None:
     qrels = read_qrels(sample.graded)
     for path in sample.runs[:1]:
         scores = scores_of(path)
-        lists = {query: sorted(own, key=lambda pid: (-own[pid], pid)) for query, own in scores.items()}
-        expected = [compat_of(lists.get(query, []), dict(own), 0.9, 1000) for query, own in qrels.grades.items()]
+        lists = {query: sorted(hits, key=lambda pid: (-hits[pid], pid)) for query, hits in scores.items()}
+        expected = [
+            compat_of(lists.get(query, []), dict(grades_of_query), 0.9, 1000)
+            for query, grades_of_query in qrels.grades.items()
+        ]
         values = Scorer(qrels).score(artifact(scores, 1000), [Measure("Compat", p=0.9)], "score")[0]
         assert values.tolist() == pytest.approx(expected, abs=1e-9), path.name
         assert 0 <= values.min() < values.max() <= 1
@@ -244,7 +257,7 @@ def test_an_unknown_name_says_what_is_expected(name: str, says: str) -> None:
 
 
 def test_several_names_are_read_each_once() -> None:
-    assert [str(one) for one in read_measures("RR@10, nDCG@10 rr@10,nDCG(dcg='exp-log2')@5")] == [
+    assert [str(measure) for measure in read_measures("RR@10, nDCG@10 rr@10,nDCG(dcg='exp-log2')@5")] == [
         "RR@10", "nDCG@10", "nDCG(dcg='exp-log2')@5",
     ]  # fmt: skip
     assert read_measures(" ") == []

@@ -22,7 +22,7 @@ OTHER_COLLECTION = "none of its passages is judged, in 1 query: is it a run for 
 
 
 @pytest.fixture
-def told(capsys: pytest.CaptureFixture[str]) -> Told:
+def run_cli(capsys: pytest.CaptureFixture[str]) -> Told:
     """What a command says on standard output and on standard error."""
 
     def run(*arguments: str) -> tuple[str, str]:
@@ -60,10 +60,10 @@ def sentences(run: str, *judged: tuple[str, str]) -> list[str]:
     ],
 )  # fmt: skip
 def test_ids_that_differ_only_in_form_are_told_with_the_form(passage: str, judged: str, form: str) -> None:
-    found = sentences(f"q1 Q0 {passage} 1 2 t\n", ("q1", judged))
-    assert found[:2] == [OTHER_COLLECTION, f"1 passage id differs from judged ones only in {form}."]
-    asked = sentences(f"{passage} Q0 p 1 2 t\n", (judged, "p"))
-    assert asked[:2] == [
+    notes = sentences(f"q1 Q0 {passage} 1 2 t\n", ("q1", judged))
+    assert notes[:2] == [OTHER_COLLECTION, f"1 passage id differs from judged ones only in {form}."]
+    notes_of_queries = sentences(f"{passage} Q0 p 1 2 t\n", (judged, "p"))
+    assert notes_of_queries[:2] == [
         "answers none of the 1 queries: is it a run for other queries?",
         f"1 query id differs from those asked for only in {form}.",
     ]
@@ -77,12 +77,12 @@ def test_ids_that_differ_otherwise_and_what_is_found_are_not_told() -> None:
     assert sentences("q1 Q0 a 1 2 t\nq2 Q0 b 1 2 t\n", ("q1", "a"), ("q2", "b"), ("q1", "B")) == []
 
 
-def test_a_run_of_other_passages_is_told_by_score_pool_and_check_in_the_same_words(write: Write, told: Told) -> None:
+def test_a_run_of_other_passages_is_told_by_score_pool_and_check_in_the_same_words(write: Write, run_cli: Told) -> None:
     run, qrels = write("cut.txt", "q1 Q0 p1 1 2 t\n"), write("qrels.txt", "q1 0 x9 1\n")
-    assert f"cut: {OTHER_COLLECTION}" in told("score", "--qrels", qrels, run)[1].splitlines()
-    assert f"cut: {OTHER_COLLECTION}" in told("pool", "--qrels", qrels, run)[1].splitlines()
-    assert f"  Note: {OTHER_COLLECTION}" in told("check", "--qrels", qrels, run)[0].splitlines()
-    (note,) = json.loads(told("check", "--qrels", qrels, run, "--json")[0])["notes"]
+    assert f"cut: {OTHER_COLLECTION}" in run_cli("score", "--qrels", qrels, run)[1].splitlines()
+    assert f"cut: {OTHER_COLLECTION}" in run_cli("pool", "--qrels", qrels, run)[1].splitlines()
+    assert f"  Note: {OTHER_COLLECTION}" in run_cli("check", "--qrels", qrels, run)[0].splitlines()
+    (note,) = json.loads(run_cli("check", "--qrels", qrels, run, "--json")[0])["notes"]
     assert (note["code"], note["sentence"]) == ("not_judged", OTHER_COLLECTION)
 
 
@@ -95,35 +95,35 @@ def test_only_the_first_passages_are_spoken_of_where_only_these_are_known() -> N
     assert judged_notes(run_of(text, depth=20), qrels) == []
 
 
-def test_invisible_characters_in_ids_are_told_also_of_qrels(write: Write, told: Told) -> None:
+def test_invisible_characters_in_ids_are_told_also_of_qrels(write: Write, run_cli: Told) -> None:
     run = write("run.txt", "q1 Q0 \ufeffp1 1 2 t\nq2 Q0 p\u200b2 1 2 t\n")
-    assert "  Note: 2 passage ids with invisible characters (\\ufeffp1; p\\u200b2)." in told("check", run)[0]
+    assert "  Note: 2 passage ids with invisible characters (\\ufeffp1; p\\u200b2)." in run_cli("check", run)[0]
     qrels = write("qrels.txt", "q1 0 p1 1\nq2\u00a0 0 p2 1\n")
-    err = told("score", "--qrels", qrels, run)[1]
+    err = run_cli("score", "--qrels", qrels, run)[1]
     assert "qrels: 1 query id with invisible characters (q2\\xa0)." in err.splitlines()
 
 
-def test_files_that_begin_with_a_mark_can_be_joined_which_is_told(write: Write, told: Told) -> None:
+def test_files_that_begin_with_a_mark_can_be_joined_which_is_told(write: Write, run_cli: Told) -> None:
     run = write("run.txt", "\ufeffq1 Q0 p1 1 2 t\n\ufeffq2 Q0 p2 1 2 t\n")
     mark = "a byte order mark is left out in 1 line: files that begin with one were joined."
-    assert f"  Note: {mark}" in told("check", run)[0]
+    assert f"  Note: {mark}" in run_cli("check", run)[0]
     qrels = write("qrels.txt", "\ufeffq1 0 p1 1\n\ufeffq2 0 p2 1\n")
-    out, err = told("score", "--qrels", qrels, run)
+    out, err = run_cli("score", "--qrels", qrels, run)
     assert json.loads(out)["runs"]["run"]["mean"] == 1
     assert f"qrels: {mark}" in err.splitlines()
 
 
-def test_a_query_among_its_own_results_is_told_and_left_out_where_that_is_asked(write: Write, told: Told) -> None:
+def test_a_query_among_its_own_results_is_told_and_left_out_where_that_is_asked(write: Write, run_cli: Told) -> None:
     run = write("run.txt", "q1 Q0 q1 1 9 t\nq1 Q0 d1 2 8 t\nq2 Q0 d2 1 9 t\n")
     qrels = write("qrels.txt", "q1 0 d1 1\nq2 0 d2 1\n")
-    out, err = told("score", "--qrels", qrels, run)
+    out, err = run_cli("score", "--qrels", qrels, run)
     assert json.loads(out)["runs"]["run"]["mean"] == 0.75
     assert "run: the results of 1 of 2 queries hold the query itself (q1), which BEIR leaves out." in err.splitlines()
-    out, err = told("score", "--qrels", qrels, run, "--without-query")
+    out, err = run_cli("score", "--qrels", qrels, run, "--without-query")
     assert json.loads(out)["runs"]["run"]["mean"] == 1
     assert "run: 1 hit left out whose passage has the id of the query, as BEIR does." in err.splitlines()
-    assert json.loads(told("pool", "--qrels", qrels, run)[0])["pairs"] == 1
-    assert json.loads(told("pool", "--qrels", qrels, run, "--without-query")[0])["pairs"] == 0
+    assert json.loads(run_cli("pool", "--qrels", qrels, run)[0])["pairs"] == 1
+    assert json.loads(run_cli("pool", "--qrels", qrels, run, "--without-query")[0])["pairs"] == 0
     # Numbers that coincide far down, of one query in many, are no news.
     many = "".join(f"{q} Q0 {q + shift} {shift} {-shift} t\n" for q in range(200, 500) for shift in (1, 2))
     assert not check_run(io.BytesIO(f"{many}7 Q0 8 1 2 t\n7 Q0 7 2 1 t\n".encode()), name="run").notes()
@@ -135,17 +135,17 @@ def test_a_run_of_nothing_but_its_queries_is_refused_where_these_are_left_out() 
 
 
 def test_hits_of_one_score_are_told() -> None:
-    found = sentences("q1 Q0 a 1 5 t\nq1 Q0 b 2 5 t\nq2 Q0 c 1 5 t\n", ("q1", "a"))
-    assert found == ["all hits have the same score in 1 of 2 queries: ids decide their order by score."]
+    notes = sentences("q1 Q0 a 1 5 t\nq1 Q0 b 2 5 t\nq2 Q0 c 1 5 t\n", ("q1", "a"))
+    assert notes == ["all hits have the same score in 1 of 2 queries: ids decide their order by score."]
     assert sentences("q1 a 1\nq1 b 2\n", ("q1", "a")) == []  # without scores
 
 
 def test_a_boards_check_says_the_same() -> None:
     run = "q1 Q0 q1 1 5 t\nQ2 Q0 p 1 5 t\n"
     checked = check_file(io.BytesIO(run.encode()), name="dev.txt", queries=["q1", "q2"], hits=1, order="score")
-    told = list(checked.sentences())
-    assert "dev.txt: Note: 1 query id differs from those asked for only in upper and lower case (Q2 for q2)." in told
-    assert "dev.txt: Note: the results of 1 of 2 queries hold the query itself (q1), which BEIR leaves out." in told
+    notes = list(checked.sentences())
+    assert "dev.txt: Note: 1 query id differs from those asked for only in upper and lower case (Q2 for q2)." in notes
+    assert "dev.txt: Note: the results of 1 of 2 queries hold the query itself (q1), which BEIR leaves out." in notes
 
 
 def test_comparing_ids_takes_time_that_grows_with_the_rows_alone() -> None:

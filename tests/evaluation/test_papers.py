@@ -57,10 +57,10 @@ def table_4() -> Wins:
 
 def test_the_wins_of_table_4_are_counted_from_its_columns(table_4: Wins) -> None:
     assert list(table_4.wins().values()) == WINS
-    own = table_4.ratios()
+    ratios = table_4.ratios()
     for row, column in combinations(range(12), 2):
         printed = list(map(float, COLUMNS.strip().split("\n")[column].split()))[row]
-        ratio, turned = own[row][column], own[column][row]
+        ratio, turned = ratios[row][column], ratios[column][row]
         assert ratio is not None
         assert turned is not None
         assert 100 * ratio == pytest.approx(printed, abs=0.2)
@@ -118,16 +118,18 @@ def test_the_champion_check_prints_tables_1_and_2_and_the_four_slices(
     assert "people prefer the run's passage to the qrel in 58.6% (95% interval 57.2% to 60.0%; 2,996 of 5,112" in out
     assert "run is better than a perfect ranking by these qrels." in out
     assert main([*arguments, "--preferences", champion["preferences"], "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["split"], found["slices"]) == ({"a": 1868, "b": 5112}, [2996, 2116, 640, 1228])
-    assert found["crowd_error"] == pytest.approx(0.343, abs=5e-4)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["split"], printed["slices"]) == ({"a": 1868, "b": 5112}, [2996, 2116, 640, 1228])
+    assert printed["crowd_error"] == pytest.approx(0.343, abs=5e-4)
 
 
 def test_500_queries_have_592_preference_qrels_one_for_454_and_three_for_46(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     winners = {f"q{number}": "abc" if number < 46 else "a" for number in range(500)}
-    new = write("new.txt", "".join(f"{query} 0 {passage} 1\n" for query, own in winners.items() for passage in own))
+    new = write(
+        "new.txt", "".join(f"{query} 0 {passage} 1\n" for query, passages in winners.items() for passage in passages)
+    )
     old = write("old.txt", "".join(f"{query} 0 a 1\n" for query in winners))
     run = write("run.txt", "".join(f"{query} Q0 a 1 9 t\n" for query in winners))
     arguments = ["leaderboard", "--qrels", old, "--preference-qrels", new, run]
@@ -137,8 +139,8 @@ def test_500_queries_have_592_preference_qrels_one_for_454_and_three_for_46(
         "equally good.\n"
     ) in capsys.readouterr().out
     assert main([*arguments, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["preference_qrels"]
-    assert found == {"qrels": 592, "by_size": {"1": 454, "3": 46}}
+    printed = json.loads(capsys.readouterr().out)["preference_qrels"]
+    assert printed == {"qrels": 592, "by_size": {"1": 454, "3": 46}}
 
 
 def test_each_qrel_or_the_highest_may_be_asked_about(
@@ -146,14 +148,14 @@ def test_each_qrel_or_the_highest_may_be_asked_about(
 ) -> None:
     run = write("run.txt", "".join(f"q Q0 {passage} {at} {9 - at} t\n" for at, passage in enumerate("tsz", 1)))
     qrels, pairs = write("qrels.txt", "q 0 x 1\nq 0 z 1\nq 0 t 1\n"), tmp_path / "pairs.tsv"
-    asked = {}
+    pairs_by_query = {}
     for qrel in ("first", "highest", "each"):
         assert main(["champion", "--qrels", qrels, "--qrel", qrel, "--pairs", str(pairs), "--json", run]) == 0
-        found = json.loads(capsys.readouterr().out)
-        asked[qrel] = (found["split"]["a"], found["split"]["b"], pairs.read_text().splitlines())
-    assert asked["first"] == (0, 1, ["q\tt\tx"])
-    assert asked["highest"] == (1, 0, ["q\ts\tt"])
-    assert asked["each"] == (1, 2, ["q\ts\tt", "q\tt\tx", "q\tt\tz"])
+        printed = json.loads(capsys.readouterr().out)
+        pairs_by_query[qrel] = (printed["split"]["a"], printed["split"]["b"], pairs.read_text().splitlines())
+    assert pairs_by_query["first"] == (0, 1, ["q\tt\tx"])
+    assert pairs_by_query["highest"] == (1, 0, ["q\ts\tt"])
+    assert pairs_by_query["each"] == (1, 2, ["q\ts\tt", "q\tt\tx", "q\tt\tz"])
 
 
 def test_wins_are_printed_as_csv_and_latex(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

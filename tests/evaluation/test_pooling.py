@@ -49,8 +49,8 @@ def test_all_pairs_are_in_canonical_order() -> None:
 @given(st.text(), st.text())
 def test_canonical_order_is_that_of_the_bytes_and_forgets_the_sides(a: str, b: str) -> None:
     assert canonical(a, b) == canonical(b, a)
-    one, other = (side.encode("utf-8", "surrogatepass") for side in canonical(a, b))
-    assert one <= other
+    first, other = (side.encode("utf-8", "surrogatepass") for side in canonical(a, b))
+    assert first <= other
 
 
 @given(

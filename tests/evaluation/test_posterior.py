@@ -50,17 +50,17 @@ def test_an_order_is_exactly_the_sum_over_all_orders() -> None:
     counts = random.integers(0, 3, (6, 6, 3))
     group = SizedPools(4, {str(at): tuple("abcd") for at in range(6)}, counts)
     rivals = np.array([[0, 1], [1, 0], [2, 3], [3, 0], [0, 3], [1, 2]])
-    found, better = best_chances(group, given(0.2)), better_chances(group, rivals, given(0.2))
-    for own, chances, (one, other), above in zip(counts, found, rivals, better, strict=True):
+    chances_of_best, better = best_chances(group, given(0.2)), better_chances(group, rivals, given(0.2))
+    for row, chances, (first, other), above in zip(counts, chances_of_best, rivals, better, strict=True):
         total, best, over = 0.0, np.zeros(4), 0.0
         for order in permutations(range(4)):
             log = 0.0
-            for (a, b), (for_a, for_b, ties) in zip(combinations(range(4), 2), own.tolist(), strict=True):
+            for (a, b), (for_a, for_b, ties) in zip(combinations(range(4), 2), row.tolist(), strict=True):
                 right, wrong = (for_a, for_b) if order.index(a) < order.index(b) else (for_b, for_a)
                 log += (right + ties / 2) * math.log(0.8) + (wrong + ties / 2) * math.log(0.2)
             total += math.exp(log)
             best[order[0]] += math.exp(log)
-            over += math.exp(log) * (order.index(one) < order.index(other))
+            over += math.exp(log) * (order.index(first) < order.index(other))
         assert chances == pytest.approx(best / total)
         assert above == pytest.approx(over / total)
 
@@ -73,8 +73,8 @@ def test_strengths_are_as_drawing_them_from_the_prior_has_it(guesses: float) -> 
     above, below = (guesses / 2 + (1 - guesses) / (1 + np.exp(-(drawn[:, at] - drawn[:, at + 1]))) for at in (0, 1))
     weights = above**3 * below
     best = [(weights * (drawn.argmax(axis=1) == at)).sum() / weights.sum() for at in range(3)]
-    found = [best_chances(group, judging, seed=seed)[0] for seed in range(8)]
-    assert np.mean(found, axis=0) == pytest.approx(best, abs=0.02)
+    chances = [best_chances(group, judging, seed=seed)[0] for seed in range(8)]
+    assert np.mean(chances, axis=0) == pytest.approx(best, abs=0.02)
     better = [better_chances(group, np.array([[0, 2]]), judging, seed=seed)[0] for seed in range(8)]
     assert np.mean(better) == pytest.approx((weights * (drawn[:, 0] > drawn[:, 2])).sum() / weights.sum(), abs=0.02)
 
@@ -96,9 +96,9 @@ def test_sets_of_nine_in_ten_hold_the_best_about_so_often(size: int, times: int,
     """Whatever the people are like. Where few passages are in question, a set of whole passages holds more."""
     group, strengths = simulate(size, POOLS, times, 11, **people)
     chances, best = best_chances(group, learn([group])), strengths.argmax(axis=1)
-    held, passages = hold(chances, best)
+    holding, passages = hold(chances, best)
     slack = 2 * math.sqrt(0.09 / POOLS)
-    assert 0.88 - slack <= held <= (0.95 if passages > 3 else 0.98) + slack
+    assert 0.88 - slack <= holding <= (0.95 if passages > 3 else 0.98) + slack
     # P of so much is right so often.
     assert chances.max(axis=1).mean() == pytest.approx((chances.argmax(axis=1) == best).mean(), abs=0.04 + slack)
 
@@ -116,8 +116,8 @@ def test_pools_of_one_and_two_and_pools_without_judgments() -> None:
     groups = by_size({"p": "a", "q": "ab", "r": "ab"}, [Preference("q", "a", "b", "a")])
     judging = learn(groups)
     assert best_chances(groups[0], judging).tolist() == [[1.0]]
-    asked, open_ = best_chances(groups[1], judging)
-    assert 0.55 < asked[0] < 0.95 and asked.sum() == pytest.approx(1)
+    chances_again, open_ = best_chances(groups[1], judging)
+    assert 0.55 < chances_again[0] < 0.95 and chances_again.sum() == pytest.approx(1)
     assert open_.tolist() == [0.5, 0.5]
     assert sum(learn([]).weights.values()) == pytest.approx(1)
 
@@ -140,12 +140,12 @@ def test_many_judgments_of_a_pair_decide_and_ties_are_half_for_each() -> None:
 
 def test_large_pools_take_bounded_time_and_hold_the_best() -> None:
     group, strengths = simulate(60, 40, 1, 2)
-    kept = np.random.default_rng(1).random(group.counts.shape[:2]) < 0.3
-    sparse = SizedPools(60, group.pools, group.counts * kept[..., None])
+    is_in = np.random.default_rng(1).random(group.counts.shape[:2]) < 0.3
+    sparse = SizedPools(60, group.pools, group.counts * is_in[..., None])
     chances = best_chances(sparse, Judging({Strengths(1.6, 0.05): 1.0}))
     assert chances.sum(axis=1) == pytest.approx(1)
-    held, passages = hold(chances, strengths.argmax(axis=1))
-    assert held >= 0.78 and passages < 12
+    holding, passages = hold(chances, strengths.argmax(axis=1))
+    assert holding >= 0.78 and passages < 12
 
 
 def test_the_same_seed_gives_the_same_and_error_rates_have_limits() -> None:
@@ -165,29 +165,29 @@ def test_held_out_judgments_of_people_are_told_better_than_by_drawing_again(data
     for query, a, b, preferred in read_preferences(data / "preferences.txt.gz"):
         votes[query][canonical(a, b)].append(str(preferred))
     votes = {query: votes[query] for query in list(votes)[::2]}  # every second, or it takes twice as long
-    seen, asked = [], []
+    judged, requested = [], []
     for query, pairs in votes.items():
-        often = {pair: own for pair, own in pairs.items() if len(own) > 1}
-        for pair in sorted(often, key=lambda one: -len(often[one]))[:12]:
-            own = random.permutation(often[pair]).tolist()
-            seen.append(Preference(query, *pair, own[0]))
-            asked.append((query, pair, own[0], own[1:]))
-    pools = {query: {passage for row in seen if row.query == query for passage in (row.a, row.b)} for query in votes}
-    groups = by_size({query: pool for query, pool in pools.items() if pool}, seen)
+        often = {pair: outcomes for pair, outcomes in pairs.items() if len(outcomes) > 1}
+        for pair in sorted(often, key=lambda pair: -len(often[pair]))[:12]:
+            outcomes = random.permutation(often[pair]).tolist()
+            judged.append(Preference(query, *pair, outcomes[0]))
+            requested.append((query, pair, outcomes[0], outcomes[1:]))
+    pools = {query: {passage for row in judged if row.query == query for passage in (row.a, row.b)} for query in votes}
+    groups = by_size({query: pool for query, pool in pools.items() if pool}, judged)
     judging = learn(groups)
-    told: dict[tuple[str, tuple[str, str]], float] = {}
+    probabilities: dict[tuple[str, tuple[str, str]], float] = {}
     for group in groups:
         for query, pool in group.pools.items():
             alone = SizedPools(group.size, {query: pool}, group.counts[[list(group.pools).index(query)]])
-            own_pairs = [pair for other, pair, _, _ in asked if other == query]
+            own_pairs = [pair for other, pair, _, _ in requested if other == query]
             for a, b in own_pairs:
                 rivals = np.array([[pool.index(a), pool.index(b)]])
-                told[query, (a, b)] = float(better_chances(alone, rivals, judging)[0])
+                probabilities[query, (a, b)] = float(better_chances(alone, rivals, judging)[0])
     logs: dict[str, list[float]] = {"posterior": [], "again": []}
     rate = judging.error_rate
-    for query, (a, b), first, others in asked:
+    for query, (a, b), first, others in requested:
         for preferred in others:
-            better = told[query, (a, b)]
+            better = probabilities[query, (a, b)]
             chance = better * (1 - rate) + (1 - better) * rate
             logs["posterior"].append(-math.log(chance if preferred == a else 1 - chance))
             logs["again"].append(-math.log(1 - 0.3 if preferred == first else 0.3))

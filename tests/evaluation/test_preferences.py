@@ -19,12 +19,15 @@ def test_preferences_come_in_file_order_with_repeats() -> None:
 
 
 def test_lines_of_three_columns_prefer_the_first_as_those_that_prefj_takes() -> None:
-    found = list(read_preferences(io.BytesIO(b"q a b\nq\tb\tc\n"), ties=True))
-    assert found == [Preference("q", "a", "b", "a"), Preference("q", "b", "c", "b")]
+    preferences = list(read_preferences(io.BytesIO(b"q a b\nq\tb\tc\n"), ties=True))
+    assert preferences == [Preference("q", "a", "b", "a"), Preference("q", "b", "c", "b")]
     with pytest.raises(BadInput, match=r"line 2: 4 columns where preferences have 3 \(query a b\)"):
         list(read_preferences(io.BytesIO(b"q a b\nq a b b\n")))
-    made = list(read_judgments(io.BytesIO(b"q a b\nq b c\n")).made)
-    assert [(one.a, one.b, one.preferred) for one in made] == [("a", "b", "a"), ("b", "c", "b")]
+    judgments = list(read_judgments(io.BytesIO(b"q a b\nq b c\n")).made)
+    assert [(judgment.a, judgment.b, judgment.preferred) for judgment in judgments] == [
+        ("a", "b", "a"),
+        ("b", "c", "b"),
+    ]
     with pytest.raises(BadInput, match=r"4 columns where judgments have 3 \(query a b\)"):
         list(read_judgments(io.BytesIO(b"q a b\nq a b b\n")).made)
 

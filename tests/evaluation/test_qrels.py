@@ -22,9 +22,9 @@ def qrels(content: str) -> Qrels:
 
 
 def test_qrels_keep_the_order_of_the_file() -> None:
-    found = qrels(QRELS)
-    assert found.queries == ("q2", "q1", "q3")
-    assert found.entries()[:3] == [Entry("q2", "p9", 0), Entry("q2", "p1", 1), Entry("q2", "p4", 1)]
+    qrels_read = qrels(QRELS)
+    assert qrels_read.queries == ("q2", "q1", "q3")
+    assert qrels_read.entries()[:3] == [Entry("q2", "p9", 0), Entry("q2", "p1", 1), Entry("q2", "p4", 1)]
 
 
 def test_ms_marco_qrels_are_the_same_with_tabs() -> None:

@@ -33,10 +33,13 @@ def single(value: float) -> float:
 def judged_by_pytrec_eval(qrels: Qrels, scores: Scores, k: int) -> dict[str, int]:
     """Ranks of the first relevant passage, 0 if not within k. Queries that the run lacks are left out."""
     grades = {
-        query: {passage: int(grade >= 1) for passage, grade in own.items()} for query, own in qrels.grades.items()
+        query: {passage: int(grade >= 1) for passage, grade in grades_of_query.items()}
+        for query, grades_of_query in qrels.grades.items()
     }
-    found = pytrec_eval.RelevanceEvaluator(grades, {"recip_rank"}).evaluate(scores)
-    ranks = {query: round(1 / own["recip_rank"]) if own["recip_rank"] else 0 for query, own in found.items()}
+    scores_of_peer = pytrec_eval.RelevanceEvaluator(grades, {"recip_rank"}).evaluate(scores)
+    ranks = {
+        query: round(1 / score["recip_rank"]) if score["recip_rank"] else 0 for query, score in scores_of_peer.items()
+    }
     return {query: rank if rank <= k else 0 for query, rank in ranks.items()}
 
 
@@ -54,8 +57,8 @@ def test_reciprocal_ranks_agree_with_pytrec_eval(sample: Sample, kind: str, k: i
         # tie is our order. Everywhere else the two must agree.
         comparable = {
             query
-            for query, own in scores.items()
-            if len({*own.values()}) == len({single(score) for score in own.values()})
+            for query, hits in scores.items()
+            if len({*hits.values()}) == len({single(score) for score in hits.values()})
         }
         assert {query: rank for query, rank in ours.ranks.items() if query in comparable and query in theirs} == {
             query: rank for query, rank in theirs.items() if query in comparable
@@ -67,10 +70,11 @@ def test_with_four_byte_scores_there_is_no_exception(sample: Sample) -> None:
     rounded_differs = 0
     for path in sample.runs:
         scores = {
-            query: {passage: single(score) for passage, score in own.items()} for query, own in scores_of(path).items()
+            query: {passage: single(score) for passage, score in hits.items()}
+            for query, hits in scores_of(path).items()
         }
         lines = [
-            f"{query} Q0 {passage} 1 {score!r} t\n" for query, own in scores.items() for passage, score in own.items()
+            f"{query} Q0 {passage} 1 {score!r} t\n" for query, hits in scores.items() for passage, score in hits.items()
         ]
         run = check_run(io.BytesIO("".join(lines).encode())).artifact
         assert run is not None
@@ -89,9 +93,9 @@ def test_whole_runs_are_good_and_known_for_their_quirks(data: Path) -> None:
         "trec-dl-2021": (100, "pass_full_1000", "p_bm25", "watprp"),
     }[data.name]
     census = {path.name: check_run(path).census for path in sorted((data / "runs").glob("*.gz"))}
-    assert {found.queries for found in census.values()} == {57}
-    assert {found.hits_max for found in census.values()} == {hits}
+    assert {feature.queries for feature in census.values()} == {57}
+    assert {feature.hits_max for feature in census.values()} == {hits}
     assert census[f"{from_0}.txt.gz"].rank_base == 0
     assert census[f"{from_1}.txt.gz"].rank_base == 1
     assert census[f"{unordered}.txt.gz"].out_of_rank_order > 0
-    assert any(found.rank_score_conflicts for found in census.values())
+    assert any(feature.rank_score_conflicts for feature in census.values())

@@ -65,13 +65,13 @@ PAIRS = [ShownItem(f"about word{n}", f"word{n} is this and more", f"word{n} is t
 
 
 def told(tests: list[ShownItem]) -> dict[str, float]:
-    return {found.feature: found.auc for found in recognition(tests, PAIRS)}
+    return {feature.feature: feature.auc for feature in recognition(tests, PAIRS)}
 
 
 def test_an_off_topic_passage_without_a_word_of_the_question_gives_every_test_pair_away() -> None:
-    found = told([ShownItem(f"about word{n}", f"word{n} is this and more", "red seas") for n in range(10)])
-    assert found["question_words_worse"] == 1
-    assert found["hits"] == 0.5
+    features = told([ShownItem(f"about word{n}", f"word{n} is this and more", "red seas") for n in range(10)])
+    assert features["question_words_worse"] == 1
+    assert features["hits"] == 0.5
 
 
 def test_test_pairs_like_pairs_are_not_told_apart() -> None:
@@ -79,9 +79,9 @@ def test_test_pairs_like_pairs_are_not_told_apart() -> None:
 
 
 def test_test_pairs_that_come_in_several_hits_are_told_by_that() -> None:
-    found = told([item._replace(hits=3) for item in PAIRS[::3]])
-    assert found["hits"] == 1
-    assert max(value for name, value in found.items() if name != "hits") < 0.6
+    features = told([item._replace(hits=3) for item in PAIRS[::3]])
+    assert features["hits"] == 1
+    assert max(value for name, value in features.items() if name != "hits") < 0.6
 
 
 def test_nothing_is_measured_without_test_pairs_or_without_pairs() -> None:
@@ -96,7 +96,7 @@ def candidate(key: int, text: str) -> Candidate:
 def test_the_off_topic_passage_is_counted_like_the_pair_that_was_drawn() -> None:
     texts = ["the router for wood", "seas and tides", "router and modem of the house", "a modem makes noise"]
     candidates = [candidate(key, text) for key, text in enumerate(texts)]
-    rarity = Rarity([found.words for found in candidates] * 5)
+    rarity = Rarity([candidate.words for candidate in candidates] * 5)
     model = features_of(ShownItem("router or modem", "a router and a modem", "the router"), rarity)
     chosen = choose_off_topic("router or modem", "a modem and a router", candidates, model, rarity)
     assert chosen is not None
@@ -120,13 +120,13 @@ def test_chosen_passages_follow_the_pairs_whatever_their_share_of_words() -> Non
     tests, blind = [], []
     for question in questions:
         best = nearest(question, slice(0, 1))[0]
-        others = [found for found in candidates if texts[found.key] != best]
+        others = [candidate for candidate in candidates if texts[candidate.key] != best]
         chosen = choose_off_topic(question, best, others, random.choice(models), rarity)
         assert chosen is not None
         tests.append(ShownItem(question, best, texts[chosen.key]))
         blind.append(ShownItem(question, best, random.choice(texts)))
-    assert max(found.auc for found in recognition(tests, pairs)) < 0.7
-    assert max(found.auc for found in recognition(blind, pairs)) > 0.9
+    assert max(feature.auc for feature in recognition(tests, pairs)) < 0.7
+    assert max(feature.auc for feature in recognition(blind, pairs)) > 0.9
 
 
 def test_two_versions_of_a_text_are_near_copies_and_short_texts_only_if_they_are_equal() -> None:

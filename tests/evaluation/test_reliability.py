@@ -45,29 +45,29 @@ def crowd() -> tuple[Cast, ...]:
 
 
 def test_without_a_belief_it_is_crowd_kits_dawid_skene() -> None:
-    found = {worker: one.correct for worker, one in reliabilities(crowd(), believed=(0, 0)).items()}
-    assert found == pytest.approx(CROWD_KITS_SKILLS, abs=1e-3)
+    correct = {worker: worker_row.correct for worker, worker_row in reliabilities(crowd(), believed=(0, 0)).items()}
+    assert correct == pytest.approx(CROWD_KITS_SKILLS, abs=1e-3)
 
 
 def test_mace_is_crowd_kits_but_for_how_it_is_told() -> None:
-    sideless = [one._replace(a="p1", b="p2") for one in crowd()]
-    for worker, one in reliabilities(sideless).items():
+    sideless = [cast._replace(a="p1", b="p2") for cast in crowd()]
+    for worker, worker_row in reliabilities(sideless).items():
         # What is told is a mean with MACE's own prior in it; crowd-kit tells the share of exponentials of digamma.
-        share = (one.unguessed * (one.pairs + 1) - 0.5) / one.pairs  # type: ignore[operator]
+        share = (worker_row.unguessed * (worker_row.pairs + 1) - 0.5) / worker_row.pairs  # type: ignore[operator]
         assert share == pytest.approx(CROWD_KITS_MACE[worker], abs=1e-3), worker
 
 
 def test_who_always_takes_one_side_guesses_and_sides_are_needed_to_see_it() -> None:
-    found = reliabilities(crowd())
-    assert found[LEFT].unguessed == min(one.unguessed for one in found.values())  # type: ignore[type-var]
-    assert found[LEFT].unguessed < 0.01  # type: ignore[operator]
-    assert found["w00"].unguessed > 0.95  # type: ignore[operator]
+    reliable = reliabilities(crowd())
+    assert reliable[LEFT].unguessed == min(worker_row.unguessed for worker_row in reliable.values())  # type: ignore[type-var]
+    assert reliable[LEFT].unguessed < 0.01  # type: ignore[operator]
+    assert reliable["w00"].unguessed > 0.95  # type: ignore[operator]
 
 
 def test_careful_workers_come_out_near_what_they_are() -> None:
-    found = reliabilities(crowd())
+    reliable = reliabilities(crowd())
     for worker, truth in TRUTH.items():
-        assert found[worker].correct == pytest.approx(truth, abs=0.12), worker
+        assert reliable[worker].correct == pytest.approx(truth, abs=0.12), worker
 
 
 def test_neither_order_nor_which_passage_is_called_a_matters() -> None:
@@ -75,9 +75,11 @@ def test_neither_order_nor_which_passage_is_called_a_matters() -> None:
     random.Random(1).shuffle(shuffled)
     assert reliabilities(shuffled) == reliabilities(crowd())
     turned = {"p1": "x", "p2": "b"}  # so the second passage becomes the first in canonical order
-    renamed = [Cast(one.query, turned[one.a], turned[one.b], one.worker, turned[one.preferred]) for one in crowd()]
-    for worker, one in reliabilities(renamed).items():
-        assert one == pytest.approx(reliabilities(crowd())[worker], abs=1e-5)
+    renamed = [
+        Cast(cast.query, turned[cast.a], turned[cast.b], cast.worker, turned[cast.preferred]) for cast in crowd()
+    ]
+    for worker, worker_row in reliabilities(renamed).items():
+        assert worker_row == pytest.approx(reliabilities(crowd())[worker], abs=1e-5)
 
 
 def test_agreement_is_counted_by_hand_and_the_last_judgment_counts() -> None:
@@ -85,10 +87,10 @@ def test_agreement_is_counted_by_hand_and_the_last_judgment_counts() -> None:
         *(Cast("q", "a", "b", worker, preferred) for worker, preferred in zip("xyzx", "bbaa", strict=True)),
         Cast("r", "b", "a", "x", "b"), Cast("r", "a", "b", "y", "a"), Cast("alone", "a", "b", "w", "a"),
     ]  # fmt: skip
-    found = reliabilities(cast)
+    reliable = reliabilities(cast)
     # On q: x a, y b, z a; on r: x b, y a.
-    assert [found[worker][:2] for worker in "xyz"] == [(2, pytest.approx(1 / 3)), (2, 0), (1, 0.5)]
-    assert found["w"] == (0, None, None, None)
+    assert [reliable[worker][:2] for worker in "xyz"] == [(2, pytest.approx(1 / 3)), (2, 0), (1, 0.5)]
+    assert reliable["w"] == (0, None, None, None)
 
 
 def test_without_pairs_that_several_judged_nothing_is_known() -> None:
@@ -111,13 +113,13 @@ def test_the_command_tells_the_same(file: Path, capsys: pytest.CaptureFixture[st
     assert main(["workers", "--judgments", str(file), "--json"]) == 0
     printed = capsys.readouterr()
     assert printed.err == "1 judgment without a worker left out.\n"
-    told = json.loads(printed.out)
-    assert (told["judgments"], told["left_out"]) == (4, {"without a worker": 1})
+    content = json.loads(printed.out)
+    assert (content["judgments"], content["left_out"]) == (4, {"without a worker": 1})
     cast = [
         Cast("q", "a", "b", "ann", "a"), Cast("q", "a", "b", "bob", "b"), Cast("r", "c", "d", "ann", "c"),
         Cast("r", "c", "d", "bob", "c"),
     ]  # fmt: skip
-    assert told["workers"] == {worker: one._asdict() for worker, one in reliabilities(cast).items()}
+    assert content["workers"] == {worker: worker_row._asdict() for worker, worker_row in reliabilities(cast).items()}
     assert main(["workers", "--judgments", str(file)]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert rows[0] == ["worker", "pairs", "agreement", "correct", "unguessed"]
@@ -151,9 +153,12 @@ def test_a_campaigns_own_file_is_read_without_what_does_not_count(
     lines = (line.replace(" ", "\t").replace("T", "2026-11-01T10:00:00+00:00") for line in [head, *rows])
     path.write_text("".join(f"{line}\n" for line in lines))
     assert main(["workers", "--judgments", str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {worker: one["agreement"] for worker, one in told["workers"].items()} == {"w-1": 1.0, "w-2": 1.0}
-    assert told["left_out"] == {"of test pairs": 1, "that their worker changed later": 1, "that do not count": 1}
+    printed = json.loads(capsys.readouterr().out)
+    assert {worker: worker_row["agreement"] for worker, worker_row in printed["workers"].items()} == {
+        "w-1": 1.0,
+        "w-2": 1.0,
+    }
+    assert printed["left_out"] == {"of test pairs": 1, "that their worker changed later": 1, "that do not count": 1}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +178,7 @@ def test_bad_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def truth_of(cast: Iterable[Cast]) -> dict[tuple[str, str, str], str]:
     """Which passage is the better one of each pair of `sided_crowd`: its query says so."""
-    return {(one.query, "p1", "p2"): one.query[:2] for one in cast}
+    return {(vote.query, "p1", "p2"): vote.query[:2] for vote in cast}
 
 
 def sided_crowd() -> list[Cast]:
@@ -193,10 +198,10 @@ def test_weights_find_the_better_passage_more_often_than_majorities_do(model: Mo
     cast = sided_crowd()
     truth, by = truth_of(cast), weights(cast, model)
     heavier = weigh(cast, by)
-    votes = Counter((one.query, one.preferred) for one in cast)
+    votes = Counter((vote.query, vote.preferred) for vote in cast)
     majorities = {pair: max("p1", "p2", key=lambda passage, query=pair[0]: votes[query, passage]) for pair in heavier}
-    right = sum(truth[pair] == said for pair, said in heavier.items())
-    by_majority = sum(truth[pair] == said for pair, said in majorities.items())
+    right = sum(truth[pair] == passage for pair, passage in heavier.items())
+    by_majority = sum(truth[pair] == passage for pair, passage in majorities.items())
     assert len(heavier) > 200
     assert right > 1.1 * by_majority
     assert min(min(by[name]) for name in by if name.startswith("careful")) > 1
@@ -236,7 +241,7 @@ def test_the_command_prints_judgments_as_they_count(tmp_path: Path, capsys: pyte
     cast = sided_crowd()
     path = tmp_path / "judged.txt"
     path.write_text(
-        "".join(f"{one.query.replace(' ', '-')} {one.a} {one.b} {one.preferred} {one.worker}\n" for one in cast)
+        "".join(f"{vote.query.replace(' ', '-')} {vote.a} {vote.b} {vote.preferred} {vote.worker}\n" for vote in cast)
     )
     assert main(["workers", "--judgments", str(path), "--weigh", "mace"]) == 0
     out, err = capsys.readouterr()
@@ -247,5 +252,5 @@ def test_the_command_prints_judgments_as_they_count(tmp_path: Path, capsys: pyte
     for query, a, b, preferred in lines:
         pair = (query.replace("-", " "), a, b)
         assert preferred == heavier.get(pair, preferred)
-    assert {tuple(line[:3]) for line in lines} == {(one.query.replace(" ", "-"), "p1", "p2") for one in cast}
+    assert {tuple(line[:3]) for line in lines} == {(vote.query.replace(" ", "-"), "p1", "p2") for vote in cast}
     assert f"{len(heavier)} pairs with judgments that disagree." in err

@@ -90,8 +90,8 @@ def test_the_top_that_is_kept_scores_exactly_as_the_whole_run(
 ) -> None:
     rows = [
         f"{query} Q0 {pid} {rank} {data_.draw(st.integers(0, 3))} tag\n"
-        for query, own in lists.items()
-        for rank, pid in enumerate(own, 1)
+        for query, passages in lists.items()
+        for rank, pid in enumerate(passages, 1)
     ]
     run = check_run(io.BytesIO("".join(rows).encode()), name="run").artifact
     if run is None:
@@ -99,16 +99,16 @@ def test_the_top_that_is_kept_scores_exactly_as_the_whole_run(
         return
     depth = data_.draw(st.integers(k, 5))
     # Half of the answers are passages that the run has.
-    for query, own in lists.items():
-        answers.setdefault(query, []).extend(own[-1:])
+    for query, passages in lists.items():
+        answers.setdefault(query, []).extend(passages[-1:])
     rescoring = Rescoring(answers, k)
     for order in ORDERS:
-        made = top_of(run, order, depth)
-        assert made is not None
-        top = RunTop.unpack(made.pack(), name="top")
+        ours = top_of(run, order, depth)
+        assert ours is not None
+        top = RunTop.unpack(ours.pack(), name="top")
         assert rescoring.places_in(top).tolist() == rescoring.places(run, order).tolist()
         assert top.first() == run.top(order)
-        assert top.pack() == made.pack()
+        assert top.pack() == ours.pack()
 
 
 def test_a_top_refuses_what_it_does_not_hold(tmp_path: Path) -> None:
@@ -125,9 +125,9 @@ def test_a_top_refuses_what_it_does_not_hold(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [0, 5, 60, -1])
 def test_a_top_that_is_cut_off_is_no_top(tmp_path: Path, cut: int) -> None:
-    made = top_of(run_of(tmp_path, "q1 a 1 2", "q1 b 2 1"), "rank", 2)
-    assert made is not None
+    top = top_of(run_of(tmp_path, "q1 a 1 2", "q1 b 2 1"), "rank", 2)
+    assert top is not None
     with pytest.raises(BadInput, match=r"top\.sealed: not the top of a run"):
-        RunTop.unpack(made.pack()[:cut], name="top.sealed")
+        RunTop.unpack(top.pack()[:cut], name="top.sealed")
     with pytest.raises(BadInput, match="its version or order is not known"):
-        RunTop.unpack(made.pack().replace(b'"version": 1', b'"version": 2'), name="top.sealed")
+        RunTop.unpack(top.pack().replace(b'"version": 1', b'"version": 2'), name="top.sealed")

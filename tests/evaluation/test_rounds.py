@@ -66,7 +66,7 @@ def play(
     rounds: list[list[Preference]] = []
     stood = []
     while True:
-        stood.append(replay(query, pool, [one for played in rounds for one in played], settings))
+        stood.append(replay(query, pool, [status for played in rounds for status in played], settings))
         if stood[-1].is_done:
             return rounds, stood
         rounds.append([judge(a, b) for a, b in stood[-1].requests])
@@ -85,9 +85,9 @@ def test_all_have_equally_many_partners_and_stand_on_both_sides(size: int, partn
     drawn = draw("q", 1, members(size), partners, seed)
     assert len(pairs_of(drawn)) == len(drawn)
     met = Counter(passage for pair in drawn for passage in pair)
-    wanted = min(partners, size - 1)
-    assert len(met) == size and min(met.values()) == wanted
-    assert sum(met.values()) - size * wanted == size * wanted % 2
+    expected = min(partners, size - 1)
+    assert len(met) == size and min(met.values()) == expected
+    assert sum(met.values()) - size * expected == size * expected % 2
     left = Counter(a for a, _ in drawn)
     assert all(abs(2 * left[passage] - met[passage]) <= 2 for passage in met)
 
@@ -115,11 +115,13 @@ def test_who_is_best_for_all_wins_for_much_fewer_pairs(size: int, settings: Sett
     rounds, stood = play(pool, judge_by(order), settings)
     last = stood[-1]
     assert last.winners == frozenset(order[:1])
-    asked = [pair for before in stood for pair in before.requests]
-    assert len(pairs_of(asked)) == len(asked) == last.asked <= count_full_pairs(size)  # nothing is asked twice
+    requests = [pair for before in stood for pair in before.requests]
+    assert (
+        len(pairs_of(requests)) == len(requests) == last.pairs_asked <= count_full_pairs(size)
+    )  # nothing is asked twice
     assert all(earlier >= later for earlier, later in zip(last.sizes, last.sizes[1:], strict=False))
     if settings.is_full(size):
-        assert last.asked == count_full_pairs(size) and len(rounds) == (size > 1)
+        assert last.pairs_asked == count_full_pairs(size) and len(rounds) == (size > 1)
 
 
 @given(SIZES, SETTINGS, st.floats(0, 0.5), st.floats(0, 1), st.integers(0, 9))
@@ -128,15 +130,15 @@ def test_rounds_end_whatever_is_judged(size: int, settings: Settings, error: flo
     rounds, stood = play(pool, judge_by(pool, error, ties, seed), settings)
     last = stood[-1]
     assert last.winners <= frozenset(last.playing) and bool(last.winners) == bool(pool)
-    judgments = [one for played in rounds for one in played]
+    judgments = [status for played in rounds for status in played]
     if last.is_final:
         left = frozenset(last.playing)
         outcomes = [
-            Tied(one.a, one.b)
-            if one.preferred is None
-            else Judged(one.preferred, ({one.a, one.b} - {one.preferred}).pop())
-            for one in judgments
-            if left.issuperset((one.a, one.b))
+            Tied(row.a, row.b)
+            if row.preferred is None
+            else Judged(row.preferred, ({row.a, row.b} - {row.preferred}).pop())
+            for row in judgments
+            if left.issuperset((row.a, row.b))
         ]
         assert last.winners == most_wins(left, outcomes)
 
@@ -147,7 +149,7 @@ def test_the_order_of_judgments_does_not_matter_while_no_pair_repeats(
 ) -> None:
     settings, pool = Settings(3, 4, seed), members(size)
     rounds, stood = play(pool, judge_by(pool, error, ties, seed), settings)
-    judgments = [one for played in rounds for one in played]
+    judgments = [status for played in rounds for status in played]
     random.Random(seed).shuffle(judgments)
     assert replay("q", pool[::-1], judgments, settings) == stood[-1]
 
@@ -158,7 +160,7 @@ def test_late_and_doubled_work_opens_no_closed_round(size: int, seed: int, more:
     rounds, stood = play(pool, judge_by(pool, 0.2, 0.2, seed), settings)
     chance = random.Random(more)
     for at, before in enumerate(stood):
-        judgments = [one for played in rounds[:at] for one in played]
+        judgments = [status for played in rounds[:at] for status in played]
         closed = pairs_of(pair for earlier in stood[:at] for pair in earlier.requests)
         late: list[Preference] = []
         for pair in sorted(sorted(pair) for pair in closed):
@@ -172,13 +174,13 @@ def test_rounds_that_have_begun_stay_whatever_is_taken_back_or_judged_otherwise(
     settings, pool = Settings(3, 4, seed), members(size)
     rounds, stood = play(pool, judge_by(pool, 0.2, 0.2, seed), settings)
     for at, before in enumerate(stood):
-        judgments = [one for played in rounds[:at] for one in played]
+        judgments = [status for played in rounds[:at] for status in played]
         assert before.begun[0] == tuple(sorted(pool))
         assert before.is_done or before.begun[-1] == before.playing
         assert replay("q", pool, judgments, settings, before.begun) == before
         otherwise = judge_by(pool[::-1])
-        changed = [otherwise(one.a, one.b) for played in rounds[: max(at - 1, 0)] for one in played]
-        current = [one for played in rounds[max(at - 1, 0) : at] for one in played]
+        changed = [otherwise(status.a, status.b) for played in rounds[: max(at - 1, 0)] for status in played]
+        current = [status for played in rounds[max(at - 1, 0) : at] for status in played]
         after = replay("q", pool, changed + current, settings, before.begun)
         assert after.begun[: len(before.begun)] == before.begun
         assert before.is_done or (after.begun, after.requests) == (before.begun, before.requests)
@@ -196,34 +198,34 @@ def test_everybody_equal_goes_to_the_final_and_says_so() -> None:
     _, stood = play(pool, tied, Settings(3, 4))
     last = stood[-1]
     assert last.winners == frozenset(pool) and last.sizes == (20, 20)
-    assert last.is_final and last.unsettled and last.asked == count_full_pairs(20)
+    assert last.is_final and last.unsettled and last.pairs_asked == count_full_pairs(20)
 
 
 def test_several_judgments_of_a_pair_share_its_weight() -> None:
     pool, settings = members(6), Settings(2, 2)
     requests = replay("q", pool, [], settings).requests
-    one = requests[0][0]
-    first, second = (pair[0] if pair[1] == one else pair[1] for pair in requests if one in pair)
-    others = [tied(*pair) for pair in requests if one not in pair]
+    passage = requests[0][0]
+    first, second = (pair[0] if pair[1] == passage else pair[1] for pair in requests if passage in pair)
+    others = [tied(*pair) for pair in requests if passage not in pair]
     # It beats one partner, and loses to the other in two judgments of three: it stays, and so does the other.
-    lost = [beats(one, second), beats(second, one), beats(second, one)]
-    for order in ([beats(one, first), *lost, *others], [*lost, *others, beats(one, first)]):
+    lost = [beats(passage, second), beats(second, passage), beats(second, passage)]
+    for order in ([beats(passage, first), *lost, *others], [*lost, *others, beats(passage, first)]):
         after = replay("q", pool, order, settings)
-        assert after.playing == tuple(sorted((one, second))) and after.sizes == (6, 2)
+        assert after.playing == tuple(sorted((passage, second))) and after.sizes == (6, 2)
         assert after.winners == {second}  # their final has the three judgments
     # Having lost to both it is out, however often the rest is judged.
-    after = replay("q", pool, [beats(first, one), *lost, *others, *others], settings)
-    assert one not in after.playing
+    after = replay("q", pool, [beats(first, passage), *lost, *others, *others], settings)
+    assert passage not in after.playing
 
 
 def test_what_was_judged_without_being_asked_for_is_not_asked_for_again() -> None:
     pool, settings = members(30), Settings()
     requests = replay("q", pool, [], settings).requests
-    given = [beats(*pair) for pair in requests[:40]]
-    assert replay("q", pool, given, settings).requests == requests[40:]
+    preferences = [beats(*pair) for pair in requests[:40]]
+    assert replay("q", pool, preferences, settings).requests == requests[40:]
     everything = [beats(a, b) for at, a in enumerate(pool) for b in pool[at + 1 :]]
     done = replay("q", pool, everything, settings)
-    assert done.is_done and done.winners == {"p0"} and done.asked < len(everything) / 2
+    assert done.is_done and done.winners == {"p0"} and done.pairs_asked < len(everything) / 2
 
 
 def test_judgments_of_strangers_are_refused() -> None:
@@ -242,12 +244,12 @@ def test_the_expected_pairs_are_about_those_that_are_asked(design: str) -> None:
     settings = DESIGNS[design]
     for size in (2, 9, 15, 16, 30, 100):
         pool = members(size)
-        asked = []
+        requested = []
         for seed in range(30):
             order = random.Random(seed).sample(pool, size)
-            asked.append(play(pool, judge_by(order, 0.1), settings, f"q{seed}")[1][-1].asked)
+            requested.append(play(pool, judge_by(order, 0.1), settings, f"q{seed}")[1][-1].pairs_asked)
         expected, rounds = estimate_pairs(size, settings)
-        assert expected == pytest.approx(sum(asked) / 30, rel=0.07)
+        assert expected == pytest.approx(sum(requested) / 30, rel=0.07)
         assert (expected == count_full_pairs(size)) == settings.is_full(size) and rounds <= 5
 
 
@@ -259,39 +261,41 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A pool of 24, one of three, one of two and one of one."""
     monkeypatch.chdir(tmp_path)
     pools = {"q1": members(24), "q2": ["a", "b", "c"], "q3": ["x", "y"], "q4": ["z"]}
-    Path("members.txt").write_text("".join(f"{query} {one}\n" for query, pool in pools.items() for one in pool))
+    Path("members.txt").write_text("".join(f"{query} {passage}\n" for query, pool in pools.items() for passage in pool))
     Path("judgments.txt").write_text("")
     return tmp_path
 
 
 def step(capsys: pytest.CaptureFixture[str], name: str, *options: str) -> tuple[str, dict[str, int]]:
     """What it prints, and what it tells."""
-    given = ("--pools", "members.txt", "--judgments", "judgments.txt", "--json", *options)
-    assert main(["rounds", name, *given]) == 0
-    said = capsys.readouterr()
-    return said.out, json.loads(said.err)
+    words = ("--pools", "members.txt", "--judgments", "judgments.txt", "--json", *options)
+    assert main(["rounds", name, *words]) == 0
+    output = capsys.readouterr()
+    return output.out, json.loads(output.err)
 
 
 def test_round_after_round_ends_with_qrels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = 0
+    count = 0
     for number in range(1, 10):
-        requests, told = step(capsys, "next", "--seed", "1")
+        requests, printed = step(capsys, "next", "--seed", "1")
         lines = requests.splitlines()
-        asked += len(lines)
-        assert told["requests"] == len(lines) and told["asked"] == asked and told["open"] + told["done"] == 4
+        count += len(lines)
+        assert (
+            printed["requests"] == len(lines) and printed["asked"] == count and printed["open"] + printed["done"] == 4
+        )
         if not lines:
             break
-        assert told["round"] == number
+        assert printed["round"] == number
         assert step(capsys, "next", "--seed", "1")[0] == requests
         Path("requests.txt").write_text(requests)
         with Path("judgments.txt").open("a") as judgments:
             for query, a, b in read_pairs("requests.txt"):
-                best = "=" if query == "q3" else min(a, b, key=lambda one: (len(one), one))
+                best = "=" if query == "q3" else min(a, b, key=lambda passage: (len(passage), passage))
                 judgments.write(f"{query} {a} {b} {best}\n")
-    assert (told["open"], told["done"]) == (0, 4) and asked < count_full_pairs(24) / 2
-    qrels, told = step(capsys, "result", "--seed", "1")
+    assert (printed["open"], printed["done"]) == (0, 4) and count < count_full_pairs(24) / 2
+    qrels, printed = step(capsys, "result", "--seed", "1")
     assert qrels == "q1 0 p0 1\nq2 0 a 1\nq3 0 x 1\nq3 0 y 1\nq4 0 z 1\n"
-    assert told["requests"] == 0
+    assert printed["requests"] == 0
 
 
 def test_open_pools_have_no_line_and_the_rest_is_told_in_words(
@@ -299,9 +303,9 @@ def test_open_pools_have_no_line_and_the_rest_is_told_in_words(
 ) -> None:
     Path("judgments.txt").write_text("q2 a b a\nq3 y x x\n")
     assert main(["rounds", "result", "--pools", "members.txt", "--judgments", "judgments.txt"]) == 0
-    said = capsys.readouterr()
-    assert said.out == "q3 0 x 1\nq4 0 z 1\n"
-    assert said.err == "2 of 4 pools done, with 88 pairs asked. Round 1: 86 pairs of 2 pools to judge.\n"
+    output = capsys.readouterr()
+    assert output.out == "q3 0 x 1\nq4 0 z 1\n"
+    assert output.err == "2 of 4 pools done, with 88 pairs asked. Round 1: 86 pairs of 2 pools to judge.\n"
 
 
 def test_both_bills_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -348,8 +352,8 @@ def test_bad_files_are_told_with_their_lines(
     Path("members.txt").write_text(members_text)
     Path("judgments.txt").write_text(judged)
     assert main(["rounds", "next", "--pools", "members.txt", "--judgments", "judgments.txt"]) == 1
-    said = capsys.readouterr()
-    assert said.out == "" and message in said.err
+    output = capsys.readouterr()
+    assert output.out == "" and message in output.err
 
 
 # --- against an implementation of the published algorithm by its letter
@@ -357,7 +361,7 @@ def test_bad_files_are_told_with_their_lines(
 
 def by_the_letter(pool: list[str], judge: Judge, settings: Settings, chance: random.Random) -> tuple[set[str], int]:
     """Who wins, and how many pairs were asked: partners are drawn until all have enough, nothing is carried over."""
-    playing, asked = list(pool), 0
+    playing, total = list(pool), 0
 
     def wins_of(pairs: Iterable[tuple[str, str]]) -> Counter[str]:
         wins = Counter(dict.fromkeys(playing, 0))
@@ -379,7 +383,7 @@ def by_the_letter(pool: list[str], judge: Judge, settings: Settings, chance: ran
             drawn.append(pair)
             for passage in pair:
                 met[passage] += 1
-        asked += len(drawn)
+        total += len(drawn)
         wins = wins_of(drawn)
         left = [passage for passage in playing if wins[passage] > settings.partners // 2]
         if len(left) in (0, len(playing)):
@@ -387,7 +391,7 @@ def by_the_letter(pool: list[str], judge: Judge, settings: Settings, chance: ran
         playing = left
     final = [(a, b) for at, a in enumerate(playing) for b in playing[at + 1 :]]
     wins = wins_of(final)
-    return {passage for passage in playing if wins[passage] == max(wins.values())}, asked + len(final)
+    return {passage for passage in playing if wins[passage] == max(wins.values())}, total + len(final)
 
 
 def judge_by_strength(spread: float, chance: random.Random) -> Judge:
@@ -408,12 +412,12 @@ def test_rounds_find_the_best_as_often_as_the_published_ones_with_fewer_pairs(de
         by_the_letter(pool, judge_by_strength(2.6, random.Random(at)), settings, random.Random(at))
         for at in range(times)
     ]
-    assert sum(asked for _, asked in theirs) / times == pytest.approx(published, rel=0.04)
+    assert sum(count for _, count in theirs) / times == pytest.approx(published, rel=0.04)
     ours = [
         play(pool, judge_by_strength(2.6, random.Random(900 + at)), settings, f"q{at}")[1][-1] for at in range(times)
     ]
-    asked = sum(status.asked for status in ours) / times
-    assert 0.8 * published < asked < published
+    mean_asked = sum(status.pairs_asked for status in ours) / times
+    assert 0.8 * published < mean_asked < published
     hits, others = (sum("p0" in winners for winners in each) / times for each in
                     ([status.winners for status in ours], [winners for winners, _ in theirs]))  # fmt: skip
     assert hits > 0.5 and hits > others - 0.1

@@ -35,16 +35,16 @@ def check(content: str | bytes, **options: object) -> RunCheck:
 
 
 def artifact(content: str | bytes, **options: object) -> RunArtifact:
-    found = check(content, **options)
-    assert found.artifact is not None, found.errors
-    return found.artifact
+    checked = check(content, **options)
+    assert checked.artifact is not None, checked.errors
+    return checked.artifact
 
 
 def test_a_good_run_has_no_errors_and_a_census() -> None:
-    found = check(BM25)
-    assert found.ok
-    assert found.errors == []
-    assert found.census.as_dict() == {
+    checked = check(BM25)
+    assert checked.ok
+    assert checked.errors == []
+    assert checked.census.as_dict() == {
         "format": "TREC",
         "lines": 6,
         "queries": 3,
@@ -104,9 +104,9 @@ def test_in_an_ms_marco_run_both_orders_are_the_rank_order() -> None:
 
 @pytest.mark.parametrize("base", [-3, 0, 1, 7])
 def test_ranks_may_start_anywhere(base: int) -> None:
-    found = check("".join(f"q Q0 p{i} {base + i} {-i} t\n" for i in range(3)))
-    assert found.ok
-    assert found.census.rank_base == base
+    checked = check("".join(f"q Q0 p{i} {base + i} {-i} t\n" for i in range(3)))
+    assert checked.ok
+    assert checked.census.rank_base == base
 
 
 def test_ids_are_exact_strings() -> None:
@@ -119,45 +119,45 @@ def test_the_run_is_known_by_its_file_name(write: Write) -> None:
 
 
 def test_an_error_reads_as_the_fact_the_place_and_what_was_expected() -> None:
-    found = check(BM25 + "q3 Q0 p2 2 1.0\nq3 Q0 p7\n")
-    assert found.artifact is None
-    assert found.complaint() == (
+    checked = check(BM25 + "q3 Q0 p2 2 1.0\nq3 Q0 p7\n")
+    assert checked.artifact is None
+    assert checked.complaint() == (
         "bm25.txt, line 7: 5 columns where a TREC run has 6 (query Q0 passage rank score tag). 1 more error."
     )
 
 
 def test_every_bad_line_is_found_with_its_number() -> None:
-    found = check("q1 Q0 a 1 1 t\nq1 Q0 b 2\n\nq1 Q0 c x 1 t\nq1 Q0 d 4 nan t\nq1 Q0 a 5 1 t\nq1 Q0 \0 6 1 t\n")
-    assert [error.line for error in found.errors] == [2, 3, 4, 5, 6, 7]
-    assert found.error_count == 6
-    assert found.errors[4].message == "passage a a second time for query q1 (first on line 1)."
+    checked = check("q1 Q0 a 1 1 t\nq1 Q0 b 2\n\nq1 Q0 c x 1 t\nq1 Q0 d 4 nan t\nq1 Q0 a 5 1 t\nq1 Q0 \0 6 1 t\n")
+    assert [error.line for error in checked.errors] == [2, 3, 4, 5, 6, 7]
+    assert checked.error_count == 6
+    assert checked.errors[4].message == "passage a a second time for query q1 (first on line 1)."
 
 
 def test_the_first_hundred_errors_are_kept_and_all_are_counted() -> None:
     lines = [f"q Q0 p{number} {number} 1 t" for number in range(1000)]
     for number in range(0, 1000, 2):
         lines[number] = "too short"
-    found = check("\n".join(lines))
-    assert [error.line for error in found.errors] == list(range(1, 200, 2))
-    assert found.error_count == 500
-    assert not found.stopped
+    checked = check("\n".join(lines))
+    assert [error.line for error in checked.errors] == list(range(1, 200, 2))
+    assert checked.error_count == 500
+    assert not checked.stopped
 
 
 def test_the_first_hundred_are_the_first_by_line_of_whatever_kind_they_are() -> None:
     # A duplicate is known only when its query ends, after later lines have been found wrong.
     lines = [f"q Q0 p{number % 60} {number} 1 t" for number in range(120)] + ["wrong"] * 200
-    found = check("\n".join(lines))
-    assert [error.line for error in found.errors] == [*range(61, 121), *range(121, 161)]
-    assert found.error_count == 260
+    checked = check("\n".join(lines))
+    assert [error.line for error in checked.errors] == [*range(61, 121), *range(121, 161)]
+    assert checked.error_count == 260
 
 
 def test_a_file_that_is_wrong_all_over_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "ERRORS_ENOUGH", 1000)
     monkeypatch.setattr("evaluation.files.runlines._PART", 1000)
-    found = check(b"\n" * 1_000_000)
-    assert found.stopped
-    assert 1000 <= found.error_count < 3000
-    assert found.errors[0] == LineError(1, "0 columns where a TREC run has 6 (query Q0 passage rank score tag).")
+    checked = check(b"\n" * 1_000_000)
+    assert checked.stopped
+    assert 1000 <= checked.error_count < 3000
+    assert checked.errors[0] == LineError(1, "0 columns where a TREC run has 6 (query Q0 passage rank score tag).")
 
 
 def test_a_query_with_too_many_hits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,9 +166,9 @@ def test_a_query_with_too_many_hits_is_refused(monkeypatch: pytest.MonkeyPatch) 
     contiguous = "".join(f"q Q0 p{number} {number} 1 t\n" for number in range(3000))
     apart = "".join(f"q{number % 2} Q0 p{number} {number} 1 t\n" for number in range(6000))
     for content in (contiguous, apart):
-        found = check(content)
-        assert "more than 1,000 hits for query q" in found.errors[0].message
-        assert found.census.lines < 3000
+        checked = check(content)
+        assert "more than 1,000 hits for query q" in checked.errors[0].message
+        assert checked.census.lines < 3000
 
 
 @pytest.mark.parametrize(
@@ -180,36 +180,36 @@ def test_a_query_with_too_many_hits_is_refused(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_a_file_that_breaks_off_is_an_error_in_the_check(content: bytes, line: int, message: str) -> None:
-    found = check(content)
-    assert found.errors == [LineError(line, message)]
-    assert found.artifact is None
+    checked = check(content)
+    assert checked.errors == [LineError(line, message)]
+    assert checked.artifact is None
 
 
 def test_a_file_that_is_not_there_is_an_error_in_the_check() -> None:
-    found = check_run("/nowhere/run.txt")
-    assert found.errors == [LineError(None, "cannot be opened: No such file or directory.")]
-    assert not found.ok
+    checked = check_run("/nowhere/run.txt")
+    assert checked.errors == [LineError(None, "cannot be opened: No such file or directory.")]
+    assert not checked.ok
 
 
 def test_crlf_tabs_spaces_a_byte_order_mark_and_a_missing_newline_are_read_and_counted() -> None:
     plain = artifact(BM25)
     odd = BM25.replace("q1 Q0 ", "q1\tQ0\t").replace("p9 0", "p9   0").replace("\n", "\r\n").removesuffix("\r\n")
-    found = check("\ufeff" + odd)
-    assert found.ok
-    census = found.census
+    checked = check("\ufeff" + odd)
+    assert checked.ok
+    census = checked.census
     assert (census.tab_lines, census.extra_space_lines, census.crlf_lines) == (3, 1, 5)
     assert census.bom
     assert census.missing_last_newline
-    assert found.artifact is not None
-    assert found.artifact.top("score", 9) == plain.top("score", 9)
-    assert found.artifact.top("rank", 9) == plain.top("rank", 9)
+    assert checked.artifact is not None
+    assert checked.artifact.top("score", 9) == plain.top("score", 9)
+    assert checked.artifact.top("rank", 9) == plain.top("rank", 9)
 
 
 def test_queries_that_are_missing_or_unknown_are_counted_and_are_no_errors() -> None:
-    found = check(BM25, queries=["q1", "q5", "q4"])
-    assert found.ok
-    assert (found.census.missing_queries, found.census.missing_query_ids) == (2, ["q4", "q5"])
-    assert (found.census.unknown_queries, found.census.unknown_query_ids) == (2, ["q2", "q3"])
+    checked = check(BM25, queries=["q1", "q5", "q4"])
+    assert checked.ok
+    assert (checked.census.missing_queries, checked.census.missing_query_ids) == (2, ["q4", "q5"])
+    assert (checked.census.unknown_queries, checked.census.unknown_query_ids) == (2, ["q2", "q3"])
 
 
 def test_a_file_object_is_read_from_where_it_stands_and_left_open() -> None:
@@ -221,18 +221,18 @@ def test_a_file_object_is_read_from_where_it_stands_and_left_open() -> None:
 
 def test_hits_of_a_query_may_stand_apart() -> None:
     lines = BM25.splitlines(keepends=True)
-    found = check("".join(lines[::2] + lines[1::2]))
-    assert found.ok
-    assert found.census.split_queries
-    assert found.census.queries == 3
-    assert found.artifact is not None
-    assert found.artifact.queries == ("q1", "q2", "q3")
-    assert found.artifact.top("score", 3) == artifact(BM25).top("score", 3)
+    checked = check("".join(lines[::2] + lines[1::2]))
+    assert checked.ok
+    assert checked.census.split_queries
+    assert checked.census.queries == 3
+    assert checked.artifact is not None
+    assert checked.artifact.queries == ("q1", "q2", "q3")
+    assert checked.artifact.top("score", 3) == artifact(BM25).top("score", 3)
 
 
 def test_a_duplicate_is_found_across_parts_of_a_query_that_stand_apart() -> None:
-    found = check(BM25 + "q1 Q0 p2 4 0.1 bm25\n")
-    assert found.errors == [LineError(7, "passage p2 a second time for query q1 (first on line 3).")]
+    checked = check(BM25 + "q1 Q0 p2 4 0.1 bm25\n")
+    assert checked.errors == [LineError(7, "passage p2 a second time for query q1 (first on line 3).")]
 
 
 def test_a_passage_may_come_for_two_queries() -> None:
@@ -256,11 +256,11 @@ def expected(hits: list[Hit], depth: int) -> tuple[dict[str, tuple[str, ...]], d
     for hit in hits:
         by_query[hit[0]].append(hit)
     by_score = {
-        query: tuple(hit[1] for hit in sorted(own, key=lambda hit: (hit[3], hit[1].encode()), reverse=True)[:depth])
-        for query, own in by_query.items()
+        query: tuple(hit[1] for hit in sorted(hits, key=lambda hit: (hit[3], hit[1].encode()), reverse=True)[:depth])
+        for query, hits in by_query.items()
     }
     by_rank = {
-        query: tuple(hit[1] for hit in sorted(own, key=lambda hit: hit[2])[:depth]) for query, own in by_query.items()
+        query: tuple(hit[1] for hit in sorted(hits, key=lambda hit: hit[2])[:depth]) for query, hits in by_query.items()
     }
     return by_score, by_rank
 
@@ -304,21 +304,25 @@ def test_the_census_counts_what_it_says(hits: list[Hit], size: int, grouped: boo
     for hit in hits:
         by_query[hit[0]].append(hit)
     by_score, by_rank = expected(hits, 1)
-    tied = {query: sum(sum(other[3] == hit[3] for other in own) > 1 for hit in own) for query, own in by_query.items()}
-    scores = {query: sorted((hit[3] for hit in own), reverse=True) for query, own in by_query.items()}
-    ranks = {query: [hit[2] for hit in own] for query, own in by_query.items()}
-    lowest = {min(own) for own in ranks.values()}
+    tied = {
+        query: sum(sum(other[3] == hit[3] for other in hits) > 1 for hit in hits) for query, hits in by_query.items()
+    }
+    scores = {query: sorted((hit[3] for hit in hits), reverse=True) for query, hits in by_query.items()}
+    ranks = {query: [hit[2] for hit in hits] for query, hits in by_query.items()}
+    lowest = {min(rank) for rank in ranks.values()}
     assert census.hits == len(hits)
     assert census.split_queries == (sum(1 for _ in groupby(hit[0] for hit in hits)) > len(by_query))
     assert census.tied_hits == sum(tied.values())
     assert census.queries_with_ties == sum(map(bool, tied.values()))
-    assert census.queries_with_top_tie == sum(len(own) > 1 and own[0] == own[1] for own in scores.values())
+    assert census.queries_with_top_tie == sum(len(score) > 1 and score[0] == score[1] for score in scores.values())
     assert census.rank_score_conflicts == sum(by_score[query] != by_rank[query] for query in by_query)
-    assert census.rank_ties == sum(own.count(rank) > 1 for own in ranks.values() for rank in own)
-    assert census.out_of_rank_order == sum(b < a for own in ranks.values() for a, b in pairwise(own))
+    assert census.rank_ties == sum(
+        ranks_of_run.count(rank) > 1 for ranks_of_run in ranks.values() for rank in ranks_of_run
+    )
+    assert census.out_of_rank_order == sum(b < a for rank in ranks.values() for a, b in pairwise(rank))
     assert census.rank_base == (lowest.pop() if len(lowest) == 1 else None)
     assert census.hits_max == max(map(len, by_query.values()))
-    assert census.short_lists == sum(len(own) < census.hits_max for own in by_query.values())
+    assert census.short_lists == sum(len(hits) < census.hits_max for hits in by_query.values())
 
 
 MIXED_IDS = st.text("ab", min_size=1, max_size=2) | st.sampled_from(["a" * size + "b" for size in range(6, 36)])

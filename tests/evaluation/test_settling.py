@@ -20,8 +20,8 @@ def judged(order: str, query: str = "q") -> list[Preference]:
 
 
 def test_a_newcomer_is_compared_with_the_answer_only() -> None:
-    (found,) = settle({"q": "abcxy"}, judged("abc"))
-    assert (found.answers, list(found.pairs)) == (("a",), [("q", "a", "x"), ("q", "a", "y")])
+    (settled,) = settle({"q": "abcxy"}, judged("abc"))
+    assert (settled.answers, list(settled.pairs)) == (("a",), [("q", "a", "x"), ("q", "a", "y")])
     assert not settle({"q": "abc"}, judged("abc"))[0].pairs
     (alone, whole) = settle({"p": "a", "q": "abc"}, [])
     assert (alone.answers, alone.pairs) == (("a",), {})
@@ -31,8 +31,8 @@ def test_a_newcomer_is_compared_with_the_answer_only() -> None:
 def test_a_newcomer_that_wins_once_is_confirmed_and_one_that_loses_is_out() -> None:
     pools, rows = {"q": "abcxy"}, judged("abc")
     lost, won = Preference("q", "a", "x", "a"), Preference("q", "a", "y", "y")
-    (found,) = settle(pools, [*rows, lost, won], judging=given(0.3))
-    assert (found.answers, list(found.pairs)) == (("a",), [("q", "a", "y")])
+    (settled,) = settle(pools, [*rows, lost, won], judging=given(0.3))
+    assert (settled.answers, list(settled.pairs)) == (("a",), [("q", "a", "y")])
     (twice,) = settle(pools, [*rows, lost, won, won], judging=given(0.3))
     assert (twice.answers, twice.pairs) == (("y",), {})  # no third judgment would change the majority
     assert 0.5 < twice.replaced["y"] < 0.9
@@ -48,22 +48,22 @@ def test_a_newcomer_that_wins_once_is_confirmed_and_one_that_loses_is_out() -> N
 
 
 def test_two_newcomers_that_beat_the_answer_are_compared_with_each_other() -> None:
-    rows = [*judged("abc"), *[Preference("q", "a", own, own) for own in "xxyy"]]
-    (found,) = settle({"q": "abcxy"}, rows, judging=given(0.3))
-    assert (found.answers, list(found.pairs)) == (("x",), [("q", "x", "y")])
+    rows = [*judged("abc"), *[Preference("q", "a", newcomer, newcomer) for newcomer in "xxyy"]]
+    (settled,) = settle({"q": "abcxy"}, rows, judging=given(0.3))
+    assert (settled.answers, list(settled.pairs)) == (("x",), [("q", "x", "y")])
 
 
 def test_within_a_budget_the_most_open_pairs_are_asked() -> None:
     rows = [*judged("ab", "p"), *judged("ab", "r"), Preference("p", "a", "x", "x"), Preference("r", "a", "x", "x")]
-    found = settle({"p": "abx", "q": "ab", "r": "abx"}, rows, judging=given(0.2))
-    assert worth_asking(found) == [("p", "a", "x"), ("q", "a", "b"), ("r", "a", "x")]
-    assert len(worth_asking(found, 2)) == 2 and worth_asking(found, 0) == []
+    settled = settle({"p": "abx", "q": "ab", "r": "abx"}, rows, judging=given(0.2))
+    assert worth_asking(settled) == [("p", "a", "x"), ("q", "a", "b"), ("r", "a", "x")]
+    assert len(worth_asking(settled, 2)) == 2 and worth_asking(settled, 0) == []
 
 
 def test_confirming_keeps_the_best_more_often_than_one_judgment_does() -> None:
     """Seven first passages and eight newcomers: simulated people, by Bradley and Terry."""
     names, judging = [f"p{at:02}" for at in range(15)], Judging({Strengths(1.2, 0.0): 1.0})
-    kept, asked = {}, {}
+    right, requested = {}, {}
     for most in (1, 3):
         random = np.random.default_rng(4)
         pools = {f"q{number:03}": names for number in range(100)}
@@ -75,14 +75,14 @@ def test_confirming_keeps_the_best_more_often_than_one_judgment_does() -> None:
         firsts = {query: sorted(random.permutation(names).tolist()[:7]) for query in pools}
         rows = [ask(query, *pair) for query, first in firsts.items() for pair in combinations(first, 2)]
         started = len(rows)
-        while pairs := worth_asking(found := settle(pools, rows, judging=judging, most=most)):
+        while pairs := worth_asking(settled := settle(pools, rows, judging=judging, most=most)):
             rows += [ask(*pair) for pair in pairs]
-        truly = {query: max(own, key=own.__getitem__) for query, own in strengths.items()}
-        kept[most] = sum(truly[own.query] in own.answers for own in found) / len(pools)
-        asked[most] = (len(rows) - started) / len(pools)
-    assert kept[3] >= kept[1] + 0.05
+        truly = {query: max(values, key=values.__getitem__) for query, values in strengths.items()}
+        right[most] = sum(truly[row.query] in row.answers for row in settled) / len(pools)
+        requested[most] = (len(rows) - started) / len(pools)
+    assert right[3] >= right[1] + 0.05
     # A tournament of all would ask 84 more.
-    assert 8 <= asked[1] < asked[3] <= 15
+    assert 8 <= requested[1] < requested[3] <= 15
 
 
 def test_the_command_prints_pairs_until_all_is_settled_and_then_the_answers(

@@ -28,7 +28,7 @@ from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.ranks import Board
 
 JUDGMENTS = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(0, 4), st.booleans()).filter(lambda own: own[0] != own[1]), max_size=25
+    st.tuples(st.integers(0, 4), st.integers(0, 4), st.booleans()).filter(lambda pair: pair[0] != pair[1]), max_size=25
 )
 
 
@@ -54,17 +54,17 @@ def test_a_judgment_outside_its_pool_is_refused() -> None:
 
 
 def test_p_best_adds_up_to_one_and_sets_are_the_smallest() -> None:
-    found = certainty({"q": "abc", "r": "x"}, complete("q", "abc"), error_rate=0.2)
+    certain = certainty({"q": "abc", "r": "x"}, complete("q", "abc"), error_rate=0.2)
     # Of the six orders, each of three judgments is right with 0.8: a is the first of two of those that fit best.
     logs = {order: math.prod(0.8 if order.index(a) < order.index(b) else 0.2 for a, b in combinations("abc", 2))
             for order in map("".join, permutations("abc"))}  # fmt: skip
     total = sum(logs.values())
     expected = {first: sum(log for order, log in logs.items() if order[0] == first) / total for first in "abc"}
-    assert found.chances["q"] == pytest.approx(expected)
-    assert found.answers == {"q": {"a": found.chances["q"]["a"]}, "r": {"x": 1.0}} and found.error_rate == 0.2
-    assert list(found.chances["q"]) == ["a", "b", "c"] and found.chances["r"] == {"x": 1.0}
-    assert confidence_set(found.chances["q"]) == ["a", "b"]
-    assert confidence_set(found.chances["q"], 0.5) == ["a"]
+    assert certain.chances["q"] == pytest.approx(expected)
+    assert certain.answers == {"q": {"a": certain.chances["q"]["a"]}, "r": {"x": 1.0}} and certain.error_rate == 0.2
+    assert list(certain.chances["q"]) == ["a", "b", "c"] and certain.chances["r"] == {"x": 1.0}
+    assert confidence_set(certain.chances["q"]) == ["a", "b"]
+    assert confidence_set(certain.chances["q"], 0.5) == ["a"]
     assert confidence_set({"b": 0.25, "a": 0.25, "c": 0.5}, 0.75) == ["c", "a"]
     assert confidence_set({"a": 0.5, "b": 0.5}, 0.95) == ["a", "b"]
 
@@ -113,10 +113,10 @@ def test_resamples_depend_on_the_seed_alone() -> None:
 def test_incomplete_pools_are_left_out_unless_allowed() -> None:
     pools, judged = {"q": "abc"}, [Preference("q", "a", "b", "a")]
     assert certainty(pools, judged).answers == {}
-    found = certainty(pools, judged, error_rate=0.2, allow_incomplete=True)
-    assert list(found.answers["q"]) == ["a"]
+    certain = certainty(pools, judged, error_rate=0.2, allow_incomplete=True)
+    assert list(certain.answers["q"]) == ["a"]
     # Nobody was asked about c: it may be the best, and b less likely so, having lost to a.
-    a, b, c = (found.chances["q"][one] for one in "abc")
+    a, b, c = (certain.chances["q"][passage] for passage in "abc")
     assert a > c > b > 0
     with pytest.raises(ValueError, match="no pool gives qrels"):
         certainty(pools, judged, board=board_of(run="a"))
@@ -128,16 +128,16 @@ def board_of(**runs: str) -> Board:
         lines = [
             f"q{query} Q0 {passage} 1 {9 - place} t\n" for query in range(20) for place, passage in enumerate(ranking)
         ]
-        found = check_run(io.BytesIO("".join(lines).encode())).artifact
-        assert found is not None
-        artifacts[name] = found
+        artifact = check_run(io.BytesIO("".join(lines).encode())).artifact
+        assert artifact is not None
+        artifacts[name] = artifact
     return Board(artifacts, 10, "score")
 
 
 def test_the_order_of_runs_is_certain_where_judgments_are_and_open_where_they_are_not() -> None:
     board = board_of(best="abc", second="bac", same="abc")
     pools = {f"q{query}": "abc" for query in range(20)}
-    sure = [own for query in pools for own in complete(query, "abc", 3)]
+    sure = [preference for query in pools for preference in complete(query, "abc", 3)]
     best, second, same = certainty(pools, sure, board=board, draws=200, error_rate=0).runs
     assert (best.mean, best.first_place, best.last_place) == (1.0, 1, 1)
     assert best.interval == pytest.approx((1.0, 1.0)) == (best.corrected, 1.0)
@@ -149,64 +149,64 @@ def test_the_order_of_runs_is_certain_where_judgments_are_and_open_where_they_ar
         for a, b in combinations("abc", 2)
         for won in ((a, b) if b != "c" else (a, a))
     ]
-    found = certainty(pools, open_, board=board, draws=400, seed=2).runs
-    assert found == certainty(pools, open_, board=board, draws=400, seed=2).runs
-    assert 0.2 < found[1].first < 0.8
-    assert sum(own.first for own in found) == pytest.approx(1)
+    orders = certainty(pools, open_, board=board, draws=400, seed=2).runs
+    assert orders == certainty(pools, open_, board=board, draws=400, seed=2).runs
+    assert 0.2 < orders[1].first < 0.8
+    assert sum(row.first for row in orders) == pytest.approx(1)
 
 
 def test_queries_drawn_again_widen_the_interval_of_a_run_that_is_right_in_half_of_them() -> None:
     board = board_of(run="a")
     pools = {f"q{query}": "ab" for query in range(20)}
-    sure = [own for at, query in enumerate(pools) for own in complete(query, "ab" if at % 2 else "ba", 3)]
-    (found,) = certainty(pools, sure, board=board, draws=2000, error_rate=0.01).runs
-    assert found.mean == 0.5 and found.corrected == pytest.approx(0.5)
+    sure = [preference for at, query in enumerate(pools) for preference in complete(query, "ab" if at % 2 else "ba", 3)]
+    (order,) = certainty(pools, sure, board=board, draws=2000, error_rate=0.01).runs
+    assert order.mean == 0.5 and order.corrected == pytest.approx(0.5)
     # Of 20 queries, binomial(20, 0.5): 95% of it lies from 6 to 14, and somewhat more by Student's t.
-    assert found.interval == pytest.approx((0.26, 0.74), abs=0.06)
+    assert order.interval == pytest.approx((0.26, 0.74), abs=0.06)
 
 
 def test_certainty_on_whole_runs_has_the_means_of_the_qrels_in_its_intervals(data: Path) -> None:
     qrels = read_qrels(data / "sparse-qrels.txt")
     paths = sorted((data / "runs").glob("*.gz"))[:8]
-    runs = {path.name: found for path in paths if (found := check_run(path).artifact) is not None}
+    runs = {path.name: orders for path in paths if (orders := check_run(path).artifact) is not None}
     pools = pool_queries([run.top("score") for run in runs.values()], qrels)
     judged = [
-        own
-        for own in read_preferences(data / "oracle-preferences.txt.gz")
-        if {own.a, own.b} <= set(pools.get(own.query, ()))
+        preference
+        for preference in read_preferences(data / "oracle-preferences.txt.gz")
+        if {preference.a, preference.b} <= set(pools.get(preference.query, ()))
     ]
     board = Board(runs, 10, "score")
     best: dict[str, dict[str, int]] = {}
-    for query, own in certainty(pools, judged, draws=1).answers.items():
-        best[query] = dict.fromkeys(own, 1)
+    for query, row in certainty(pools, judged, draws=1).answers.items():
+        best[query] = dict.fromkeys(row, 1)
     means = board.ranks(Qrels(best)).means()
-    found: list[RunOrder] = certainty(pools, judged, board=board, error_rate=0.05, draws=300).runs
-    for own in found:
-        assert own.mean == pytest.approx(means[own.run])
-        assert own.interval.low < own.corrected < own.interval.high
-        assert 1 <= own.first_place <= own.last_place <= 8
-    assert sum(own.first for own in found) == pytest.approx(1)
+    orders: list[RunOrder] = certainty(pools, judged, board=board, error_rate=0.05, draws=300).runs
+    for row in orders:
+        assert row.mean == pytest.approx(means[row.run])
+        assert row.interval.low < row.corrected < row.interval.high
+        assert 1 <= row.first_place <= row.last_place <= 8
+    assert sum(row.first for row in orders) == pytest.approx(1)
 
 
 def votes(*cast: str) -> list[Vote]:
     """A string a pair: a letter a worker, - where the worker did not judge."""
     return [
         Vote("q", f"a{pair}", f"b{pair}", f"worker{at}", f"{letter}{pair}")
-        for pair, own in enumerate(cast)
-        for at, letter in enumerate(own)
+        for pair, votes_of_pair in enumerate(cast)
+        for at, letter in enumerate(votes_of_pair)
         if letter != "-"
     ]
 
 
 def test_agreement_is_counted_over_workers_on_the_same_pair() -> None:
-    found = agreement(votes("aa", "ab", "bb", "a-"))
-    assert found[:3] == (3, 3, 2 / 3)
+    alpha = agreement(votes("aa", "ab", "bb", "a-"))
+    assert alpha[:3] == (3, 3, 2 / 3)
     # Observed disagreement 1/3; expected, of the six votes three a and three b: 2 * 3 * 3 / (6 * 5) = 0.6.
-    assert found.alpha == pytest.approx(1 - (1 / 3) / 0.6)
+    assert alpha.alpha == pytest.approx(1 - (1 / 3) / 0.6)
 
 
 def test_agreement_does_not_depend_on_the_order_of_a_pair_and_takes_a_last_vote() -> None:
-    turned = [Vote("q", own.b, own.a, own.worker, own.preferred) for own in votes("aa", "ab", "bb")]
+    turned = [Vote("q", vote.b, vote.a, vote.worker, vote.preferred) for vote in votes("aa", "ab", "bb")]
     assert agreement(turned) == agreement(votes("aa", "ab", "bb"))
     again = [*votes("ab", "bb"), Vote("q", "a0", "b0", "worker1", "a0")]
     assert agreement(again) == agreement(votes("aa", "bb"))
@@ -234,11 +234,11 @@ def test_the_champion_check_splits_queries_as_the_paper_does() -> None:
         Preference("q5", "z", "x", "x"),
         Preference("q5", "z", "y", "y"),
     ]
-    found = champion_outcomes(top_two, qrels, judged)
-    assert (found.a, found.b, found.unjudged) == ((1, 1, 0), (1, 1, 1), 1)
-    assert found.slices() == (1, 1, 1, 1)
-    assert found.crowd_error == 0.5
-    assert found.as_dict()["b"]["queries"] == 3
+    outcomes = champion_outcomes(top_two, qrels, judged)
+    assert (outcomes.a, outcomes.b, outcomes.unjudged) == ((1, 1, 0), (1, 1, 1), 1)
+    assert outcomes.slices() == (1, 1, 1, 1)
+    assert outcomes.crowd_error == 0.5
+    assert outcomes.as_dict()["b"]["queries"] == 3
 
 
 def test_the_papers_figures_come_out_of_its_counts() -> None:
@@ -249,27 +249,27 @@ def test_the_papers_figures_come_out_of_its_counts() -> None:
             query = f"{qrel}{won}{number}"
             top_two[query], relevant[query] = ("top", "second"), {qrel: 1}
             judged.append(Preference(query, "top", "second" if qrel == "top" else "other", won))
-    found = champion_outcomes(top_two, Qrels(relevant), judged)
-    assert found.slices() == (2996, 2116, 640, 1228)
-    assert found.crowd_error == pytest.approx(0.3426, abs=1e-4)
-    assert found.b.other_share == pytest.approx(0.586, abs=1e-3)
-    assert found.b.p < 1e-30
+    outcomes = champion_outcomes(top_two, Qrels(relevant), judged)
+    assert outcomes.slices() == (2996, 2116, 640, 1228)
+    assert outcomes.crowd_error == pytest.approx(0.3426, abs=1e-4)
+    assert outcomes.b.other_share == pytest.approx(0.586, abs=1e-3)
+    assert outcomes.b.p < 1e-30
 
 
 def test_a_plan_without_error_gives_the_true_qrels() -> None:
     plans = plan([1, 2, 5, 5], 0, dollars_per_assignment=Decimal("2.40"))
-    assert [(own.overlap, own.pairs, own.judgments, own.assignments) for own in plans] == [
+    assert [(row.overlap, row.pairs, row.judgments, row.assignments) for row in plans] == [
         (1, 21, 21, 3),
         (3, 21, 63, 9),
         (5, 21, 105, 15),
     ]
-    assert [own.dollars for own in plans] == [Decimal("7.20"), Decimal("21.60"), Decimal("36.00")]
-    assert {own.same for own in plans} == {1.0}
+    assert [row.dollars for row in plans] == [Decimal("7.20"), Decimal("21.60"), Decimal("36.00")]
+    assert {row.same for row in plans} == {1.0}
 
 
 def test_plans_of_pools_of_two_are_binomial() -> None:
-    one, three = plan([2], 0.2, dollars_per_assignment=Decimal(1), overlaps=(1, 3), draws=20_000)
-    assert one.same == pytest.approx(0.8, abs=0.015)
+    single, three = plan([2], 0.2, dollars_per_assignment=Decimal(1), overlaps=(1, 3), draws=20_000)
+    assert single.same == pytest.approx(0.8, abs=0.015)
     assert three.same == pytest.approx(0.8**3 + 3 * 0.8**2 * 0.2, abs=0.015)
     mixed = plan([1, 2], 0.2, dollars_per_assignment=Decimal(1), overlaps=(1,), draws=20_000)[0]
     assert mixed.same == pytest.approx(0.9, abs=0.01)
@@ -280,7 +280,7 @@ def test_more_judgments_make_larger_pools_surer_at_the_papers_error_rate() -> No
     plans = plan(sizes, 0.33, dollars_per_assignment=Decimal("2.40"), seed=1)
     assert plans == plan(sizes, 0.33, dollars_per_assignment=Decimal("2.40"), seed=1)
     assert plans[0].same < plans[1].same < plans[2].same
-    assert all(own.same <= own.kept for own in plans)
+    assert all(row.same <= row.kept for row in plans)
 
 
 def test_impossible_plans_are_refused() -> None:
@@ -319,9 +319,9 @@ def test_sets_of_rounds_hold_the_best_passage_about_nine_times_in_ten(spread: fl
         pools[query], truly[query] = pool, max(strength, key=strength.__getitem__)
         judged += play_rounds(pool, query, judge, settings)
     best = {query: status.winners for query, status in replay_all(pools, judged, settings).items()}
-    found = certainty(pools, judged, best=best)
-    assert all(set(found.answers[query]) == best[query] for query in pools)
-    sets = {query: confidence_set(chances) for query, chances in found.chances.items()}
-    held = sum(truly[query] in sets[query] for query in pools) / len(pools)
-    assert 0.84 <= held <= 0.99
+    certain = certainty(pools, judged, best=best)
+    assert all(set(certain.answers[query]) == best[query] for query in pools)
+    sets = {query: confidence_set(chances) for query, chances in certain.chances.items()}
+    share = sum(truly[query] in sets[query] for query in pools) / len(pools)
+    assert 0.84 <= share <= 0.99
     assert sum(map(len, sets.values())) / len(pools) < 6, "not by calling everything possible"

@@ -19,7 +19,7 @@ from evaluation.statistics.strengths import fit_strengths
 
 JUDGMENTS = st.lists(
     st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde"), st.integers(0, 2)).filter(
-        lambda one: one[0] != one[1]
+        lambda pair: pair[0] != pair[1]
     ),
     min_size=1,
     max_size=30,
@@ -28,7 +28,7 @@ JUDGMENTS = st.lists(
 
 def plain_fit(judgments: list[Preference], tie: float, penalty: float) -> dict[str, float]:
     """The formulas as they are printed, maximized by BFGS from ones."""
-    passages = sorted({passage for one in judgments for passage in (one.a, one.b)})
+    passages = sorted({passage for row in judgments for passage in (row.a, row.b)})
 
     def wins(i: float, j: float, t: float) -> float:
         return math.exp(i) / (math.exp(i) + math.exp(j + t))
@@ -57,7 +57,7 @@ def plain_fit(judgments: list[Preference], tie: float, penalty: float) -> dict[s
 @settings(deadline=None, max_examples=40)
 @given(JUDGMENTS, st.sampled_from([0.05, 0.5, 2.0]), st.sampled_from([0.2, 1.0]))
 def test_strengths_are_those_of_the_published_formulas(judgments: list[Preference], tie: float, penalty: float) -> None:
-    ours = {one.passage: one.strength for one in fit_strengths(judgments, tie=tie, penalty=penalty)["q"]}
+    ours = {strength.passage: strength.strength for strength in fit_strengths(judgments, tie=tie, penalty=penalty)["q"]}
     assert ours == pytest.approx(plain_fit(judgments, tie, penalty), abs=2e-3)
 
 
@@ -66,10 +66,12 @@ def test_strengths_are_those_of_the_published_formulas(judgments: list[Preferenc
 def test_an_end_is_where_the_profile_likelihood_with_one_more_win_has_dropped(
     judgments: list[Preference], tie: float, penalty: float
 ) -> None:
-    found = [one for one in fit_strengths(judgments, tie=tie, penalty=penalty)["q"] if one.group == 1]
-    names = [one.passage for one in found]
-    chosen = found[0]
-    own = [one for one in judgments if one.a in names]
+    strengths = [
+        strength for strength in fit_strengths(judgments, tie=tie, penalty=penalty)["q"] if strength.group == 1
+    ]
+    names = [entry.passage for entry in strengths]
+    chosen = strengths[0]
+    own_judgments = [row for row in judgments if row.a in names]
 
     def distance(merits: np.ndarray) -> float:
         return merits[0] - merits[1:].mean()
@@ -77,16 +79,16 @@ def test_an_end_is_where_the_profile_likelihood_with_one_more_win_has_dropped(
     def loss(merits: np.ndarray) -> float:
         of = dict(zip(names, merits, strict=True))
         total = math.log(1 / (1 + math.exp(-distance(merits))))
-        for _, a, b, preferred in own:
+        for _, a, b, preferred in own_judgments:
             wins, loses = (1 / (1 + math.exp(tie + sign * (of[b] - of[a]))) for sign in (1, -1))
             total += math.log({a: wins, b: loses}.get(preferred or "", 1 - wins - loses))
         drawn = sum(math.log(1 / (1 + math.exp(1 - m))) + math.log(1 / (1 + math.exp(m - 1))) for m in merits)
         return -total - penalty * drawn
 
-    start = np.array([one.strength for one in found])
+    start = np.array([entry.strength for entry in strengths])
     assert chosen.high is not None
     # From the average of all to that of the others.
-    end = distance(start) + (chosen.high - chosen.strength) * len(found) / (len(found) - 1)
+    end = distance(start) + (chosen.high - chosen.strength) * len(strengths) / (len(strengths) - 1)
     free = minimize(loss, start, method="BFGS", options={"gtol": 1e-9})
 
     def held(others: np.ndarray) -> float:
@@ -99,32 +101,32 @@ def test_an_end_is_where_the_profile_likelihood_with_one_more_win_has_dropped(
 @settings(deadline=None, max_examples=25)
 @given(JUDGMENTS, st.randoms())
 def test_the_order_and_the_sides_of_judgments_do_not_matter(judgments: list[Preference], chance: random.Random) -> None:
-    turned = [Preference(one.query, one.b, one.a, one.preferred) for one in judgments]
+    turned = [Preference(row.query, row.b, row.a, row.preferred) for row in judgments]
     chance.shuffle(turned)
     assert fit_strengths(turned) == fit_strengths(judgments)
 
 
 def test_who_wins_everything_is_finite_and_groups_that_never_met_are_apart() -> None:
     judgments = [Preference("q", "a", "b", "a")] * 50 + [Preference("q", "c", "d", None)]
-    found = fit_strengths(judgments)["q"]
-    assert [(one.passage, one.group) for one in found] == [("a", 1), ("b", 1), ("c", 2), ("d", 2)]
-    assert found[2].strength == found[3].strength == pytest.approx(1)
-    assert all(math.isfinite(value) for one in found for value in one[1:])
-    assert all(one.low <= one.strength <= one.high for one in found)
+    strengths = fit_strengths(judgments)["q"]
+    assert [(entry.passage, entry.group) for entry in strengths] == [("a", 1), ("b", 1), ("c", 2), ("d", 2)]
+    assert strengths[2].strength == strengths[3].strength == pytest.approx(1)
+    assert all(math.isfinite(value) for entry in strengths for value in entry[1:])
+    assert all(entry.low <= entry.strength <= entry.high for entry in strengths)
     # What joins them makes them one.
-    assert {one.group for one in fit_strengths([*judgments, Preference("q", "d", "a", "a")])["q"]} == {1}
-    assert fit_strengths(judgments[:50])["q"] == found[:2]
+    assert {strength.group for strength in fit_strengths([*judgments, Preference("q", "d", "a", "a")])["q"]} == {1}
+    assert fit_strengths(judgments[:50])["q"] == strengths[:2]
 
 
 def test_one_judgment_and_a_shrug_prove_nothing_and_where_nothing_bounds_an_end_there_is_none() -> None:
     won, lost = fit_strengths([Preference("q", "a", "b", "a")])["q"]
     assert won.low < lost.strength < won.strength < lost.high
-    one, other = fit_strengths([Preference("q", "a", "b", None)])["q"]
-    assert one[1:] == other[1:]
-    assert one.low < 0.5 < 1.5 < one.high
+    first, other = fit_strengths([Preference("q", "a", "b", None)])["q"]
+    assert first[1:] == other[1:]
+    assert first.low < 0.5 < 1.5 < first.high
     ends = [
-        (one.low is None, one.high is None)
-        for one in fit_strengths([Preference("q", "a", "b", "a")], penalty=1e-5)["q"]
+        (strength.low is None, strength.high is None)
+        for strength in fit_strengths([Preference("q", "a", "b", "a")], penalty=1e-5)["q"]
     ]
     assert ends == [(False, True), (True, False)]
 
@@ -132,9 +134,9 @@ def test_one_judgment_and_a_shrug_prove_nothing_and_where_nothing_bounds_an_end_
 @pytest.mark.filterwarnings("error")
 def test_ties_all_round_have_intervals() -> None:
     outcomes = ("ab=", "ac=", "ac=", "ad=", "bc=", "bcc", "bcb", "bd=", "cd=")
-    for own in fit_strengths([Preference("q", a, b, None if won == "=" else won) for a, b, won in outcomes])["q"]:
-        assert own.strength == pytest.approx(1)
-        assert own.low < 0.5 < 1.5 < own.high
+    for strength in fit_strengths([Preference("q", a, b, None if won == "=" else won) for a, b, won in outcomes])["q"]:
+        assert strength.strength == pytest.approx(1)
+        assert strength.low < 0.5 < 1.5 < strength.high
 
 
 @pytest.mark.parametrize("spread", [0, 1, 2])
@@ -152,8 +154,12 @@ def test_the_intervals_hold_the_truth_where_each_pair_is_judged_once(spread: int
                 (outcome,) = chance.choices([a, b, None], [wins, loses, max(0.0, 1 - wins - loses)])
                 judgments.append(Preference(query, a, b, outcome))
         fitted = fit_strengths(judgments, tie=tie)
-        held = [one.low <= true[query, one.passage] <= one.high for query, own in fitted.items() for one in own]
-        assert sum(held) / len(held) >= 0.93
+        inside = [
+            strength.low <= true[query, strength.passage] <= strength.high
+            for query, strengths in fitted.items()
+            for strength in strengths
+        ]
+        assert sum(inside) / len(inside) >= 0.93
 
 
 def test_the_intervals_hold_the_true_difference_in_about_95_of_100_cases() -> None:
@@ -166,11 +172,11 @@ def test_the_intervals_hold_the_true_difference_in_about_95_of_100_cases() -> No
             better = chance.random() < 1 / (1 + math.exp(true[b] - true[a]))
             judgments.append(Preference("q", a, b, a if better else b))
         # With a heavy anchor on one middle passage the strengths themselves are estimated; the penalty hardly draws.
-        for one in fit_strengths(judgments, tie=0, penalty=1e-3)["q"]:
+        for strength in fit_strengths(judgments, tie=0, penalty=1e-3)["q"]:
             mean = sum(true.values()) / len(true)
             inside += (
-                one.low <= one.strength <= one.high
-                and abs(one.strength - 1 - (true[one.passage] - mean)) <= (one.high - one.low) / 2
+                strength.low <= strength.strength <= strength.high
+                and abs(strength.strength - 1 - (true[strength.passage] - mean)) <= (strength.high - strength.low) / 2
             )
             cases += 1
     assert 0.91 <= inside / cases <= 0.99
@@ -178,7 +184,7 @@ def test_the_intervals_hold_the_true_difference_in_about_95_of_100_cases() -> No
 
 def test_more_judgments_make_narrower_intervals() -> None:
     few = [Preference("q", "a", "b", "a"), Preference("q", "b", "a", "b"), Preference("q", "a", "b", "a")] * 3
-    width = {times: (one := fit_strengths(few * times)["q"][0]).high - one.low for times in (1, 4, 16)}
+    width = {times: (first := fit_strengths(few * times)["q"][0]).high - first.low for times in (1, 4, 16)}
     assert width[16] < 0.6 * width[4] < 0.6 * width[1]
 
 
@@ -199,11 +205,11 @@ def test_the_command_prints_lines_and_json(tmp_path: Path, capsys: pytest.Captur
     lines = [line.split() for line in printed.out.splitlines()]
     assert printed.err == ""
     assert [line[:2] for line in lines] == [["q1", "b"], ["q1", "a"], ["q1", "c"], ["q2", "x"], ["q2", "y"]]
-    assert all(float(low) <= float(own) <= float(high) for *_, own, low, high in lines)
+    assert all(float(low) <= float(value) <= float(high) for *_, value, low, high in lines)
     assert main(["strengths", "--judgments", str(file), "--tie", "0.5", "--penalty", "1", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["tie"], told["penalty"]) == (0.5, 1.0)
-    assert [passage["passage"] for passage in told["queries"][0]["passages"]] == ["b", "a", "c"]
+    result = json.loads(capsys.readouterr().out)
+    assert (result["tie"], result["penalty"]) == (0.5, 1.0)
+    assert [passage["passage"] for passage in result["queries"][0]["passages"]] == ["b", "a", "c"]
 
 
 def test_groups_and_ends_that_are_none_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,7 +228,12 @@ def test_groups_and_ends_that_are_none_are_told(tmp_path: Path, capsys: pytest.C
     assert main([*command, "--json"]) == 0
     (first, second) = json.loads(capsys.readouterr().out)["queries"]
     assert (first["groups"], second["groups"]) == (2, 1)
-    assert [(own["passage"], own["group"]) for own in first["passages"]] == [("a", 1), ("b", 1), ("c", 2), ("d", 2)]
+    assert [(passage["passage"], passage["group"]) for passage in first["passages"]] == [
+        ("a", 1),
+        ("b", 1),
+        ("c", 2),
+        ("d", 2),
+    ]
     assert (first["passages"][0]["high"], first["passages"][1]["low"]) == (None, None)
 
 

@@ -68,8 +68,8 @@ def passages(content: Content) -> list[Text]:
 def test_the_names_of_every_dialect_hold_the_roles_of_its_kind() -> None:
     for dialect in DIALECTS:
         assert not dialect.by_roles or columns_of(KINDS[dialect.kind], sorted(dialect.names)), dialect
-        found = dialect_of([name.upper() for name in dialect.names], (dialect.kind,))
-        assert found is not None and found.kind == dialect.kind
+        recognized = dialect_of([name.upper() for name in dialect.names], (dialect.kind,))
+        assert recognized is not None and recognized.kind == dialect.kind
 
 
 QRELS = {"q1": {"007": 1, "8": 0}, "q2": {"007": 2}}
@@ -190,7 +190,7 @@ def test_ids_that_became_floats_are_whole_numbers_or_refused() -> None:
     ],
 )
 def test_values_are_looked_at_before_they_become_text(record: str, message: str) -> None:
-    assert message in refusal(record, lambda given, name: list(read_queries(given, name=name)))
+    assert message in refusal(record, lambda file, name: list(read_queries(file, name=name)))
 
 
 # --- lines of names
@@ -234,7 +234,7 @@ def test_a_line_of_names_is_no_row(content: str, kind: str, count: int) -> None:
 def test_names_that_are_not_understood_are_refused_and_never_become_a_row(
     content: str, kind: str, message: str
 ) -> None:
-    assert f"file, {message}" in refusal(content, lambda given, name: list(read_table(given, kind, name=name)))
+    assert f"file, {message}" in refusal(content, lambda file, name: list(read_table(file, kind, name=name)))
 
 
 def test_a_reader_can_go_through_the_records_by_the_tools_own_names() -> None:
@@ -351,9 +351,9 @@ def test_marks_at_the_starts_of_joined_files_are_no_part_of_an_id() -> None:
     ],
 )  # fmt: skip
 def test_files_are_recognized_by_what_they_are_read_by(content: str, name: str, kind: str, dialect: str) -> None:
-    seen = recognize(source(content), name)
-    assert (seen.kind, seen.dialect) == (kind, dialect)
-    assert seen.why
+    recognized = recognize(source(content), name)
+    assert (recognized.kind, recognized.dialect) == (kind, dialect)
+    assert recognized.why
 
 
 def test_the_command_says_what_files_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

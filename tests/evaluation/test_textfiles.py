@@ -80,12 +80,12 @@ def test_a_packed_file_cut_short_is_an_error_after_its_last_good_line(packer: st
 
 
 def test_lines_before_the_cut_are_still_given() -> None:
-    seen = []
+    lines = []
     with pytest.raises(BadInput) as caught:
         for number, _ in TextFile(io.BytesIO(gzip.compress(TEXT)[:-100]), name="f").rows():
-            seen.append(number)
-    assert len(seen) > 10_000
-    assert caught.value.line == seen[-1] + 1
+            lines.append(number)
+    assert len(lines) > 10_000
+    assert caught.value.line == lines[-1] + 1
 
 
 @pytest.mark.parametrize("packer", PACKERS)

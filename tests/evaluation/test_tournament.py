@@ -91,7 +91,7 @@ def test_a_passage_that_beats_all_others_wins_alone(method: str, game: Game, dat
 def test_order_and_names_do_not_matter(method: str, game: Game, data: st.DataObject) -> None:
     pool, judgments = game
     names = dict(zip(pool, data.draw(st.permutations(pool)), strict=True))
-    moved = data.draw(st.permutations([type(one)(names[one[0]], names[one[1]]) for one in judgments]))
+    moved = data.draw(st.permutations([type(row)(names[row[0]], names[row[1]]) for row in judgments]))
     winners = ALL[method](data.draw(st.permutations(pool)), moved)
     assert winners == {names[passage] for passage in ALL[method](pool, judgments)}
 
@@ -150,13 +150,13 @@ def test_a_passage_outside_the_pool_is_refused(method: str) -> None:
 def test_bradley_terry_believes_wins_over_the_strong_more_than_counts() -> None:
     # b has as many wins as a, but b's are over the weak.
     judgments = [Judged("a", "s"), Judged("a", "s"), Judged("b", "w"), Judged("b", "w"), *[Judged("s", "w")] * 5]
-    assert most_wins("abw", [one for one in judgments if "s" not in one]) == {"b"}
+    assert most_wins("abw", [row for row in judgments if "s" not in row]) == {"b"}
     assert bradley_terry("abws", judgments) == {"a"}
 
 
 def test_bradley_terry_agrees_with_choix_on_whole_wins() -> None:
     wins = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "b"), ("a", "d")]
-    strengths = choix.ilsr_pairwise(4, [("abcd".index(one), "abcd".index(other)) for one, other in wins], alpha=0.1)
+    strengths = choix.ilsr_pairwise(4, [("abcd".index(first), "abcd".index(other)) for first, other in wins], alpha=0.1)
     assert bradley_terry("abcd", [Judged(*win) for win in wins]) == {"abcd"[max(range(4), key=strengths.__getitem__)]}
 
 

@@ -24,12 +24,12 @@ Quality = Callable[[str, str], float]
 PRICES = Prices(overlap=1, pairs_per_hit=10, dollars_per_assignment=Decimal("2.00"))
 
 
-def judge_of(quality: Quality, asked: list[Pair] | None = None) -> Judge:
+def judge_of(quality: Quality, requested: list[Pair] | None = None) -> Judge:
     """Prefers the passage of greater quality; equal ones tie. Notes what it is asked."""
 
     def judge(pairs: Sequence[Pair]) -> list[Preference]:
-        if asked is not None:
-            asked.extend(pairs)
+        if requested is not None:
+            requested.extend(pairs)
         return [
             Preference(q, a, b, None if quality(q, a) == quality(q, b) else max(a, b, key=lambda pid: quality(q, pid)))
             for q, a, b in pairs
@@ -41,9 +41,11 @@ def judge_of(quality: Quality, asked: list[Pair] | None = None) -> Judge:
 def from_scratch(tops: Sequence[Tops], qrels: Qrels, judge: Judge) -> dict[str, tuple[str, ...]]:
     pools = pool_queries(tops, qrels)
     answers: dict[str, list[str]] = {}
-    for query, passage in derive(pools, judge([pair for q, own in pools.items() for pair in all_pairs(q, own)])).qrels:
+    for query, passage in derive(
+        pools, judge([pair for q, pool in pools.items() for pair in all_pairs(q, pool)])
+    ).qrels:
         answers.setdefault(query, []).append(passage)
-    return {query: tuple(own) for query, own in answers.items()}
+    return {query: tuple(passages) for query, passages in answers.items()}
 
 
 qualities = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 4), min_size=8)
@@ -57,22 +59,22 @@ def test_with_transitive_preferences_ties_too_it_is_the_tournament_from_scratch_
     qrels = Qrels({"q": {"a": 1}})
     judge = judge_of(lambda _query, pid: quality[pid])
     upkeep = Upkeep.start(tops[:1], qrels, judge)
-    for number, own in enumerate(tops[1:], 2):
-        upkeep.submit(str(number), own, judge)
+    for number, top in enumerate(tops[1:], 2):
+        upkeep.submit(str(number), top, judge)
         assert upkeep.answers == from_scratch(tops[:number], qrels, judge)
 
 
 def test_no_pair_is_asked_twice_and_nothing_is_asked_of_what_has_been_considered() -> None:
-    asked: list[Pair] = []
-    judge = judge_of(lambda _query, pid: "dacb".index(pid), asked)
+    requested: list[Pair] = []
+    judge = judge_of(lambda _query, pid: "dacb".index(pid), requested)
     upkeep = Upkeep.start([{"q": ("a",)}], Qrels({"q": {"b": 1}}), judge)
-    assert (asked, upkeep.answers) == ([Pair("q", "a", "b")], {"q": ("b",)})
+    assert (requested, upkeep.answers) == ([Pair("q", "a", "b")], {"q": ("b",)})
     first = upkeep.submit("c", {"q": ("c",), "unknown": ("x",)}, judge)
     assert (first.challengers, first.pairs, first.rounds, first.outcomes["lost"]) == (1, 1, 1, 1)
     for top in "abc":
         again = upkeep.submit(f"again {top}", {"q": (top,)}, judge)
         assert (again.challengers, again.pairs) == (0, 0)
-    assert len(asked) == len({*asked}) == upkeep.total == 2
+    assert len(requested) == len({*requested}) == upkeep.total == 2
     assert upkeep.all_pairs == 3
 
 
@@ -107,7 +109,7 @@ def test_a_withdrawn_submission_keeps_its_answers_and_is_asked_about_no_more() -
 
 def test_a_deadlock_stays_until_it_is_broken() -> None:
     cycle = {"ab": "a", "bc": "b", "ac": "c", "ad": "a", "bd": "b", "cd": "c", "ae": "e", "be": "e", "ce": "e"}
-    judge = judge_by([Preference("q", pair[0], pair[1], own) for pair, own in cycle.items()])
+    judge = judge_by([Preference("q", pair[0], pair[1], winner) for pair, winner in cycle.items()])
     tops: list[Tops] = [{"q": (pid,)} for pid in "abc"]
     upkeep = Upkeep.start(tops, Qrels({"q": {"a": 1}}), judge)
     assert upkeep.answers == {"q": ("a", "b", "c")}
@@ -148,7 +150,10 @@ def test_the_twelve_stronger_ones_keep_the_answers_as_from_scratch_at_a_small_sh
     names = list(tops)
     submitted = ordered(names[4:])
     grades = read_qrels(data / "qrels.txt.gz").grades
-    coin = {pid: number for number, pid in enumerate(sorted({top[0] for own in tops.values() for top in own.values()}))}
+    coin = {
+        pid: number
+        for number, pid in enumerate(sorted({top[0] for top_of_run in tops.values() for top in top_of_run.values()}))
+    }
     judge = judge_of(lambda query, pid: (grades.get(query, {}).get(pid, 0), coin.get(pid, -1)))  # type: ignore[arg-type, return-value]
     so_far = [tops[name] for name in names[:4]]
     upkeep = Upkeep.start(so_far, qrels, judge)
@@ -161,10 +166,10 @@ def test_the_twelve_stronger_ones_keep_the_answers_as_from_scratch_at_a_small_sh
         scratch = from_scratch(so_far, qrels, judge)
         assert upkeep.answers == scratch
         # Re-scoring is exact: as if every list were walked by hand, on the qrels from scratch.
-        now = Qrels({query: dict.fromkeys(own, 1) for query, own in upkeep.answers.items()})
+        now = Qrels({query: dict.fromkeys(passages, 1) for query, passages in upkeep.answers.items()})
         assert _exact(Board(runs, 10, "score").ranks(now).places) == [_by_hand(run, scratch) for run in runs.values()]
         assert not step.outcomes["open"]
-        assert step.all_pairs == sum(len(own) * (len(own) - 1) // 2 for own in pool_queries(so_far, qrels).values())
+        assert step.all_pairs == sum(len(pool) * (len(pool) - 1) // 2 for pool in pool_queries(so_far, qrels).values())
         shares.append((step.total - started) / (step.all_pairs - start_pairs))
     # Of the pairs that the twelve add to the tournament, as docs/upkeep.md has it; the curve falls as there are more.
     assert (upkeep.all_pairs - start_pairs, upkeep.total - started) == {
@@ -176,7 +181,7 @@ def test_the_twelve_stronger_ones_keep_the_answers_as_from_scratch_at_a_small_sh
 
 
 def _exact(places: object) -> list[Fraction]:
-    return [sum((Fraction(1, place) for place in own if place), Fraction(0)) for own in places.tolist()]  # type: ignore[attr-defined]
+    return [sum((Fraction(1, place) for place in row if place), Fraction(0)) for row in places.tolist()]  # type: ignore[attr-defined]
 
 
 def _by_hand(run: RunArtifact, answers: dict[str, tuple[str, ...]]) -> Fraction:
@@ -191,7 +196,10 @@ def test_with_the_oracle_of_people_s_judgments_only_intransitive_queries_may_dif
     _runs, tops, qrels = _load(data)
     oracle = list(read_preferences(data / "oracle-preferences.txt.gz"))
     judge = judge_by(oracle)
-    beats = {(own.query, own.preferred, own.b if own.preferred == own.a else own.a) for own in oracle}
+    beats = {
+        (preference.query, preference.preferred, preference.b if preference.preferred == preference.a else preference.a)
+        for preference in oracle
+    }
     names = list(tops)
     upkeep = Upkeep.start([tops[name] for name in names[:4]], qrels, judge)
     transitive = 0
@@ -208,7 +216,7 @@ def test_with_the_oracle_of_people_s_judgments_only_intransitive_queries_may_dif
 
 
 def _has_cycle(query: str, pool: tuple[str, ...], beats: set[tuple[str, str | None, str]]) -> bool:
-    wins = sorted(sum((query, one, other) in beats for other in pool) for one in pool)
+    wins = sorted(sum((query, passage, other) in beats for other in pool) for passage in pool)
     return wins != list(range(len(pool)))  # a tournament is transitive if and only if all its scores differ
 
 
@@ -252,6 +260,6 @@ def test_a_year_goes_on_as_the_replays_fell_and_none_costs_nothing() -> None:
 
 
 def test_every_pair_of_a_tournament_is_in_canonical_order_for_a_judge() -> None:
-    asked: list[Pair] = []
-    Upkeep.start([{"q": ("c",)}, {"q": ("b",)}], Qrels({"q": {"a": 1}}), judge_of(lambda _q, pid: ord(pid), asked))
-    assert asked == [Pair("q", *pair) for pair in combinations("abc", 2)]
+    requested: list[Pair] = []
+    Upkeep.start([{"q": ("c",)}, {"q": ("b",)}], Qrels({"q": {"a": 1}}), judge_of(lambda _q, pid: ord(pid), requested))
+    assert requested == [Pair("q", *pair) for pair in combinations("abc", 2)]

@@ -30,33 +30,33 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     command = ["upkeep", "--json", "--qrels", "qrels.txt", "--preferences", "oracle.txt", *arguments]
     assert main([*command, "old.txt", "same.txt", "new.txt"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
 
 
 def test_each_submission_is_told_with_what_it_took_and_whether_it_is_as_from_scratch(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = told(capsys, "--new-qrels", "new-qrels.txt")
-    assert found["start"] == {"runs": 1, "queries": 2, "pairs": 2}
-    same, new = found["steps"]
+    printed = told(capsys, "--new-qrels", "new-qrels.txt")
+    assert printed["start"] == {"runs": 1, "queries": 2, "pairs": 2}
+    same, new = printed["steps"]
     assert (same["challengers"], same["pairs"], same["total"], same["share"]) == (0, 0, 2, 1.0)
     assert (new["challengers"], new["pairs"], new["total"], new["all_pairs"]) == (2, 2, 4, 6)
     assert new["outcomes"] == {"won": 2, "tied": 0, "lost": 0, "open": 0}
     # All three of q2 are a deadlock, held from scratch.
     assert (new["as_from_scratch"], new["queries"]) == (1, 2)
     assert Path("new-qrels.txt").read_text() == "q1 0 p3 1\nq2 0 p6 1\n"
-    assert found["year"] is None
+    assert printed["year"] is None
 
 
 def test_a_qrel_below_the_least_grade_starts_no_pool(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("qrels.txt").write_text("q1 0 p1 1\nq1 0 p3 3\nq2 0 p4 1\nq2 0 p6 2\n")
     assert told(capsys, "--new-qrels", "new-qrels.txt")["start"] == {"runs": 1, "queries": 2, "pairs": 2}
-    found = told(capsys, "--min-grade", "2", "--new-qrels", "new-qrels.txt", "--year", "2")
-    assert found["start"] == {"runs": 1, "queries": 2, "pairs": 2}
+    printed = told(capsys, "--min-grade", "2", "--new-qrels", "new-qrels.txt", "--year", "2")
+    assert printed["start"] == {"runs": 1, "queries": 2, "pairs": 2}
     # p3 and p6 are judged from the start, so nothing challenges p3, and p4 loses to none.
-    assert [step["challengers"] for step in found["steps"]] == [1, 0]
-    assert found["year"]["pairs"]["mean"] > 0
+    assert [step["challengers"] for step in printed["steps"]] == [1, 0]
+    assert printed["year"]["pairs"]["mean"] > 0
 
 
 def test_a_year_is_simulated_the_same_for_a_seed_and_dearer_for_more_judgments(

@@ -13,7 +13,7 @@ from evaluation.statistics.winning import PERFECT, perfect_top, win_ratios
 def tops(**runs: str) -> dict[str, dict[str, tuple[str, ...]]]:
     """Runs by name: one letter a query, - where the run has no passage."""
     return {
-        name: {f"q{at}": (passage,) for at, passage in enumerate(own) if passage != "-"} for name, own in runs.items()
+        name: {f"q{at}": (passage,) for at, passage in enumerate(row) if passage != "-"} for name, row in runs.items()
     }
 
 
@@ -76,7 +76,7 @@ def test_the_perfect_ranking_returns_the_first_relevant_passage_of_the_file() ->
 )
 def test_wins_are_what_counting_query_by_query_gives(runs: list[str], votes: list[tuple[int, str, int]]) -> None:
     preferences = [Preference(f"q{at}", pair[0], pair[1], pair[won]) for at, pair, won in votes]
-    named = tops(**{f"run{number}": own for number, own in enumerate(runs)})
+    named = tops(**{f"run{number}": row for number, row in enumerate(runs)})
     for meeting in win_ratios(named, QUERIES, preferences).meetings:
         won = {"a": 0, "b": 0}
         for query in QUERIES:

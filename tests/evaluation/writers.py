@@ -70,7 +70,7 @@ class Made(NamedTuple):
         return " ".join(part for part in self.passages[passage] if part)
 
     def graded(self) -> list[tuple[str, str, int]]:
-        return [(query, passage, grade) for query, own in self.qrels.items() for passage, grade in own.items()]
+        return [(query, passage, grade) for query, grades in self.qrels.items() for passage, grade in grades.items()]
 
     def ranked(self) -> list[tuple[str, str, int, float]]:
         return [
@@ -95,17 +95,17 @@ def table(names: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str
 
 def records(names: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """JSON lines."""
-    shown = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
-    return "".join(line + "\n" for line in shown).encode()
+    lines_of_json = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
+    return "".join(line + "\n" for line in lines_of_json).encode()
 
 
 def columns(names: Sequence[str], rows: Iterable[Sequence[object]], types: Sequence[Any] = ()) -> bytes:
     """A table of Parquet; `types` where they should not be guessed."""
     parts = list(zip(*rows, strict=True)) or [()] * len(names)
     kinds = types or [None] * len(names)
-    made = {name: pa.array(part, kind) for name, part, kind in zip(names, parts, kinds, strict=True)}
+    arrays = {name: pa.array(part, kind) for name, part, kind in zip(names, parts, kinds, strict=True)}
     out = io.BytesIO()
-    parquet.write_table(pa.table(made), out)
+    parquet.write_table(pa.table(arrays), out)
     return out.getvalue()
 
 
@@ -113,66 +113,72 @@ Writer = Callable[[Made], bytes]
 _PYTERRIER = ("qid", "docno", "score", "rank")
 
 RUNS: Mapping[str, Writer] = {
-    "TREC": lambda made: lines(((q, "Q0", p, r, repr(s), "t") for q, p, r, s in made.ranked()), " "),
-    "TREC, ranks from 0, tabs": lambda made: lines((q, "Q0", p, r - 1, repr(s), "t") for q, p, r, s in made.ranked()),
-    "MS MARCO": lambda made: lines((q, p, r) for q, p, r, _ in made.ranked()),
-    "MIRACL": lambda made: lines(((q, "Q0", p, r, f"{s:.6f}", "Anserini") for q, p, r, s in made.ranked()), " "),
-    "PyTerrier, CSV": lambda made: table(_PYTERRIER, ((q, p, s, r - 1) for q, p, r, s in made.ranked())),
-    "PyTerrier, TSV": lambda made: table(_PYTERRIER, ((q, p, s, r - 1) for q, p, r, s in made.ranked()), "\t"),
-    "PyTerrier, with queries": lambda made: table(
+    "TREC": lambda material: lines(((q, "Q0", p, r, repr(s), "t") for q, p, r, s in material.ranked()), " "),
+    "TREC, ranks from 0, tabs": lambda material: lines(
+        (q, "Q0", p, r - 1, repr(s), "t") for q, p, r, s in material.ranked()
+    ),
+    "MS MARCO": lambda material: lines((q, p, r) for q, p, r, _ in material.ranked()),
+    "MIRACL": lambda material: lines(
+        ((q, "Q0", p, r, f"{s:.6f}", "Anserini") for q, p, r, s in material.ranked()), " "
+    ),
+    "PyTerrier, CSV": lambda material: table(_PYTERRIER, ((q, p, s, r - 1) for q, p, r, s in material.ranked())),
+    "PyTerrier, TSV": lambda material: table(_PYTERRIER, ((q, p, s, r - 1) for q, p, r, s in material.ranked()), "\t"),
+    "PyTerrier, with queries": lambda material: table(
         ("qid", "query", "docid", "docno", "rank", "score"),
-        ((q, made.queries.get(q, "?"), n, p, r - 1, s) for n, (q, p, r, s) in enumerate(made.ranked())),
+        ((q, material.queries.get(q, "?"), n, p, r - 1, s) for n, (q, p, r, s) in enumerate(material.ranked())),
     ),
-    "PyTerrier, Parquet": lambda made: columns(_PYTERRIER, ((q, p, s, r - 1) for q, p, r, s in made.ranked())),
-    "ranx, Parquet": lambda made: columns(("q_id", "doc_id", "score"), ((q, p, s) for q, p, _, s in made.ranked())),
-    "ranx, JSON": lambda made: json.dumps({query: dict(hits) for query, hits in made.run.items()}).encode(),
-    "ir_datasets, JSON lines": lambda made: records(
-        ("query_id", "doc_id", "score"), ((q, p, s) for q, p, _, s in made.ranked())
+    "PyTerrier, Parquet": lambda material: columns(_PYTERRIER, ((q, p, s, r - 1) for q, p, r, s in material.ranked())),
+    "ranx, Parquet": lambda material: columns(
+        ("q_id", "doc_id", "score"), ((q, p, s) for q, p, _, s in material.ranked())
     ),
-    "ir_datasets, TSV with names": lambda made: table(
-        ("query_id", "doc_id", "score"), ((q, p, s) for q, p, _, s in made.ranked()), "\t"
+    "ranx, JSON": lambda material: json.dumps({query: dict(hits) for query, hits in material.run.items()}).encode(),
+    "ir_datasets, JSON lines": lambda material: records(
+        ("query_id", "doc_id", "score"), ((q, p, s) for q, p, _, s in material.ranked())
+    ),
+    "ir_datasets, TSV with names": lambda material: table(
+        ("query_id", "doc_id", "score"), ((q, p, s) for q, p, _, s in material.ranked()), "\t"
     ),
 }
 
 QRELS: Mapping[str, Writer] = {
-    "TREC": lambda made: lines(((q, 0, p, g) for q, p, g in made.graded()), " "),
-    "MS MARCO": lambda made: lines((q, 0, p, g) for q, p, g in made.graded()),
-    "MIRACL": lambda made: lines((q, "Q0", p, g) for q, p, g in made.graded()),
-    "prefj": lambda made: lines(((q, 0, p, f"{g}.0") for q, p, g in made.graded()), " "),
-    "BEIR": lambda made: table(("query-id", "corpus-id", "score"), made.graded(), "\t"),
-    "MTEB, Parquet": lambda made: columns(("query-id", "corpus-id", "score"), made.graded()),
-    "MTEB, Parquet with fractions": lambda made: columns(
-        ("query-id", "corpus-id", "score"), made.graded(), (pa.string(), pa.large_string(), pa.float64())
+    "TREC": lambda material: lines(((q, 0, p, g) for q, p, g in material.graded()), " "),
+    "MS MARCO": lambda material: lines((q, 0, p, g) for q, p, g in material.graded()),
+    "MIRACL": lambda material: lines((q, "Q0", p, g) for q, p, g in material.graded()),
+    "prefj": lambda material: lines(((q, 0, p, f"{g}.0") for q, p, g in material.graded()), " "),
+    "BEIR": lambda material: table(("query-id", "corpus-id", "score"), material.graded(), "\t"),
+    "MTEB, Parquet": lambda material: columns(("query-id", "corpus-id", "score"), material.graded()),
+    "MTEB, Parquet with fractions": lambda material: columns(
+        ("query-id", "corpus-id", "score"), material.graded(), (pa.string(), pa.large_string(), pa.float64())
     ),
-    "MTEB, JSON lines": lambda made: records(("query-id", "corpus-id", "score"), made.graded()),
-    "ir_datasets, JSON lines": lambda made: records(
-        ("query_id", "doc_id", "relevance", "iteration"), ((*row, "0") for row in made.graded())
+    "MTEB, JSON lines": lambda material: records(("query-id", "corpus-id", "score"), material.graded()),
+    "ir_datasets, JSON lines": lambda material: records(
+        ("query_id", "doc_id", "relevance", "iteration"), ((*row, "0") for row in material.graded())
     ),
-    "PyTerrier, CSV": lambda made: table(("qid", "docno", "label"), made.graded()),
-    "PyTerrier, TSV in another order": lambda made: table(
-        ("label", "iteration", "docno", "qid"), ((g, "Q0", p, q) for q, p, g in made.graded()), "\t"
+    "PyTerrier, CSV": lambda material: table(("qid", "docno", "label"), material.graded()),
+    "PyTerrier, TSV in another order": lambda material: table(
+        ("label", "iteration", "docno", "qid"), ((g, "Q0", p, q) for q, p, g in material.graded()), "\t"
     ),
-    "PyTerrier, Parquet": lambda made: columns(("qid", "docno", "label"), made.graded()),
-    "ranx, Parquet": lambda made: columns(("q_id", "doc_id", "score"), made.graded()),
-    "ranx, JSON": lambda made: json.dumps(made.qrels).encode(),
+    "PyTerrier, Parquet": lambda material: columns(("qid", "docno", "label"), material.graded()),
+    "ranx, Parquet": lambda material: columns(("q_id", "doc_id", "score"), material.graded()),
+    "ranx, JSON": lambda material: json.dumps(material.qrels).encode(),
 }
 
 QUERIES: Mapping[str, Writer] = {
-    "TREC, MS MARCO, MIRACL": lambda made: lines(made.queries.items()),
-    "BEIR": lambda made: records(
+    "TREC, MS MARCO, MIRACL": lambda material: lines(material.queries.items()),
+    "BEIR": lambda material: records(
         ("_id", "text", "metadata"),
-        ((q, text, {} if n % 2 else {"n": n}) for n, (q, text) in enumerate(made.queries.items())),
+        ((q, text, {} if n % 2 else {"n": n}) for n, (q, text) in enumerate(material.queries.items())),
     ),
-    "MTEB, Parquet": lambda made: columns(("_id", "text"), made.queries.items()),
-    "ir_datasets": lambda made: records(("query_id", "text"), made.queries.items()),
-    "PyTerrier, CSV": lambda made: table(("qid", "query"), made.queries.items()),
+    "MTEB, Parquet": lambda material: columns(("_id", "text"), material.queries.items()),
+    "ir_datasets": lambda material: records(("query_id", "text"), material.queries.items()),
+    "PyTerrier, CSV": lambda material: table(("qid", "query"), material.queries.items()),
 }  # fmt: skip
 
 
-def _beir(made: Made) -> bytes:
+def _beir(material: Made) -> bytes:
     """Where there is no title, it is empty, missing or null in turn, and metadata come and go."""
-    shown = []
-    for number, (passage, (title, text)) in enumerate(made.passages.items()):
+    outputs = []
+    for number, (passage, (title, text)) in enumerate(material.passages.items()):
         record: dict[str, Any] = {"_id": passage, "title": title, "text": text}
         if not title and number % 3:
             record["title"] = None
@@ -180,38 +186,39 @@ def _beir(made: Made) -> bytes:
                 del record["title"]
         if number % 2:
             record["metadata"] = {} if number % 4 == 1 else {"url": "x"}
-        shown.append(json.dumps(record))
-    return "".join(line + "\n" for line in shown).encode()
+        outputs.append(json.dumps(record))
+    return "".join(line + "\n" for line in outputs).encode()
 
 
-def _titled(made: Made) -> list[tuple[str, str, str]]:
-    return [(passage, *parts) for passage, parts in made.passages.items()]
+def _titled(material: Made) -> list[tuple[str, str, str]]:
+    return [(passage, *parts) for passage, parts in material.passages.items()]
 
 
 PASSAGES: Mapping[str, Writer] = {
-    "MS MARCO": lambda made: lines((p, made.text(p)) for p in made.passages),
-    "MS MARCO v2": lambda made: records(("pid", "passage"), ((p, made.text(p)) for p in made.passages)),
-    "MS MARCO v2, documents": lambda made: records(
-        ("url", "title", "headings", "body", "docid"), (("x", t, "", text, p) for p, t, text in _titled(made))
+    "MS MARCO": lambda material: lines((p, material.text(p)) for p in material.passages),
+    "MS MARCO v2": lambda material: records(("pid", "passage"), ((p, material.text(p)) for p in material.passages)),
+    "MS MARCO v2, documents": lambda material: records(
+        ("url", "title", "headings", "body", "docid"), (("x", t, "", text, p) for p, t, text in _titled(material))
     ),
-    "MS MARCO v2.1": lambda made: records(
-        ("docid", "title", "headings", "segment", "start_char"), ((p, t, "", text, 0) for p, t, text in _titled(made))
+    "MS MARCO v2.1": lambda material: records(
+        ("docid", "title", "headings", "segment", "start_char"),
+        ((p, t, "", text, 0) for p, t, text in _titled(material)),
     ),
     "BEIR": _beir,
-    "MTEB, Parquet": lambda made: columns(("_id", "title", "text"), _titled(made)),
-    "MTEB, CSV": lambda made: table(("_id", "title", "text"), _titled(made)),
-    "MIRACL": lambda made: records(("docid", "title", "text"), _titled(made)),
-    "ir_datasets": lambda made: records(("doc_id", "title", "text"), _titled(made)),
-    "Pyserini": lambda made: records(("id", "contents"), ((p, made.text(p)) for p in made.passages)),
-    "PyTerrier, CSV": lambda made: table(("docno", "text"), ((p, made.text(p)) for p in made.passages)),
+    "MTEB, Parquet": lambda material: columns(("_id", "title", "text"), _titled(material)),
+    "MTEB, CSV": lambda material: table(("_id", "title", "text"), _titled(material)),
+    "MIRACL": lambda material: records(("docid", "title", "text"), _titled(material)),
+    "ir_datasets": lambda material: records(("doc_id", "title", "text"), _titled(material)),
+    "Pyserini": lambda material: records(("id", "contents"), ((p, material.text(p)) for p in material.passages)),
+    "PyTerrier, CSV": lambda material: table(("docno", "text"), ((p, material.text(p)) for p in material.passages)),
 }
 
 
-def _said(one: Judged) -> str:
-    return {one.a: "left", one.b: "right"}.get(one.preferred, "tie")
+def _said(judgment: Judged) -> str:
+    return {judgment.a: "left", judgment.b: "right"}.get(judgment.preferred, "tie")
 
 
-def _exported(made: Made) -> bytes:
+def _exported(material: Made) -> bytes:
     names = ("worker", "kind", "query", "a", "b", "left", "preferred", "made_at", "accepted", "superseded")
     rows = [
         (
@@ -226,12 +233,12 @@ def _exported(made: Made) -> bytes:
             "true",
             "false",
         )
-        for n, j in enumerate(made.judgments)
+        for n, j in enumerate(material.judgments)
     ]
     return table(names, rows, "\t")
 
 
-def _mturk(made: Made, *, lower: bool = False, turkle: bool = False, several: int = 1) -> bytes:
+def _mturk(material: Made, *, lower: bool = False, turkle: bool = False, several: int = 1) -> bytes:
     """Results of a batch, with rejected work between. `several`: comparisons that a HIT shows."""
     numbers = ["" if several == 1 else str(n) for n in range(1, several + 1)]
     names = ["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "SubmitTime"]
@@ -241,98 +248,103 @@ def _mturk(made: Made, *, lower: bool = False, turkle: bool = False, several: in
         names += ["Turkle.Username"]
     rows = []
     groups: list[list[Judged]] = []
-    for one in made.judgments:  # a HIT's are one worker's
-        if groups and len(groups[-1]) < several and groups[-1][-1].worker == one.worker:
-            groups[-1].append(one)
+    for judgment in material.judgments:  # a HIT's are one worker's
+        if groups and len(groups[-1]) < several and groups[-1][-1].worker == judgment.worker:
+            groups[-1].append(judgment)
         else:
-            groups.append([one])
+            groups.append([judgment])
     for number, group in enumerate(groups):
         filled = [*group, *[Judged("", "", "", "", "")] * (several - len(group))]
-        shown = [value for one in filled for value in (one.query, one.a, one.b)]
-        said = ["" if not one.query else _said(one) for one in filled]
+        values = [value for judgment in filled for value in (judgment.query, judgment.a, judgment.b)]
+        answers = ["" if not judgment.query else _said(judgment) for judgment in filled]
         ends = [group[0].worker] if turkle else []
         time = f"Sat Nov 28 10:{number:02}:00 PST 2026"
-        rows.append([f"H{number}", f"A{number}", group[0].worker, "Approved", time, *shown, *said, *ends])
-        wrong = ["" if not word else "right" if word == "left" else "left" for word in said]
+        rows.append([f"H{number}", f"A{number}", group[0].worker, "Approved", time, *values, *answers, *ends])
+        wrong = ["" if not word else "right" if word == "left" else "left" for word in answers]
         if number % 2 and not turkle:
-            rows.append([f"H{number}", f"R{number}", group[0].worker, "Rejected", time, *shown, *wrong, *ends])
+            rows.append([f"H{number}", f"R{number}", group[0].worker, "Rejected", time, *values, *wrong, *ends])
     return table([name.lower() for name in names] if lower else names, rows)
 
 
-def _label_studio(made: Made, twice: bool = False) -> bytes:
+def _label_studio(material: Made, twice: bool = False) -> bytes:
     """A task for each pair, with its annotations; those without a worker have none (`null`)."""
     tasks: dict[tuple[str, str, str], list[Any]] = {}
-    for number, one in enumerate(made.judgments):
-        said = [] if not one.preferred else [{"type": "pairwise", "value": {"selected": _said(one)}}]
-        worker = int(one.worker) if one.worker else None
-        annotation = {"id": number, "completed_by": worker, "result": said, "was_cancelled": False}
-        tasks.setdefault((one.query, one.a, one.b), []).append(annotation)
-    shown = [
+    for number, judgment in enumerate(material.judgments):
+        answers = [] if not judgment.preferred else [{"type": "pairwise", "value": {"selected": _said(judgment)}}]
+        worker = int(judgment.worker) if judgment.worker else None
+        annotation = {"id": number, "completed_by": worker, "result": answers, "was_cancelled": False}
+        tasks.setdefault((judgment.query, judgment.a, judgment.b), []).append(annotation)
+    exported = [
         {"id": number, "data": {"query_id": query, "a": a, "b": b}, "annotations": annotations}
         for number, ((query, a, b), annotations) in enumerate(tasks.items())
     ]
-    return json.dumps(shown * 2 if twice else shown, indent=1).encode()
+    return json.dumps(exported * 2 if twice else exported, indent=1).encode()
 
 
-def _label_studio_rows(made: Made) -> list[dict[str, Any]]:
+def _label_studio_rows(material: Made) -> list[dict[str, Any]]:
     return [
         {
-            "id": number, "query_id": one.query, "a": one.a, "b": one.b,
-            "annotator": int(one.worker) if one.worker else None,
+            "id": number, "query_id": judgment.query, "a": judgment.a, "b": judgment.b,
+            "annotator": int(judgment.worker) if judgment.worker else None,
             "annotation_id": number, "created_at": f"2026-01-01T00:{number:02}:00.5Z", "lead_time": 1.5,
-            "preferred": [{"selected": _said(one)}],
+            "preferred": [{"selected": _said(judgment)}],
         }
-        for number, one in enumerate(made.judgments)
+        for number, judgment in enumerate(material.judgments)
     ]  # fmt: skip
 
 
-def _label_studio_table(made: Made, delimiter: str) -> bytes:
-    rows = _label_studio_rows(made)
-    shown = [[json.dumps(value) if isinstance(value, list) else value for value in row.values()] for row in rows]
-    return table(list(rows[0]), shown, delimiter)
+def _label_studio_table(material: Made, delimiter: str) -> bytes:
+    rows = _label_studio_rows(material)
+    rows_of_text = [[json.dumps(value) if isinstance(value, list) else value for value in row.values()] for row in rows]
+    return table(list(rows[0]), rows_of_text, delimiter)
 
 
-def _potato(made: Made) -> bytes:
-    shown = [
+def _potato(material: Made) -> bytes:
+    records_of_user = [
         {
-            "user_id": one.worker or None, "instance_id": f"{one.query}\t{one.a}\t{one.b}",
-            "label_annotations": {"preferred": {"selection": _said(one)}}, "behavioral_data": {},
+            "user_id": judgment.worker or None, "instance_id": f"{judgment.query}\t{judgment.a}\t{judgment.b}",
+            "label_annotations": {"preferred": {"selection": _said(judgment)}}, "behavioral_data": {},
         }
-        for one in made.judgments
+        for judgment in material.judgments
     ]  # fmt: skip
-    return "".join(json.dumps(one) + "\n" for one in shown).encode()
+    return "".join(json.dumps(entry) + "\n" for entry in records_of_user).encode()
 
 
-def _potato_table(made: Made, delimiter: str) -> bytes:
-    rows = [(one.worker, f"{one.query}|{one.a}|{one.b}", _said(one)) for one in made.judgments]
+def _potato_table(material: Made, delimiter: str) -> bytes:
+    rows = [
+        (judgment.worker, f"{judgment.query}|{judgment.a}|{judgment.b}", _said(judgment))
+        for judgment in material.judgments
+    ]
     return table(("user", "instance_id", "preferred:::selection"), rows, delimiter)
 
 
 JUDGMENTS: Mapping[str, Writer] = {
-    "lines": lambda made: lines(((j.query, j.a, j.b, j.preferred or "=", j.worker) for j in made.judgments), " "),
-    "lines with names": lambda made: table(
+    "lines": lambda material: lines(
+        ((j.query, j.a, j.b, j.preferred or "=", j.worker) for j in material.judgments), " "
+    ),
+    "lines with names": lambda material: table(
         ("query", "a", "b", "preferred", "worker"),
-        ((j.query, j.a, j.b, j.preferred or "=", j.worker) for j in made.judgments), "\t",
+        ((j.query, j.a, j.b, j.preferred or "=", j.worker) for j in material.judgments), "\t",
     ),
     "a campaign's export": _exported,
     "Mechanical Turk": _mturk,
-    "Mechanical Turk, lower case": lambda made: _mturk(made, lower=True),
-    "Mechanical Turk, several a HIT": lambda made: _mturk(made, several=3),
-    "Turkle": lambda made: _mturk(made, turkle=True),
+    "Mechanical Turk, lower case": lambda material: _mturk(material, lower=True),
+    "Mechanical Turk, several a HIT": lambda material: _mturk(material, several=3),
+    "Turkle": lambda material: _mturk(material, turkle=True),
     "Label Studio": _label_studio,
-    "Label Studio, exported twice": lambda made: _label_studio(made, twice=True),
-    "Label Studio, JSON-MIN": lambda made: json.dumps(_label_studio_rows(made)).encode(),
-    "Label Studio, CSV": lambda made: _label_studio_table(made, ","),
-    "Label Studio, TSV": lambda made: _label_studio_table(made, "\t"),
+    "Label Studio, exported twice": lambda material: _label_studio(material, twice=True),
+    "Label Studio, JSON-MIN": lambda material: json.dumps(_label_studio_rows(material)).encode(),
+    "Label Studio, CSV": lambda material: _label_studio_table(material, ","),
+    "Label Studio, TSV": lambda material: _label_studio_table(material, "\t"),
     "Potato": _potato,
-    "Potato, CSV": lambda made: _potato_table(made, ","),
-    "Potato, TSV": lambda made: _potato_table(made, "\t"),
+    "Potato, CSV": lambda material: _potato_table(material, ","),
+    "Potato, TSV": lambda material: _potato_table(material, "\t"),
 }  # fmt: skip
 
 
-def prefj(made: Made) -> bytes:
+def prefj(material: Made) -> bytes:
     """What prefj.py takes: the preferred passage first, without ties or workers."""
-    decided = (one for one in made.judgments if one.preferred)
+    decided = (judgment for judgment in material.judgments if judgment.preferred)
     return lines(((j.query, j.preferred, j.b if j.preferred == j.a else j.a) for j in decided), " ")
 
 
