@@ -6,7 +6,6 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,6 +31,7 @@ from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
 from tests.judgments.judged import judge_all
+from tests.races import beside
 
 pytestmark = pytest.mark.django_db
 DOCS = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
@@ -278,30 +278,12 @@ def test_one_sender_works_at_a_time(campaign: Campaign, lab: Lab, ear: Ear) -> N
 @pytest.mark.django_db(transaction=True)
 def test_who_deletes_a_webhook_waits_for_what_it_is_told_and_stops_nobody(campaign: Campaign, lab: Lab) -> None:
     webhook, _secret = hook(lab, "https://hooks.example.org/")
-    waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-    with ThreadPoolExecutor(1) as beside:
-        with transaction.atomic():
-            pause(campaign)
-            deleted = beside.submit(_delete, webhook)
-            with connection.cursor() as cursor:
-                for _time in range(200):
-                    cursor.execute(waits)
-                    if cursor.fetchone()[0]:
-                        break
-                    time.sleep(0.05)
-                else:
-                    pytest.fail("Nobody waits.")
-        deleted.result()
+    with beside(lambda: webhooks.webhook_delete(webhook=webhook)) as deleted:
+        pause(campaign)
+    deleted[0].result()
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.PAUSED
     assert not Webhook.objects.exists() and not Delivery.objects.exists()
-
-
-def _delete(webhook: Webhook) -> None:
-    try:
-        webhooks.webhook_delete(webhook=webhook)
-    finally:
-        connection.close()
 
 
 def test_a_worker_that_dies_before_it_records_has_it_sent_again_with_the_same_id(

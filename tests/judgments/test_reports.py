@@ -2,12 +2,10 @@
 
 import csv
 import json
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from core.errors import BadRequest, NotNow, NotYours
@@ -20,6 +18,7 @@ from judgments.models import Acceptance, BulkDecision, Decision, Judgment, PairD
 from pools.models import Campaign, Pair
 from tasks.models import Assignment, Hit, Item, TestPair, Worker
 from tests import factories
+from tests.races import beside
 
 
 def report(assignment: Assignment, item: Item, reason: str = "broken", note: str = "") -> PairReport:
@@ -354,22 +353,10 @@ def test_a_check_and_a_drop_at_once_leave_nobody_barred(
     def drop_it() -> None:
         reports.test_drop(campaign=campaign, test=test, why="Both answer it.", by=rita, at=at)
 
-    def elsewhere(work: Callable[[], None]) -> None:
-        try:
-            with transaction.atomic():
-                work()
-        finally:
-            connection.close()
-
     here, there = (check, drop_it) if checks_first else (drop_it, check)
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic(), connection.cursor() as cursor:
-            here()
-            meanwhile, waiting = threads.submit(elsewhere, there), 0
-            while not waiting and not meanwhile.done():  # for what is not committed here
-                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-                (waiting,) = cursor.fetchone()
-        meanwhile.result()
+    with beside(transaction.atomic(there)) as meanwhile:
+        here()
+    meanwhile[0].result()
     judgment_jobs.decide()
     for row in (assignment, bob):
         row.refresh_from_db()

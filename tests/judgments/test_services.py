@@ -1,10 +1,9 @@
 """Saving, finishing, excluding, redoing: what happens to work, and what must not."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from core.errors import BadRequest, NotNow
@@ -16,6 +15,7 @@ from pools.models import Campaign, Pair
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Worker
 from tests import factories
+from tests.races import beside
 
 
 def test_all_pairs_judged_once_leave_no_hit_waiting(campaign: Campaign, alice: Worker) -> None:
@@ -87,24 +87,15 @@ def test_two_clicks_at_the_same_moment_are_stored_once(campaign: Campaign, alice
     assignment = factories.take(alice, campaign)
     now = timezone.now()
 
-    def click(_number: int) -> int:
-        try:
-            saved = judgment_services.judgment_save(
-                assignment_id=assignment.pk, position=1, preferred="left", shown_at=now, at=now
-            )
-            return saved.answered
-        finally:
-            connection.close()
+    def click() -> int:
+        saved = judgment_services.judgment_save(
+            assignment_id=assignment.pk, position=1, preferred="left", shown_at=now, at=now
+        )
+        return saved.answered
 
-    with ThreadPoolExecutor(2) as threads:
-        with transaction.atomic(), connection.cursor() as cursor:
-            Assignment.objects.select_for_update().get(pk=assignment.pk)
-            clicks = [threads.submit(click, number) for number in range(2)]
-            waiting = 0
-            while waiting < 2 and not any(each.done() for each in clicks):  # for the lock that is held here
-                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-                (waiting,) = cursor.fetchone()
-        assert [each.result() for each in clicks] == [1, 1]
+    with beside(click, click) as clicks:
+        Assignment.objects.select_for_update().get(pk=assignment.pk)
+    assert [each.result() for each in clicks] == [1, 1]
     assert Judgment.objects.count() == 1
 
 
@@ -246,6 +237,26 @@ def test_late_work_that_nobody_needs_any_more_is_kept_and_paid_but_not_used(
     assert set(Acceptance.objects.values_list("assignment_id", flat=True)) == {redone.pk}
     assert Judgment.objects.filter(assignment=late).count() == 5
     assert judgment_selectors.judging_progress(campaign).unused == 3  # shown to the researcher: it was paid
+
+
+@pytest.mark.django_db(transaction=True)
+def test_work_that_is_finished_at_the_same_moment_as_other_work_on_the_pair_takes_no_slot_of_it(
+    campaign: Campaign, alice: Worker, bob: Worker
+) -> None:
+    late = factories.take(alice, campaign, at=timezone.now() - timedelta(hours=5))
+    redone = factories.take(bob, campaign)
+    for assignment in (late, redone):
+        factories.judge(assignment)
+
+    def finish_late() -> Assignment:
+        return judgment_services.assignment_finish(assignment=late, at=timezone.now())
+
+    with beside(finish_late) as finished:
+        judgment_services.assignment_finish(assignment=redone, at=timezone.now())
+
+    assert finished[0].result().verdict == Assignment.Verdict.ACCEPTED
+    assert list(Acceptance.objects.values_list("assignment", flat=True)) == [redone.pk] * 3
+    assert judgment_selectors.judging_progress(campaign).unused == 3
 
 
 def test_excluding_used_work_lets_late_work_take_its_place(

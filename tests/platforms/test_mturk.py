@@ -4,8 +4,6 @@ import json
 import ssl
 import subprocess
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,7 +13,6 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from django.db import connection, transaction
 from django.utils import timezone
 
 from core.errors import BadRequest, NotNow, Refused
@@ -49,6 +46,7 @@ from tests import factories
 from tests.marketplace.server import Marketplace, Requester
 from tests.marketplace.server import Worker as PlatformWorker
 from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
+from tests.races import beside
 
 # --- hosts, errors, money
 
@@ -496,16 +494,6 @@ def test_what_was_asked_for_again_while_it_was_being_asked_about_is_still_polled
     assert published_hit_of(published, 1).next_poll_at is not None
 
 
-def is_waited_for() -> bool:
-    """Whether another connection waits for a lock that this one holds."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
-        )
-        row = cursor.fetchone()
-    return bool(row and row[0])
-
-
 @pytest.mark.django_db(transaction=True)
 def test_two_who_arrive_at_the_same_moment_are_shown_different_layouts(
     collection: Collection, requester: Requester
@@ -526,19 +514,9 @@ def test_two_who_arrive_at_the_same_moment_are_shown_different_layouts(
             at=timezone.now(),
         ).layout
 
-    def layout_elsewhere() -> int:
-        try:
-            return layout_of("A2")
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            first = layout_of("A1")
-            second = pool.submit(layout_elsewhere)
-            while not second.done() and not is_waited_for():
-                time.sleep(0.01)
-        assert {first, second.result(timeout=60)} == {0, 1}
+    with beside(lambda: layout_of("A2")) as second:
+        first = layout_of("A1")
+    assert {first, second[0].result()} == {0, 1}
 
 
 def test_an_id_typed_into_another_frame_stops_nobody(published: Publication, wanda: PlatformWorker) -> None:

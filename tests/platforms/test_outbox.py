@@ -15,7 +15,7 @@ from django.utils import timezone
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Operation, Payment, Publication
 from platforms.mturk import operations
-from platforms.outbox import LEASE, operation_retry, operations_run
+from platforms.outbox import LEASE, operation_finish, operation_retry, operations_finish, operations_run
 from platforms.publishing import (
     publication_expire,
     publication_extend,
@@ -32,6 +32,7 @@ from pools.models import Campaign
 from tasks.models import Hit
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.platforms import Clock, drain, published_hit_of, work
+from tests.races import beside
 
 Kind, State = Operation.Kind, Operation.State
 
@@ -46,6 +47,16 @@ def many_hits(campaign: Campaign, count: int) -> None:
     """Copies of the campaign's first HIT, without items: enough to be published."""
     first = campaign.hits.count() + 1
     Hit.objects.bulk_create([Hit(campaign=campaign, number=first + n, needed=1) for n in range(count)])
+
+
+def finish_alone(operation: Operation, type_id: str) -> bool:
+    answer = {"QualificationType": {"QualificationTypeId": type_id}}
+    return operation_finish(operation=operation, answer=answer, at=timezone.now())
+
+
+def finish_together(operation: Operation, type_id: str) -> bool:
+    answer = {"QualificationType": {"QualificationTypeId": type_id}}
+    return bool(operations_finish(operations=[operation], answers={operation.pk: answer}, at=timezone.now()))
 
 
 def begin(publication: Publication, clock: Clock) -> None:
@@ -248,6 +259,24 @@ def test_many_workers_at_once_make_each_call_once(publication: Publication, requ
     assert sum(made) == 40
     assert set(Operation.objects.values_list("attempts", flat=True)) == {1}
     assert len(platform_hits(requester)) == 40
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("finish", [finish_alone, finish_together])
+def test_of_two_answers_to_one_call_the_first_is_written_down(
+    publication: Publication, finish: Callable[[Operation, str], bool]
+) -> None:
+    publication_publish(publication=publication, at=timezone.now())
+    operation = Operation.objects.get()  # two processes have made it, the second because the first was slow
+
+    with beside(lambda: finish(operation, "Q1"), lambda: finish(operation, "Q2")) as done:
+        Operation.objects.select_for_update().get()
+
+    first = next(name for each, name in zip(done, ("Q1", "Q2"), strict=True) if each.result())
+    publication.refresh_from_db()
+    operation.refresh_from_db()
+    assert sorted(each.result() for each in done) == [False, True]
+    assert (operation.result["QualificationType"]["QualificationTypeId"], publication.exclusion_id) == (first, first)
 
 
 def test_calls_keep_to_the_rate(publication: Publication) -> None:

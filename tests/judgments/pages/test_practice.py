@@ -1,11 +1,9 @@
 """Practice before the first task, and the check with a second try."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -26,6 +24,7 @@ from tasks.models import Assignment, Practice, TestPair
 from tasks.practice import standing_of
 from tests import factories
 from tests.judgments.pages.test_languages import english_on
+from tests.races import beside
 
 PAIRS = (
     "where is it\tIt is here.\tIt is a thing.\tOnly one says where.\nwhen was it\tIn 1987.\tLong ago.\tOne is exact."
@@ -233,20 +232,9 @@ def test_answers_given_in_two_tasks_at_once_are_both_kept_in_one_go(collection: 
     def give(assignment: Assignment, position: int) -> int:
         return practice_answer(assignment=assignment, position=position, preferred="left", shown_at=at, at=at)
 
-    def give_elsewhere() -> int:
-        try:
-            return give(second, 2)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic(), connection.cursor() as cursor:
-            give(first, 1)
-            meanwhile, waiting = threads.submit(give_elsewhere), 0
-            while not waiting and not meanwhile.done():  # for what is not committed here
-                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-                (waiting,) = cursor.fetchone()
-        assert meanwhile.result() == 1
+    with beside(lambda: give(second, 2)) as meanwhile:
+        give(first, 1)
+    assert meanwhile[0].result() == 1
     (go,) = Practice.objects.all()
     assert (go.answers, go.state) == ({"1": "left", "2": "left"}, Practice.State.DONE)
 
