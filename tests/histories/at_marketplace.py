@@ -68,7 +68,7 @@ class AtMarketplace(Published):
             begun = assignment_arrive(
                 publication=self.publication, hit=hit, assignment_id=key, worker_id=worker, at=self.now
             )
-            self.begun[key], self.answers[key] = begun.pk, 0
+            self.begun[key], self.answers[key] = begun, 0
 
     def _held(self) -> list[str]:
         return [key for key, row in self.market.assignments.items() if row["AssignmentStatus"] == "Accepted"]
@@ -78,7 +78,7 @@ class AtMarketplace(Published):
         keys = [key for key in self._held() if key in self.over or pick % 8 == 0]
         if (key := self._one(keys, pick)) is None:
             return
-        receipts = Assignment.objects.filter(pk=self.begun.get(key)).values_list("receipt", flat=True)
+        receipts = Assignment.objects.filter(platform_assignment_id=key).values_list("receipt", flat=True)
         self.market.submit(key, next(iter(receipts), "") if pick % 15 else "WRONG")
 
     def somebody_returns(self, pick: int) -> None:
@@ -136,8 +136,9 @@ class AtMarketplace(Published):
     def _check_paid_once(self, key: str) -> None:
         if key not in self.begun:
             return
-        hit, worker = Assignment.objects.values_list("hit", "worker").get(pk=self.begun[key])
-        mine = Assignment.objects.filter(hit=hit, worker=worker).values_list("platform_assignment_id", flat=True)
+        begun = self.begun[key]
+        same = Assignment.objects.filter(hit=begun.hit_id, worker=begun.worker_id)
+        mine = same.values_list("platform_assignment_id", flat=True)
         paid = sum(sum(self.amounts_of(one)) for one in mine)
         chosen = self.by_person.intersection(mine) or Alarm.objects.filter(
             kind__in=("twice", "unmatched"), settled_at=None, submission__platform_assignment_id__in=self._all_of(mine)
@@ -148,9 +149,8 @@ class AtMarketplace(Published):
     def works(self) -> list[list[str]]:
         """Of what one worker began of one HIT, again and again, one is paid."""
         works: dict[tuple[int, int], list[str]] = {}
-        same = {pk: (hit, worker) for pk, hit, worker in Assignment.objects.values_list("pk", "hit", "worker")}
-        for key, pk in self.begun.items():
-            works.setdefault(same[pk], []).append(key)
+        for key, begun in self.begun.items():
+            works.setdefault((begun.hit_id, begun.worker_id), []).append(key)
         return list(works.values())
 
     def _all_of(self, keys: list[str]) -> list[str]:

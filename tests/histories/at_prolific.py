@@ -132,7 +132,7 @@ class AtProlific(Published):
         submissions.submission_open(self.double, row)
         with suppress(task_services.NoWork):
             begun = self._visit(worker_of(publication=self.publication, worker_id=person), row["id"])
-            self.begun[row["id"]], self.answers[row["id"]] = begun.pk, 0
+            self.begun[row["id"]], self.answers[row["id"]] = begun, 0
 
     def _visit(self, worker: Worker, visit: str) -> Assignment:
         lease = timedelta(hours=1)
@@ -168,7 +168,7 @@ class AtProlific(Published):
             return
         submissions.submission_open(self.double, row)
         again = self._visit(worker_of(publication=self.publication, worker_id=row["participant"]), row["id"])
-        if again.pk != self.begun[row["id"]]:
+        if again != self.begun[row["id"]]:
             raise Wrong("the same visit became another assignment")
 
     # --- time

@@ -46,6 +46,7 @@ class ByLink(World):
         self.campaign, self.people, self.items = campaign, people, items
         self.crowd: list[Worker] = []
         self.answers: dict[int, int] = {}
+        self.at_work: dict[int, Assignment] = {}
         self.changed, self.changes = False, 0
 
     def _one(self, rows: Sequence[Any], pick: int) -> Any:
@@ -68,22 +69,22 @@ class ByLink(World):
             worker = self._one(self.crowd, pick // 3)
             begun = task_services.assignment_take(worker=worker, campaign=self.campaign, at=self.now)
             self.answers.setdefault(begun.pk, 0)
+            self.at_work[begun.pk] = begun
 
     def _at_work(self, least: int, most: int) -> list[Assignment]:
-        keys = [key for key, count in self.answers.items() if least <= count <= most]
-        return list(Assignment.objects.filter(pk__in=keys, state=Assignment.State.ACTIVE).order_by("pk"))
+        return [work for key, work in self.at_work.items() if least <= self.answers[key] <= most]
 
     def somebody_answers(self, pick: int) -> None:
         assignment = self._one(self._at_work(0, self.items - 1), pick)
         if assignment is None:
             return
         self.now += timedelta(seconds=20)
-        item = assignment.items.get(position=self.answers[assignment.pk] + 1)
-        wrong = item.test_id is not None and pick % 20 == 0
+        position = self.answers[assignment.pk] + 1
+        right = self.right_answer(assignment, position)
         judgment_services.judgment_save(
             assignment_id=assignment.pk,
-            position=item.position,
-            preferred="left" if item.a_left != wrong else "right",
+            position=position,
+            preferred=right if pick % 20 else {"left": "right", "right": "left"}[right],
             shown_at=self.now - timedelta(seconds=15),
             at=self.now,
         )
@@ -92,6 +93,7 @@ class ByLink(World):
     def _end(self, assignment: Assignment | None, act: Any) -> None:
         if assignment is not None:
             act(assignment=assignment, at=self.now)
+            del self.at_work[assignment.pk]
             self.changed = True
 
     def somebody_finishes(self, pick: int) -> None:
@@ -114,6 +116,8 @@ class ByLink(World):
     def check_work(self, _pick: int) -> None:
         judgment_services.abandoned_end_all(at=self.now)
         judgment_services.confirmed_check_all(at=self.now)
+        active = set(Assignment.objects.filter(state=Assignment.State.ACTIVE).values_list("pk", flat=True))
+        self.at_work = {key: work for key, work in self.at_work.items() if key in active}
         self.changed = True
 
     # --- researchers

@@ -10,9 +10,12 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from django.db import transaction
+import pytest
+from django.db import connection, transaction
+
+from tasks.models import Assignment
 
 STEPS = int(os.environ.get("HISTORY_STEPS", "2000"))  # of each platform
 SEED = int(os.environ.get("HISTORY_SEED", "1"))
@@ -36,6 +39,7 @@ class World:
 
     def __init__(self, now: datetime) -> None:
         self.now = now
+        self.right_answers: dict[tuple[int, int], list[str]] = {}  # by HIT and layout
 
     def clock(self) -> datetime:
         return self.now
@@ -43,6 +47,14 @@ class World:
     def sleep(self, seconds: float) -> None:
         """Nothing waits: it is later."""
         self.now += timedelta(seconds=seconds)
+
+    def right_answer(self, assignment: Assignment, position: int) -> str:
+        """On which side of an item the better passage is."""
+        layout = (assignment.hit_id, assignment.layout)
+        if layout not in self.right_answers:
+            lefts = assignment.items.order_by("position").values_list("a_left", flat=True)
+            self.right_answers[layout] = ["left" if left else "right" for left in lefts]
+        return self.right_answers[layout][position - 1]
 
     def check(self) -> None:
         """Raise Wrong where something does not hold that always must."""
@@ -62,9 +74,45 @@ def undone() -> Iterator[None]:
     """Take back what happens to the database. Code that asks for a transaction of its own gets one inside."""
     block = transaction.atomic()
     block._from_testcase = True
-    with block:
+    with block, with_statements():
         yield
         transaction.set_rollback(True)
+
+
+@contextmanager
+def with_statements() -> Iterator[None]:
+    """Savepoints go with the next statement in one message, and nowhere if none comes before their end."""
+    waiting: list[str] = []
+
+    def release(sid: str) -> None:
+        if waiting and waiting[-1] == connection.ops.savepoint_create_sql(sid):
+            waiting.pop()
+        else:
+            waiting.append(connection.ops.savepoint_commit_sql(sid))
+
+    def roll_back(sid: str) -> None:
+        created = connection.ops.savepoint_create_sql(sid)
+        if created in waiting:
+            del waiting[waiting.index(created) + 1 :]
+            return
+        waiting.clear()
+        with connection.cursor() as cursor:
+            cursor.execute(connection.ops.savepoint_rollback_sql(sid))
+
+    def send(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        before = "".join(f"{statement}; " for statement in waiting)
+        waiting.clear()
+        if before and (many or context["cursor"].name):
+            with context["connection"].connection.cursor() as cursor:
+                cursor.execute(before)
+            before = ""
+        return execute(before + sql, params, many, context)
+
+    with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(send):
+        patch.setattr(connection, "_savepoint", lambda sid: waiting.append(connection.ops.savepoint_create_sql(sid)))
+        patch.setattr(connection, "_savepoint_commit", release)
+        patch.setattr(connection, "_savepoint_rollback", roll_back)
+        yield
 
 
 def play(make: Callable[[], World], plan: Plan, *, ends: bool = True) -> str:

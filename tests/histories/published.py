@@ -68,7 +68,7 @@ class Published(World):
     def __init__(self, publication: Publication, people: tuple[User, User], now: datetime) -> None:
         super().__init__(now)
         self.key, self.people, self.campaign = publication.pk, people, publication.campaign
-        self.begun: dict[str, int] = {}  # assignments here
+        self.begun: dict[str, Assignment] = {}  # here, as they were then
         self.answers: dict[str, int] = {}
         self.over: dict[str, str] = {}  # how people ended here
         self.by_person: set[str] = set()  # whom a person chose to pay beside a compensation
@@ -122,13 +122,14 @@ class Published(World):
         if key is None:
             return
         self.now += timedelta(seconds=20)
-        assignment = Assignment.objects.get(pk=self.begun[key])
-        item = assignment.items.get(position=self.answers[key] + 1)
-        shown_at = self.now - timedelta(seconds=15)
-        preferred = "left" if item.a_left else "right"
+        assignment, position = self.begun[key], self.answers[key] + 1
         try:
             judgment_services.judgment_save(
-                assignment_id=assignment.pk, position=item.position, preferred=preferred, shown_at=shown_at, at=self.now
+                assignment_id=assignment.pk,
+                position=position,
+                preferred=self.right_answer(assignment, position),
+                shown_at=self.now - timedelta(seconds=15),
+                at=self.now,
             )
         except Refused:
             self.over[key] = "by itself"
@@ -136,9 +137,8 @@ class Published(World):
             self.answers[key] += 1
 
     def _end_here(self, key: str, *, leaves: bool) -> None:
-        assignment = Assignment.objects.get(pk=self.begun[key])
         end = judgment_services.assignment_leave if leaves else judgment_services.assignment_finish
-        ended = end(assignment=assignment, at=self.now)
+        ended = end(assignment=self.begun[key], at=self.now)
         self.over[key] = "left" if ended.state == Assignment.State.LEFT else "finished"
 
     def somebody_finishes(self, pick: int) -> None:
@@ -331,7 +331,7 @@ class Published(World):
                 rows = list(
                     Submission.objects.filter(platform_assignment_id__in=keys).values_list("status", "decision")
                 )
-                states = [Assignment.objects.get(pk=self.begun[key]).state for key in keys]
+                states = [Assignment.objects.get(pk=self.begun[key].pk).state for key in keys]
                 raise Wrong(f"{share} cents are owed and {paid} paid: {status} there, {states} and {rows} here")
 
     def works(self) -> list[list[str]]:
