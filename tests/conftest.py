@@ -31,12 +31,19 @@ from tests import factories, made_up
 from tests.browser import bound_waiting, launch_options
 from tests.databases import EMPTY_TABLES, REPOSITORY, template_make
 from tests.drawing import draw_once
+from tests.marketplace.fixtures import open_marketplace, running_marketplace
+from tests.marketplace.server import Marketplace
 from tests.ports import free_port
 from tests.real_data import COLLECTIONS, DATA
 from tests.simulation.prolific.fixtures import prolific, running_prolific
 from tests.worlds import lay_out
 
-__all__ = ["prolific", "running_prolific"]  # fixtures that live with the servers that they start
+__all__ = [
+    "open_marketplace",
+    "prolific",
+    "running_marketplace",
+    "running_prolific",
+]  # fixtures that live with the servers that they start
 
 MOST_REMAINS = 50_000_000  # bytes
 # No test waits for the server for ever: pytest-timeout's signal is not heard meanwhile.
@@ -254,6 +261,17 @@ def site(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["R
     with running_site(settings.MEDIA_ROOT) as running:
         monkeypatch.setattr(settings, "SITE_URL", running.url)
         yield running
+
+
+@pytest.fixture(scope="session")
+def site_at_marketplace(
+    django_db_setup: None, open_marketplace: Marketplace, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator["RunningSite"]:
+    """A site that knows the open marketplace, for all tests of a run: none of its pages reads a stored file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MARKETPLACE_URL", open_marketplace.url)
+        with running_site(str(tmp_path_factory.mktemp("files"))) as running:
+            yield running
 
 
 class RunningSite:

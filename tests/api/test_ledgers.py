@@ -25,7 +25,6 @@ from tests.platforms.conftest import (  # noqa: F401
     publication,
     published,
     requester,
-    running_marketplace,
     wanda,
 )
 from tests.platforms.platforms import Clock, drain, published_hit_of, work

@@ -15,7 +15,6 @@ from tests.platforms.conftest import (  # noqa: F401
     publication,
     published,
     requester,
-    running_marketplace,
 )
 
 pytestmark = pytest.mark.django_db

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.clients import fetch
-from tests.marketplace.conftest import marketplace, running_marketplace
 from tests.marketplace.server import REPOSITORY, Marketplace
+from tests.platforms.conftest import marketplace
 
-__all__ = ["marketplace", "running_marketplace"]
+__all__ = ["marketplace"]
 
 HERE = Path(__file__).parent
 SHIM = re.search(

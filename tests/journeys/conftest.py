@@ -21,7 +21,7 @@ from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tests import factories
-from tests.conftest import running_site
+from tests.conftest import RunningSite
 from tests.journeys.people import Member, Visitor
 from tests.marketplace.server import Marketplace, Requester
 from tests.platforms.platforms import Clock, drain
@@ -29,34 +29,20 @@ from tests.platforms.platforms import Clock, drain
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def running_marketplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
-    """A marketplace where anybody can register."""
-    folder = tmp_path_factory.mktemp("marketplace")
-    running = Marketplace(folder, MARKETPLACE_OPEN_REGISTRATION="1", MARKETPLACE_RATE_LIMITS="0")
-    yield running
-    running.stop()
-
-
-@pytest.fixture(scope="module")
-def site(
-    django_db_setup: None, running_marketplace: Marketplace, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
+@pytest.fixture
+def site(site_at_marketplace: RunningSite) -> str:
     """The site's address: by a name that makes it another site than the marketplace's."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MARKETPLACE_URL", running_marketplace.url)
-        with running_site(str(tmp_path_factory.mktemp("files"))) as running:
-            yield running.url.replace("127.0.0.1", "localhost")
+    return site_at_marketplace.url.replace("127.0.0.1", "localhost")
 
 
 @pytest.fixture
-def marketplace(running_marketplace: Marketplace, site: str, transactional_db: None, settings: Any) -> Marketplace:
-    """The marketplace, with its clock right, where this process publishes what the site shows."""
-    running_marketplace.test("clock", reset=True)
+def marketplace(open_marketplace: Marketplace, site: str, transactional_db: None, settings: Any) -> Marketplace:
+    """The marketplace, where nobody has ever been, and where this process publishes what the site shows."""
+    open_marketplace.clear()
     settings.DEVELOPMENT = True
     settings.SITE_URL = site
-    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = running_marketplace.url
-    return running_marketplace
+    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = open_marketplace.url
+    return open_marketplace
 
 
 @pytest.fixture

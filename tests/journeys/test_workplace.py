@@ -81,16 +81,16 @@ def come(chromium: Browser, url: str) -> Iterator[Come]:
 
 
 @pytest.fixture
-def account(running_marketplace: Marketplace, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Marketplace:
-    """The marketplace, where the site has an account with $1,000."""
-    running_marketplace.test("clock", reset=True)
-    requester = running_marketplace.requester()
+def account(open_marketplace: Marketplace, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Marketplace:
+    """The marketplace, where nobody but the site has an account, with $1,000."""
+    open_marketplace.clear()
+    requester = open_marketplace.requester()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", requester.key_id)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", requester.secret)
-    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = running_marketplace.url
+    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = open_marketplace.url
     # What the marketplace lists as reviewable is asked about in the next turn, however lately it was asked about.
     monkeypatch.setattr("platforms.syncing.AGAIN", timedelta(0))
-    return running_marketplace
+    return open_marketplace
 
 
 def turn() -> None:

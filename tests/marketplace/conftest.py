@@ -14,14 +14,6 @@ SECOND = list((REPOSITORY / "marketplace" / "migrations").glob("0002_*.py"))
 collect_ignore = ["test_squashed.py" if SECOND else "test_upgrade.py"]
 
 
-@pytest.fixture(scope="session")
-def running_marketplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
-    """A marketplace that runs as long as the tests do."""
-    running = Marketplace(tmp_path_factory.mktemp("marketplace"))
-    yield running
-    running.stop()
-
-
 @pytest.fixture
 def marketplace(running_marketplace: Marketplace) -> Marketplace:
     """The marketplace, with its clock right and no faults to come."""

@@ -9,13 +9,12 @@ from platforms.models import Publication
 from platforms.publishing import publication_write
 from pools.models import Campaign
 from tests import factories
-from tests.marketplace.conftest import running_marketplace  # noqa: F401
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.publishing import account_at, published_once
 
 
 @pytest.fixture
-def marketplace(running_marketplace: Marketplace) -> Marketplace:  # noqa: F811
+def marketplace(running_marketplace: Marketplace) -> Marketplace:
     """The marketplace, where nobody has ever been."""
     running_marketplace.clear()
     return running_marketplace

@@ -1,7 +1,6 @@
 """A crowd at a marketplace: everything over HTTP and boto3, with the background jobs, to the last cent."""
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 
@@ -20,7 +19,7 @@ from simulation.crowds import Progress
 from simulation.people import Habits, Tally
 from tasks.models import Assignment, Consent, Worker
 from tests import factories
-from tests.conftest import RunningSite, running_site
+from tests.conftest import RunningSite
 from tests.marketplace.server import Marketplace, Requester
 
 MIXED = Habits(careless=0.2, leavers=0.2, late=0.2, double_clicks=0.2, reloads=0.1, second_thoughts=0.1, most_hits=2)
@@ -28,13 +27,11 @@ PLATFORM = at_platform.PlatformHabits(previews=0.4, returners=0.3)
 SEED = 168  # by which a careless one, a leaver, a dawdler and a returner are the first four to come
 
 
-@pytest.fixture(scope="module")
-def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
-    """A marketplace where anybody may register, as often as they like."""
-    folder = tmp_path_factory.mktemp("market")
-    running = Marketplace(folder, MARKETPLACE_OPEN_REGISTRATION="1", MARKETPLACE_RATE_LIMITS="0")
-    yield running
-    running.stop()
+@pytest.fixture
+def market(open_marketplace: Marketplace) -> Marketplace:
+    """A marketplace where nobody has ever been."""
+    open_marketplace.clear()
+    return open_marketplace
 
 
 @pytest.fixture
@@ -48,30 +45,19 @@ def requester(market: Marketplace, monkeypatch: pytest.MonkeyPatch, settings: ob
     return requester
 
 
-@pytest.fixture(scope="module")
-def running(
-    django_db_setup: None, market: Marketplace, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RunningSite]:
-    """A site that knows the marketplace, for all tests of a file: none of its pages reads a stored file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MARKETPLACE_URL", market.url)
-        with running_site(str(tmp_path_factory.mktemp("files"))) as started:
-            yield started
-
-
 @pytest.fixture
 def both(
     transactional_db: None,
     requester: Requester,
-    running: RunningSite,
+    site_at_marketplace: RunningSite,
     settings: object,
     monkeypatch: pytest.MonkeyPatch,
 ) -> RunningSite:
     """The site and the marketplace, where we have an account."""
-    settings.SITE_URL = running.url  # type: ignore[attr-defined]
+    settings.SITE_URL = site_at_marketplace.url  # type: ignore[attr-defined]
     # What the marketplace lists as reviewable is asked about in the next turn, however lately it was asked about.
     monkeypatch.setattr("platforms.syncing.AGAIN", timedelta(0))
-    return running
+    return site_at_marketplace
 
 
 def turn() -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.marketplace.conftest import marketplace, running_marketplace
 from tests.marketplace.server import Marketplace, Requester
+from tests.platforms.conftest import marketplace
 
-__all__ = ["marketplace", "running_marketplace"]
+__all__ = ["marketplace"]
 
 
 @pytest.fixture
