@@ -1,4 +1,4 @@
-"""The command line: `python -m evaluation`.
+"""The command line: `bestknown` where the package is installed, and `python -m evaluation`.
 
 File names in, results out; exit code 1 on bad input, with nothing written.
 """
@@ -6,8 +6,10 @@ File names in, results out; exit code 1 on bad input, with nothing written.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from evaluation.cli.agreement import add_agreement
 from evaluation.cli.board import add_board
@@ -41,23 +43,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @cache  # a program that runs many commands needs one
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m evaluation",
+        prog="bestknown" if Path(sys.argv[0]).stem == "bestknown" else "python -m evaluation",
         description="From run files to preference qrels: check runs, pool their top passages into pairs that people "
         "judge, turn the judgments into qrels, score runs with them, and test how the runs differ.",
         epilog="""A whole round, from runs to scores:
 
-  python -m evaluation check bm25.txt.gz --queries queries.tsv
-  python -m evaluation pool --qrels qrels.txt --pairs pairs.tsv bm25.txt.gz dense.txt.gz
+  %(prog)s check bm25.txt.gz --queries queries.tsv
+  %(prog)s pool --qrels qrels.txt --pairs pairs.tsv bm25.txt.gz dense.txt.gz
   ... people judge pairs.tsv, which gives preferences.txt: query a b preferred ...
-  python -m evaluation qrels --pools pairs.tsv preferences.txt > preference-qrels.txt
-  python -m evaluation score --qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
-  python -m evaluation compare --qrels preference-qrels.txt --k 10 bm25.txt.gz dense.txt.gz
-  python -m evaluation wins --qrels qrels.txt --preferences preferences.txt bm25.txt.gz dense.txt.gz
-  python -m evaluation leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
-  python -m evaluation certainty --error-rate 0.1 --preferences preferences.txt bm25.txt.gz dense.txt.gz
-  python -m evaluation agreement --human preferences.txt --machine answers.txt bm25.txt.gz dense.txt.gz
+  %(prog)s qrels --pools pairs.tsv preferences.txt > preference-qrels.txt
+  %(prog)s score --qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
+  %(prog)s compare --qrels preference-qrels.txt --k 10 bm25.txt.gz dense.txt.gz
+  %(prog)s wins --qrels qrels.txt --preferences preferences.txt bm25.txt.gz dense.txt.gz
+  %(prog)s leaderboard --qrels qrels.txt --preference-qrels preference-qrels.txt bm25.txt.gz dense.txt.gz
+  %(prog)s certainty --error-rate 0.1 --preferences preferences.txt bm25.txt.gz dense.txt.gz
+  %(prog)s agreement --human preferences.txt --machine answers.txt bm25.txt.gz dense.txt.gz
 
-`python -m evaluation COMMAND --help` tells more about each.
+`%(prog)s COMMAND --help` tells more about each.
 """
         + FILES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

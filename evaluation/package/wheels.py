@@ -1,7 +1,7 @@
-"""The wheel that participants install: the command `bestknown`, and the modules of this package that it imports.
+"""The wheels of the command `bestknown`: of the whole package, and of the part that participants of a leaderboard need.
 
-A site serves it, and `pip install` of the folder above makes it: this module is the build backend that pyproject.toml
-there names (PEP 517). So it needs nothing that is installed, and imports nothing of the package.
+`pip install` of the folder above makes the first: this module is the build backend that pyproject.toml there names
+(PEP 517). A site serves the second. So it needs nothing that is installed, and imports nothing of the package.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-COMMAND = "evaluation.cli.participants"
 _FOLDER = Path(__file__).resolve().parents[1]
-_HOME = "bestknown_seal"
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every file: the same source gives the same wheel
 # The modules keep their names, in a folder of their own: `evaluation` is too common a name to take from everybody.
-_START = f'''"""Checks and seals submissions to Bestknown's leaderboards."""
+_START = '''"""{description}"""
 
 import sys
 from pathlib import Path
@@ -29,11 +27,37 @@ from pathlib import Path
 
 def main() -> int:
     sys.path.insert(0, str(Path(__file__).parent))
-    from {COMMAND} import main
+    from {command} import main
 
     return main()
 '''
-_RUN = "import sys\n\nfrom bestknown_seal import main\n\nsys.exit(main())\n"
+_RUN = "import sys\n\nfrom {home} import main\n\nsys.exit(main())\n"
+
+
+class Package(NamedTuple):
+    """`home` is the folder that is installed, and `needs` the packages of pyproject.toml that `command` imports."""
+
+    name: str
+    home: str
+    description: str
+    command: str
+    needs: frozenset[str]
+
+
+WHOLE = Package(
+    "bestknown-evaluation",
+    "bestknown_evaluation",
+    "From run files to preference qrels, and what they do to a leaderboard.",
+    "evaluation.cli.main",
+    frozenset({"choix", "cryptography", "krippendorff", "numpy", "pyarrow", "pyyaml", "scipy", "zstandard"}),
+)
+SEALING = Package(
+    "bestknown-seal",
+    "bestknown_seal",
+    "Checks and seals submissions to Bestknown's leaderboards.",
+    "evaluation.cli.participants",
+    frozenset({"cryptography", "numpy", "pyarrow", "pyyaml", "zstandard"}),
+)
 
 
 class Wheel(NamedTuple):
@@ -49,15 +73,15 @@ class Wheel(NamedTuple):
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """What pip calls: writes the wheel, and says its name."""
-    wheel = make_wheel()
+    wheel = make_wheel(WHOLE)
     Path(wheel_directory, wheel.name).write_bytes(wheel.content)
     return wheel.name
 
 
-def make_wheel() -> Wheel:
+def make_wheel(package: Package) -> Wheel:
     project = tomllib.loads((_FOLDER / "pyproject.toml").read_text())["project"]
-    name = f"{_HOME}-{project['version']}"
-    files = dict(_files(project, f"{name}.dist-info"))
+    name = f"{package.home}-{project['version']}"
+    files = dict(_files(package, project, f"{name}.dist-info"))
     record = [f"{path},sha256={_digest(content)},{len(content)}\n" for path, content in files.items()]
     record.append(f"{name}.dist-info/RECORD,,\n")
     packed = io.BytesIO()
@@ -69,10 +93,10 @@ def make_wheel() -> Wheel:
     return Wheel(f"{name}-py3-none-any.whl", packed.getvalue())
 
 
-def sources() -> dict[str, Path]:
-    """The modules that the command imports, directly or not, with their packages, by name."""
+def sources(command: str) -> dict[str, Path]:
+    """The modules that a command imports, directly or not, with their packages, by name."""
     files: dict[str, Path] = {}
-    waiting = [COMMAND]
+    waiting = [command]
     while waiting:
         name = waiting.pop()
         path = _FOLDER.joinpath(*name.split(".")[1:])
@@ -94,22 +118,25 @@ def _imported(path: Path) -> Iterator[str]:
         yield from (name for name in names if name.split(".")[0] == "evaluation")
 
 
-def _files(project: dict[str, Any], about: str) -> Iterator[tuple[str, bytes]]:
-    yield f"{_HOME}/__init__.py", _START.encode()
-    yield f"{_HOME}/__main__.py", _RUN.encode()
-    for path in sources().values():
-        yield f"{_HOME}/evaluation/{path.relative_to(_FOLDER).as_posix()}", path.read_bytes()
+def _files(package: Package, project: dict[str, Any], about: str) -> Iterator[tuple[str, bytes]]:
+    yield f"{package.home}/__init__.py", _START.format(**package._asdict()).encode()
+    yield f"{package.home}/__main__.py", _RUN.format(home=package.home).encode()
+    for path in sources(package.command).values():
+        yield f"{package.home}/evaluation/{path.relative_to(_FOLDER).as_posix()}", path.read_bytes()
     head = {
-        "Metadata-Version": "2.1", "Name": project["name"], "Version": project["version"],
-        "Summary": project["description"], "License": project["license"], "Requires-Python": project["requires-python"],
+        "Metadata-Version": "2.1", "Name": package.name, "Version": project["version"],
+        "Summary": package.description, "License": project["license"], "Requires-Python": project["requires-python"],
     }  # fmt: skip
     lines = [f"{name}: {value}\n" for name, value in head.items()]
-    lines += [f"Requires-Dist: {needed}\n" for needed in project["dependencies"]]
+    lines += [f"Requires-Dist: {needed}\n" for needed in project["dependencies"] if _name(needed) in package.needs]
     yield f"{about}/METADATA", "".join(lines).encode()
     yield f"{about}/WHEEL", b"Wheel-Version: 1.0\nGenerator: bestknown\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    scripts = [f"{name} = {where}\n" for name, where in project["scripts"].items()]
-    yield f"{about}/entry_points.txt", f"[console_scripts]\n{''.join(scripts)}".encode()
+    yield f"{about}/entry_points.txt", f"[console_scripts]\nbestknown = {package.home}:main\n".encode()
     yield f"{about}/licenses/LICENSE", (_FOLDER.parent / "LICENSE").read_bytes()
+
+
+def _name(requirement: str) -> str:
+    return requirement.partition(">")[0]
 
 
 def _digest(content: bytes) -> str:

@@ -18,7 +18,7 @@ from django.urls import reverse
 from evaluation.boards import sealing
 from evaluation.boards.packages import BoardTerms
 from evaluation.files.texts import Text, read_queries
-from evaluation.package.wheels import make_wheel
+from evaluation.package.wheels import SEALING, Wheel, make_wheel
 from leaderboards.boards import board_terms
 from leaderboards.models import Board, Season, SeasonFile
 
@@ -36,7 +36,11 @@ _README = """A sample submission to {name}: the first queries of the season {sea
 of yours, take the board's own file and all of its queries from {site}
 """
 
-wheel = cache(make_wheel)  # the source of a running site does not change
+
+@cache  # the source of a running site does not change
+def wheel() -> Wheel:
+    """What participants install."""
+    return make_wheel(SEALING)
 
 
 class Installing(NamedTuple):

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from core.models import User
 from core.version import VERSION
-from evaluation.package.wheels import make_wheel, sources
+from evaluation.package.wheels import SEALING, WHOLE, make_wheel, sources
 from leaderboards.models import Board, SeasonFile, Team
 from leaderboards.public import sealing
 from tests.conftest import REPOSITORY
@@ -47,14 +47,18 @@ def command(board: Board, tmp_path: Path) -> Path:
     """The command `bestknown` in a new environment, which has the packages that it needs and nothing of the project."""
     name, content = served()
     (tmp_path / name).write_bytes(content)
-    venv.create(tmp_path / "new", with_pip=False)
-    python = tmp_path / "new" / "bin" / "python"
-    asked = [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"]
-    home = Path(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
+    return installed(tmp_path, f"{(tmp_path / name).as_uri()}#sha256={sealing.installing().sha256}")
+
+
+def installed(folder: Path, wheel: str) -> Path:
+    """The command of a wheel in a new environment, which has the packages that it needs and nothing of the project."""
+    venv.create(folder / "new", with_pip=False)
+    python = folder / "new" / "bin" / "python"
+    command = [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"]
+    home = Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
     (home / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])
-    address = f"{(tmp_path / name).as_uri()}#sha256={sealing.installing().sha256}"
-    pip("--python", python, "install", "--no-index", "--no-deps", address)
-    return tmp_path / "new" / "bin" / "bestknown"
+    pip("--python", python, "install", "--no-index", "--no-deps", wheel)
+    return folder / "new" / "bin" / "bestknown"
 
 
 def run(command: Path, folder: Path, *words: str) -> str:
@@ -148,7 +152,7 @@ def test_who_may_have_a_sample_and_when_there_is_none(board: Board, paul: User) 
 
 
 def test_the_pages_say_what_to_install_with_its_size_and_hash(board: Board, team: Team, paul: User) -> None:
-    made, client = make_wheel(), Client()
+    made, client = make_wheel(SEALING), Client()
     client.force_login(paul)
     for page in (reverse("boards:files", args=[board.slug]), reverse("leaderboards:submit", args=[board.slug])):
         text = client.get(page).text
@@ -157,11 +161,26 @@ def test_the_pages_say_what_to_install_with_its_size_and_hash(board: Board, team
     assert Client().get(reverse("boards:wheel", args=["other-1.0-py3-none-any"])).status_code == 404
 
 
-def test_the_folder_gives_the_same_wheel_to_pip_and_it_holds_no_more_than_it_needs(tmp_path: Path) -> None:
-    made = make_wheel()
-    pip("wheel", "--no-index", "--no-deps", "--wheel-dir", tmp_path, REPOSITORY / "evaluation")
-    assert (tmp_path / made.name).read_bytes() == made.content
+def test_the_wheel_holds_no_more_than_it_needs() -> None:
+    made, modules = make_wheel(SEALING), sources(SEALING.command)
     assert f"-{VERSION}-" in made.name and len(made.content) < MOST_BYTES
-    assert {"evaluation.boards.sealing", "evaluation.files.runs"} <= set(sources())
-    assert not any(name.startswith(("evaluation.judging", "evaluation.boards.alike")) for name in sources())
-    assert all(path.is_file() for path in sources().values())
+    assert {"evaluation.boards.sealing", "evaluation.files.runs"} <= set(modules)
+    assert not any(name.startswith(("evaluation.judging", "evaluation.boards.alike")) for name in modules)
+    assert all(path.is_file() for path in modules.values())
+
+
+def test_the_folder_installs_every_command_without_django(tmp_path: Path) -> None:
+    pip("wheel", "--no-index", "--no-deps", "--wheel-dir", tmp_path, REPOSITORY / "evaluation")
+    whole = make_wheel(WHOLE)
+    assert (tmp_path / whole.name).read_bytes() == whole.content
+    command = installed(tmp_path, (tmp_path / whole.name).as_uri())
+    helped = run(command, tmp_path, "--help")
+    assert "  bestknown settle" not in helped and "  bestknown check bm25.txt.gz" in helped
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
+    (tmp_path / "run.txt").write_text("q1 Q0 d2 1 2 run\nq1 Q0 d1 2 1 run\n")
+    assert '"mean": 0.5' in run(command, tmp_path, "score", "--qrels", "qrels.txt", "run.txt")
+    (tmp_path / "preferences.txt").write_text("q1 d1 d2 d2\n")
+    assert run(command, tmp_path, "qrels", "preferences.txt") == "q1 0 d2 1\n"
+    imported = 'import sys, bestknown_evaluation; sys.argv = ["bestknown", "--help"]\n'
+    imported += "try: bestknown_evaluation.main()\nexcept SystemExit: assert 'django' not in sys.modules"
+    subprocess.run([command.with_name("python"), "-c", imported], check=True, capture_output=True)
