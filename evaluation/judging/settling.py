@@ -9,13 +9,15 @@ probable enough which of the two is better.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from evaluation.files.preferences import Pair, Preference
 from evaluation.judging.batch_tournaments import SizedPools, by_size
+from evaluation.judging.challengers import compare
 from evaluation.judging.pooling import all_pairs, canonical
 from evaluation.judging.posterior import Judging, better_chances, learn
 from evaluation.judging.tournament import Judged, Judgment, Tied, best_known
@@ -69,6 +71,29 @@ def worth_asking(settled_queries: Sequence[Settled], budget: int | None = None) 
     return sorted(pair for _, pair in open_[:budget])
 
 
+def chances(
+    made: Iterable[Preference], before: Iterable[Preference], judging: Judging, *, seed: int = 0
+) -> Callable[[Pair], float]:
+    """How probable it is that the first of a pair is better, by what was judged before and by the pair's own judgments
+    of those that were made since: whatever else is judged meanwhile changes nothing.
+    """
+    earlier: dict[str, list[Preference]] = defaultdict(list)
+    since: dict[Pair, list[Preference]] = defaultdict(list)
+    for row in before:
+        earlier[row.query].append(row)
+    for row in made:
+        since[Pair(row.query, *canonical(row.a, row.b))].append(row)
+
+    @cache
+    def chance(pair: Pair) -> float:
+        query, *rivals = pair
+        rows = [*earlier[query], *since[pair]]
+        (group,) = by_size({query: {*rivals, *(own for row in rows for own in (row.a, row.b))}}, rows)
+        return _better([group], {query: [(pair.a, pair.b)]}, judging, seed)[pair]
+
+    return chance
+
+
 def expected_wrong(
     replaced: Iterable[tuple[str, str, str]],
     pools: Mapping[str, Collection[str]],
@@ -115,11 +140,12 @@ class _Query:
 
     @property
     def contests(self) -> list[tuple[str, str]]:
-        """Judged pairs of which it matters who is better: a passage of the first tournament did not just win it."""
+        """Judged pairs of which it matters who is better: no passage of the first tournament won it at once."""
         return sorted(
             (a, b)
             for (a, b), lead in self._lead.items()
-            if (a in self._core) + (b in self._core) < 2 and not (lead and (a if lead > 0 else b) in self._core)
+            if (a in self._core) + (b in self._core) < 2
+            and not (lead and self._times[a, b] == 1 and (a if lead > 0 else b) in self._core)
         )
 
     def settle(self, better: Better, most: int, level: float) -> Settled:
@@ -145,17 +171,9 @@ class _Query:
     def _wins(self, newcomer: str, rival: str, better: Better, most: int, level: float) -> bool | None:
         """Whether a newcomer takes the place of a rival; None where that is to be asked."""
         pair = canonical(newcomer, rival)
-        times = self._times.get(pair, 0)
-        if not times:
-            return None
         lead = self._lead[pair] if pair[0] == newcomer else -self._lead[pair]
-        left = max(0, most - times)
-        if lead < 0 and (times == 1 or -lead > left):
-            return False
-        chance = self._chance(newcomer, rival, better)
-        if chance >= level or lead > left:
-            return chance > 0.5
-        return False if chance <= 1 - level or not left else None
+        came_to = compare(self._times[pair], lead, most, level, lambda: self._chance(newcomer, rival, better))
+        return None if came_to is None else came_to > 0
 
     def _chance(self, first: str, other: str, better: Better) -> float:
         pair = canonical(first, other)

@@ -1,6 +1,7 @@
 """Newly surfaced top passages against the best known answers."""
 
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +19,8 @@ def judged(query: str, *pairs: str) -> list[Preference]:
     return [Preference(query, pair[0], pair[-1], None if "-" in pair else pair[0]) for pair in pairs]
 
 
-def settled(best: str, challengers: str, *pairs: str) -> tuple[str, list[str]]:
-    (challenge,) = settle_challenges({"q": best}, {"q": challengers}, judged("q", *pairs))
+def settled(best: str, challengers: str, *pairs: str, **rule: Any) -> tuple[str, list[str]]:
+    (challenge,) = settle_challenges({"q": best}, {"q": challengers}, judged("q", *pairs), **rule)
     return "".join(challenge.best), ["".join(pair[1:]) for pair in challenge.missing]
 
 
@@ -52,6 +53,24 @@ def test_several_challengers_that_win_must_meet() -> None:
     assert settled("a", "de", "da", "ea") == ("a", ["de"])
     assert settled("a", "de", "da", "ea", "ed") == ("e", [])
     assert settled("a", "de", "da", "ae") == ("d", [])
+
+
+def test_a_comparison_is_over_once_it_is_probable_enough_who_is_better() -> None:
+    """Of newcomers, where the chance is that of the first of a pair."""
+
+    def with_chance(chance: float | None) -> dict[str, Any]:
+        return {"most": 3, "level": 0.9, "chance": lambda _pair: chance}
+
+    assert settled("a", "d", "da", **with_chance(0.3)) == ("a", ["ad"])
+    assert settled("a", "d", "da", **with_chance(None)) == ("a", ["ad"])
+    assert settled("a", "d", "da", **with_chance(0.1)) == ("d", [])
+    assert settled("a", "d", "da", **with_chance(0.9)) == ("a", [])
+    assert settled("a", "d", "da", "ad", **with_chance(0.1)) == ("d", []), "although as many were for the answer"
+    # No third judgment would change the majority, so the likelier one is the answer.
+    assert settled("a", "d", "da", "da", **with_chance(0.4)) == ("d", [])
+    assert settled("a", "d", "da", "da", **with_chance(0.6)) == ("a", [])
+    assert settled("a", "d", "ad", **with_chance(0.1)) == ("a", []), "one that loses at once is out"
+    assert settled("a", "de", "da", "ea", "de", **with_chance(0.05)) == ("d", [])
 
 
 def test_a_deadlock_stays_until_it_is_broken() -> None:

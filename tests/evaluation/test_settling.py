@@ -9,8 +9,9 @@ import pytest
 
 from evaluation.cli.main import main
 from evaluation.files.preferences import Preference
+from evaluation.judging.challengers import settle_challenges
 from evaluation.judging.posterior import Judging, Strengths, given
-from evaluation.judging.settling import expected_wrong, settle, worth_asking
+from evaluation.judging.settling import chances, expected_wrong, settle, worth_asking
 
 from .conftest import Write
 
@@ -58,6 +59,28 @@ def test_within_a_budget_the_most_open_pairs_are_asked() -> None:
     settled = settle({"p": "abx", "q": "ab", "r": "abx"}, rows, judging=given(0.2))
     assert worth_asking(settled) == [("p", "a", "x"), ("q", "a", "b"), ("r", "a", "x")]
     assert len(worth_asking(settled, 2)) == 2 and worth_asking(settled, 0) == []
+
+
+def test_a_challenger_is_confirmed_as_settle_confirms_it_whatever_is_judged_elsewhere() -> None:
+    random, judging, most = np.random.default_rng(2), Judging({Strengths(1.2, 0.1): 0.5, Strengths(2.4, 0.3): 0.5}), 4
+    pools = {f"q{number:02}": "abcx" for number in range(60)}
+    before = [row for query in pools for row in judged("abc", query)]
+    made: list[Preference] = []
+    over = dict[str, int]()
+    while len(over) < len(pools):
+        made += [Preference(query, "a", "x", "ax"[random.integers(2)]) for query in pools if query not in over]
+        chance = chances(made, before, judging)
+        challenges = settle_challenges(
+            dict.fromkeys(pools, "a"), dict.fromkeys(pools, "x"), [*before, *made], most=most, level=0.7, chance=chance
+        )
+        found = settle(pools, [*before, *made], judging=judging, most=most, level=0.7)
+        for challenge, settled in zip(challenges, found, strict=True):
+            assert bool(challenge.missing) == bool(settled.pairs)
+            if not challenge.missing:
+                is_tie = len(challenge.best) == 2  # which `settle` does not let replace an answer
+                assert is_tie or challenge.best == settled.answers
+                assert over.setdefault(challenge.query, len(challenge.best)) == len(challenge.best)
+    assert any(sum(row.query == query for row in made) == 2 for query in pools)
 
 
 def test_confirming_keeps_the_best_more_often_than_one_judgment_does() -> None:
