@@ -25,12 +25,14 @@ class PercentField(forms.DecimalField):
 
 
 class ShareField(models.DecimalField):  # type: ignore[type-arg]  # generic in its stubs only
-    """A share with three decimals, at least 0 and at most `most`."""
+    """A share with three decimals, from `least` to `most`."""
 
-    def __init__(self, *arguments: Any, most: Decimal | None = None, **named: Any) -> None:
-        self.most = most
+    def __init__(
+        self, *arguments: Any, least: Decimal = Decimal(0), most: Decimal | None = None, **named: Any
+    ) -> None:
+        self.least, self.most = least, most
         if most is not None:
-            named["validators"] = [MinValueValidator(Decimal(0)), MaxValueValidator(most)]
+            named["validators"] = [MinValueValidator(least), MaxValueValidator(most)]
         super().__init__(*arguments, **{"max_digits": 4, "decimal_places": 3} | named)
 
     def deconstruct(self) -> Any:
@@ -41,5 +43,5 @@ class ShareField(models.DecimalField):  # type: ignore[type-arg]  # generic in i
     def formfield(self, **named: Any) -> Any:
         label = format_lazy(_("{label}, in percent"), label=self.verbose_name)
         most = None if self.most is None else 100 * self.most
-        limits = {"min_value": 0, "max_value": most, "max_digits": None, "decimal_places": 1}
+        limits = {"min_value": 100 * self.least, "max_value": most, "max_digits": None, "decimal_places": 1}
         return super().formfield(**{"form_class": PercentField, "label": label, **limits, **named})

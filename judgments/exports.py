@@ -474,7 +474,12 @@ def _manifest(source: Source, files: Mapping[str, _Summary]) -> bytes:
         "collection": campaign.collection.name,
         "software": f"bestknown {VERSION}",
         "currency": campaign.currency,
-        "settings": {field.name: _plain(getattr(campaign, field.name)) for field in settings_of(Campaign)},
+        "settings": {
+            field.name: _plain(value)
+            for field in settings_of(Campaign)
+            if (value := getattr(campaign, field.name)) is not None or field.name != "confirm_level"  # older have none
+        },
+        **({"error_model": campaign.error_model} if campaign.error_model else {}),
         **({"example": _example(campaign)} if campaign.example_query else {}),
         "consent": None if consent is None else {"version": consent.version, "sha256": _sha256(consent.text.encode())},
         "runs": [{"name": run.name, "sha256": run.sha256} for run in campaign.runs.order_by("name")],

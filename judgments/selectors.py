@@ -36,8 +36,10 @@ from evaluation.judging.adjudication import adjudicate
 from evaluation.judging.challengers import Challenge, settle_challenges
 from evaluation.judging.equal_texts import Merged, judge_merged
 from evaluation.judging.pooling import canonical
+from evaluation.judging.posterior import Judging
 from evaluation.judging.reading import least_minutes
 from evaluation.judging.rounds import Status, replay
+from evaluation.judging.settling import chances
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import (
     Acceptance,
@@ -487,16 +489,28 @@ def challenges_of(
     """What the challengers of a campaign (or of one pool) came to, as far as their pairs have all their judgments.
 
     Pairs that the campaign asks about are decided by its own judgments, any others by what was judged before it. One
-    that a challenger won waits until it is confirmed.
+    that a challenger won waits until it is confirmed: by how people judged before the campaign, so that what is judged
+    of other pairs cannot undo it.
     """
     waiting, query = waiting_queries(campaign, pool), pool.query if pool is not None else None
     pools = {qid: pids for qid, pids in pools_of(campaign, pool).items() if qid not in waiting}
     challenged = base_answers(campaign, query)  # by every id of their texts
     answers = {qid: tuple(pid for pid in pids if pid in challenged[qid]) for qid, pids in pools.items()}
     challengers = {qid: tuple(sorted({*pids} - {*answers[qid]})) for qid, pids in pools.items()}
-    own = counted_preferences(campaign, pool) if preferences is None else preferences
+    own = list(counted_preferences(campaign, pool) if preferences is None else preferences)
     before = _judged_before(campaign, pools, pool)
-    return settle_challenges(answers, challengers, [*own, *before], most=campaign.confirmations)
+    rows, most = [*own, *before], campaign.confirmations
+    if most == 1 or campaign.confirm_level is None or campaign.error_model is None:
+        return settle_challenges(answers, challengers, rows, most=most)
+    probable, decided = chances(own, before, Judging.of_rows(campaign.error_model)), decided_pairs(campaign, pool)
+    return settle_challenges(
+        answers,
+        challengers,
+        rows,
+        most=most,
+        level=float(campaign.confirm_level),
+        chance=lambda pair: None if pair in decided else probable(pair),
+    )
 
 
 def evidence_of(campaign: Campaign) -> list[Preference]:

@@ -184,7 +184,9 @@ def _in_words(campaign: Campaign, field: "Field[Any, Any]") -> object:
         return _("what the platform charges")
     if name == "error_rate" and value is None:
         return _("from repeated judgments, or else 30 % are assumed")
-    if isinstance(field, ShareField):
+    if name == "confirm_level" and value is None:
+        return _("most judgments alone")
+    if isinstance(field, ShareField) and value is not None:
         return _("%(percent)s %%") % {"percent": f"{float(value) * 100:g}"}
     return "–" if value in ("", None) else value
 

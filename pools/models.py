@@ -392,6 +392,13 @@ class Campaign(
         editable=False,
         help_text=_("Passages in pools of several that had no text to compare when the pools were made."),
     )
+    error_model = models.JSONField(
+        null=True,
+        editable=False,
+        help_text=_(
+            "How people judge, of challengers: as learned, when their pairs were planned, from what was judged."
+        ),
+    )
     revision = models.PositiveBigIntegerField(
         default=0, editable=False, help_text=_("Grows whenever what results and exports are made of has changed.")
     )

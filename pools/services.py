@@ -60,6 +60,7 @@ from evaluation.judging.pooling import (
 )
 from evaluation.judging.rounds import Settings as RoundSettings
 from evaluation.judging.rounds import estimate_pairs, replay
+from evaluation.judging.settling import learn_from
 from evaluation.statistics.ranks import ranks_of
 from pools import reuse
 from pools import selectors as pool_selectors
@@ -1290,7 +1291,9 @@ def _store_plan(campaign: Campaign, plan: Plan, report: Report) -> None:
     twins_store(campaign=campaign)
     campaign.pool_histogram = {str(size): count for size, count in pool_sizes(plan.pools).histogram.items()}
     campaign.champion_split, campaign.untexted_count = dict(plan.split), plan.untexted
-    campaign.save(update_fields=["pair_count", "pool_histogram", "champion_split", "untexted_count"])
+    if campaign.design == Campaign.Design.CHALLENGERS:
+        campaign.error_model = learn_from(reuse.known_preferences(campaign)).rows
+    campaign.save(update_fields=["pair_count", "pool_histogram", "champion_split", "untexted_count", "error_model"])
 
 
 def _in_words(error: ValidationError) -> str:

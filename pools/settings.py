@@ -302,6 +302,19 @@ class JudgingSettings(Settings):
             "say the same. For “challengers” only; 1 for none."
         ),
     )
+    confirm_level = ShareField(
+        _("Probability that confirms a challenger"),
+        least=Decimal("0.5"),
+        most=Decimal("0.999"),
+        null=True,
+        blank=True,
+        default=Decimal("0.9"),
+        help_text=_(
+            "Asking again ends earlier once it is this probable which of the two is better, by their own judgments and "
+            "by those that were made before the campaign. Leave empty to go by the majority alone. For “challengers” "
+            "only."
+        ),
+    )
     reuse = models.CharField(
         _("Earlier judgments to reuse"),
         max_length=10,

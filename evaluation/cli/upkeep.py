@@ -58,8 +58,9 @@ are those of such a tournament, held from scratch. They are whenever the prefere
 nobody errs.
 
 With --error-rate, each judgment says the opposite at that rate. A challenger that wins its first comparison is asked
-about again, up to --most judgments, before it replaces an answer; and after every submission, the command says how many
-of its replacements are expected to be wrong. The tournament from scratch is still that of the preferences as they are.
+about again, up to --most judgments, until it is probable enough (0.9) which of the two is better; and after every
+submission, the command says how many of its replacements are expected to be wrong. The tournament from scratch is still
+that of the preferences as they are.
 
 With --year, it simulates a year: the upkeep is replayed in random orders of the runs, and from how the number of pairs
 falls as entries become more, the cost is drawn for so many submissions. --new-qrels writes the last preference qrels.
@@ -132,8 +133,9 @@ def _upkeep(options: argparse.Namespace) -> int:
         return BAD
     tops: dict[str, Tops] = {name: run.top(options.order) for name, run in runs.items()}
     knows, lacked = judge_by(preferences), set[Pair]()
-    most = 1 if options.error_rate is None else options.most
-    says = knows if options.error_rate is None else err(knows, options.error_rate, seed=options.seed)
+    rate = options.error_rate
+    most, judging = (1, None) if rate is None else (options.most, given(rate))
+    says = knows if rate is None else err(knows, rate, seed=options.seed)
 
     def judge(pairs: Any) -> Any:
         judgments = says(pairs)
@@ -148,13 +150,14 @@ def _upkeep(options: argparse.Namespace) -> int:
         options.qrel,
         min_grade=options.min_grade,
         most=most,
+        judging=judging,
     )
     started = {"runs": options.first, "queries": len(upkeep.answers), "pairs": upkeep.total}
     steps = []
     for number, name in enumerate(names[options.first :], options.first + 1):
         step = upkeep.submit(name, tops[name], judge)
         alike = _compare(upkeep, [tops[name] for name in names[:number]], qrels, knows, options)
-        wrong = None if options.error_rate is None else upkeep.expected_wrong(step, given(options.error_rate))
+        wrong = None if rate is None else upkeep.expected_wrong(step)
         steps.append((step, *alike, wrong))
     year = _simulate(list(tops.values()), qrels, knows, options) if options.year else None
     if lacked:

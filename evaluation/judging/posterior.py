@@ -10,7 +10,7 @@ mean of theirs. A tie is half a judgment for each passage. Pairs without judgmen
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -72,6 +72,15 @@ class Judging:
     """How people judge: hypotheses with their weights, which add up to 1."""
 
     weights: dict[Hypothesis, float]
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Sequence[float]]) -> Judging:
+        """What `rows` gives, for who keeps it: of each hypothesis, its numbers and its weight."""
+        return cls({Strengths(*row[:2]) if len(row) == 3 else Order(row[0]): row[-1] for row in rows})
+
+    @property
+    def rows(self) -> list[list[float]]:
+        return [[*hypothesis, weight] for hypothesis, weight in self.weights.items()]
 
     @property
     def error_rate(self) -> float:

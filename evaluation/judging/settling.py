@@ -71,6 +71,15 @@ def worth_asking(settled_queries: Sequence[Settled], budget: int | None = None) 
     return sorted(pair for _, pair in open_[:budget])
 
 
+def learn_from(preferences: Iterable[Preference], *, seed: int = 0) -> Judging:
+    """How people judge, by judgments alone: a query's pool is whatever was judged there."""
+    rows = list(preferences)
+    pools: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        pools[row.query].update((row.a, row.b))
+    return learn(by_size(pools, rows), seed=seed)
+
+
 def chances(
     made: Iterable[Preference], before: Iterable[Preference], judging: Judging, *, seed: int = 0
 ) -> Callable[[Pair], float]:

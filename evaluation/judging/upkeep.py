@@ -19,7 +19,7 @@ from evaluation.files.qrels import Policy, Qrels
 from evaluation.judging.challengers import OUTCOMES, Answers, Challenge, find_challengers, settle_challenges
 from evaluation.judging.pooling import Tops, all_pairs, canonical, pool_queries
 from evaluation.judging.posterior import Judging
-from evaluation.judging.settling import expected_wrong
+from evaluation.judging.settling import LEVEL, chances, expected_wrong
 from evaluation.judging.tournament import derive
 
 # Given pairs, sorted, the judgments of them. It may leave some out, which are asked for again with the next submission.
@@ -56,12 +56,19 @@ class Upkeep:
     """
 
     def __init__(
-        self, answers: Answers, considered: Answers, judgments: Iterable[Preference] = (), *, most: int = 1
+        self,
+        answers: Answers,
+        considered: Answers,
+        judgments: Iterable[Preference] = (),
+        *,
+        most: int = 1,
+        judging: Judging | None = None,
     ) -> None:
         """`considered` are the passages of the pools that the answers come from; `judgments` are all that there are.
-        Pairs of challengers are judged up to so many times, as `settle_challenges` has it.
+        Pairs of challengers are judged up to so many times, or, where it is said how people judge, until it is probable
+        enough which of the two is better (`LEVEL`), as `settle_challenges` has it.
         """
-        self._most, self._again = most, 0
+        self._most, self._judging, self._again = most, judging, 0
         self.answers: dict[str, tuple[str, ...]] = {
             query: tuple(sorted(passages)) for query, passages in answers.items() if passages
         }
@@ -81,6 +88,7 @@ class Upkeep:
         *,
         min_grade: int = 1,
         most: int = 1,
+        judging: Judging | None = None,
     ) -> Upkeep:
         """From the tournament of the first runs' top passages and the qrels. A query that `judge` leaves incomplete has
         no best known answer, so nothing challenges it.
@@ -90,7 +98,7 @@ class Upkeep:
         answers: dict[str, list[str]] = {}
         for query, passage in derive(pools, judgments).qrels:
             answers.setdefault(query, []).append(passage)
-        return cls(answers, pools, judgments, most=most)
+        return cls(answers, pools, judgments, most=most, judging=judging)
 
     @property
     def total(self) -> int:
@@ -115,15 +123,17 @@ class Upkeep:
                 self._open[query].setdefault(passage, set()).add(name)
         challengers = self.open
         before, rounds = self.total, 0
-        challenges = self._settle(challengers)
+        earlier, made = self._rows(challengers), list[Preference]()
+        challenges = self._settle(challengers, earlier, made)
         while missing := sorted(pair for challenge in challenges for pair in challenge.missing):
             total, answered = self.total, list(judge(missing))
             self._again += len({Pair(row.query, *canonical(row.a, row.b)) for row in answered} & self._judged)
             self._learn(answered)
+            made += answered
             if self.total == total:
                 break
             rounds += 1
-            challenges = self._settle(challengers)
+            challenges = self._settle(challengers, earlier, made)
         outcomes: Counter[str] = Counter()
         for challenge in challenges:
             outcomes.update(challenge.outcome(passage) for passage in challengers[challenge.query])
@@ -142,7 +152,7 @@ class Upkeep:
             self.all_pairs,
         )
 
-    def expected_wrong(self, step: Step, judging: Judging | None = None) -> float:
+    def expected_wrong(self, step: Step) -> float:
         """How many of a step's replacements are expected to be wrong, by all judgments until now."""
         replaced = [
             (challenge.query, new, old)
@@ -151,8 +161,7 @@ class Upkeep:
             for old in challenge.before
             if new not in challenge.before and old not in challenge.best
         ]
-        rows = [row for judgments in self._judgments.values() for row in judgments]
-        return expected_wrong(replaced, self.considered, rows, judging=judging)
+        return expected_wrong(replaced, self.considered, self._rows(self._judgments), judging=self._judging)
 
     def withdraw(self, name: str) -> None:
         """Ask no more about what only this submission put first. What has become an answer stays one."""
@@ -160,9 +169,15 @@ class Upkeep:
             left = {passage: names - {name} for passage, names in rivals.items()}
             self._open[query] = {passage: names for passage, names in left.items() if names}
 
-    def _settle(self, challengers: Answers) -> list[Challenge]:
-        judgments = (judgment for query in challengers for judgment in self._judgments.get(query, ()))
-        return settle_challenges(self.answers, challengers, judgments, most=self._most)
+    def _settle(self, challengers: Answers, earlier: list[Preference], made: list[Preference]) -> list[Challenge]:
+        rows, most = [*earlier, *made], self._most
+        if self._judging is None:
+            return settle_challenges(self.answers, challengers, rows, most=most)
+        chance = chances(made, earlier, self._judging)
+        return settle_challenges(self.answers, challengers, rows, most=most, level=LEVEL, chance=chance)
+
+    def _rows(self, queries: Iterable[str]) -> list[Preference]:
+        return [row for query in queries for row in self._judgments.get(query, ())]
 
     def _learn(self, judgments: Iterable[Preference]) -> None:
         for judgment in judgments:

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from decimal import Decimal
 from html import unescape
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import User
+from judgments import adjudicating
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
@@ -23,7 +25,7 @@ from pools import reuse
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.forms import CampaignForm
-from pools.models import Campaign, Collection, PreferenceImport, QrelsVersion
+from pools.models import Campaign, Collection, Pair, PreferenceImport, QrelsVersion
 from pools.reuse import reused_pairs
 from results import jobs as result_jobs
 from results import refreshing, versions
@@ -134,6 +136,7 @@ def prefer(campaign: Campaign, name: str, better: str) -> None:
     judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
 
 
+@pytest.mark.parametrize("level", [None, Decimal("0.999")])
 @pytest.mark.parametrize(
     ("opinions", "answer", "asked"),
     [
@@ -144,10 +147,10 @@ def prefer(campaign: Campaign, name: str, better: str) -> None:
     ],
 )
 def test_a_challenger_that_wins_is_compared_again_by_others_before_it_replaces_an_answer(
-    collection: Collection, first: QrelsVersion, opinions: list[str], answer: str, asked: int
+    collection: Collection, first: QrelsVersion, opinions: list[str], answer: str, asked: int, level: Decimal | None
 ) -> None:
     new_run(collection, "new", {"q2": ["p99"]})
-    second = challenge(collection, "second", "new", confirmations=3)
+    second = challenge(collection, "second", "new", confirmations=3, confirm_level=level)
     assert campaign_bill(publication_unsaved(second)).assignments == 1
     for number, opinion in enumerate(opinions, start=1):
         assert dict(judgment_selectors.derived(second).qrels).get("q2") is None
@@ -171,6 +174,39 @@ def test_a_challenger_that_wins_is_compared_again_by_others_before_it_replaces_a
     for job in (judgment_jobs.make_exports, result_jobs.compute_results, result_jobs.finish_campaigns):
         job()
     assert Campaign.objects.get(pk=second.pk).is_finished
+
+
+def test_a_challenger_is_confirmed_once_it_is_probable_enough_that_it_is_better(
+    collection: Collection, first: QrelsVersion
+) -> None:
+    new_run(collection, "new", {"q1": ["p0"], "q2": ["p99"]})
+    second = challenge(collection, "second", "new", confirmations=3, confirm_level=Decimal("0.6"))
+    assert second.error_model is not None and sum(row[-1] for row in second.error_model) == pytest.approx(1)
+    judge(second)
+    assert dict(judgment_selectors.derived(second).qrels) == {"q1": "p0", "q2": "p4"}
+    assert judgment_jobs.advance_rounds() == "rounds planned: 0", "one judgment is enough"
+    manifest = json.loads(factories.exported(second)["manifest.json"])
+    assert (manifest["settings"]["confirm_level"], manifest["error_model"]) == ("0.600", second.error_model)
+    for level in (Decimal("0.999"), None):
+        Campaign.objects.filter(pk=second.pk).update(confirm_level=level)
+        second.refresh_from_db()
+        assert dict(judgment_selectors.derived(second).qrels) == {"q2": "p4"}
+
+
+def test_what_a_person_decides_of_a_challenger_comes_before_what_is_probable(
+    collection: Collection, first: QrelsVersion, rita: User
+) -> None:
+    new_run(collection, "new", {"q2": ["p99"]})
+    second = challenge(collection, "second", "new", confirmations=3, confirm_level=Decimal("0.999"))
+    for number, opinion in enumerate(["p99", "p4"]):
+        prefer(second, f"worker {number}", opinion)
+        judgment_jobs.advance_rounds()
+    pair = Pair.objects.get(pool__campaign=second)
+    Campaign.objects.filter(pk=second.pk).update(confirm_level=Decimal("0.5"))
+    second.refresh_from_db()
+    assert not judgment_selectors.challenges_of(second)[0].missing
+    adjudicating.pair_adjudicate(campaign=second, pair=pair, choice="tie", note="", seen=0, by=rita, at=timezone.now())
+    assert judgment_selectors.challenges_of(second)[0].missing
 
 
 def test_two_that_win_meet_in_a_second_round_that_asks_only_what_is_missing(
