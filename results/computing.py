@@ -500,7 +500,7 @@ def _certainty(
     sets = {query: confidence_set(chances) for query, chances in found.chances.items()}
     finals = {query: set(played[query]) for query in played} if is_in_rounds else None
     prospects = {} if is_imported else settling_prospects(
-        found.chances, judgments, sets, error_rate=found.error_rate, seed=seed, finals=finals
+        pools, judgments, sets, judging=found.judging, seed=seed, finals=finals
     )  # fmt: skip
     judged = {row.query for row in judgments}
     stability: list[Json] = []

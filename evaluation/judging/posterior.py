@@ -198,6 +198,83 @@ def judge_again(group: SizedPools, judging: Judging, random: np.random.Generator
     return SizedPools(group.size, group.pools, counts, group.again)
 
 
+def play_forward(
+    group: SizedPools, judging: Judging, more: Sequence[Integers], futures: int, draws: int, *, seed: int = 0
+) -> list[Floats]:
+    """P(best) in so many futures [pools x futures x size], once each pair was judged so many `more` times [pools x
+    pairs]; for each of `more`. What is true of a pool, and what people will say, are drawn from what is probable now.
+
+    How probable a truth is then is told by so many `draws` of it, and how people judge stays as it is known now.
+    """
+    random, after = np.random.default_rng([seed, group.size]), [list[Floats]() for _ in more]
+    asked = np.sum(more, axis=0) > 0
+    pairs = max(1, int(asked.sum(axis=1).max(initial=0)))
+    step = max(1, _NUMBERS // (draws * max(futures, pairs, group.size)))
+    for start in range(0, len(group.counts), step):
+        part = slice(start, start + step)
+        own = np.argsort(~asked[part], axis=1, kind="stable")[:, :pairs]
+        wins = _wins(group.size, group.counts[part])
+        truths = [_draw_truths(hypothesis, wins, own, draws, random) for hypothesis in judging.weights]
+        rows, weights = np.arange(len(wins))[:, None], list(judging.weights.values())
+        kinds = random.choice(len(weights), (len(wins), futures), p=weights)
+        drawn = np.stack([_drawn(truth.weights, futures, random) for truth in truths])
+        chances = np.stack([truth.chances[rows, at] for truth, at in zip(truths, drawn, strict=True)])
+        truly = np.take_along_axis(chances, kinds[None, ..., None], axis=0)[0]
+        for found, times in zip(after, more, strict=True):
+            asks = np.take_along_axis(times[part], own, axis=1)[:, None]
+            won = random.binomial(asks, truly).astype(np.float32).swapaxes(1, 2)
+            lost = asks.swapaxes(1, 2) - won
+            best = np.zeros((len(wins), futures, group.size))
+            for number, (truth, weight) in enumerate(zip(truths, weights, strict=True)):
+                logs = np.log(truth.chances) @ won + np.log1p(-truth.chances) @ lost.astype(np.float32)
+                likely = np.exp(logs - logs.max(axis=1, keepdims=True)) * truth.weights[..., None]
+                alone = (rows, drawn[number], np.arange(futures))
+                likely[alone] *= kinds != number  # what is true is not among what is thought of
+                likely /= np.maximum(likely.sum(axis=1, keepdims=True), _TINY)
+                best += weight * (likely.swapaxes(1, 2) @ truth.best)
+            found.append(best)
+    return [np.concatenate(parts) if parts else np.zeros((0, futures, group.size)) for parts in after]
+
+
+class _Truths(NamedTuple):
+    """Draws of what is true of pools: their `weights` [pools x draws], which add up to 1; which passage is `best`, as 1
+    among 0 [pools x draws x size]; and how probable it is that the first of a pair is preferred [pools x draws x
+    pairs].
+    """
+
+    weights: Singles
+    best: Singles
+    chances: Singles
+
+
+def _draw_truths(
+    hypothesis: Hypothesis, wins: Floats, pairs: Integers, draws: int, random: np.random.Generator
+) -> _Truths:
+    """Of pairs, by their number in `combinations` [pools x pairs]."""
+    size = wins.shape[1]
+    hypothesis = _usable(hypothesis, size)
+    first, second = (ends[pairs][:, None] for ends in np.triu_indices(size, 1))
+    if isinstance(hypothesis, Order):
+        places = _draw_orders(*_sum_orders(_lead(hypothesis, wins)), draws, random)
+        weights = np.full(places.shape[:2], 1 / draws)
+        strengths = -places.astype(np.float32)
+        ahead = np.take_along_axis(strengths, first, axis=2) > np.take_along_axis(strengths, second, axis=2)
+        chances = np.where(ahead, 1 - hypothesis.error_rate, hypothesis.error_rate)
+    else:
+        strengths, weights, _ = _draw_strengths(hypothesis, wins, draws, random)
+        gap = np.take_along_axis(strengths, second, axis=2) - np.take_along_axis(strengths, first, axis=2)
+        chances = hypothesis.guesses / 2 + (1 - hypothesis.guesses) / (1 + np.exp(np.clip(gap, -15, 15)))
+    best = strengths.argmax(axis=2)[..., None] == np.arange(size)
+    return _Truths(*(value.astype(np.float32) for value in (weights, best, chances)))
+
+
+def _drawn(weights: Singles, count: int, random: np.random.Generator) -> Integers:
+    """So many of the draws [pools x count], by their weights [pools x draws]."""
+    sums = np.cumsum(weights, axis=1)
+    found: Integers = (sums[:, None] > random.random((len(weights), count, 1)) * sums[:, None, -1:]).argmax(axis=2)
+    return found
+
+
 class _Told(NamedTuple):
     """What a hypothesis says of pools: how likely it makes their judgments [pools], as a logarithm; P(best) of their
     passages [pools x size]; that one rival is better than the other [pools], where there are rivals; and where it is
@@ -219,8 +296,7 @@ def _tell(
     rivals: Integers | None = None,
     again: bool = False,
 ) -> _Told:
-    if isinstance(hypothesis, Order) and size > _ORDERED:  # strengths that lie far apart are an order
-        hypothesis = Strengths(SPREADS[-1], 2 * hypothesis.error_rate)
+    hypothesis = _usable(hypothesis, size)
     pairs = int(counts.any(axis=2).sum(axis=1).max())
     step = _NUMBERS // (size << size if isinstance(hypothesis, Order) else draws * max(pairs, size))
     pieces = []
@@ -234,6 +310,12 @@ def _tell(
             else _tell_strengths(hypothesis, wins, draws, random, rivals_of_part, again)
         )
     return _Told(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
+
+
+def _usable(hypothesis: Hypothesis, size: int) -> Hypothesis:
+    if isinstance(hypothesis, Order) and size > _ORDERED:  # strengths that lie far apart are an order
+        return Strengths(SPREADS[-1], 2 * hypothesis.error_rate)
+    return hypothesis
 
 
 def _wins(size: int, counts: Integers) -> Floats:
@@ -252,6 +334,27 @@ def _tell_strengths(
     of: Strengths, wins: Floats, draws: int, random: np.random.Generator, rivals: Integers | None, again: bool
 ) -> _Told:
     pools, size, _ = wins.shape
+    strengths, weights, evidence = _draw_strengths(of, wins, draws, random)
+    places = strengths.argmax(axis=2) + size * np.arange(pools)[:, None]
+    best: Floats = np.bincount(places.ravel(), weights.ravel(), pools * size).reshape(pools, size).astype(np.float64)
+    better = np.zeros(pools)
+    if rivals is not None:
+        one, other = (strengths[np.arange(pools), :, rivals[:, at]] for at in (0, 1))
+        better = (weights * (one > other)).sum(axis=1)
+    chances = np.zeros((pools, 0))
+    if again:
+        drawn = (np.cumsum(weights, axis=1) > random.random((pools, 1))).argmax(axis=1)
+        truly = strengths[np.arange(pools), drawn].astype(np.float64)
+        first, second = np.triu_indices(size, 1)
+        chances = of.guesses / 2 + (1 - of.guesses) / (1 + np.exp(np.clip(truly[:, second] - truly[:, first], -30, 30)))
+    return _Told(evidence, best, better, chances)
+
+
+def _draw_strengths(
+    of: Strengths, wins: Floats, draws: int, random: np.random.Generator
+) -> tuple[Singles, Floats, Floats]:
+    """Strengths [pools x draws x size], their weights [pools x draws], and the evidence [pools]."""
+    pools, size, _ = wins.shape
     freedom = _FREEDOM + size
     likeliest, information = _likeliest(of, wins)
     spreads = np.linalg.cholesky(np.linalg.inv(information))
@@ -266,20 +369,7 @@ def _tell_strengths(
     evidence = most[:, 0] + np.log(weights.mean(axis=1))
     evidence += np.log(np.diagonal(spreads, axis1=1, axis2=2)).sum(axis=1) - size * math.log(of.spread)
     evidence += math.lgamma(freedom / 2) - math.lgamma((freedom + size) / 2) + size / 2 * math.log(freedom / 2)
-    weights = _evened(weights)
-    places = strengths.argmax(axis=2) + size * np.arange(pools)[:, None]
-    best: Floats = np.bincount(places.ravel(), weights.ravel(), pools * size).reshape(pools, size).astype(np.float64)
-    better = np.zeros(pools)
-    if rivals is not None:
-        challenger, other = (strengths[np.arange(pools), :, rivals[:, at]] for at in (0, 1))
-        better = (weights * (challenger > other)).sum(axis=1)
-    chances = np.zeros((pools, 0))
-    if again:
-        drawn = (np.cumsum(weights, axis=1) > random.random((pools, 1))).argmax(axis=1)
-        truly = strengths[np.arange(pools), drawn].astype(np.float64)
-        first, second = np.triu_indices(size, 1)
-        chances = of.guesses / 2 + (1 - of.guesses) / (1 + np.exp(np.clip(truly[:, second] - truly[:, first], -30, 30)))
-    return _Told(evidence, best, better, chances)
+    return strengths, _evened(weights), evidence
 
 
 def _evened(weights: Floats) -> Floats:
@@ -353,25 +443,39 @@ def _likeliest(of: Strengths, wins: Floats) -> tuple[Floats, Floats]:
 def _tell_orders(of: Order, wins: Floats, random: np.random.Generator, rivals: Integers | None, again: bool) -> _Told:
     pools, size, _ = wins.shape
     right, wrong = math.log1p(-of.error_rate), math.log(of.error_rate)
-    lead = np.ascontiguousarray((wins - wins.swapaxes(1, 2)).transpose(1, 2, 0)) * (right - wrong) / 2
+    lead = _lead(of, wins)
     above, sums = _sum_orders(lead)
     evidence = sums[-1] - math.lgamma(size + 1) + wins.sum(axis=(1, 2)) * (right + wrong) / 2
-    best = _first_of(np.full(pools, (1 << size) - 1), above, sums)
+    best = _first_of(np.full(pools, (1 << size) - 1), np.arange(pools), above, sums)
     better = np.zeros(pools)
     chances = np.zeros((pools, 0))
     if again:
-        left, places = np.full(pools, (1 << size) - 1), np.zeros((pools, size), np.int64)
-        for place in range(size):
-            likely = np.cumsum(_first_of(left, above, sums), axis=1)
-            drawn = (likely > random.random((pools, 1)) * likely[:, -1:]).argmax(axis=1)
-            places[np.arange(pools), drawn] = place
-            left = left - (1 << drawn)
+        places = _draw_orders(above, sums, 1, random)[:, 0]
         first, second = np.triu_indices(size, 1)
         chances = np.where(places[:, first] < places[:, second], 1 - of.error_rate, of.error_rate)
     if rivals is not None:
         lead[rivals[:, 1], rivals[:, 0], np.arange(pools)] = -1e9  # the other is never above
         better = np.exp(_sum_orders(lead)[1][-1] - sums[-1])
     return _Told(evidence, best, better, chances)
+
+
+def _lead(of: Order, wins: Floats) -> Floats:
+    """What `_sum_orders` adds up."""
+    gain = math.log1p(-of.error_rate) - math.log(of.error_rate)
+    return np.ascontiguousarray((wins - wins.swapaxes(1, 2)).transpose(1, 2, 0)) * gain / 2
+
+
+def _draw_orders(above: Floats, sums: Floats, draws: int, random: np.random.Generator) -> Integers:
+    """The places of passages, from 0, in orders that are drawn by how probable they are [pools x draws x size]."""
+    size, _, pools = above.shape
+    own = np.repeat(np.arange(pools), draws)
+    left, places = np.full(len(own), (1 << size) - 1), np.zeros((len(own), size), np.int64)
+    for place in range(size):
+        likely = np.cumsum(_first_of(left, own, above, sums), axis=1)
+        drawn = (likely > random.random((len(own), 1)) * likely[:, -1:]).argmax(axis=1)
+        places[np.arange(len(own)), drawn] = place
+        left = left - (1 << drawn)
+    return places.reshape(pools, draws, size)
 
 
 def _sum_orders(lead: Floats) -> tuple[Floats, Floats]:
@@ -393,10 +497,10 @@ def _sum_orders(lead: Floats) -> tuple[Floats, Floats]:
     return above, sums
 
 
-def _first_of(subset: Integers, above: Floats, sums: Floats) -> Floats:
-    """How probable it is of each passage that it is the first of a subset of each pool [pools x size]."""
-    size, _, pools = above.shape
-    rows, bits = np.arange(pools), 1 << np.arange(size)
+def _first_of(subset: Integers, rows: Integers, above: Floats, sums: Floats) -> Floats:
+    """How probable it is of each passage that it is the first of a subset [subsets x size], each of a pool in `rows`."""
+    size = len(above)
+    bits = 1 << np.arange(size)
     others = subset[:, None] & ~bits
     logs = above[np.arange(size), others, rows[:, None]] + sums[others, rows[:, None]] - sums[subset, rows][:, None]
     return np.where(subset[:, None] & bits, np.exp(np.minimum(logs, 0)), 0.0)

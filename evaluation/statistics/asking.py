@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from evaluation.files.preferences import Preference
-from evaluation.judging.pooling import canonical
+from evaluation.judging.batch_tournaments import by_size
+from evaluation.judging.posterior import Judging, play_forward
 from evaluation.statistics.certainty import SURE
 
-FUTURES = 25
+_DRAWS, _FEWEST, _ENOUGH = 1 << 20, 150, 1_500  # of what is true: of all queries together, and of each
+_FUTURES, _EACH = 25, 15  # the fewest; and one for so many draws
 WANTED = (1, 2, 3)  # sizes of a confidence set that somebody may want
 JUDGMENTS = (3, 5, 7)  # of a pair, that somebody may want
-_RARE = 0.01  # a judgment is never surer than that
 
 
 class Prospect(NamedTuple):
@@ -31,58 +31,43 @@ class Prospect(NamedTuple):
 
 
 def settling_prospects(
-    chances: Mapping[str, Mapping[str, float]],
+    pools: Mapping[str, Collection[str]],
     preferences: Iterable[Preference],
     sets: Mapping[str, Collection[str]],
     *,
-    error_rate: float,
+    judging: Judging,
     judgments: Sequence[int] = JUDGMENTS,
     level: float = SURE,
     seed: int = 0,
     finals: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, dict[int, Prospect]]:
-    """By query, sorted, and number of judgments of a pair; `chances` are P(best) of its passages, and `sets` the
-    confidence sets. Queries whose set has one passage are left out.
+    """By query, sorted, and number of judgments of a pair; `sets` are the confidence sets. Queries whose set has one
+    passage are left out.
 
     `finals` are who played in the finals, where rounds found the answers: only their pairs are asked about, as no
-    judgment brings back a passage that is out.
-
-    What people will say is drawn `FUTURES` times: which passage is the best, by P(best); then judgments of its pairs,
-    wrong by the error rate, 0 to 0.5, and of other pairs, which may go either way. P(best) follows from these as if
-    judgments said of a passage only whether it is the best. The same seed gives the same.
+    judgment brings back a passage that is out. What people will say is drawn 25 times or more, from what is probable by
+    all judgments and by how people judge. Where there are thousands of queries, draws are few, and the chances up to
+    two times too high. The same seed gives the same.
     """
-    judged: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for query, a, b, _ in preferences:
-        judged[query][canonical(a, b)] += 1
-    random, rate = np.random.default_rng(seed), min(max(error_rate, _RARE), 0.5)
-    # What a judgment for a passage, and one against it, say of its being the best.
-    right, wrong = np.log(2 * (1 - rate)), np.log(2 * rate)
+    open_ = {query: {*likely} for query, likely in sets.items() if len(likely) > 1}
+    rows = [row for row in preferences if row.query in open_]
+    draws = min(max(_DRAWS // max(1, len(open_) * len(judging.weights)), _FEWEST), _ENOUGH)
     prospects: dict[str, dict[int, Prospect]] = {}
-    for query in sorted(query for query, likely in sets.items() if len(likely) > 1):
-        passages = {*sets[query]} if finals is None else {*sets[query]}.intersection(finals[query])
-        names = sorted(chances[query])
-        before = np.array([chances[query][passage] for passage in names])
-        inside = [at for at, passage in enumerate(names) if passage in passages]
-        pairs = list(combinations(inside, 2))
-        has = np.array([judged[query][names[first], names[other]] for first, other in pairs], np.int64)
-        ends = np.array(pairs, np.int64).reshape(-1, 2)
-        best = random.choice(len(names), FUTURES, p=before / before.sum())[:, None]
-        first = np.where(best == ends[:, 0], 1 - rate, np.where(best == ends[:, 1], rate, 0.5))
-        prospects[query] = {}
-        for target in judgments:
-            lacking = np.maximum(0, target - has)
-            won = random.binomial(lacking, first)  # [futures x pairs], by the first
-            logs = np.zeros((FUTURES, len(names)))
-            for at, (place, other) in enumerate(pairs):
-                lost = lacking[at] - won[:, at]
-                logs[:, place] += won[:, at] * right + lost * wrong
-                logs[:, other] += lost * right + won[:, at] * wrong
-            after = before * np.exp(logs - logs.max(axis=1, keepdims=True))
-            after /= after.sum(axis=1, keepdims=True)
-            likeliest = np.sort(after, axis=1)[:, ::-1]
-            sizes = 1 + (np.cumsum(likeliest, axis=1)[:, :-1] < level - 1e-9).sum(axis=1)
-            prospects[query][target] = Prospect(
-                dict(sorted(Counter(lacking[lacking > 0].tolist()).items())),
-                [float((sizes <= size).mean()) for size in WANTED],
-            )
-    return prospects
+    for group in by_size({query: pools[query] for query in open_}, rows):
+        first, second = np.triu_indices(group.size, 1)
+        is_asked = np.zeros((len(group.pools), group.size), np.bool_)
+        for at, (query, pool) in enumerate(group.pools.items()):
+            among = open_[query] if finals is None else open_[query].intersection(finals[query])
+            is_asked[at] = [passage in among for passage in pool]
+        pairs = is_asked[:, first] & is_asked[:, second]
+        lacking = [np.where(pairs, np.maximum(0, number - group.counts.sum(axis=2)), 0) for number in judgments]
+        after = play_forward(group, judging, lacking, max(_FUTURES, draws // _EACH), draws, seed=seed)
+        for number, times, best in zip(judgments, lacking, after, strict=True):
+            likeliest = np.sort(best, axis=2)[..., ::-1]
+            sizes = 1 + (np.cumsum(likeliest, axis=2)[..., :-1] < level - 1e-9).sum(axis=2)
+            for query, lacks, futures in zip(group.pools, times, sizes, strict=True):
+                prospects.setdefault(query, {})[number] = Prospect(
+                    dict(sorted(Counter(lacks[lacks > 0].tolist()).items())),
+                    [float((futures <= size).mean()) for size in WANTED],
+                )
+    return dict(sorted(prospects.items()))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evaluation.files.preferences import Preference
 from evaluation.judging.batch_tournaments import by_size
-from evaluation.judging.posterior import best_chances, given, judge_again, learn
+from evaluation.judging.posterior import Judging, best_chances, given, judge_again, learn
 from evaluation.judging.tournament import derive
 from evaluation.measures.named import Measure
 from evaluation.statistics.ranks import Board
@@ -46,13 +46,14 @@ class RunOrder(NamedTuple):
 class Certainty(NamedTuple):
     """`answers`: by query, how probable it is of each best known answer that it is the best passage. `runs`: their
     ranks. `chances`: by query and passage of the pool, P(best), which add up to 1; the likeliest comes first, equal
-    ones by id. `error_rate`: how often a judgment is wrong, as given or learned.
+    ones by id. `error_rate`: how often a judgment is wrong, as given or learned; `judging`: how people judge.
     """
 
     answers: dict[str, dict[str, float]]
     runs: list[RunOrder]
     chances: dict[str, dict[str, float]]
     error_rate: float
+    judging: Judging
 
 
 SURE = 0.9  # of a confidence set
@@ -167,6 +168,7 @@ def certainty(
         [] if scores is None else scores.orders(draws, confidence, np.random.default_rng(seed)),
         {query: chances_by_query[query] for query in sorted(chances_by_query)},
         error_rate if error_rate is not None else judging.error_rate,
+        judging,
     )
 
 

@@ -1,14 +1,18 @@
 """What more judgments would settle: by what must hold, and by asking simulated people."""
 
+from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
 
 from evaluation.files.preferences import Preference
+from evaluation.judging.batch_tournaments import by_size
+from evaluation.judging.posterior import Judging, Strengths, best_chances, given
 from evaluation.judging.rounds import Settings, replay_all
 from evaluation.statistics.asking import JUDGMENTS, settling_prospects
-from evaluation.statistics.certainty import certainty, confidence_set
+from evaluation.statistics.certainty import confidence_set
 
 
 def judged(query: str, order: str, times: int = 1) -> list[Preference]:
@@ -18,13 +22,13 @@ def judged(query: str, order: str, times: int = 1) -> list[Preference]:
 def test_only_pairs_of_the_set_are_asked_and_only_of_queries_that_are_open() -> None:
     pools = {"p": "abcd", "q": "ab", "r": "ab"}
     rows = [*judged("p", "abcd"), *judged("p", "ab"), *judged("q", "ab", 5), *judged("r", "ab")]
-    chances = {query: dict.fromkeys(pool, 1 / len(pool)) for query, pool in pools.items()}
-    prospects = settling_prospects(chances, rows, {"p": ["a", "b", "c"], "q": ["a"], "r": ["a", "b"]}, error_rate=0.2)
-    assert list(prospects) == ["p", "r"] and list(prospects["p"]) == list(JUDGMENTS)
+    sets = {"p": ["a", "b", "c"], "q": ["a"], "r": ["a", "b"]}
+    found = settling_prospects(pools, rows, sets, judging=given(0.2))
+    assert list(found) == ["p", "r"] and list(found["p"]) == list(JUDGMENTS)
     # a against b has two judgments, the other pairs of the set one, and those of d are not asked about.
-    lacking = {count: prospect.lacking for count, prospect in prospects["p"].items()}
+    lacking = {wanted: own.lacking for wanted, own in found["p"].items()}
     assert lacking == {3: {1: 1, 2: 2}, 5: {3: 1, 4: 2}, 7: {5: 1, 6: 2}}
-    for prospect in prospects["p"].values():
+    for prospect in found["p"].values():
         assert prospect.chances == sorted(prospect.chances) and 0 <= prospect.chances[0] <= prospect.chances[-1] <= 1
 
 
@@ -34,9 +38,8 @@ def test_more_judgments_settle_more_where_people_are_right_and_nothing_where_the
     sets = dict.fromkeys(pools, "ab")
 
     def settled(rate: float) -> list[float]:
-        chances = {query: {"a": 1 - rate, "b": rate} for query in pools}
-        prospects = settling_prospects(chances, rows, sets, error_rate=rate)
-        return [float(np.mean([prospects[query][count].chances[0] for query in pools])) for count in JUDGMENTS]
+        found = settling_prospects(pools, rows, sets, judging=given(rate))
+        return [float(np.mean([found[query][wanted].chances[0] for query in pools])) for wanted in JUDGMENTS]
 
     right = settled(0.2)
     assert settled(0.1)[0] > right[0] > settled(0.35)[0] and min(right) > 0.4
@@ -44,50 +47,57 @@ def test_more_judgments_settle_more_where_people_are_right_and_nothing_where_the
     assert settled(0.2) == right  # seeded
 
 
-@pytest.mark.parametrize("count", [3, 7])
-def test_as_many_queries_are_settled_as_was_expected(count: int) -> None:
-    """Simulated people who err at a known rate judge once; then the pairs of the sets are asked again."""
-    rate, random = 0.2, np.random.default_rng(5)
-    pools = {f"q{number:03}": "abc" for number in range(400)}
+@pytest.mark.parametrize(
+    ("in_rounds", "is_order", "size", "wanted"),
+    [
+        pytest.param(False, True, 3, 7, id="all pairs, an order"),
+        pytest.param(False, False, 6, 3, id="all pairs, strengths"),
+        pytest.param(True, True, 8, 5, id="rounds, an order"),
+        pytest.param(True, False, 9, 5, id="rounds, strengths"),
+    ],
+)
+def test_as_many_queries_are_settled_as_was_expected(in_rounds: bool, is_order: bool, size: int, wanted: int) -> None:
+    """Simulated people judge once, or as rounds ask them; then the pairs of the sets, or of the finals, are asked."""
+    judging = given(0.2) if is_order else Judging({Strengths(1.4, 0.1): 1.0})
+    expected = settled = 0.0
+    for seed in range(50):
+        random = np.random.default_rng(seed)
+        strengths = random.normal(0, 1.4, (10, size))
+        pools = {f"q{number:02}": tuple(f"p{place:02}" for place in range(size)) for number in range(10)}
 
-    def ask(query: str, a: str, b: str) -> Preference:  # in the order of the alphabet, a is better
-        return Preference(query, a, b, a if random.random() > rate else b)
+        def ask(query: str, a: str, b: str, random: Any = random, strengths: Any = strengths) -> Preference:
+            apart = np.subtract(*(strengths[int(query[1:]), int(passage[1:])] for passage in (a, b)))
+            chance = (0.8 if apart > 0 else 0.2) if is_order else 0.05 + 0.9 / (1 + np.exp(-apart))
+            return Preference(query, a, b, a if random.random() < chance else b)
 
-    rows = [ask(query, a, b) for query, pool in pools.items() for a, b in combinations(pool, 2)]
-    before = certainty(pools, rows, error_rate=rate).chances
-    sets = {query: confidence_set(chances) for query, chances in before.items()}
-    prospects = settling_prospects(before, rows, sets, error_rate=rate)
-    assert len(prospects) > 200
-    expected = sum(prospect[count].chances[0] for prospect in prospects.values())
-    pairs = [(query, *pair) for query in prospects for pair in combinations(sorted(sets[query]), 2)]
-    more = [ask(*pair) for pair in pairs for _ in range(count - 1)]
-    after = certainty(pools, [*rows, *more], error_rate=rate).chances
-    settled = sum(len(confidence_set(after[query])) == 1 for query in prospects)
-    assert expected == pytest.approx(settled, abs=0.12 * len(prospects))
+        rows, finals = list[Preference](), None
+        if in_rounds:
+            while requests := [
+                (query, *pair)
+                for query, outcome in replay_all(pools, rows, Settings(3, 5)).items()
+                for pair in outcome.requests
+            ]:
+                rows += [ask(*request) for request in requests]
+            finals = {query: outcome.playing for query, outcome in replay_all(pools, rows, Settings(3, 5)).items()}
+        else:
+            rows += [ask(query, *pair) for query, pool in pools.items() for pair in combinations(pool, 2)]
 
+        def sets_of(rows: list[Preference], pools: Any = pools) -> dict[str, list[str]]:
+            (group,) = by_size(pools, rows)
+            found = zip(group.pools.items(), best_chances(group, judging).tolist(), strict=True)
+            return {query: confidence_set(dict(zip(pool, row, strict=True))) for (query, pool), row in found}
 
-def test_in_rounds_only_pairs_of_finals_are_asked_about() -> None:
-    rate, random, settings = 0.2, np.random.default_rng(5), Settings(3, 5)
-    pools = {f"q{number:02}": [f"p{place:02}" for place in range(10)] for number in range(80)}
-
-    def ask(query: str, a: str, b: str) -> Preference:  # in the order of the alphabet, a is better
-        return Preference(query, a, b, min(a, b) if random.random() > rate else max(a, b))
-
-    rows: list[Preference] = []
-    while requests := [
-        (query, *pair) for query, outcome in replay_all(pools, rows, settings).items() for pair in outcome.requests
-    ]:
-        rows += [ask(*request) for request in requests]
-    ended = replay_all(pools, rows, settings)
-    best = {query: status.winners for query, status in ended.items()}
-    finals = {query: status.playing for query, status in ended.items()}
-    before = certainty(pools, rows, error_rate=rate, best=best).chances
-    sets = {query: confidence_set(chances) for query, chances in before.items()}
-    prospects = settling_prospects(before, rows, sets, error_rate=rate, judgments=(5,), finals=finals)
-    pairs = [
-        (query, *pair) for query in prospects for pair in combinations(sorted({*sets[query]} & {*finals[query]}), 2)
-    ]
-    assert any(not {*passages} <= {*finals[query]} for query, passages in sets.items()), (
-        "somebody who is out may be the best"
-    )
-    assert sum(sum(prospect[5].lacking.values()) for prospect in prospects.values()) == len(pairs)
+        sets = sets_of(rows)
+        found = settling_prospects(pools, rows, sets, judging=judging, judgments=(wanted,), finals=finals, seed=seed)
+        expected += sum(own[wanted].chances[0] for own in found.values())
+        times = Counter((row.query, *sorted((row.a, row.b))) for row in rows)
+        for query in found:
+            among = {*sets[query]} if finals is None else {*sets[query]} & {*finals[query]}
+            pairs = [(query, *pair) for pair in combinations(sorted(among), 2)]
+            assert sum(k * n for k, n in found[query][wanted].lacking.items()) == sum(
+                wanted - times[own] for own in pairs
+            )
+            rows += [ask(*pair) for pair in pairs for _ in range(wanted - times[pair])]
+        after = sets_of(rows)
+        settled += sum(len(after[query]) == 1 for query in found)
+    assert settled > 40 and 0.8 <= expected / settled <= 1.25
