@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import Refused
 from evaluation.judging.pooling import canonical
-from evaluation.statistics.asking import JUDGMENTS, WANTED
+from evaluation.statistics.asking import JUDGMENTS, Prospect, Worth, rank_by_worth
 from judgments import services as judgment_services
 from platforms.bills import Bill, further_bill, hits_bill
 from platforms.models import Publication
@@ -54,9 +54,9 @@ def offer_for(campaign: Campaign, *, budget: Decimal = USUAL, judgments: int, wa
     data, publication = result_selectors.table_data(campaign, "asking"), publication_likely(campaign)
     waiting = _waiting(campaign)
     rows = [row for row in (data or {}).get("stability") or () if len(row["set"]) > wanted]
-    worth = sorted(filter(None, (_worth(row, judgments, wanted) for row in rows if row["qid"] not in waiting)))
-    spent, chosen = Counter[int](), list[_Worth]()
-    for one in worth:
+    prospects = {row["qid"]: own for row in rows if (own := _prospect(row, judgments)) and row["qid"] not in waiting}
+    spent, chosen = Counter[int](), list[Worth]()
+    for one in rank_by_worth(prospects, wanted):
         if further_bill(publication, spent + Counter(one.lacking)).total > budget:
             break
         spent += Counter(one.lacking)
@@ -102,22 +102,10 @@ def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: 
     return offer
 
 
-class _Worth(NamedTuple):
-    """A query in the order of asking: sorts by its chance for a judgment, then by id."""
-
-    rank: float
-    query: str
-    lacking: dict[int, int]
-    chance: float
-
-
-def _worth(row: dict[str, Any], judgments: int, wanted: int) -> _Worth | None:
-    prospect = row["further"].get(str(judgments))
-    if prospect is None:
-        return None
-    lacking = {int(needed): count for needed, count in prospect["lacking"].items()}
-    chance, asked = prospect["chances"][WANTED.index(wanted)], sum(needed * count for needed, count in lacking.items())
-    return _Worth(-chance / asked, row["qid"], lacking, chance) if asked and chance else None
+def _prospect(row: dict[str, Any], judgments: int) -> Prospect | None:
+    """What was computed for a query, if it was."""
+    stored = row["further"].get(str(judgments))
+    return stored and Prospect({int(needed): pairs for needed, pairs in stored["lacking"].items()}, stored["chances"])
 
 
 def _waiting(campaign: Campaign) -> set[str]:
@@ -159,7 +147,7 @@ def _lacking(
     return found
 
 
-def _groups(lacking: Mapping[str, Sequence[_Lacking]], chosen: Iterable[_Worth]) -> list[Further]:
+def _groups(lacking: Mapping[str, Sequence[_Lacking]], chosen: Iterable[Worth]) -> list[Further]:
     """What these queries lack, by how many judgments of a pair."""
     found: dict[tuple[int, int], dict[str, list[int]]] = {}
     for query in sorted(one.query for one in chosen):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from evaluation.files.preferences import Preference
+from evaluation.files.preferences import Pair, Preference
 from evaluation.judging.batch_tournaments import by_size
+from evaluation.judging.pooling import canonical
 from evaluation.judging.posterior import Judging, play_forward
-from evaluation.statistics.certainty import SURE
+from evaluation.statistics.certainty import SURE, certainty, confidence_set
 
 _DRAWS, _FEWEST, _ENOUGH = 1 << 20, 150, 1_500  # of what is true: of all queries together, and of each
 _FUTURES, _EACH = 25, 15  # the fewest; and one for so many draws
@@ -71,3 +73,56 @@ def settling_prospects(
                     [float((futures <= size).mean()) for size in WANTED],
                 )
     return dict(sorted(prospects.items()))
+
+
+class Worth(NamedTuple):
+    """A query that may be asked about again: sorts by its `chance` of being settled for each judgment, then by id.
+
+    `lacking`: how many pairs lack so many judgments, by that number.
+    """
+
+    rank: float
+    query: str
+    chance: float
+    lacking: dict[int, int]
+
+    @property
+    def judgments(self) -> int:
+        """How many it takes."""
+        return sum(needed * pairs for needed, pairs in self.lacking.items())
+
+
+def rank_by_worth(prospects: Mapping[str, Prospect], wanted: int) -> list[Worth]:
+    """The queries that may come to a set of `wanted` passages, those first where a judgment settles the most."""
+    rows = (
+        Worth(0.0, query, prospect.chances[WANTED.index(wanted)], prospect.lacking)
+        for query, prospect in prospects.items()
+    )
+    return sorted(row._replace(rank=-row.chance / row.judgments) for row in rows if row.lacking and row.chance)
+
+
+def choose_again(
+    pools: Mapping[str, Collection[str]],
+    preferences: Iterable[Preference],
+    *,
+    judgments: int,
+    wanted: int = 1,
+    budget: int | None = None,
+    seed: int = 0,
+) -> list[Pair]:
+    """The pairs of whole tournaments to ask again, sorted, each as often as it lacks one of so many judgments: those of
+    confidence sets with more than `wanted` passages, as `rank_by_worth` has them, within a budget of judgments.
+    """
+    rows = list(preferences)
+    certain = certainty(pools, rows, seed=seed)
+    sets = {query: confidence_set(chances) for query, chances in certain.chances.items()}
+    sets = {query: passages for query, passages in sets.items() if len(passages) > wanted}
+    prospects = settling_prospects(pools, rows, sets, judging=certain.judging, judgments=(judgments,), seed=seed)
+    times = Counter(Pair(row.query, *canonical(row.a, row.b)) for row in rows)
+    pairs: list[Pair] = []
+    for worth in rank_by_worth({query: by_number[judgments] for query, by_number in prospects.items()}, wanted):
+        if budget is not None and len(pairs) + worth.judgments > budget:
+            break
+        among = (Pair(worth.query, *pair) for pair in combinations(sorted(sets[worth.query]), 2))
+        pairs += [pair for pair in among for _ in range(judgments - times[pair])]
+    return sorted(pairs)

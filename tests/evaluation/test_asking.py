@@ -51,7 +51,6 @@ def test_more_judgments_settle_more_where_people_are_right_and_nothing_where_the
     ("in_rounds", "is_order", "size", "wanted"),
     [
         pytest.param(False, True, 3, 7, id="all pairs, an order"),
-        pytest.param(False, False, 6, 3, id="all pairs, strengths"),
         pytest.param(True, True, 8, 5, id="rounds, an order"),
         pytest.param(True, False, 9, 5, id="rounds, strengths"),
     ],

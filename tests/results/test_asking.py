@@ -1,6 +1,8 @@
 """Asking where it helps: what is offered, what is asked, and what it comes to."""
 
+from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import AuditEntry, User
+from evaluation.cli.main import main
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance
 from platforms.bills import further_bill, remaining_bill
@@ -29,9 +32,13 @@ WISH: dict[str, Any] = {"budget": Decimal(1000), "judgments": 3, "wanted": 1}
 @pytest.fixture
 def open_campaign(collection: Collection) -> Campaign:
     """Seven pairs, each judged once, with results: no answer is certain."""
-    campaign = factories.campaign(collection, pairs_per_hit=4, tests_per_hit=2)
+    return judge_once(collection, pairs_per_hit=4)
+
+
+def judge_once(collection: Collection, pairs_per_hit: int) -> Campaign:
+    campaign = factories.campaign(collection, pairs_per_hit=pairs_per_hit, tests_per_hit=2)
     by = factories.worker(campaign, "Ann")
-    for _hit in range(2):
+    for _hit in range(campaign.hits.count()):
         factories.do(by, campaign)
     refreshing.result_refresh(campaign=campaign)
     return campaign
@@ -61,6 +68,31 @@ def test_an_offer_names_queries_with_larger_sets_and_its_bill_is_within_the_budg
     nothing = asking.offer_for(open_campaign, **WISH | {"budget": Decimal("0.01")})
     assert (nothing.queries, nothing.bill.total, nothing.settled) == ([], 0, 0)
     assert not Hit.objects.filter(wanted__isnull=False).exists()
+
+
+def test_the_site_asks_the_pairs_that_the_command_settle_names(
+    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_campaign = judge_once(collection, pairs_per_hit=1)
+    pools = judgment_selectors.pools_of(open_campaign)
+    (tmp_path / "pools").write_text("".join(f"{query} {pid}\n" for query, own in pools.items() for pid in own))
+    (tmp_path / "judged").write_bytes(factories.exported(open_campaign)["preferences.txt"])
+    whole = asking.offer_for(open_campaign, **WISH)
+    for budget in (whole.bill.total, whole.bill.total - Decimal("0.01")):
+        offer = asking.offer_for(open_campaign, **WISH | {"budget": budget})
+        lacking = {pk: group.needed for group in offer.groups for own in group.pairs_by_query for pk in own}
+        assert lacking
+        names = Pair.objects.in_bulk(lacking)
+        asked = Counter(
+            {
+                " ".join((pair.pool.query.qid, *sorted((pair.a.pid, pair.b.pid)))): lacking[pk]
+                for pk, pair in names.items()
+            }
+        )
+        where = ["--pools", str(tmp_path / "pools"), "--judgments", str(tmp_path / "judged")]
+        few = ["--again", "3", "--budget", str(asked.total()), "--seed", str(open_campaign.seed)]
+        assert main(["settle", "next", *where, *few]) == 0
+        assert Counter(capsys.readouterr().out.splitlines()) == asked
 
 
 def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(open_campaign: Campaign) -> None:
