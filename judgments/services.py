@@ -182,10 +182,8 @@ def _end(
 ) -> Assignment:
     judged = judgment_selectors.answered_count(assignment)
     task_services.assignment_end(assignment=assignment, judged=judged, left=left, at=finished_at or at)
-    assignment.refresh_from_db()
     if not assignment.platform_assignment_id and checks:
         _check(assignment, at=at)
-        assignment.refresh_from_db()
     return assignment
 
 

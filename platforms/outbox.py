@@ -120,7 +120,8 @@ def _take(publication: Publication, at: datetime) -> Taken | None:
 
     None if nothing waits, others hold all that does, or the next turn is too far away.
     """
-    row = Publication.objects.select_for_update(no_key=True).get(pk=publication.pk)
+    locked = Publication.objects.select_for_update(of=("self",), no_key=True)
+    row = locked.select_related("campaign").get(pk=publication.pk)
     turn = max(at, row.next_call_at or at)
     wait = (turn - at).total_seconds()
     if wait > PATIENCE:

@@ -212,10 +212,12 @@ def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime
 
 def _close_if_over(published_hit: PublishedHit, at: datetime) -> None:
     """Poll no more where nothing more can come: ended long enough ago, and everything approved or rejected."""
+    statuses = list(published_hit.submissions.values_list("status", flat=True))
+    if Status.SUBMITTED in statuses:
+        return
     ended = published_hit.expires_at
-    over = ended is not None and ended <= at and ended <= end_of_polls(published_hit.publication, at)
-    full = published_hit.submissions.exclude(status=Status.SUBMITTED).count() >= published_hit.max_assignments
-    if (over or full) and not published_hit.submissions.filter(status=Status.SUBMITTED).exists():
+    full = len(statuses) >= published_hit.max_assignments
+    if full or (ended is not None and ended <= at and ended <= end_of_polls(published_hit.publication, at)):
         # Not if it was asked for again, or hinted at, since it was read.
         unchanged = PublishedHit.objects.filter(
             pk=published_hit.pk, max_assignments=published_hit.max_assignments, turn=published_hit.turn

@@ -449,7 +449,10 @@ def consent_give(*, worker: Worker, text: ConsentText) -> Consent:
 
 def worker_bar(*, worker: Worker, at: datetime) -> bool:
     """Keep the worker from further HITs of the lab. Returns whether they were welcome before."""
-    return bool(Worker.objects.filter(pk=worker.pk, barred_at__isnull=True).update(barred_at=at))
+    changed = Worker.objects.filter(pk=worker.pk, barred_at__isnull=True).update(barred_at=at)
+    if changed:
+        worker.barred_at = at
+    return bool(changed)
 
 
 def worker_unbar(*, worker: Worker) -> bool:
@@ -691,16 +694,18 @@ def assignment_end(*, assignment: Assignment, judged: int, left: bool, at: datet
 
     Returns False, changing nothing, where it was final before. The caller holds the transaction.
     """
-    items = assignment.items.count()
-    return bool(
-        Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.ACTIVE).update(
-            state=Assignment.State.LEFT if left else Assignment.State.SUBMITTED,
-            finished_at=at,
-            judged=judged,
-            owed=owed(assignment.campaign.reward, judged, items),
-            receipt=receipt_code(assignment),
-        )
-    )
+    ended = {
+        "state": Assignment.State.LEFT if left else Assignment.State.SUBMITTED,
+        "finished_at": at,
+        "judged": judged,
+        "owed": owed(assignment.campaign.reward, judged, assignment.items.count()),
+        "receipt": receipt_code(assignment),
+    }
+    if not Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.ACTIVE).update(**ended):
+        return False
+    for name, value in ended.items():
+        setattr(assignment, name, value)
+    return True
 
 
 def assignment_set_verdict(*, assignment: Assignment, verdict: str) -> None:
