@@ -6,7 +6,6 @@ from allauth.usersessions.models import UserSession
 from rest_framework import serializers
 
 from api.models import Scope, Token
-from api.shapes import example
 from core.models import Membership
 from judgments.models import AlarmChoice
 
@@ -21,17 +20,6 @@ class OwnRole(serializers.ModelSerializer[Membership]):
         fields = ["lab", "name", "role"]
 
 
-@example(
-    {
-        "user": "rita",
-        "name": "Rita Reader",
-        "email": "rita@example.org",
-        "is_site_admin": False,
-        "has_codes": True,
-        "has_passkey": False,
-        "labs": [{"lab": 1, "name": "Search lab", "role": "researcher"}],
-    }
-)
 class AccountShape(serializers.Serializer[Any]):
     """Whose token it is. A password and second factors are set on the pages, by whoever can show the old ones."""
 
@@ -44,7 +32,6 @@ class AccountShape(serializers.Serializer[Any]):
     labs = OwnRole(many=True)
 
 
-@example({"reach": "own", "topics": ["money", "stalled"]})
 class AlarmMails(serializers.ModelSerializer[AlarmChoice]):
     """Which alarms you get by mail."""
 
@@ -58,15 +45,6 @@ class AlarmMails(serializers.ModelSerializer[AlarmChoice]):
         fields = ["reach", "topics"]
 
 
-@example(
-    {
-        "id": 5,
-        "created_at": "2026-11-22T10:00:00Z",
-        "last_seen_at": "2026-11-22T12:00:00Z",
-        "ip": "203.0.113.7",
-        "user_agent": "Mozilla/5.0 …",
-    }
-)
 class SessionShape(serializers.ModelSerializer[UserSession]):
     """A browser in which you are logged in."""
 
@@ -75,18 +53,6 @@ class SessionShape(serializers.ModelSerializer[UserSession]):
         fields = ["id", "created_at", "last_seen_at", "ip", "user_agent"]
 
 
-@example(
-    {
-        "id": 9,
-        "name": "notebook",
-        "start": "bkn_a1B2",
-        "scopes": ["read", "write"],
-        "created_at": "2026-11-22T10:00:00Z",
-        "expires_at": "2027-02-20T10:00:00Z",
-        "last_used_at": "2026-11-22T12:00:00Z",
-        "is_this": True,
-    }
-)
 class OwnToken(serializers.ModelSerializer[Token]):
     """A token of yours that has not been revoked."""
 

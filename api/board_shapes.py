@@ -4,43 +4,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import FILE, example
+from api.shapes import FILE
 from leaderboards.boards import board_terms
 from leaderboards.models import Board, Submission, SubmissionEvent, Team
 from leaderboards.selectors import Quota, printed
 
-_TERMS = {
-    "board": "msmarco-passage",
-    "public_key": "-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n",
-    "hits": 1000,
-    "order": "rank",
-    "fewer": "warn",
-    "types": ["full ranking", "reranking"],
-    "embargo_months": 9,
-    "fingerprint": "2f6c9d0f…",
-}
 
-
-@example(
-    {
-        "slug": "msmarco-passage",
-        "name": "MS MARCO passages",
-        "measures": ["RR@10"],
-        "is_public": True,
-        "policy": 1,
-        "terms": _TERMS,
-        "teams": [
-            {
-                "id": "0123456789abcdef",
-                "name": "IR, Example University",
-                "used": 1,
-                "runs": 2,
-                "days": 30,
-                "next_at": None,
-            }
-        ],
-    }
-)
 class BoardShape(serializers.ModelSerializer[Board]):
     """A leaderboard that you may take part in: the policy that holds now, what `seal` needs, and your teams' quotas."""
 
@@ -66,7 +35,6 @@ class BoardShape(serializers.ModelSerializer[Board]):
         return [{"id": team.public_id, "name": str(team), **quota._asdict()} for team, quota in rows]
 
 
-@example({"team": "0123456789abcdef", "run_id": "20261122-ours", "policy": 1, "package": "(the file)"})
 class NewBoardSubmission(serializers.Serializer[Any]):
     """A sealed package, as `bestknown seal` makes it."""
 
@@ -84,21 +52,6 @@ class BoardSubmissionEvent(serializers.ModelSerializer[SubmissionEvent]):
         fields = ["state", "at", "note"]
 
 
-_SUBMISSION: dict[str, Any] = {
-    "id": "fedcba9876543210",
-    "run_id": "20261122-ours",
-    "board": "msmarco-passage",
-    "team": "IR, Example University",
-    "state": "waiting",
-    "arrived_at": "2026-11-22T10:00:00Z",
-    "policy": 1,
-    "description": "BM25 with a reranker",
-    "type": "full ranking",
-    "embargo_until": None,
-}
-
-
-@example(_SUBMISSION)
 class BoardSubmissionShape(serializers.ModelSerializer[Submission]):
     """A run that was submitted to a leaderboard, and its state."""
 
@@ -119,25 +72,12 @@ class BoardSubmissionShape(serializers.ModelSerializer[Submission]):
         return str(submission.team or submission.team_words)
 
 
-@example({"counts": True})
 class Choice(serializers.Serializer[Any]):
     """Whether an evaluated run counts."""
 
     counts = serializers.BooleanField(help_text="False: it is left out, and uses no quota.")
 
 
-@example(
-    _SUBMISSION
-    | {
-        "promised_days": 14,
-        "choose_by": None,
-        "events": [{"state": "received", "at": "2026-11-22T10:00:00Z", "note": ""}],
-        "check": ["dev.txt.bz2: TREC, 6,980,000 lines, 6,980 of 6,980 queries, 1000 to 1000 hits a query."],
-        "dev": {"RR@10": "0.390"},
-        "dev_groups": {"short": "0.412", "long": "0.355"},
-        "eval": None,
-    }
-)
 class BoardSubmissionDetail(BoardSubmissionShape):
     """One submission, with what became of it."""
 

@@ -4,17 +4,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import Key, example
+from api.shapes import Key
 from pools.models import Campaign
 
 
-@example(
-    {
-        "address": "https://judge.example.org/judge/preview/t.WzMsMCwx…/",
-        "until": "2026-12-06T10:00:00Z",
-        "obstacle": "",
-    }
-)
 class TrialShape(serializers.Serializer[Any]):
     """A link to a trial, which needs no account."""
 
@@ -23,7 +16,6 @@ class TrialShape(serializers.Serializer[Any]):
     obstacle = serializers.CharField(help_text="Why there is nothing to try yet; empty if there is.")
 
 
-@example({"question": "Which passage answers the question more fully?"})
 class TrialWords(serializers.Serializer[Any]):
     """Words to try."""
 
@@ -33,7 +25,6 @@ class TrialWords(serializers.Serializer[Any]):
     consent = serializers.CharField(max_length=50_000, required=False)
 
 
-@example({"source": 2})
 class TestPairSource(serializers.Serializer[Any]):
     """Where test pairs are copied from."""
 
@@ -42,13 +33,6 @@ class TestPairSource(serializers.Serializer[Any]):
     source = Key(help_text="A campaign of the same lab.")  # type: ignore[assignment]  # a field, not where it is from
 
 
-@example(
-    {
-        "qualified": 41,
-        "active": 63,
-        "sentence": "41 of the marketplace's 63 active workers could take this.",
-    }
-)
 class ReachShape(serializers.Serializer[Any]):
     """Of a platform's active workers, those who could take the HITs."""
 

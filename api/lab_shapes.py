@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from api.shapes import TERMS_EXAMPLE, TermsShape, example
+from api.shapes import TermsShape
 from core.models import Lab
 from pools.models import Campaign, CampaignTemplate
 from pools.templating import KEPT
@@ -15,18 +15,6 @@ from pools.templating import KEPT
 # --- what campaigns begin with
 
 
-@example(
-    {
-        "id": 2,
-        "lab": 1,
-        "name": "Two judgments a pair",
-        "is_default": True,
-        "settings": {"overlap": 2, "reward": "1.50"},
-        "consent": "",
-        "terms": TERMS_EXAMPLE,
-        "changed_at": "2026-11-22T12:00:00Z",
-    }
-)
 class TemplateShape(serializers.ModelSerializer[CampaignTemplate]):
     """What a lab's campaigns can begin with."""
 
@@ -42,7 +30,6 @@ class TemplateShape(serializers.ModelSerializer[CampaignTemplate]):
 NAME_LENGTH = CampaignTemplate._meta.get_field("name").max_length
 
 
-@example({"name": "Two judgments a pair"})
 class NewTemplate(serializers.Serializer[Any]):
     """What the template is called."""
 
@@ -72,7 +59,6 @@ class TemplateTerms(Strict, TermsShape):
     """Terms that a template has. What is left out stays, or is as usual where it has none."""
 
 
-@example({"name": "Three judgments a pair", "is_default": True, "settings": {"overlap": 3}, "terms": None})
 class TemplateChange(serializers.Serializer[Any]):
     """What is to be different about a template. What is left out stays."""
 
@@ -85,7 +71,6 @@ class TemplateChange(serializers.Serializer[Any]):
     terms = TemplateTerms(required=False, allow_null=True, help_text="Null takes them away.")
 
 
-@example({"pay_floor": "12.00"})
 class PayFloorShape(serializers.ModelSerializer[Lab]):
     """Dollars an hour below which none of a lab's campaigns can start; null for no floor."""
 

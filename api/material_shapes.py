@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from api.shapes import FILE, Key, example
+from api.shapes import FILE, Key
 from judgments import machine_asking
 from judgments.models import MachineAsking, MachineJudge
 from pools.models import Campaign, Collection, OutsideScores, PreferenceImport
@@ -20,17 +20,8 @@ from tasks.selectors import PanelRow
 
 MOST_NAMES = 1_000  # that one request invites
 NAME_LENGTH = Worker._meta.get_field("label").max_length
-MEMBER_EXAMPLE = {
-    "worker": "w-3f9a1c",
-    "name": "Anna",
-    "link": "https://judge.example.org/w/WzEs.../",
-    "invited_at": "2026-11-22T12:00:00Z",
-    "consented": True,
-    "assignments": 3,
-}
 
 
-@example(MEMBER_EXAMPLE)
 class PanelMember(serializers.Serializer[PanelRow]):
     """Somebody on a campaign's panel, and what they have done in it."""
 
@@ -54,7 +45,6 @@ class PanelMember(serializers.Serializer[PanelRow]):
         return links.home_address(row.worker, campaign)
 
 
-@example({"names": ["Anna", "bert@example.org"]})
 class NewPanel(serializers.Serializer[Any]):
     """Names or addresses. They are never exported. People who are on the panel already keep their link."""
 
@@ -63,7 +53,6 @@ class NewPanel(serializers.Serializer[Any]):
     )
 
 
-@example({"members": [MEMBER_EXAMPLE]})
 class Invited(serializers.Serializer[Any]):
     """The people who were named, each with their link."""
 
@@ -73,17 +62,6 @@ class Invited(serializers.Serializer[Any]):
 # --- an outside panel
 
 
-@example(
-    {
-        "name": "Connect",
-        "person_parameter": "participantId",
-        "session_parameter": "assignmentId",
-        "finished_exit": "DONE71",
-        "failed_exit": "",
-        "no_consent_exit": "NO30",
-        "nothing_left_exit": "https://panel.example.org/back?code=NONE",
-    }
-)
 class OutsidePanelShape(serializers.ModelSerializer[OutsidePanel]):
     """How people of somebody else's panel come and go. Each exit is a completion code, or an https address."""
 
@@ -102,19 +80,6 @@ class OutsidePanelShape(serializers.ModelSerializer[OutsidePanel]):
         return attrs
 
 
-@example(
-    {
-        "person": "5f1c",
-        "session": "a81d",
-        "outcome": "finished",
-        "exit": "DONE71",
-        "judged": 13,
-        "items": 13,
-        "owed": "1.50",
-        "came_at": "2026-11-22T12:00:00Z",
-        "ended_at": "2026-11-22T12:09:00Z",
-    }
-)
 class PanelSession(serializers.Serializer[VisitRow]):
     """A session of somebody from an outside panel, and what came of it. Nobody has confirmed the ids."""
 
@@ -134,15 +99,6 @@ class PanelSession(serializers.Serializer[VisitRow]):
 MOST_SCORES = 1_000_000  # bytes of a file of scores: one line for each run
 
 
-@example(
-    {
-        "source": "MS MARCO leaderboard, MRR@10",
-        "filename": "leaderboard.tsv",
-        "uploaded_at": "2026-11-22T12:00:00Z",
-        "scores": [{"run": "bm25", "score": 0.184, "rank": 12}],
-        "unknown": 0,
-    }
-)
 class OutsideShape(serializers.ModelSerializer[OutsideScores]):
     """How the runs of a collection score elsewhere."""
 
@@ -163,7 +119,6 @@ class OutsideShape(serializers.ModelSerializer[OutsideScores]):
         return len(outside.scores) - outside.collection.runs.filter(name__in=list(outside.scores)).count()
 
 
-@example({"source": "MS MARCO leaderboard, MRR@10", "file": "(the file)"})
 class NewOutside(serializers.Serializer[Any]):
     """Where scores come from and of which measure they are, and a file with a line `run score [rank]` for each run."""
 
@@ -182,18 +137,6 @@ class NewOutside(serializers.Serializer[Any]):
 # --- judgments from elsewhere
 
 
-@example(
-    {
-        "id": 5,
-        "collection": 1,
-        "name": "pilot of 2021",
-        "note": "Ten students, who were asked which passage answers the question.",
-        "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "judgment_count": 1200,
-        "pair_count": 600,
-        "imported_at": "2026-11-22T12:00:00Z",
-    }
-)
 class PreferenceImportShape(serializers.ModelSerializer[PreferenceImport]):
     """Preferences that were made elsewhere, which campaigns can reuse."""
 
@@ -202,7 +145,6 @@ class PreferenceImportShape(serializers.ModelSerializer[PreferenceImport]):
         fields = ["id", "collection", "name", "note", "sha256", "judgment_count", "pair_count", "imported_at"]
 
 
-@example({"file": "(the file)", "name": "pilot of 2021", "note": "Ten students."})
 class NewPreferences(serializers.Serializer[Any]):
     """A file with four columns of ids: query, passage a, passage b, and whichever was preferred, or = for a tie."""
 
@@ -211,7 +153,6 @@ class NewPreferences(serializers.Serializer[Any]):
     note = serializers.CharField(max_length=2000, help_text="Who judged, and what they were asked.")
 
 
-@example({"file": "(the file)", "name": "pilot of 2021", "note": "Ten students.", "question": "Which is better?"})
 class NewJudgments(NewPreferences):
     """A file of judgments in any format that is read: lines `query a b preferred [worker [time]]`, prefj's log,
     Mechanical Turk's results, Label Studio's pairwise export, or Potato's output."""
@@ -228,19 +169,7 @@ class NewJudgments(NewPreferences):
 
 # --- what machines judged
 
-MACHINE_EXAMPLE = {
-    "id": 4,
-    "collection": 1,
-    "name": "careful prompt",
-    "model": "example-model-7b, 2026-05-13",
-    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "answer_count": 1200,
-    "pair_count": 600,
-    "imported_at": "2026-11-22T12:00:00Z",
-}
 
-
-@example(MACHINE_EXAMPLE)
 class MachineShape(serializers.ModelSerializer[MachineJudge]):
     """A machine, such as a language model, that was asked about pairs of a collection elsewhere."""
 
@@ -249,7 +178,6 @@ class MachineShape(serializers.ModelSerializer[MachineJudge]):
         fields = ["id", "collection", "name", "model", "sha256", "answer_count", "pair_count", "imported_at"]
 
 
-@example({**MACHINE_EXAMPLE, "prompt": "Which passage answers the question better? Say a, b or =."})
 class MachineDetail(MachineShape):
     """A machine judge, with what it was told."""
 
@@ -257,7 +185,6 @@ class MachineDetail(MachineShape):
         fields = [*MachineShape.Meta.fields, "prompt"]
 
 
-@example({"file": "(the file)", "name": "careful prompt", "model": "example-model-7b", "prompt": "Which is better?"})
 class NewMachine(serializers.Serializer[Any]):
     """A file with four columns: query, passage a, passage b (as the machine was shown them), and whichever it
     preferred, = for a tie, or ! for no answer."""
@@ -272,19 +199,6 @@ class NewMachine(serializers.Serializer[Any]):
     )
 
 
-ASKED_EXAMPLE = {
-    "name": "careful prompt", "model": "example-model-7b", "budget": 1200,
-    "prompt": "Question: {query} Passage 1: {first} Passage 2: {second} Which is better? Answer with 1, 2 or =.",
-}  # fmt: skip
-
-
-@example(
-    {
-        "id": 7, "campaign": 3, **ASKED_EXAMPLE, "state": "asking", "questions": 1200, "asked": 340, "tokens": 181000,
-        "asked_by": "rita", "asked_at": "2026-11-22T12:00:00Z", "ended_at": None, "retry_at": None, "error": "",
-        "judge": None,
-    }
-)  # fmt: skip
 class AskingShape(serializers.ModelSerializer[MachineAsking]):
     """A machine that is, or was, asked about a campaign's pairs. Once it has ended, `judge` is the machine judge of its
     answers, if it gave any."""
@@ -299,7 +213,6 @@ class AskingShape(serializers.ModelSerializer[MachineAsking]):
         ]
 
 
-@example(ASKED_EXAMPLE)
 class NewAskedMachine(serializers.Serializer[Any]):
     """A machine to be asked about a campaign's pairs."""
 
@@ -323,10 +236,8 @@ class NewAskedMachine(serializers.Serializer[Any]):
 # --- public collections
 
 ID_LENGTH = Collection._meta.get_field("dataset").max_length
-DATASET_EXAMPLE = {"id": "beir/scifact/test", "has_qrels": True, "has_passages": True}
 
 
-@example(DATASET_EXAMPLE)
 class DatasetShape(serializers.Serializer[Any]):
     """A public collection that ir_datasets knows."""
 
@@ -335,17 +246,6 @@ class DatasetShape(serializers.Serializer[Any]):
     has_passages = serializers.BooleanField()
 
 
-@example(
-    {
-        **DATASET_EXAMPLE,
-        "language": "en",
-        "size": 2_800_000,
-        "is_size_known": True,
-        "needed": 8_400_000,
-        "free": 120_000_000_000,
-        "agreement": "",
-    }
-)
 class OfferShape(DatasetShape):
     """What a public collection has, and what fetching it takes."""
 
@@ -370,7 +270,6 @@ class AskedOffer(serializers.Serializer[Any]):
     passages = serializers.BooleanField(default=False)
 
 
-@example({"lab": 1, "dataset": "beir/scifact/test", "passages": True})
 class NewDataset(serializers.Serializer[Any]):
     """A collection from ir_datasets."""
 

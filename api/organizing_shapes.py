@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import FILE, Key, example
+from api.shapes import FILE, Key
 from leaderboards import teams
 from leaderboards.boards import NUMBERS
 from leaderboards.metadata import FIELDS
@@ -30,14 +30,12 @@ from leaderboards.selectors import printed
 from pools.models import Campaign
 
 DECISIONS = ("publish", "reject", "flag", "baseline", "unbaseline", "reevaluate", "extend", "variant")
-_WHEN = "2026-11-22T10:00:00Z"
 _REASON: dict[str, Any] = {"max_length": 2000, "help_text": "Kept with the decision, and shown to the team."}
 
 
 # --- boards
 
 
-@example({"collection": 3, "slug": "ours", "name": "Our passages", "measures": ["RR@10"], "hits": 1000})
 class NewBoard(serializers.Serializer[Any]):
     """A leaderboard over one of the lab's collections. It begins with the policy of the MS MARCO leaderboards."""
 
@@ -53,7 +51,6 @@ class NewBoard(serializers.Serializer[Any]):
     fewer_refused = serializers.BooleanField(default=False)
 
 
-@example({"name": "Our passages", "is_public": True})
 class BoardChange(serializers.Serializer[Any]):
     """What of a board can be changed at any time."""
 
@@ -70,12 +67,6 @@ class BoardChange(serializers.Serializer[Any]):
     )
 
 
-@example(
-    {
-        "id": 4, "submission": "5f0c1d2e3a4b5c6d", "run_id": "20261101-dense", "month": "2026-11-01", "drawn_at": _WHEN,
-        "note": "The paper describes it, and the run fits its code.", "done_by": "olga", "done_at": _WHEN,
-    }
-)  # fmt: skip
 class SpotCheckShape(serializers.ModelSerializer[SpotCheck]):
     """An entry that was drawn at random for a closer look, and what was found."""
 
@@ -89,7 +80,6 @@ class SpotCheckShape(serializers.ModelSerializer[SpotCheck]):
         fields = ["id", "submission", "run_id", "month", "drawn_at", "note", "done_by", "done_at"]
 
 
-@example({"note": "The paper describes it, and the run fits its code."})
 class SpotCheckNote(serializers.Serializer[Any]):
     """What a look at an entry found."""
 
@@ -109,17 +99,6 @@ class OrderLine(serializers.Serializer[Any]):
     first = serializers.FloatField(help_text="The share of samples in which it is the best.")
 
 
-_CHECKED = {
-    "part": "dev", "made_at": _WHEN, "is_public": True, "queries": 43, "draws": 1000, "seed": 20261101,
-    "correction": "bonferroni",
-    "entries": [
-        {"id": "5f0c1d2e3a4b5c6d", "mean": 0.412, "low": 0.33, "high": 0.49, "band": 1, "rank_low": 1, "rank_high": 3,
-         "first": 0.61}
-    ],
-}  # fmt: skip
-
-
-@example(_CHECKED)
 class OrderCheckShape(serializers.ModelSerializer[OrderCheck]):
     """How sure the order of a season was when it was checked, the best mean first."""
 
@@ -131,11 +110,6 @@ class OrderCheckShape(serializers.ModelSerializer[OrderCheck]):
         fields = ["part", "made_at", "is_public", "queries", "draws", "seed", "correction", "entries"]
 
 
-_NUMBERS: dict[str, Any] = {name: value for name, value in NUMBERS.items() if name != "alike_threshold"}
-_POLICY = {"number": 2, "text": "Two runs in 30 days …", "begins_at": _WHEN, "why": "More runs."}
-
-
-@example(_POLICY | _NUMBERS | {"alike_threshold": "0.800"})
 class PolicyShape(serializers.ModelSerializer[PolicyVersion]):
     """A version of a board's policy."""
 
@@ -144,7 +118,6 @@ class PolicyShape(serializers.ModelSerializer[PolicyVersion]):
         fields = ["number", "text", "begins_at", "why", *NUMBERS]
 
 
-@example({"text": "Three runs in 30 days …", "why": "More runs.", "quota_runs": 3})
 class NewPolicy(serializers.ModelSerializer[PolicyVersion]):
     """The next version of a policy: what is left out stays as it is. It never acts backward."""
 
@@ -156,7 +129,6 @@ class NewPolicy(serializers.ModelSerializer[PolicyVersion]):
         extra_kwargs = {name: {"required": False} for name in ("text", *NUMBERS)} | {"why": {"required": True}}
 
 
-@example({"part": "dev_queries", "name": "dev.tsv", "size": 1000, "sha256": "2f6c9d0f…", "queries": 6980})
 class SeasonFileShape(serializers.ModelSerializer[SeasonFile]):
     """A file of a season."""
 
@@ -167,12 +139,6 @@ class SeasonFileShape(serializers.ModelSerializer[SeasonFile]):
         fields = ["part", "name", "size", "sha256", "queries"]
 
 
-_SEASON = {"number": 1, "name": "First", "opens_at": _WHEN, "closes_at": None, "eval_qrels_published_at": None}
-
-
-@example(
-    _SEASON | {"files": [{"part": "dev_queries", "name": "dev.tsv", "size": 1, "sha256": "2f6c…", "queries": 6980}]}
-)
 class SeasonShape(serializers.ModelSerializer[Season]):
     """A season: queries that runs answer, and qrels."""
 
@@ -198,7 +164,6 @@ class NewSeason(serializers.Serializer[Any]):
     dev_groups = FILE(required=False, help_text="Lines of query, tab, group: dev scores are shown by group, too.")
 
 
-@example({"fingerprint": "2f6c9d0f…", "public_pem": "-----BEGIN PUBLIC KEY-----\n…", "retired_at": None})
 class BoardKeyShape(serializers.ModelSerializer[BoardKey]):
     """A key that runs are sealed for. The private half never leaves the site."""
 
@@ -210,10 +175,6 @@ class BoardKeyShape(serializers.ModelSerializer[BoardKey]):
 # --- teams
 
 
-_TEAM = {"id": "0123456789abcdef", "organization": "Example University", "group": "IR", "contributors": ""}
-
-
-@example(_TEAM | {"confirmed_at": None, "merged_into": None, "members": ["paul"]})
 class TeamShape(serializers.ModelSerializer[Team]):
     """A team, for its members and for the organizers."""
 
@@ -230,7 +191,6 @@ class TeamShape(serializers.ModelSerializer[Team]):
         return [row.user.username for row in team.members.select_related("user").order_by("pk")]
 
 
-@example({"organization": "Example University", "group": "IR"})
 class NewTeam(serializers.Serializer[Any]):
     """A team, which whoever founds it is the first member of."""
 
@@ -239,12 +199,6 @@ class NewTeam(serializers.Serializer[Any]):
     contributors = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
 
 
-@example(
-    {
-        "id": 12, "team": "IR", "email": "anna@example.org", "made_at": _WHEN, "expires_at": _WHEN,
-        "link": "https://judge.example.org/boards/invited/eyJ…/",
-    }
-)  # fmt: skip
 class TeamInvitationShape(serializers.ModelSerializer[TeamInvitation]):
     """An offer to take part in a leaderboard, which its link takes once."""
 
@@ -265,28 +219,24 @@ class TeamInvitationShape(serializers.ModelSerializer[TeamInvitation]):
         return teams.invitation_address(invitation) if invitation.invited_by_id else None
 
 
-@example({"email": "anna@example.org"})
 class NewTeamInvitation(serializers.Serializer[Any]):
     """Whom to invite."""
 
     email = serializers.EmailField(max_length=254, default="", allow_blank=True)
 
 
-@example({"reason": "I met them"})
 class BoardReason(serializers.Serializer[Any]):
     """Why it is decided."""
 
     reason = serializers.CharField(**_REASON)
 
 
-@example({"reason": "The same people", "into": "0123456789abcdef"})
 class Merging(BoardReason):
     """Which team another one is merged into."""
 
     into = serializers.CharField(max_length=16, help_text="The id of the team that stays.")
 
 
-@example({"reason": "Our server was away", "runs": 1})
 class Exemption(BoardReason):
     """More runs than the policy has."""
 
@@ -296,7 +246,6 @@ class Exemption(BoardReason):
 # --- submissions
 
 
-@example({"kind": "publish", "reason": "A sound run"})
 class NewBoardDecision(BoardReason):
     """What an organizer rules on a submission."""
 
@@ -322,9 +271,6 @@ class NewBoardDecision(BoardReason):
         return attrs
 
 
-@example(
-    {"kind": "publish", "reason": "A sound run", "details": {}, "by": "olga", "at": _WHEN, "team": "0123456789abcdef"}
-)
 class BoardDecisionShape(serializers.ModelSerializer[Decision]):
     """What was ruled, by whom and why."""
 
@@ -336,7 +282,6 @@ class BoardDecisionShape(serializers.ModelSerializer[Decision]):
         fields = ["kind", "reason", "details", "by", "at", "team"]
 
 
-@example({"text": "Which tokenizer is it?", "is_organizers": True, "by": "olga", "at": _WHEN})
 class BoardMessageShape(serializers.ModelSerializer[SubmissionMessage]):
     """A message between a team and the organizers."""
 
@@ -347,14 +292,12 @@ class BoardMessageShape(serializers.ModelSerializer[SubmissionMessage]):
         fields = ["text", "is_organizers", "by", "at"]
 
 
-@example({"text": "Which tokenizer is it?"})
 class NewBoardMessage(serializers.Serializer[Any]):
     """What is written: to the organizers if a member of the team writes it, else to the team."""
 
     text = serializers.CharField(max_length=5000)
 
 
-@example({"what": "package", "by": None, "job": "leaderboards.evaluate", "why": "To evaluate it.", "at": _WHEN})
 class OpeningShape(serializers.ModelSerializer[Opening]):
     """That something of a submission was opened."""
 
@@ -365,15 +308,6 @@ class OpeningShape(serializers.ModelSerializer[Opening]):
         fields = ["what", "by", "job", "why", "at"]
 
 
-_CHANGED = {"paper": "https://example.org/paper.pdf"}
-
-
-@example(
-    {
-        "id": 5, "kind": "links", "state": "open", "before": {"paper": ""}, "after": _CHANGED, "why": "It has appeared",
-        "asked_at": _WHEN, "reason": "", "decided_at": None,
-    }
-)  # fmt: skip
 class MetadataRequestShape(serializers.ModelSerializer[MetadataRequest]):
     """A request for other metadata of a submission."""
 
@@ -382,7 +316,6 @@ class MetadataRequestShape(serializers.ModelSerializer[MetadataRequest]):
         fields = ["id", "kind", "state", "before", "after", "why", "asked_at", "reason", "decided_at"]
 
 
-@example({"kind": "links", "after": _CHANGED, "why": "It has appeared"})
 class NewMetadataRequest(serializers.Serializer[Any]):
     """What is to change, and why."""
 
@@ -402,7 +335,6 @@ class NewMetadataRequest(serializers.Serializer[Any]):
         return attrs
 
 
-@example({"accept": True, "reason": "It is theirs"})
 class MetadataRuling(BoardReason):
     """Whether a request is accepted."""
 
@@ -410,7 +342,6 @@ class MetadataRuling(BoardReason):
     override = serializers.BooleanField(default=False, help_text="Even if the team's name tells more than before.")
 
 
-@example({"id": 7, "season": 1, "name": "dev.txt.bz2", "state": "done", "scores": {"RR@10": "0.390"}, "check": []})
 class DevScoringShape(serializers.ModelSerializer[DevScoring]):
     """A run on the dev queries that you had scored."""
 
@@ -441,13 +372,6 @@ class NewDevScoring(serializers.Serializer[Any]):
 # --- upkeep
 
 
-_UPKEEP = {
-    "is_on": True, "runs_itself": False, "covers_eval": False, "template": 2, "tests_from": 3, "fewest": 10,
-    "every_days": 14, "campaign_dollars": "100.00", "year_dollars": "1000.00",
-}  # fmt: skip
-
-
-@example(_UPKEEP)
 class UpkeepShape(serializers.ModelSerializer[Upkeep]):
     """How a board's best known answers are kept current. A field that is left out gets its default."""
 
@@ -458,18 +382,13 @@ class UpkeepShape(serializers.ModelSerializer[Upkeep]):
 
     class Meta:
         model = Upkeep
-        fields = list(_UPKEEP)
+        fields = [
+            *("is_on", "runs_itself", "covers_eval", "template", "tests_from", "fewest", "every_days"),
+            *("campaign_dollars", "year_dollars"),
+        ]
         extra_kwargs = {name: {"min_value": 0} for name in ("campaign_dollars", "year_dollars")}
 
 
-_ROUND: dict[str, Any] = {
-    "number": 1, "state": "proposed", "dollars": "12.00", "spent": None, "proposed_at": _WHEN, "decided_by": None,
-    "decided_at": None, "reason": "", "campaign": None, "version": None, "challengers": 4, "obstacle": "",
-    "nobody_qualifies": False, "although_nobody_qualifies": False,
-}  # fmt: skip
-
-
-@example(_ROUND)
 class UpkeepRoundShape(serializers.ModelSerializer[UpkeepRound]):
     """One small campaign in which challengers are judged."""
 
@@ -479,11 +398,13 @@ class UpkeepRoundShape(serializers.ModelSerializer[UpkeepRound]):
 
     class Meta:
         model = UpkeepRound
-        fields = list(_ROUND)
+        fields = [
+            *("number", "state", "dollars", "spent", "proposed_at", "decided_by", "decided_at", "reason", "campaign"),
+            *("version", "challengers", "obstacle", "nobody_qualifies", "although_nobody_qualifies"),
+        ]
         read_only_fields = ["campaign"]
 
 
-@example({"number": 2, "why": "Upkeep, round 1.", "made_at": _WHEN, "answers": 6980, "added": 0, "changed": 4})
 class BoardVersionShape(serializers.Serializer[Any]):
     """A version of the preference qrels, as everybody sees it: of the dev queries alone."""
 
@@ -495,13 +416,6 @@ class BoardVersionShape(serializers.Serializer[Any]):
     changed = serializers.IntegerField()
 
 
-@example(
-    {
-        "slug": "ours", "name": "Our passages", "about": "", "measures": ["RR@10"], "hits": 1000, "order": "rank",
-        "fewer_refused": False, "is_public": False, "spot_checks": 2,
-        "correction": "bonferroni",
-    }
-)  # fmt: skip
 class BoardOrganized(serializers.ModelSerializer[Board]):
     """A leaderboard, for its organizers."""
 
@@ -522,7 +436,6 @@ class NewBoardImport(serializers.Serializer[Any]):
     )
 
 
-@example({"entries": 2, "summary": {"entries": 2}, "notes": []})
 class BoardImportShape(serializers.Serializer[Any]):
     """What came of the file."""
 

@@ -4,24 +4,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import Money, Why, example
+from api.shapes import Money, Why
 from platforms.models import Operation
 from platforms.pay_desk import LONGEST_NOTE
 
 
-@example(
-    {
-        "id": 40,
-        "kind": "bonus",
-        "state": "refused",
-        "hit": 12,
-        "attempts": 3,
-        "next_try": "2026-11-22T12:00:00Z",
-        "ended_at": "2026-11-22T12:00:00Z",
-        "error": "The account cannot pay.",
-        "may_be_decided": False,
-    }
-)
 class CallShape(serializers.ModelSerializer[Operation]):
     """A call to the platform that was refused, whose outcome is unknown, or that failed and is tried again."""
 
@@ -43,7 +30,6 @@ class CallShape(serializers.ModelSerializer[Operation]):
         return call.pk in self.context["decidable"]
 
 
-@example({"was_done": True, "why": "The worker's statement shows the bonus."})
 class CallDecision(serializers.Serializer[Any]):
     """What came of a call in doubt."""
 
@@ -79,28 +65,6 @@ class Compared(serializers.Serializer[Any]):
     differences = serializers.ListField(child=serializers.CharField(), help_text="In sentences, the first hundred.")
 
 
-@example(
-    {
-        "owed": "2.00",
-        "paid": "26.40",
-        "fees": "5.28",
-        "refused": "0.00",
-        "sums": [{"purpose": "bonus", "state": "paid", "payments": 13, "amount": "24.70", "fees": "4.94"}],
-        "compared": {
-            "made_at": "2026-11-22T12:00:00Z",
-            "agree": True,
-            "ours_rewards": "1.70",
-            "ours_bonuses": "24.70",
-            "platform_rewards": "1.70",
-            "platform_bonuses": "24.70",
-            "fees": "5.28",
-            "balance": "968.32",
-            "differing": 0,
-            "differences": [],
-        },
-        "left": None,
-    }
-)
 class LedgerShape(serializers.Serializer[Any]):
     """A ledger's sums, and how they compare with the platform's own."""
 
@@ -118,26 +82,12 @@ class LedgerShape(serializers.Serializer[Any]):
 # --- the pay of an hour
 
 
-@example({"hourly": "15.00"})
 class Hourly(serializers.Serializer[Any]):
     """What an hour is to pay, in the median."""
 
     hourly = Money()
 
 
-@example(
-    {
-        "hourly": "15.00",
-        "to": "2.75",
-        "people": 12,
-        "amount": "9.00",
-        "fees": "3.00",
-        "total": "12.00",
-        "after": "15.00",
-        "before": 0,
-        "seen": "9f86d081884c7d659a2feaa0c55ad015",
-    }
-)
 class AdjustmentShape(serializers.Serializer[Any]):
     """What raising the pay of work that was approved would cost."""
 
@@ -152,14 +102,12 @@ class AdjustmentShape(serializers.Serializer[Any]):
     seen = serializers.CharField(source="digest", help_text="Send it with the confirmation.")
 
 
-@example({"hourly": "15.00", "seen": "9f86d081884c7d659a2feaa0c55ad015", "why": "The HITs took longer than planned."})
 class AdjustmentConfirmed(Hourly, Why):
     """Raising the pay as it was seen. Refused (409) if it would be another adjustment by now."""
 
     seen = serializers.CharField(max_length=64)
 
 
-@example({"raised": 12})
 class Raised(serializers.Serializer[Any]):
     """How many submissions were raised by this request."""
 
@@ -169,20 +117,6 @@ class Raised(serializers.Serializer[Any]):
 # --- the pay desk
 
 
-@example(
-    {
-        "assignment": 40,
-        "receipt": "7K2M-9QXA-4T1D",
-        "worker": 12,
-        "came_by": "link",
-        "by_hand": True,
-        "owed": "2.00",
-        "paid": "0.00",
-        "to_be_paid": "2.00",
-        "since": "2026-11-22T12:00:00Z",
-        "left_for_being_paid": "ada@example.org",
-    }
-)
 class PayShape(serializers.Serializer[Any]):
     """What somebody is owed for one assignment, in the campaign's currency."""
 
@@ -209,7 +143,6 @@ class PayShape(serializers.Serializer[Any]):
         return left
 
 
-@example({"assignments": [41], "note": "It came back."})
 class PaymentsTakenBack(Why):
     """What was not paid after all: an entry of the opposite amount is added, and all is to be paid again."""
 
@@ -221,14 +154,12 @@ class PaymentsTakenBack(Why):
     )
 
 
-@example({"assignments": [40, 41], "paid_on": "2026-11-23", "note": "Transfer 17"})
 class NewPayments(PaymentsTakenBack):
     """What the lab has paid itself. What is paid already is not marked again."""
 
     paid_on = serializers.DateField(required=False, help_text="The day of the payment; today if not given.")
 
 
-@example({"assignments": 2, "amount": "4.00"})
 class Marked(serializers.Serializer[Any]):
     """For how many assignments a payment was marked, or taken back, and of how much together."""
 
@@ -250,22 +181,6 @@ class CostAmounts(serializers.Serializer[Any]):
     outstanding = Money(help_text="What is owed and not paid yet, by the platform or the lab itself.")
 
 
-@example(
-    {
-        "campaign": 3,
-        "lab": 1,
-        "name": "pilot",
-        "state": "open",
-        "platform": "marketplace",
-        "currency": "USD",
-        "expected": "316.80",
-        "owed": "28.40",
-        "paid": "26.40",
-        "bonuses": "24.70",
-        "fees": "5.28",
-        "outstanding": "2.00",
-    }
-)
 class CostShape(CostAmounts):
     """What a campaign that has started costs."""
 
@@ -280,15 +195,6 @@ class CostShape(CostAmounts):
 # --- a lab's account at a platform
 
 
-@example(
-    {
-        "workspace": "Search lab",
-        "workspace_id": "6f1e2d",
-        "currency": "USD",
-        "stored_at": "2026-11-22T12:00:00Z",
-        "by": "anna",
-    }
-)
 class PlatformAccountShape(serializers.Serializer[Any]):
     """A lab's account at a platform where each lab has its own. Its token is stored encrypted, and never shown."""
 
@@ -299,7 +205,6 @@ class PlatformAccountShape(serializers.Serializer[Any]):
     by = serializers.CharField(source="by.username", default=None, allow_null=True)
 
 
-@example({"token": "the platform's token", "workspace_id": "6f1e2d"})
 class NewAccount(serializers.Serializer[Any]):
     """A token that the platform made, and the workspace that pays."""
 
@@ -332,22 +237,6 @@ class OfferedFilter(serializers.Serializer[Any]):
     most = serializers.IntegerField(allow_null=True)
 
 
-@example(
-    {
-        "chosen": [{"key": "age", "title": "Age", "words": "at least 18", "is_gone": False}],
-        "offered": [
-            {
-                "key": "age",
-                "title": "Age",
-                "question": "What is your date of birth?",
-                "choices": {},
-                "least": 18,
-                "most": 100,
-            }
-        ],
-        "more": 0,
-    }
-)
 class FiltersShape(serializers.Serializer[Any]):
     """The filters of a campaign's terms, and those that its platform offers."""
 
@@ -356,7 +245,6 @@ class FiltersShape(serializers.Serializer[Any]):
     more = serializers.IntegerField(help_text="How many more it finds.")
 
 
-@example({"lower": 18, "upper": 65})
 class FilterWish(serializers.Serializer[Any]):
     """What a filter lets in: some of its choices, or a range with one end or both."""
 

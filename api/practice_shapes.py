@@ -5,19 +5,11 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from api.shapes import Key, example
+from api.shapes import Key
 from pools.models import Campaign
 from pools.practice import MOST
 
-PAIR_EXAMPLE = {
-    "question": "how long do cats live",
-    "better": "Cats live 13 to 17 years on average.",
-    "worse": "Cats are popular pets.",
-    "why": "It says how long.",
-}
 
-
-@example(PAIR_EXAMPLE)
 class NewPracticePair(serializers.Serializer[Any]):
     """A comparison whose better passage is known, and why it is better. White space is reduced to single spaces."""
 
@@ -35,7 +27,6 @@ class NewPracticePair(serializers.Serializer[Any]):
         return attrs
 
 
-@example({"number": 1, **PAIR_EXAMPLE})
 class PracticePairShape(NewPracticePair):
     """A practice pair. Numbers go from 1, in the order in which workers see them."""
 
@@ -53,17 +44,6 @@ class PracticeCounts(serializers.Serializer[Any]):
     refused = serializers.IntegerField(help_text="Workers who failed the check for the last time.")
 
 
-@example(
-    {
-        "practice": "check",
-        "practice_right": 2,
-        "needed": 2,
-        "pairs": 3,
-        "minutes": 2,
-        "obstacles": [],
-        "workers": {"active": 1, "done": 0, "skipped": 0, "passed": 7, "failed_once": 1, "refused": 0},
-    }
-)
 class PracticeShape(serializers.Serializer[Any]):
     """What a campaign's workers do before their first HIT, and how they did."""
 
@@ -78,7 +58,6 @@ class PracticeShape(serializers.Serializer[Any]):
     workers = PracticeCounts(allow_null=True, help_text="Null without practice.")
 
 
-@example({"practice": "check", "practice_right": 2})
 class PracticeChange(serializers.Serializer[Any]):
     """What a draft's workers will do before their first HIT."""
 
@@ -92,7 +71,6 @@ class PracticeChange(serializers.Serializer[Any]):
     )
 
 
-@example({"test_pair": 12, "why": "It says how long."})
 class TakenTestPair(serializers.Serializer[Any]):
     """A confirmed test pair to use for practice, and why its better passage is better."""
 

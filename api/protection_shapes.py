@@ -4,14 +4,13 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import FileShape, Money, example
+from api.shapes import FileShape, Money
 from judgments.models import Retention, RetentionResult
 from tasks.models import Worker
 
 # --- workers
 
 
-@example({"id": 40, "platform": "mturk", "came_at": "2026-11-22T12:00:00Z", "erased_at": None})
 class FoundWorker(serializers.ModelSerializer[Worker]):
     """A worker who was looked for."""
 
@@ -20,19 +19,6 @@ class FoundWorker(serializers.ModelSerializer[Worker]):
         fields = ["id", "platform", "came_at", "erased_at"]
 
 
-@example(
-    {
-        "worker": 40,
-        "platform": "mturk",
-        "pseudonyms": {"pilot": "w-3f9a1c"},
-        "erased_at": None,
-        "is_done": False,
-        "goes": {"message_texts": 2},
-        "stays": [{"what": "judgments, with their times", "count": 26, "why": "They name nobody."}],
-        "obstacles": [],
-        "owed": {"pilot": "2.00"},
-    }
-)
 class ErasureShape(serializers.Serializer[Any]):
     """What an erasure would do, or has left to do."""
 
@@ -51,7 +37,6 @@ class ErasureShape(serializers.Serializer[Any]):
     )
 
 
-@example({"why": "Asked for by mail."})
 class NewErasure(serializers.Serializer[Any]):
     """Why somebody is erased."""
 
@@ -60,7 +45,6 @@ class NewErasure(serializers.Serializer[Any]):
     )
 
 
-@example({"why": "Asked for by mail.", "write_off": True})
 class WorkerErasure(NewErasure):
     """Why a worker is erased, and whether a debt stands in the way."""
 
@@ -73,24 +57,6 @@ def _rows() -> serializers.ListField:
     return serializers.ListField(child=serializers.DictField())
 
 
-@example(
-    {
-        "worker": {"platform": "mturk", "label": "", "external_id": "A1B2C3", "came_at": "2026-11-22T12:00:00Z"},
-        "lab": "Search lab",
-        "campaigns": [{"campaign": "pilot", "pseudonym_in_exports": "w-3f9a1c"}],
-        "invitations": [],
-        "consents": [],
-        "practice": [],
-        "assignments": [],
-        "judgments": [],
-        "reported_pairs": [],
-        "notes": [{"assignment_id": 31, "text": "I was careful.", "made_at": "2026-11-22T12:00:00Z"}],
-        "messages": [],
-        "submissions": [],
-        "payments": [],
-        "decisions": [],
-    }
-)
 class PersonalData(serializers.Serializer[Any]):
     """All that is stored of a worker, for the worker. This alone has ids of the platform."""
 
@@ -113,17 +79,6 @@ class PersonalData(serializers.Serializer[Any]):
 # --- members
 
 
-@example(
-    {
-        "account": 12,
-        "closed_at": None,
-        "is_done": False,
-        "goes": {"identity": 4, "core.membership": 1},
-        "stays": [{"what": "Campaigns", "count": 3, "why": "They belong to the lab."}],
-        "goes_on": ["pilot"],
-        "obstacle": "",
-    }
-)
 class MemberErasure(serializers.Serializer[Any]):
     """What closing a member's account would do, or did."""
 
@@ -143,23 +98,12 @@ class MemberErasure(serializers.Serializer[Any]):
 # --- campaigns
 
 
-@example({"workers": 31})
 class CampaignWorkers(serializers.Serializer[Any]):
     """How many workers of a campaign are not erased."""
 
     workers = serializers.IntegerField()
 
 
-@example(
-    {
-        "campaign": "pilot",
-        "lab": "Search lab",
-        "goes": {"judgments": 910},
-        "owed": "0.00",
-        "stays": [{"what": "the collection", "why": "It is not the campaign's."}],
-        "obstacles": ["The campaign is not closed."],
-    }
-)
 class CampaignErasure(serializers.Serializer[Any]):
     """What erasing a whole campaign would do."""
 
@@ -173,16 +117,12 @@ class CampaignErasure(serializers.Serializer[Any]):
     obstacles = serializers.ListField(child=serializers.CharField(), help_text="Why it cannot be done.")
 
 
-@example({"name": "pilot", "why": "Its consent ends with the project."})
 class NewCampaignErasure(NewErasure):
     """The name of the campaign, so that nobody erases another by mistake, and why."""
 
     name = serializers.CharField(max_length=100)
 
 
-@example(
-    {"file": {"name": "release.zip", "size": 51200, "sha256": "9f86d0", "made_at": "2026-11-22T14:00:00Z"}, "why": ""}
-)
 class BundleShape(serializers.Serializer[Any]):
     """The release bundle as it was last made, and why it was not made since."""
 
@@ -210,18 +150,6 @@ class RetentionResultShape(serializers.ModelSerializer[RetentionResult]):
         fields = ["at", "erased", "kept_count", "kept"]
 
 
-@example(
-    {
-        "worker_days": 365,
-        "audit_days": None,
-        "last": {
-            "at": "2026-11-22T12:00:00Z",
-            "erased": 6,
-            "kept_count": 1,
-            "kept": [{"worker": 40, "why": "1 payment is owed or on its way."}],
-        },
-    }
-)
 class RetentionShape(serializers.ModelSerializer[Retention]):
     """After how many days a lab's personal data go by themselves; null keeps them until somebody erases them."""
 

@@ -4,11 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import TableShape, example
+from api.shapes import TableShape
 from results.models import EarlierResult
 from results.pool_detail import PairDetail
-
-_WHEN = "2026-11-22T10:00:00Z"
 
 
 class QueryPassage(serializers.Serializer[Any]):
@@ -50,53 +48,6 @@ class QueryPair(serializers.Serializer[Any]):
         return len(pair.reused)
 
 
-@example(
-    {
-        "id": 17,
-        "qid": "1037798",
-        "text": "who is robert gray",
-        "is_complete": True,
-        "passages": [
-            {
-                "pid": "7066866",
-                "text": "Robert Gray was an American merchant sea captain …",
-                "wins": 1,
-                "losses": 0,
-                "best": True,
-                "grade": 3,
-                "runs": ["fusion"],
-                "twins": [],
-                "chance": 0.7,
-                "likely": True,
-            },
-            {
-                "pid": "8760869",
-                "text": "Robert Gray is a name shared by …",
-                "wins": 0,
-                "losses": 1,
-                "best": False,
-                "grade": None,
-                "runs": ["bm25"],
-                "twins": [],
-                "chance": 0.3,
-                "likely": True,
-            },
-        ],
-        "pairs": [
-            {
-                "id": 51,
-                "a": "7066866",
-                "b": "8760869",
-                "for_a": 1,
-                "for_b": 0,
-                "ties": 0,
-                "judgments": 1,
-                "reused": 0,
-                "decided": None,
-            }
-        ],
-    }
-)
 class QueryDetail(serializers.Serializer[Any]):
     """A query of a campaign: its pool, who beat whom, and the best known answers."""
 
@@ -108,26 +59,12 @@ class QueryDetail(serializers.Serializer[Any]):
     pairs = QueryPair(many=True)
 
 
-@example(
-    {
-        "judges": [
-            {
-                "judge": "small model",
-                "model": "m-7b, 2026-05",
-                "prompt": "Which passage answers the query better?",
-                "sha256": "9f86d0",
-                "imported_at": "2026-11-22T10:00:00Z",
-            }
-        ]
-    }
-)
 class MachinesBeside(serializers.Serializer[Any]):
     """Each machine judge of the collection beside the campaign's people, with all that was counted."""
 
     judges = serializers.ListField(child=serializers.DictField())
 
 
-@example({"number": 1, "computed_at": _WHEN, "final_at": _WHEN, "replaced_at": _WHEN, "software": "0.2.0/18"})
 class EarlierShape(serializers.ModelSerializer[EarlierResult]):
     """Results that were final until others took their place."""
 
@@ -136,25 +73,12 @@ class EarlierShape(serializers.ModelSerializer[EarlierResult]):
         fields = ["number", "computed_at", "final_at", "replaced_at", "software"]
 
 
-@example({"scored": 2})
 class LaterRuns(serializers.Serializer[Any]):
     """Runs that came after a campaign finished."""
 
     scored = serializers.IntegerField(help_text="How many are scored from now on.")
 
 
-@example(
-    {
-        "name": "scores",
-        "title": "All runs on version 2 and on the original qrels",
-        "columns": [{"key": "run", "title": "Run", "kind": "name"}],
-        "rows": [["fusion"], ["bm25"]],
-        "measure": "RR@10",
-        "tau": 0.82,
-        "waiting": 0,
-        "unreadable": {},
-    }
-)
 class VersionScoresShape(TableShape):
     """The scores of all runs on a version, beside those on other qrels."""
 

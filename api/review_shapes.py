@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import Key, Money, Reason, Why, example
+from api.shapes import Key, Money, Reason, Why
 from judgments.adjudicating import LONGEST_NOTE
 from judgments.deciding import row_counts
 from judgments.models import Adjudication, BulkDecision, PairDecision, WorkerNote
@@ -17,7 +17,6 @@ from tasks.names import pseudonym
 MOST = 5_000  # assignments or workers that one request names
 
 
-@example({"action": "exclude", "assignments": [31, 32, 40], "why": "Every pair was answered within a second."})
 class NewBulk(serializers.Serializer[Any]):
     """What to do, about which assignments, or all assignments of which workers, and why."""
 
@@ -36,18 +35,6 @@ class NewBulk(serializers.Serializer[Any]):
         return sent
 
 
-@example(
-    {
-        "chosen": 3,
-        "change": 2,
-        "judgments": 26,
-        "pays": "0.00",
-        "fees": "0.00",
-        "again": "4.80",
-        "unpaid": "0.00",
-        "rejected": 0,
-    }
-)
 class BulkPreview(serializers.Serializer[Any]):
     """What a decision on many would do: how many rows it would change, and what that costs."""
 
@@ -61,19 +48,6 @@ class BulkPreview(serializers.Serializer[Any]):
     rejected = serializers.IntegerField(help_text="Rejected, and so not paid, among the work whose data would be used.")
 
 
-@example(
-    {
-        "id": 5,
-        "action": "exclude",
-        "amount": None,
-        "why": "Every pair was answered within a second.",
-        "by": "rita",
-        "at": "2026-11-22T12:00:00Z",
-        "undone_at": None,
-        "may_be_undone": True,
-        "rows": {"done": 2},
-    }
-)
 class BulkShape(serializers.ModelSerializer[BulkDecision]):
     """A decision on many, and how far it is."""
 
@@ -91,18 +65,6 @@ class BulkShape(serializers.ModelSerializer[BulkDecision]):
         return row_counts([bulk])[bulk.pk]
 
 
-@example(
-    {
-        "pair": 12,
-        "query": "q7",
-        "a": "p1",
-        "b": "p9",
-        "is_open": True,
-        "is_set_aside": False,
-        "workers": 2,
-        "reports": [{"reason": "broken", "note": "Cut off.", "at": "2026-11-22T12:00:00Z"}],
-    }
-)
 class ReportedShape(serializers.Serializer[Any]):
     """A pair with which workers say that something is wrong."""
 
@@ -116,7 +78,6 @@ class ReportedShape(serializers.Serializer[Any]):
     reports = serializers.ListField(child=serializers.DictField())
 
 
-@example({"decision": "set_aside", "why": "The passage is cut off."})
 class PairRuling(serializers.Serializer[Any]):
     """What to do with a reported pair, and why."""
 
@@ -124,19 +85,6 @@ class PairRuling(serializers.Serializer[Any]):
     why = serializers.CharField(max_length=2000)
 
 
-ADJUDICATED = {
-    "id": 9,
-    "pair": 12,
-    "choice": "a",
-    "note": "Only this one names the year.",
-    "by": "rita",
-    "at": "2026-11-22T12:00:00Z",
-    "undone_by": None,
-    "undone_at": None,
-}
-
-
-@example(ADJUDICATED)
 class AdjudicationShape(serializers.ModelSerializer[Adjudication]):
     """What a person decided on a pair whose judgments disagree."""
 
@@ -148,7 +96,6 @@ class AdjudicationShape(serializers.ModelSerializer[Adjudication]):
         fields = ["id", "pair", "choice", "note", "by", "at", "undone_by", "undone_at"]
 
 
-@example({"pair": 12, "query": "q7", "a": "p1", "b": "p9", "for_a": 2, "for_b": 1, "decision": ADJUDICATED})
 class DisagreementShape(serializers.Serializer[Any]):
     """A pair, how many accepted judgments are for each of its passages, and the decision that stands."""
 
@@ -164,7 +111,6 @@ class DisagreementShape(serializers.Serializer[Any]):
 SEEN = "The `id` of the decision that you saw stand. Refused (409) if another one stands, or it was taken back."
 
 
-@example({"choice": "a", "note": "Only this one names the year.", "seen": None})
 class NewAdjudication(serializers.Serializer[Any]):
     """What is decided on a pair, and which decision it replaces."""
 
@@ -173,22 +119,12 @@ class NewAdjudication(serializers.Serializer[Any]):
     seen = Key(allow_null=True, default=None, help_text=SEEN + " Null if there was none.")
 
 
-@example({"seen": 9})
 class AdjudicationUndo(serializers.Serializer[Any]):
     """Which decision is taken back."""
 
     seen = Key(help_text=SEEN)
 
 
-@example(
-    {
-        "id": 3,
-        "assignment": 31,
-        "text": "I was careful with question 4.",
-        "made_at": "2026-11-22T12:00:00Z",
-        "read_at": None,
-    }
-)
 class NoteShape(serializers.ModelSerializer[WorkerNote]):
     """What a worker wrote from a receipt."""
 
@@ -197,7 +133,6 @@ class NoteShape(serializers.ModelSerializer[WorkerNote]):
         fields = ["id", "assignment", "text", "made_at", "read_at"]
 
 
-@example({"id": 2, "kind": "stalled", "text": "No work has been accepted.", "raised_at": "2026-11-22T12:00:00Z"})
 class AlarmShape(serializers.ModelSerializer[CampaignAlarm]):
     """Something about a campaign that a person must look at."""
 
@@ -206,7 +141,6 @@ class AlarmShape(serializers.ModelSerializer[CampaignAlarm]):
         fields = ["id", "kind", "text", "raised_at"]
 
 
-@example({"id": 8, "kind": "funds", "text": "The account cannot pay.", "raised_at": "2026-11-22T12:00:00Z"})
 class PlatformAlarmShape(serializers.ModelSerializer[Alarm]):
     """Something about a campaign at its platform that a person must look at."""
 
@@ -215,18 +149,6 @@ class PlatformAlarmShape(serializers.ModelSerializer[Alarm]):
         fields = ["id", "kind", "text", "raised_at"]
 
 
-@example(
-    {
-        "id": 6,
-        "worker": "w-3f9a1c",
-        "state": "received",
-        "subject": "About the test",
-        "text": "Why was my work not used?",
-        "at": "2026-11-22T12:00:00Z",
-        "by": None,
-        "error": "",
-    }
-)
 class MessageShape(serializers.ModelSerializer[Message]):
     """One message between a worker and the researchers."""
 
@@ -243,7 +165,6 @@ class MessageShape(serializers.ModelSerializer[Message]):
         return pseudonym(self.context["campaign"], message.worker_id)
 
 
-@example({"subject": "Re: About the test", "text": "You are right. It is paid, and counts."})
 class NewMessage(serializers.Serializer[Any]):
     """What is written to a worker."""
 
@@ -251,19 +172,6 @@ class NewMessage(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=MOST_TEXT)
 
 
-@example(
-    {
-        "id": 14,
-        "assignment": 31,
-        "status": "Submitted",
-        "submitted_at": "2026-11-22T12:00:00Z",
-        "auto_approval_at": "2026-11-25T12:00:00Z",
-        "why_unmatched": "",
-        "decision": "",
-        "decided_at": None,
-        "reason": "",
-    }
-)
 class SubmissionShape(serializers.ModelSerializer[Submission]):
     """Work that the platform says was submitted."""
 
@@ -279,21 +187,18 @@ class SubmissionShape(serializers.ModelSerializer[Submission]):
         ]
 
 
-@example({"why": "You came back with another code, and never opened the study.", "return_reason": "Withdrew consent"})
 class ReturnAsked(Reason):
     """Why a worker is asked to return work. They read `return_reason`, one of the platform's own, or else `why`."""
 
     return_reason = serializers.CharField(max_length=60, required=False, allow_blank=True)
 
 
-@example({"email": "tester@example.org"})
 class TestRun(serializers.Serializer[Any]):
     """The address of a test participant who is made first, if the workspace has none."""
 
     email = serializers.EmailField(required=False, allow_blank=True)
 
 
-@example({"study": "6a1f0c", "address": "https://app.prolific.com/studies/6a1f0c"})
 class TestRunShape(serializers.Serializer[Any]):
     """A study for test participants, and where they open it."""
 
@@ -301,35 +206,18 @@ class TestRunShape(serializers.Serializer[Any]):
     address = serializers.CharField()
 
 
-@example({"until": "2026-12-24", "why": "Few workers came in the first week."})
 class Extend(Why):
     """The last day, until its end in UTC."""
 
     until = serializers.DateField()
 
 
-@example({"extended": 12})
 class Extended(serializers.Serializer[Any]):
     """How many HITs stay open longer."""
 
     extended = serializers.IntegerField()
 
 
-@example(
-    {
-        "hits": 10,
-        "hits_done": 4,
-        "held": 90,
-        "assignments": 5,
-        "finished": 4,
-        "left": 1,
-        "failed": 0,
-        "reported": 1,
-        "seconds": [8.1, 11.4, 15.0],
-        "hourly": "12.40",
-        "agreement": {"pairs": 20, "compared": 20, "raw": 0.85, "alpha": 0.7},
-    }
-)
 class PilotShape(serializers.Serializer[Any]):
     """What a campaign's newest work taught, and how many HITs are held back."""
 
@@ -348,23 +236,18 @@ class PilotShape(serializers.Serializer[Any]):
     agreement = serializers.DictField(help_text="Between workers: pairs, compared, raw, alpha.")
 
 
-@example({"reward": "2.40", "why": "The pilot took longer than expected."})
 class NewPay(Why):
     """What a HIT of the rest pays."""
 
     reward = serializers.DecimalField(max_digits=8, decimal_places=2, min_value=Decimal(0))
 
 
-@example({"launched": 90})
 class Launched(serializers.Serializer[Any]):
     """How many more HITs were launched."""
 
     launched = serializers.IntegerField()
 
 
-@example(
-    {"queries": 53, "contested": 48, "pairs": 310, "reused": 0, "is_exact": True, "total": "88.80", "hours": "6.2"}
-)
 class PreviewShape(serializers.Serializer[Any]):
     """What settings would lead to. `contested` are pools of several passages."""
 

@@ -1,10 +1,10 @@
-"""What the API shows and takes, as JSON: one class for each shape, with an example that the documentation shows."""
+"""What the API shows and takes, as JSON: one class for each shape."""
 
 from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from api.models import Delivery, Event, Scope, Token, Webhook
@@ -20,11 +20,6 @@ from tasks.models import Assignment, TestPair
 
 SETTINGS = [field.name for field in settings_of(Campaign) if field.name != "base_version"]
 WORDS = ("title", "question", "instructions")
-
-
-def example(value: Any) -> Any:
-    """Gives a shape its example."""
-    return extend_schema_serializer(examples=[OpenApiExample("Example", value=value)])
 
 
 class Key(serializers.IntegerField):
@@ -53,23 +48,6 @@ class ProblemField(serializers.Serializer[Any]):
     code = serializers.CharField()
 
 
-@example(
-    {
-        "type": "about:blank",
-        "title": "Bad Request",
-        "status": 400,
-        "detail": "overlap: Ensure this value is greater than or equal to 1.",
-        "code": "invalid",
-        "errors": [
-            {
-                "field": "overlap",
-                "pointer": "#/overlap",
-                "detail": "Ensure this value is greater than or equal to 1.",
-                "code": "min_value",
-            }
-        ],
-    }
-)
 class Problem(serializers.Serializer[Any]):
     """What is wrong (RFC 9457)."""
 
@@ -81,7 +59,6 @@ class Problem(serializers.Serializer[Any]):
     errors = ProblemField(many=True, required=False)  # type: ignore[assignment]  # its own are not asked for
 
 
-@example({"why": "Half of the work fails the test pairs."})
 class Why(serializers.Serializer[Any]):
     """Why it is done."""
 
@@ -93,14 +70,6 @@ class Why(serializers.Serializer[Any]):
 # --- the token, labs
 
 
-@example(
-    {
-        "user": "rita",
-        "name": "notebook",
-        "scopes": ["read", "write"],
-        "expires_at": "2027-02-20T10:00:00Z",
-    }
-)
 class TokenShape(serializers.ModelSerializer[Token]):
     """The token of the request."""
 
@@ -112,7 +81,6 @@ class TokenShape(serializers.ModelSerializer[Token]):
         fields = ["user", "name", "scopes", "expires_at"]
 
 
-@example({"id": 1, "name": "Search lab", "role": "researcher"})
 class LabShape(serializers.ModelSerializer[Lab]):
     """A lab, and your role in it."""
 
@@ -130,7 +98,6 @@ class LabShape(serializers.ModelSerializer[Lab]):
 # --- collections and runs
 
 
-@example({"id": 1, "lab": 1, "name": "trec-dl-2021", "language": "en", "created_at": "2026-11-22T10:00:00Z"})
 class CollectionShape(serializers.ModelSerializer[Collection]):
     """Queries, passages and original qrels under one name."""
 
@@ -150,23 +117,6 @@ class CollectionSizeShape(serializers.Serializer[Any]):
     runs = serializers.IntegerField()
 
 
-@example(
-    {
-        "id": 1,
-        "lab": 1,
-        "name": "trec-dl-2021",
-        "language": "en",
-        "created_at": "2026-11-22T10:00:00Z",
-        "size": {
-            "queries": 53,
-            "queries_without_text": 0,
-            "qrels": 10828,
-            "passages": 12841,
-            "passages_without_text": 0,
-            "runs": 63,
-        },
-    }
-)
 class CollectionDetail(CollectionShape):
     """A collection, with what it holds."""
 
@@ -179,7 +129,6 @@ class CollectionDetail(CollectionShape):
 FILE = serializers.FileField
 
 
-@example({"passages": "(the file)", "keep": "pooled"})
 class CollectionFiles(serializers.Serializer[Any]):
     """Files for a collection: plain, gz, bz2 or zst."""
 
@@ -193,7 +142,6 @@ class CollectionFiles(serializers.Serializer[Any]):
     )
 
 
-@example({"lab": 1, "name": "trec-dl-2021", "queries": "(the file)", "qrels": "(the file)"})
 class NewCollection(CollectionFiles):
     """A collection, from files."""
 
@@ -202,21 +150,6 @@ class NewCollection(CollectionFiles):
     language = serializers.CharField(max_length=35, default="en", allow_blank=True, help_text="A BCP 47 tag")
 
 
-RUN_EXAMPLE = {
-    "id": 7,
-    "collection": 1,
-    "name": "bm25",
-    "team": "ours",
-    "notes": "",
-    "models_used": "gpt-4o",
-    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "is_released": True,
-    "imported_at": "2026-11-22T10:05:00Z",
-    "scores": {"rr": 0.42, "queries": 53},
-}
-
-
-@example(RUN_EXAMPLE)
 class RunShape(serializers.ModelSerializer[Run]):
     """One system's ranked lists."""
 
@@ -230,7 +163,6 @@ class RunShape(serializers.ModelSerializer[Run]):
         ]
 
 
-@example({**RUN_EXAMPLE, "census": {"queries": 53, "hits": 5300}, "metadata": {}})
 class RunDetail(RunShape):
     """A run, with its census and what its header says."""
 
@@ -241,7 +173,6 @@ class RunDetail(RunShape):
         fields = [*RunShape.Meta.fields, "census", "metadata"]
 
 
-@example({"collection": 1, "name": "bm25", "team": "ours", "file": "(the file)"})
 class NewRun(serializers.Serializer[Any]):
     """A run file: TREC, MS MARCO, CSV, JSON lines or Parquet; plain, gz, bz2 or zst."""
 
@@ -258,7 +189,6 @@ class NewRun(serializers.Serializer[Any]):
     )
 
 
-@example({"is_released": False})
 class RunChange(serializers.Serializer[Any]):
     """Whether exports may have what only this run brought into a pool, and which models it uses. What is not sent
     stays.
@@ -282,24 +212,6 @@ class Step(serializers.Serializer[Any]):
     unit = serializers.CharField(allow_blank=True)
 
 
-JOB_EXAMPLE = {
-    "id": 12,
-    "kind": "run",
-    "state": "waiting",
-    "name": "bm25",
-    "asked_at": "2026-11-22T10:04:00Z",
-    "ended_at": None,
-    "error": "",
-    "complaints": {},
-    "counts": {},
-    "collection": 1,
-    "run": None,
-    "campaign": None,
-    "progress": None,
-}
-
-
-@example(JOB_EXAMPLE)
 class JobShape(serializers.ModelSerializer[Job]):
     """Something that takes a while. Ask again until `state` is `done`, `refused` or `failed`.
 
@@ -321,21 +233,6 @@ class JobShape(serializers.ModelSerializer[Job]):
 # --- campaigns
 
 
-SETTINGS_EXAMPLE = {
-    "order": "score",
-    "depth": 1,
-    "design": "all_pairs",
-    "selection": "all",
-    "overlap": 1,
-    "pairs_per_hit": 10,
-    "tests_per_hit": 3,
-    "reward": "2.00",
-    "language": "en",
-    "title": "Compare answers to questions",
-    "question": "Which passage best answers the question?",
-}
-
-
 class CampaignSettings(serializers.ModelSerializer[Campaign]):
     """Every setting of a campaign that changes a number or what workers read. Rates are shares: 0.2 is 20 percent."""
 
@@ -354,23 +251,6 @@ class CampaignSettings(serializers.ModelSerializer[Campaign]):
         extra_kwargs = {name: {"required": False} for name in SETTINGS}
 
 
-CAMPAIGN_EXAMPLE = {
-    "id": 3,
-    "lab": 1,
-    "collection": 1,
-    "name": "pilot",
-    "state": "draft",
-    "created_at": "2026-11-22T11:00:00Z",
-    "archived_at": None,
-    "is_finished": False,
-    "pair_count": 1200,
-    "pool_histogram": {"1": 4, "5": 49},
-    "address": "https://judge.example.org/c/Zx81/",
-    "currency": "USD",
-}
-
-
-@example(CAMPAIGN_EXAMPLE)
 class CampaignShape(serializers.ModelSerializer[Campaign]):
     """One judging effort over a collection."""
 
@@ -392,7 +272,6 @@ class CampaignShape(serializers.ModelSerializer[Campaign]):
         return links.campaign_address(campaign)
 
 
-@example({**CAMPAIGN_EXAMPLE, "runs": [7, 8], "settings": SETTINGS_EXAMPLE})
 class CampaignDetail(CampaignShape):
     """A campaign, with its runs and settings."""
 
@@ -424,7 +303,6 @@ class RunsOfCampaign(RunsField):
     """The same, as OpenAPI says it."""
 
 
-@example({"collection": 1, "name": "pilot", "runs": "all", "overlap": 1, "pairs_per_hit": 10, "reward": "2.00"})
 class NewCampaign(CampaignSettings):
     """A draft: its collection, runs and settings. What is left out is as in the template, or else as usual."""
 
@@ -442,7 +320,6 @@ class NewCampaign(CampaignSettings):
         fields = ["collection", "template", "name", "runs", *CampaignSettings.Meta.fields]
 
 
-@example({"name": "pilot, twice", "overlap": 2})
 class CampaignCopy(CampaignSettings):
     """A copy of a campaign: its name, and whatever is to be otherwise."""
 
@@ -454,7 +331,6 @@ class CampaignCopy(CampaignSettings):
         fields = ["collection", "name", "runs", *CampaignSettings.Meta.fields]
 
 
-@example({"runs": [4, 5], "overlap": 2})
 class DraftChange(CampaignSettings):
     """What is to be different about a draft: its name, runs, and any setting."""
 
@@ -468,7 +344,6 @@ class DraftChange(CampaignSettings):
         fields = ["name", "runs", *CampaignSettings.Meta.fields]
 
 
-@example({"baseline": "bm25", "comparisons": "baseline"})
 class ReadingChange(serializers.ModelSerializer[Campaign]):
     """How results are read; it changes no judgment."""
 
@@ -478,7 +353,6 @@ class ReadingChange(serializers.ModelSerializer[Campaign]):
         extra_kwargs = {name: {"required": False} for name in names_in(ReadingSettings)}
 
 
-@example({"name": "pilot of November", "question": "Which passage answers the question better?"})
 class CampaignChange(serializers.Serializer[Any]):
     """What can be changed of a campaign: its name, whether it is archived, and of a draft what workers read."""
 
@@ -499,18 +373,6 @@ class BillLine(serializers.Serializer[Any]):
     amount = Money()
 
 
-@example(
-    {
-        "hits": 120,
-        "assignments": 120,
-        "redone": 12,
-        "fees": "48.00",
-        "total": "316.80",
-        "lines": [{"what": "Rewards", "detail": "", "assignments": 120, "each": "2.00", "amount": "240.00"}],
-        "minutes_per_assignment": 9,
-        "per_hour": "13.33",
-    }
-)
 class BillShape(serializers.Serializer[Any]):
     """What judging all of a campaign costs, in its currency, on the terms that are stored or likely."""
 
@@ -524,7 +386,6 @@ class BillShape(serializers.Serializer[Any]):
     per_hour = Money(allow_null=True, help_text="What the reward is then worth.")
 
 
-@example({"error_rate": "0.3"})
 class WrongJudgments(serializers.Serializer[Any]):
     """The share of wrong judgments to plan for."""
 
@@ -545,23 +406,6 @@ class PlannedOverlap(serializers.Serializer[Any]):
     kept = serializers.FloatField(help_text="The share of queries whose best known answers have the true one.")
 
 
-@example(
-    {
-        "error_rate": 0.18,
-        "observed": {
-            "rate": 0.18, "low": 0.12, "high": 0.26, "compared": 174,
-            "source": "how far workers agree on the pairs that several judged",
-        },
-        "pools": 43,
-        "draws": 233,
-        "overlaps": [
-            {
-                "overlap": 1, "judgments": 3108, "assignments": 311, "redone": 31, "total": "342.00",
-                "same": 0.61, "kept": 0.74,
-            }
-        ],
-    }
-)  # fmt: skip
 class PlanShape(serializers.Serializer[Any]):
     """How many judgments a campaign needs, by simulated tournaments over its pools."""
 
@@ -575,7 +419,6 @@ class PlanShape(serializers.Serializer[Any]):
     overlaps = PlannedOverlap(many=True, help_text="None where the campaign has no pools.")
 
 
-@example({"budget": "40.00", "judgments": 3, "wanted": 1})
 class Wish(serializers.Serializer[Any]):
     """A budget, how many judgments each pair of a confidence set is to have, and how many passages a set."""
 
@@ -584,19 +427,12 @@ class Wish(serializers.Serializer[Any]):
     wanted = serializers.ChoiceField(choices=WANTED, default=WANTED[0])
 
 
-@example({"budget": "40.00", "judgments": 3, "wanted": 1, "seen": 120})
 class NewAsking(Wish):
     """An offer to take."""
 
     seen = serializers.IntegerField(help_text="That of the offer.")
 
 
-@example(
-    {
-        "budget": "40.00", "judgments": 3, "wanted": 1, "queries": 44, "hits": 18, "total": "39.60", "settled": 31.2,
-        "open": 210, "asked": 0, "seen": 120, "obstacle": "",
-    }
-)  # fmt: skip
 class FurtherShape(serializers.Serializer[Any]):
     """What a budget would buy, or has bought."""
 
@@ -613,12 +449,6 @@ class FurtherShape(serializers.Serializer[Any]):
     obstacle = serializers.CharField(help_text="Why nothing can be asked now; empty if it can.")
 
 
-@example(
-    {
-        "number": 2, "pools": 980, "passages": 14200, "pairs": 48100, "unsettled": 3, "hits": 4810,
-        "planned_at": "2026-11-02T09:00:00Z", "asked_at": "2026-11-02T09:00:00Z", "asked_by": None, "obstacle": "",
-    }
-)  # fmt: skip
 class RoundShape(serializers.ModelSerializer[Round]):
     """A round of a campaign in rounds. It waits for a person while `asked_at` is null: `obstacle` says why."""
 
@@ -632,14 +462,12 @@ class RoundShape(serializers.ModelSerializer[Round]):
         ]
 
 
-@example({"obstacles": ["Confirm at least 3 test pairs."]})
 class Obstacles(serializers.Serializer[Any]):
     """What keeps a draft from being started; nothing if it can be."""
 
     obstacles = serializers.ListField(child=serializers.CharField())
 
 
-@example({"state": "open", "hits": 120, "done": 40, "active": 3, "pairs": 1200, "pairs_done": 380, "judgments": 402})
 class ProgressShape(serializers.Serializer[Any]):
     """How far a campaign is."""
 
@@ -655,16 +483,6 @@ class ProgressShape(serializers.Serializer[Any]):
 # --- test pairs and wording
 
 
-@example(
-    {
-        "id": 5,
-        "question": "How tall is Mount Everest?",
-        "relevant_text": "Mount Everest is 8,849 metres high.",
-        "off_topic_text": "Bake the bread for forty minutes.",
-        "state": "suggested",
-        "proven_at": None,
-    }
-)
 class TestPairShape(serializers.ModelSerializer[TestPair]):
     """A known relevant against an obviously off-topic passage."""
 
@@ -675,13 +493,6 @@ class TestPairShape(serializers.ModelSerializer[TestPair]):
         fields = ["id", "question", "relevant_text", "off_topic_text", "state", "proven_at"]
 
 
-@example(
-    {
-        "question": "How tall is Mount Everest?",
-        "relevant_text": "Mount Everest is 8,849 metres high.",
-        "off_topic_text": "Bake the bread for forty minutes.",
-    }
-)
 class NewTestPair(serializers.Serializer[Any]):
     """A test pair in your own words. It counts as confirmed."""
 
@@ -690,14 +501,12 @@ class NewTestPair(serializers.Serializer[Any]):
     off_topic_text = serializers.CharField(max_length=100_000)
 
 
-@example({"count": 20})
 class SuggestTests(serializers.Serializer[Any]):
     """How many test pairs to suggest from the qrels."""
 
     count = serializers.IntegerField(min_value=1, max_value=200)
 
 
-@example({"test_pairs": [5, 6, 7], "decision": "confirm"})
 class DecideTests(serializers.Serializer[Any]):
     """Which test pairs to confirm or decline."""
 
@@ -705,7 +514,6 @@ class DecideTests(serializers.Serializer[Any]):
     decision = serializers.ChoiceField(choices=["confirm", "decline"])
 
 
-@example({"version": 1, "text": "You compare short texts. You can stop at any time."})
 class ConsentShape(serializers.Serializer[Any]):
     """What workers agree to."""
 
@@ -713,7 +521,6 @@ class ConsentShape(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=100_000)
 
 
-@example({"text": "You compare short texts. You can stop at any time.", "why": "The review board asked for it."})
 class NewConsent(Why):
     """What workers agree to from now on, and why it is another text."""
 
@@ -726,14 +533,6 @@ class NewConsent(Why):
 TEXT = 20_000  # characters of a passage in an example
 
 
-@example(
-    {
-        "query": "how tall is mount everest",
-        "better": "Mount Everest is 8,849 meters tall.",
-        "worse": "Mount Everest is in the Himalayas.",
-        "explanation": "Only the better one says how tall it is.",
-    }
-)
 class WorkedExample(serializers.Serializer[Any]):
     """The worked example that workers see, in your own words; all four texts are empty for the general one."""
 
@@ -753,20 +552,6 @@ class WorkedExample(serializers.Serializer[Any]):
         return sent
 
 
-ASSIGNMENT_EXAMPLE = {
-    "id": 31,
-    "hit": 4,
-    "worker": "w-3f9a1c",
-    "state": "submitted",
-    "verdict": "accepted",
-    "taken_at": "2026-11-22T12:00:00Z",
-    "finished_at": "2026-11-22T12:08:00Z",
-    "judged": 13,
-    "owed": "2.00",
-}
-
-
-@example(ASSIGNMENT_EXAMPLE)
 class AssignmentShape(serializers.ModelSerializer[Assignment]):
     """One worker's attempt at one HIT."""
 
@@ -785,14 +570,12 @@ class AssignmentShape(serializers.ModelSerializer[Assignment]):
         return pseudonym(self.context["campaign"], assignment.worker_id)
 
 
-@example({"why": "Both test pairs were answered within a second."})
 class Reason(serializers.Serializer[Any]):
     """Why you decide so. It is stored with your name."""
 
     why = serializers.CharField(max_length=2000)
 
 
-@example({"why": "The questions were answered by pressing one key throughout.", "category": ""})
 class Rejection(Reason):
     """Why you reject it: the worker reads this."""
 
@@ -801,21 +584,6 @@ class Rejection(Reason):
     )
 
 
-@example(
-    {
-        "worker": "w-3f9a1c",
-        "assignments": 4,
-        "accepted": 3,
-        "excluded": 1,
-        "judgments": 52,
-        "left_share": 0.49,
-        "median_seconds": 14.2,
-        "agreement": 0.81,
-        "correct_share": 0.88,
-        "unguessed_share": 0.74,
-        "barred": False,
-    }
-)
 class WorkerShape(serializers.Serializer[Any]):
     """What one worker did in a campaign."""
 
@@ -834,17 +602,6 @@ class WorkerShape(serializers.Serializer[Any]):
     barred = serializers.BooleanField()
 
 
-@example(
-    {
-        "id": 2,
-        "kind": "excluded",
-        "worker": "w-3f9a1c",
-        "assignment": 31,
-        "why": "Both test pairs were answered within a second.",
-        "by": "rita",
-        "at": "2026-11-22T13:00:00Z",
-    }
-)
 class DecisionShape(serializers.ModelSerializer[Decision]):
     """What a person, or a failed test pair, decided."""
 
@@ -865,25 +622,6 @@ class DecisionShape(serializers.ModelSerializer[Decision]):
 # --- publication
 
 
-TERMS_EXAMPLE = {
-    "platform": "marketplace",
-    "pay": "base-and-bonus",
-    "base": "0.50",
-    "title": "Compare answers to questions",
-    "description": "Read two short texts and choose the better answer.",
-    "keywords": "text, compare",
-    "countries": ["US", "GB"],
-    "approved": 500,
-    "percent": 98,
-    "lifetime_days": 14.0,
-    "assignment_minutes": 60.0,
-    "auto_approval_days": 7.0,
-    "approve_after_hours": 0.0,
-    "calls_per_second": 5.0,
-}
-
-
-@example(TERMS_EXAMPLE)
 class TermsShape(serializers.Serializer[Any]):
     """The terms of a publication. What is left out stays as it is, or as the page suggests."""
 
@@ -903,20 +641,6 @@ class TermsShape(serializers.Serializer[Any]):
     calls_per_second = serializers.FloatField(required=False)
 
 
-@example(
-    {
-        "state": "open",
-        "published_at": "2026-11-22T12:00:00Z",
-        "terms": TERMS_EXAMPLE,
-        "amount": "316.80",
-        "expected_amount": None,
-        "balance": "1000.00",
-        "spends_real_money": False,
-        "posted": 100,
-        "on_their_way": 20,
-        "refused": 0,
-    }
-)
 class PublicationShape(serializers.Serializer[Any]):
     """A campaign on a platform."""
 
@@ -934,19 +658,16 @@ class PublicationShape(serializers.Serializer[Any]):
     refused = serializers.IntegerField()
 
 
-@example(TERMS_EXAMPLE)
 class NewTerms(TermsShape, Why):
     """The terms of a publication, and why."""
 
 
-@example({"title": "Compare answers", "countries": ["US"], "why": "Too few workers came."})
 class TermsChange(NewTerms):
     """Other terms of a published campaign. What is left out stays; the platform and the pay cannot be changed."""
 
     although_nobody_qualifies = serializers.BooleanField(default=False)
 
 
-@example({"version": 2, "at": "2026-11-22T12:00:00Z", "terms": TERMS_EXAMPLE})
 class TermsVersionShape(serializers.Serializer[Any]):
     """The terms that are in force, and which version of them that is; null before the campaign is published."""
 
@@ -955,13 +676,6 @@ class TermsVersionShape(serializers.Serializer[Any]):
     terms = TermsShape()
 
 
-@example(
-    {
-        "changes": [{"term": "title", "before": "Compare answers to questions", "after": "Compare answers"}],
-        "moving": 60,
-        "amount": "158.40",
-    }
-)
 class TermsPreview(serializers.Serializer[Any]):
     """What other terms would change."""
 
@@ -970,7 +684,6 @@ class TermsPreview(serializers.Serializer[Any]):
     amount = Money(help_text="What the work that is still needed costs, at most.")
 
 
-@example({"amount": "316.80", "typed_name": "pilot"})
 class Publish(Why):
     """What you agree to pay, at most: the `amount` of the publication, exactly."""
 
@@ -981,18 +694,6 @@ class Publish(Why):
     although_nobody_qualifies = serializers.BooleanField(default=False)
 
 
-@example(
-    {
-        "id": 9,
-        "purpose": "reward",
-        "state": "paid",
-        "assignment": 31,
-        "amount": "2.00",
-        "fee": "0.40",
-        "owed_at": "2026-11-22T12:30:00Z",
-        "paid_at": "2026-11-22T12:31:00Z",
-    }
-)
 class PaymentShape(serializers.ModelSerializer[Payment]):
     """One line of the ledger."""
 
@@ -1007,7 +708,6 @@ class PaymentShape(serializers.ModelSerializer[Payment]):
 # --- files, results, versions
 
 
-@example({"name": "preference-qrels.txt", "size": 5120, "sha256": "9f86d0", "made_at": "2026-11-22T14:00:00Z"})
 class FileShape(serializers.ModelSerializer[StoredFile]):
     """A file that can be downloaded."""
 
@@ -1016,15 +716,6 @@ class FileShape(serializers.ModelSerializer[StoredFile]):
         fields = ["name", "size", "sha256", "made_at"]
 
 
-@example(
-    {
-        "made_at": "2026-11-22T14:00:00Z",
-        "is_current": True,
-        "files": [
-            {"name": "preference-qrels.txt", "size": 5120, "sha256": "9f86d0", "made_at": "2026-11-22T14:00:00Z"}
-        ],
-    }
-)
 class ExportsShape(serializers.Serializer[Any]):
     """The export files of a campaign, as they were last made."""
 
@@ -1033,24 +724,12 @@ class ExportsShape(serializers.Serializer[Any]):
     files = FileShape(many=True)
 
 
-@example({"asked_for": True})
 class AskedFor(serializers.Serializer[Any]):
     """Whether a worker has been asked to do it now; if not, it is done by itself within minutes."""
 
     asked_for = serializers.BooleanField()
 
 
-@example(
-    {
-        "computed_at": "2026-11-22T14:01:00Z",
-        "final_at": None,
-        "later_runs": [],
-        "is_current": True,
-        "judgments": 1200,
-        "tables": ["leaderboard", "ranks", "pairs"],
-        "findings": ["Preferences put another run first: fusion."],
-    }
-)
 class ResultsShape(serializers.Serializer[Any]):
     """What the preferences say about the runs."""
 
@@ -1073,14 +752,6 @@ class ColumnShape(serializers.Serializer[Any]):
     kind = serializers.CharField()
 
 
-@example(
-    {
-        "name": "leaderboard",
-        "title": "Leaderboard",
-        "columns": [{"key": "run", "title": "Run", "kind": "text"}],
-        "rows": [["fusion"], ["bm25"]],
-    }
-)
 class TableShape(serializers.Serializer[Any]):
     """One table of the results, whole."""
 
@@ -1090,23 +761,6 @@ class TableShape(serializers.Serializer[Any]):
     rows = serializers.ListField(child=serializers.ListField(child=serializers.JSONField(allow_null=True)))
 
 
-VERSION_EXAMPLE = {
-    "number": 2,
-    "campaign": 3,
-    "made_at": "2026-11-22T15:00:00Z",
-    "why": "First round of judging",
-    "added": 53,
-    "changed": 0,
-    "unchanged": 0,
-    "unsettled": 0,
-    "adjudicated": 0,
-    "expected_wrong": None,
-    "qrels": 55,
-    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-}
-
-
-@example(VERSION_EXAMPLE)
 class VersionShape(serializers.ModelSerializer[QrelsVersion]):
     """A version of a collection's preference qrels."""
 
@@ -1118,7 +772,6 @@ class VersionShape(serializers.ModelSerializer[QrelsVersion]):
         ]
 
 
-@example({"why": "First round of judging", "parent": 0})
 class NewVersion(serializers.Serializer[Any]):
     """Why a version is made, and the number of the one that it follows: 0 for the first."""
 
@@ -1126,7 +779,6 @@ class NewVersion(serializers.Serializer[Any]):
     parent = serializers.IntegerField(min_value=0, max_value=2**31 - 1)  # type: ignore[assignment]
 
 
-@example({"id": 17, "qid": "1037798", "text": "who is robert gray", "passages": 5, "pairs": 10, "waiting": 3})
 class QueryRow(serializers.Serializer[Any]):
     """A query of a campaign, with its pool."""
 
@@ -1141,18 +793,6 @@ class QueryRow(serializers.Serializer[Any]):
 # --- webhooks
 
 
-WEBHOOK_EXAMPLE = {
-    "id": 2,
-    "url": "https://hooks.example.org/bestknown",
-    "events": ["campaign.finished", "alarm.raised", "results.ready"],
-    "is_enabled": True,
-    "created_at": "2026-11-22T10:00:00Z",
-    "failing_since": None,
-    "disabled_at": None,
-    "disabled_why": "",
-}
-
-
 class EventList(serializers.ListField):
     """Events, each once."""
 
@@ -1161,7 +801,6 @@ class EventList(serializers.ListField):
         super().__init__(child=child, min_length=1, max_length=len(Event.values), **options)
 
 
-@example(WEBHOOK_EXAMPLE)
 class WebhookShape(serializers.ModelSerializer[Webhook]):
     """An address that is told what happens in a lab."""
 
@@ -1178,7 +817,6 @@ class WebhookShape(serializers.ModelSerializer[Webhook]):
         return webhook.disabled_at is None
 
 
-@example(WEBHOOK_EXAMPLE | {"secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"})
 class NewWebhookShape(WebhookShape):
     """A new webhook, with its secret, or one with a new secret. It is shown this once."""
 
@@ -1194,7 +832,6 @@ class NewWebhookShape(WebhookShape):
         return str(self.context["secret"])
 
 
-@example({"url": "https://hooks.example.org/bestknown", "events": ["campaign.finished", "alarm.raised"]})
 class NewWebhook(serializers.Serializer[Any]):
     """What to tell of what."""
 
@@ -1202,7 +839,6 @@ class NewWebhook(serializers.Serializer[Any]):
     events = EventList()
 
 
-@example({"events": ["job.finished", "job.failed"], "is_enabled": True})
 class WebhookChange(serializers.Serializer[Any]):
     """What is to be different."""
 
@@ -1211,20 +847,6 @@ class WebhookChange(serializers.Serializer[Any]):
     is_enabled = serializers.BooleanField(required=False)
 
 
-@example(
-    {
-        "id": 71,
-        "message": "7a1f0bd2-4d0c-4a3e-9a8e-3f6c2f3d9f10",
-        "event": "campaign.finished",
-        "data": {"campaign": {"id": 3, "name": "first answers", "state": "closed"}},
-        "made_at": "2026-11-22T12:00:00Z",
-        "tries": 1,
-        "tried_at": "2026-11-22T12:00:09Z",
-        "next_try_at": None,
-        "delivered_at": "2026-11-22T12:00:09Z",
-        "problem": "",
-    }
-)
 class DeliveryShape(serializers.ModelSerializer[Delivery]):
     """One thing that a webhook is told."""
 
