@@ -41,7 +41,7 @@ class PanelMember(serializers.Serializer[PanelRow]):
 
     def get_link(self, row: PanelRow) -> str | None:
         """As the page shows it; null in an answer that is repeated."""
-        campaign: Campaign = self.context["campaign"]
+        campaign: Campaign = self.context["view"].campaign
         return links.home_address(row.worker, campaign)
 
 
@@ -260,14 +260,16 @@ class OfferShape(DatasetShape):
 class AskedDatasets(serializers.Serializer[Any]):
     """Which public collections are asked for."""
 
-    id = serializers.CharField(max_length=ID_LENGTH, default="", allow_blank=True)
+    id = serializers.CharField(
+        max_length=ID_LENGTH, default="", allow_blank=True, help_text="Only those whose id contains this."
+    )
 
 
 class AskedOffer(serializers.Serializer[Any]):
     """Of which public collection it is asked what fetching takes."""
 
-    id = serializers.CharField(max_length=ID_LENGTH)
-    passages = serializers.BooleanField(default=False)
+    id = serializers.CharField(max_length=ID_LENGTH, help_text="Its id in ir_datasets.")
+    passages = serializers.BooleanField(default=False, help_text="Whether its passages are to be fetched, too.")
 
 
 class NewDataset(serializers.Serializer[Any]):

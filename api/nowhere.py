@@ -5,11 +5,10 @@ from typing import Any, NoReturn
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
-from api.frame import Endpoint
 
-
-class Nowhere(Endpoint):
+class Nowhere(APIView):
     """404 as a problem, with or without a token."""
 
     schema = None  # it is not described

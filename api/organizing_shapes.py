@@ -51,20 +51,15 @@ class NewBoard(serializers.Serializer[Any]):
     fewer_refused = serializers.BooleanField(default=False)
 
 
-class BoardChange(serializers.Serializer[Any]):
+class BoardChange(serializers.ModelSerializer[Board]):
     """What of a board can be changed at any time."""
 
-    name = serializers.CharField(max_length=100, required=False)
     about = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
-    is_public = serializers.BooleanField(required=False)
-    spot_checks = serializers.IntegerField(
-        min_value=0, max_value=50, required=False, help_text="So many entries are drawn each month for a closer look."
-    )
-    correction = serializers.ChoiceField(
-        choices=Campaign.Correction.choices,
-        required=False,
-        help_text="How the bands of a check correct for their many tests.",
-    )
+
+    class Meta:
+        model = Board
+        fields = ["name", "about", "is_public", "spot_checks", "correction"]
+        extra_kwargs = {name: {"required": False} for name in fields}
 
 
 class SpotCheckShape(serializers.ModelSerializer[SpotCheck]):
@@ -231,12 +226,6 @@ class BoardReason(serializers.Serializer[Any]):
     reason = serializers.CharField(**_REASON)
 
 
-class Merging(BoardReason):
-    """Which team another one is merged into."""
-
-    into = serializers.CharField(max_length=16, help_text="The id of the team that stays.")
-
-
 class Exemption(BoardReason):
     """More runs than the policy has."""
 
@@ -255,10 +244,7 @@ class NewBoardDecision(BoardReason):
     )
     flag = serializers.CharField(max_length=2000, required=False, allow_blank=True, help_text="For everybody.")
     variant_of = serializers.CharField(
-        max_length=100,
-        required=False,
-        allow_blank=True,
-        help_text="The id of an earlier entry.",
+        max_length=100, required=False, allow_blank=True, help_text="The id of an earlier entry."
     )
     until = serializers.DateField(required=False, help_text="The embargo ends at 00:00 UTC of that day.")
 

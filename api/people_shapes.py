@@ -1,9 +1,10 @@
-"""What the API shows and takes of a lab's people and its audit."""
+"""What the API shows and takes of one's own account, of a lab's people, and of its audit."""
 
 from typing import Any
 
 from rest_framework import serializers
 
+from api.models import Scope, Token
 from api.shapes import Why
 from core.models import Lab, MemberInvitation, Membership
 from core.people import invitation_address
@@ -111,3 +112,41 @@ class MadeLab(serializers.ModelSerializer[Lab]):
     class Meta:
         model = Lab
         fields = ["id", "name", "invitation"]
+
+
+class OwnRole(serializers.ModelSerializer[Membership]):
+    """Your role in a lab."""
+
+    name = serializers.CharField(source="lab.name")
+
+    class Meta:
+        model = Membership
+        fields = ["lab", "name", "role"]
+
+
+class AccountShape(serializers.Serializer[Any]):
+    """Whose token it is. A password and second factors are set on the pages, by whoever can show the old ones."""
+
+    user = serializers.CharField(help_text="The name that you log in with.")
+    name = serializers.CharField()
+    email = serializers.CharField()
+    is_site_admin = serializers.BooleanField()
+    has_codes = serializers.BooleanField(help_text="Whether logging in takes a code of an app.")
+    has_passkey = serializers.BooleanField()
+    labs = OwnRole(many=True)
+
+
+class OwnToken(serializers.ModelSerializer[Token]):
+    """A token of yours that has not been revoked."""
+
+    start = serializers.CharField(help_text="Its first characters. The rest is known to nobody but its owner.")
+    scopes = serializers.ListField(child=serializers.ChoiceField(choices=Scope.choices))
+    is_this = serializers.SerializerMethodField(help_text="Whether the request has it.")
+
+    class Meta:
+        model = Token
+        fields = ["id", "name", "start", "scopes", "created_at", "expires_at", "last_used_at", "is_this"]
+
+    def get_is_this(self, token: Token) -> bool:
+        """By its key."""
+        return bool(token.pk == self.context["token"].pk)

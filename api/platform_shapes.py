@@ -21,9 +21,7 @@ class CallShape(serializers.ModelSerializer[Operation]):
 
     class Meta:
         model = Operation
-        fields = [
-            *("id", "kind", "state", "hit", "attempts", "next_try", "ended_at", "error", "may_be_decided"),
-        ]
+        fields = [*("id", "kind", "state", "hit", "attempts", "next_try", "ended_at", "error", "may_be_decided")]
 
     def get_may_be_decided(self, call: Operation) -> bool:
         """As the page offers it."""
@@ -86,6 +84,12 @@ class Hourly(serializers.Serializer[Any]):
     """What an hour is to pay, in the median."""
 
     hourly = Money()
+
+
+class AskedHourly(serializers.Serializer[Any]):
+    """What an hour may be to pay."""
+
+    hourly = Money(required=False, help_text="What is recommended if not given.")
 
 
 class AdjustmentShape(serializers.Serializer[Any]):
@@ -243,6 +247,14 @@ class FiltersShape(serializers.Serializer[Any]):
     chosen = ChosenFilter(many=True)
     offered = OfferedFilter(many=True, help_text="The first fifty that the search finds.")
     more = serializers.IntegerField(help_text="How many more it finds.")
+
+
+class FilterSearch(serializers.Serializer[Any]):
+    """Which filters are offered."""
+
+    q = serializers.CharField(
+        default="", allow_blank=True, help_text="Only those whose title or question contains this."
+    )
 
 
 class FilterWish(serializers.Serializer[Any]):

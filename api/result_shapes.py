@@ -86,3 +86,14 @@ class VersionScoresShape(TableShape):
     tau = serializers.FloatField(allow_null=True, help_text="Kendall's, of the two orders.")
     waiting = serializers.IntegerField(help_text="Runs that are not scored yet.")
     unreadable = serializers.DictField(child=serializers.CharField(), help_text="Errors by run.")
+
+
+class Beside(serializers.Serializer[Any]):
+    """Which scores on a version are asked for."""
+
+    beside = serializers.IntegerField(
+        min_value=0, max_value=2**31 - 1, required=False, help_text="Another version; the original qrels if not given."
+    )
+    measure = serializers.CharField(
+        default="", allow_blank=True, help_text="RR@10 if not given, or another that the version's campaign names."
+    )

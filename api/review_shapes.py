@@ -162,7 +162,7 @@ class MessageShape(serializers.ModelSerializer[Message]):
 
     def get_worker(self, message: Message) -> str:
         """As in exports."""
-        return pseudonym(self.context["campaign"], message.worker_id)
+        return pseudonym(self.context["view"].campaign, message.worker_id)
 
 
 class NewMessage(serializers.Serializer[Any]):

@@ -6,10 +6,14 @@ from typing import Any
 from django_filters import BooleanFilter, ChoiceFilter
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import is_list_serializer
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
 from api.filters import KeyFilter
+from api.shapes import Problem, Why
+from api.tokens import SCOPES
+from core.roles import Right
 
 PROBLEM = "#/components/responses/Problem"
 
@@ -43,10 +47,14 @@ HEADERS = {
 }
 
 
+PROBLEMS = [400, 401, 403, 404, 429, 500, 503]
+PROBLEMS_OF_CHANGES = sorted([*PROBLEMS, 409, 412, 413, 415, 422])
+
+
 class BearerTokens(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """`Authorization: Bearer`."""
 
-    target_class = "api.frame.BearerToken"
+    target_class = "api.access.BearerToken"
     name = "token"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
@@ -55,33 +63,89 @@ class BearerTokens(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 
 class Described(AutoSchema):
-    """What headers operations may have, and what lists can be asked for, beside what operations say of themselves."""
+    """What operations say of themselves (api/frame.py), with headers, and what lists can be asked for."""
+
+    view: Any  # a viewset
+
+    @property
+    def operation(self) -> Any:
+        """What is described."""
+        return getattr(self.view, self.view.action).operation
+
+    def get_operation_id(self) -> str:
+        """Its name."""
+        return str(self.operation.name)
+
+    def get_tags(self) -> list[str]:
+        """Those of the operation, or of the whole resource."""
+        return list(self.operation.tags or self.view.tags)
+
+    def get_summary(self) -> str:
+        """The first sentence of the docstring."""
+        return self._about().partition(". ")[0].rstrip(".")
+
+    def get_description(self) -> str:  # type: ignore[override]  # as AutoSchema has it
+        """The docstring, and what it needs."""
+        right = self.operation.right
+        who = "Only for admins of the site." if right == Right.SITE else f"Right in the lab: {right}."
+        if self.operation.of_oneself:
+            who = "Needs no role in a lab."
+        return f"{self._about()}\n\nScope: `{SCOPES[right]}`. {who}"
+
+    def _about(self) -> str:
+        return " ".join((getattr(self.view, self.view.action).__doc__ or "").split())
+
+    def get_request_serializer(self) -> Any:
+        """What it takes; a POST that takes nothing else takes a reason."""
+        return Why if self.operation.takes is None and self.method == "POST" else self.operation.takes
+
+    def get_response_serializers(self) -> Any:
+        """What it answers, and problems."""
+        status, media = self.operation.status, self.operation.media
+        codes = PROBLEMS if self.method == "GET" else PROBLEMS_OF_CHANGES
+        if self.operation.refuses:
+            codes = sorted({*codes, 409})
+        unchanged = {304: None} if self.method == "GET" else {}
+        problems = {(code, "application/problem+json"): Problem for code in codes}
+        return {(status, media) if media else status: self.operation.answer, **unchanged, **problems}
+
+    def map_parsers(self) -> list[Any]:
+        """A form where there are files, else JSON."""
+        return ["multipart/form-data" if self.operation.takes_files else "application/json"]
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        return self.operation.is_list if serializer is None else is_list_serializer(serializer)
+
+    def _get_paginator(self) -> Any:
+        return super()._get_paginator() if self.method == "GET" else None  # type: ignore[no-untyped-call]
 
     def get_override_parameters(self) -> list[Any]:
-        """Headers, a page of a list, and its filters. Where nothing can be read, there is no If-Match."""
-        headers = [header for header in HEADERS[self.method] if header is not IF_MATCH or hasattr(self.view, "get")]
-        if self.method != "GET" or getattr(self.view, "pagination_class", None) is None:
-            return headers
-        page = [
-            OpenApiParameter("cursor", str, description="Where the page begins: as “next” and “previous” have it."),
-            OpenApiParameter(
-                "limit", {"type": "integer", "minimum": 1}, description="How many a page has: 50, and 500 at most."
-            ),
+        """Headers, and the filters of a list. Where nothing can be read, there is no If-Match."""
+        headers = [header for header in HEADERS[self.method] if header is not IF_MATCH or "get" in self.view.action_map]
+        return [
+            *headers,
+            *([self.operation.asks] if self.operation.asks else ()),
+            *(self._filters() if self.method == "GET" and self.operation.is_list else ()),
         ]
-        return [*headers, *page, *self._filters()]
+
+    def get_filter_backends(self) -> list[Any]:
+        """None: what the library says of filters needs a model for every view."""
+        return []
 
     def _filters(self) -> Iterator[OpenApiParameter]:
         filterset = getattr(self.view, "filterset_class", None)
         filters = {} if filterset is None else filterset.base_filters
-        for name, found in filters.items():
+        for name, narrowing in filters.items():
             kind: Any = OpenApiTypes.STR
-            if isinstance(found, KeyFilter):
+            if isinstance(narrowing, KeyFilter):
                 kind = {"type": "integer"}
-            elif isinstance(found, BooleanFilter):
+            elif isinstance(narrowing, BooleanFilter):
                 kind = OpenApiTypes.BOOL
-            choices = [key for key, _label in found.extra["choices"]] if isinstance(found, ChoiceFilter) else None
+            choices = (
+                [key for key, _label in narrowing.extra["choices"]] if isinstance(narrowing, ChoiceFilter) else None
+            )
             about = f"Only those whose {name.removeprefix('is_').replace('_', ' ')} is this."
-            if found.lookup_expr == "icontains":
+            if narrowing.lookup_expr == "icontains":
                 about = f"Only those whose {name} contains this."
             yield OpenApiParameter(name, kind, enum=choices, description=about)
 

@@ -16,7 +16,9 @@ from pools.models import Campaign, Collection, Job, QrelsVersion, Round, Run
 from pools.settings import ReadingSettings, names_in, settings_of
 from results.asking import USUAL
 from results.planning import WORST as WRONG_AT_MOST
+from tasks import links
 from tasks.models import Assignment, TestPair
+from tasks.names import pseudonym
 
 SETTINGS = [field.name for field in settings_of(Campaign) if field.name != "base_version"]
 WORDS = ("title", "question", "instructions")
@@ -189,15 +191,14 @@ class NewRun(serializers.Serializer[Any]):
     )
 
 
-class RunChange(serializers.Serializer[Any]):
+class RunChange(serializers.ModelSerializer[Run]):
     """Whether exports may have what only this run brought into a pool, and which models it uses. What is not sent
     stays.
     """
 
-    is_released = serializers.BooleanField(required=False)
-    models_used = serializers.CharField(
-        max_length=300, required=False, allow_blank=True, help_text="Language models, separated by commas."
-    )
+    class Meta:
+        model = Run
+        fields = ["is_released", "models_used"]
 
 
 # --- jobs
@@ -267,8 +268,6 @@ class CampaignShape(serializers.ModelSerializer[Campaign]):
 
     def get_address(self, campaign: Campaign) -> str:
         """The campaign's open link."""
-        from tasks import links
-
         return links.campaign_address(campaign)
 
 
@@ -286,6 +285,9 @@ class CampaignDetail(CampaignShape):
         return list(campaign.runs.order_by("pk").values_list("pk", flat=True))
 
 
+@extend_schema_field(
+    {"oneOf": [{"type": "array", "items": {"type": "integer"}, "minItems": 1}, {"type": "string", "enum": ["all"]}]}
+)
 class RunsField(serializers.ListField):
     """Keys of runs, or `all` of the collection."""
 
@@ -294,13 +296,6 @@ class RunsField(serializers.ListField):
     def to_internal_value(self, data: Any) -> Any:
         """The keys; `all` stays."""
         return data if data == "all" else super().to_internal_value(data)
-
-
-@extend_schema_field(
-    {"oneOf": [{"type": "array", "items": {"type": "integer"}, "minItems": 1}, {"type": "string", "enum": ["all"]}]}
-)
-class RunsOfCampaign(RunsField):
-    """The same, as OpenAPI says it."""
 
 
 class NewCampaign(CampaignSettings):
@@ -314,7 +309,7 @@ class NewCampaign(CampaignSettings):
         "terms. Without one, and whichever the lab's default is, the usual ones.",
     )
     name = serializers.CharField(max_length=100)
-    runs = RunsOfCampaign()
+    runs = RunsField()
 
     class Meta(CampaignSettings.Meta):
         fields = ["collection", "template", "name", "runs", *CampaignSettings.Meta.fields]
@@ -325,7 +320,7 @@ class CampaignCopy(CampaignSettings):
 
     collection = Key(required=False, help_text="Another collection than the campaign's.")
     name = serializers.CharField(max_length=100)
-    runs = RunsOfCampaign(required=False)
+    runs = RunsField(required=False)
 
     class Meta(CampaignSettings.Meta):
         fields = ["collection", "name", "runs", *CampaignSettings.Meta.fields]
@@ -335,7 +330,7 @@ class DraftChange(CampaignSettings):
     """What is to be different about a draft: its name, runs, and any setting."""
 
     name = serializers.CharField(max_length=100, required=False)
-    runs = RunsOfCampaign(required=False)
+    runs = RunsField(required=False)
     base_version = serializers.IntegerField(
         source="base_version.number", min_value=1, max_value=2**31 - 1, required=False
     )
@@ -353,14 +348,16 @@ class ReadingChange(serializers.ModelSerializer[Campaign]):
         extra_kwargs = {name: {"required": False} for name in names_in(ReadingSettings)}
 
 
-class CampaignChange(serializers.Serializer[Any]):
+class CampaignChange(serializers.ModelSerializer[Campaign]):
     """What can be changed of a campaign: its name, whether it is archived, and of a draft what workers read."""
 
-    name = serializers.CharField(max_length=100, required=False)
     is_archived = serializers.BooleanField(required=False)
-    title = serializers.CharField(max_length=128, required=False)
-    question = serializers.CharField(max_length=300, required=False)
     instructions = serializers.CharField(max_length=100_000, required=False, allow_blank=True)
+
+    class Meta:
+        model = Campaign
+        fields = ["name", "is_archived", *WORDS]
+        extra_kwargs = {name: {"required": False} for name in ("name", *WORDS)}
 
 
 class BillLine(serializers.Serializer[Any]):
@@ -390,8 +387,9 @@ class WrongJudgments(serializers.Serializer[Any]):
     """The share of wrong judgments to plan for."""
 
     error_rate = serializers.DecimalField(
-        max_digits=6, decimal_places=5, min_value=Decimal(0), max_value=Decimal(WRONG_AT_MOST), required=False
-    )
+        max_digits=6, decimal_places=5, min_value=Decimal(0), max_value=Decimal(WRONG_AT_MOST), required=False,
+        help_text="The share of wrong judgments, from 0 to 0.5."
+    )  # fmt: skip
 
 
 class PlannedOverlap(serializers.Serializer[Any]):
@@ -565,9 +563,7 @@ class AssignmentShape(serializers.ModelSerializer[Assignment]):
 
     def get_worker(self, assignment: Assignment) -> str:
         """As in exports."""
-        from tasks.names import pseudonym
-
-        return pseudonym(self.context["campaign"], assignment.worker_id)
+        return pseudonym(self.context["view"].campaign, assignment.worker_id)
 
 
 class Reason(serializers.Serializer[Any]):
@@ -614,9 +610,7 @@ class DecisionShape(serializers.ModelSerializer[Decision]):
 
     def get_worker(self, decision: Decision) -> str:
         """As in exports."""
-        from tasks.names import pseudonym
-
-        return pseudonym(self.context["campaign"], decision.worker_id)
+        return pseudonym(self.context["view"].campaign, decision.worker_id)
 
 
 # --- publication

@@ -19,7 +19,19 @@ from django.utils.translation import gettext as _
 from api.models import Scope, Token
 from core.errors import Refused
 from core.models import User
+from core.roles import Right
 
+# Which scope of a token an operation needs, by the right that its owner needs.
+SCOPES = {
+    Right.SEE: Scope.READ,
+    Right.EXPORT: Scope.READ,
+    Right.MAINTAIN: Scope.WRITE,
+    Right.DESIGN: Scope.WRITE,
+    Right.DECIDE: Scope.DECIDE,
+    Right.SPEND: Scope.SPEND,
+    Right.MANAGE: Scope.MANAGE,
+    Right.SITE: Scope.MANAGE,
+}
 PREFIX = "bkn_"
 LONGEST_DAYS = 366
 MOST = 50  # tokens of one person that are valid

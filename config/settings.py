@@ -495,11 +495,23 @@ if not RATELIMIT_ENABLE:
     ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 CLIENT_ADDRESS_HEADER = env.str("CLIENT_ADDRESS_HEADER", default="") or "REMOTE_ADDR"
 RATELIMIT_IP_META_KEY = "core.addresses.client_address"
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "api.schema.Described", "UNAUTHENTICATED_USER": None}
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["api.access.BearerToken"],
+    "DEFAULT_PERMISSION_CLASSES": ["api.access.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["api.access.PerToken"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.access.OnlyJson",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "api.access.Pages",
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_METADATA_CLASS": "api.access.NoFields",
+    "DEFAULT_SCHEMA_CLASS": "api.schema.Described",
+    "EXCEPTION_HANDLER": "api.problems.answer_exception",
+    "UNAUTHENTICATED_USER": None,
+}
 SPECTACULAR_SETTINGS = {
     "TITLE": "Bestknown",
     "DESCRIPTION": (
-        "Everything that the pages do, for programs. docs/api.md is the guide. Times are UTC, amounts are text, in "
+        "What the pages do, for programs. docs/api.md is the guide. Times are UTC, amounts are text, in "
         "dollars or a campaign's currency, lists come in pages by cursor, and errors are problem details (RFC 9457)."
     ),
     "VERSION": "1",

@@ -27,9 +27,7 @@ class PercentField(forms.DecimalField):
 class ShareField(models.DecimalField):  # type: ignore[type-arg]  # generic in its stubs only
     """A share with three decimals, from `least` to `most`."""
 
-    def __init__(
-        self, *arguments: Any, least: Decimal = Decimal(0), most: Decimal | None = None, **named: Any
-    ) -> None:
+    def __init__(self, *arguments: Any, least: Decimal = Decimal(0), most: Decimal | None = None, **named: Any) -> None:
         self.least, self.most = least, most
         if most is not None:
             named["validators"] = [MinValueValidator(least), MaxValueValidator(most)]

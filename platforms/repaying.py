@@ -14,14 +14,15 @@ from platforms.models import Publication
 from platforms.publishing import TERMS, campaign_move, publication_write
 from pools import services as pool_services
 from pools.models import Campaign
-from pools.templating import KEPT
+from pools.settings import settings_of
+from pools.templating import EXAMPLE
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Platform
 from tasks.paying import pay_words_of, pay_words_write
 from tasks.pilots import LIVE, held_back
 
-SETTINGS = (*KEPT, "query_list", "base_version", "baseline", "compared_pairs")
+SETTINGS = [*(field.name for field in settings_of(Campaign)), *EXAMPLE]
 LONGEST_NAME = Campaign._meta.get_field("name").max_length or 0
 NAMED = 3  # campaigns that a message names
 MOST_PAIRS = 20_000  # that are dealt with at once; a larger campaign is copied on the page for new ones

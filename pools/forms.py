@@ -17,7 +17,7 @@ from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, CampaignTemplate, Collection, QrelsVersion, Run
 from pools.practice import read_practice_pairs
-from pools.settings import MaterialSettings, Part, names_in, sections_of, settings_of
+from pools.settings import MaterialSettings, Part, kept_in_templates, names_in, sections_of, settings_of
 from pools.templating import EXAMPLE, INSTEAD, KEPT, template_settings
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
@@ -443,7 +443,7 @@ class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gene
 
     class Meta:
         model = Campaign
-        fields: ClassVar = KEPT
+        fields: ClassVar = kept_in_templates(Campaign)
         widgets = {
             "query_list": forms.Textarea(attrs={"rows": 3}),
             "compared_pairs": forms.Textarea(attrs={"rows": 3}),
@@ -620,7 +620,7 @@ class TemplateForm(SettingsForm):
     )
 
     class Meta(SettingsForm.Meta):
-        fields: ClassVar = [*KEPT, *EXAMPLE]
+        fields: ClassVar = KEPT
         widgets = SettingsForm.Meta.widgets | {
             name: forms.Textarea(attrs={"rows": 3, "dir": "auto"}) for name in EXAMPLE
         }
@@ -657,6 +657,6 @@ class TemplateForm(SettingsForm):
         data = self.cleaned_data
         return {
             "name": data["name"],
-            "values": {name: data[name] for name in (*KEPT, *EXAMPLE)},
+            "values": {name: data[name] for name in KEPT},
             "consent": data["consent"],
         }

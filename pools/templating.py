@@ -19,7 +19,7 @@ from pools.models import Campaign, CampaignTemplate, Collection, Run
 from pools.settings import kept_in_templates
 
 EXAMPLE = ("example_query", "example_better", "example_worse", "example_why")
-KEPT = kept_in_templates(Campaign)
+KEPT = (*kept_in_templates(Campaign), *EXAMPLE)
 # What needs what a template does not keep, and what stands in its place.
 INSTEAD = {
     ("selection", Campaign.Selection.LIST): Campaign.Selection.ALL,
@@ -47,13 +47,13 @@ def default_template(lab: Lab) -> CampaignTemplate | None:
 
 def settings_kept(campaign: Campaign) -> dict[str, Any]:
     """The settings of a campaign that a template keeps."""
-    values = {name: getattr(campaign, name) for name in (*KEPT, *EXAMPLE)}
+    values = {name: getattr(campaign, name) for name in KEPT}
     return {name: INSTEAD.get((name, value), value) for name, value in values.items()}
 
 
 def template_settings(template: CampaignTemplate) -> dict[str, Any]:
     """A template's settings as columns of Campaign. Whatever is no column any more is left out."""
-    return columns_of({name: value for name, value in template.values.items() if name in (*KEPT, *EXAMPLE)})
+    return columns_of({name: value for name, value in template.values.items() if name in KEPT})
 
 
 def columns_of(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,53 +1,60 @@
-"""Campaigns: their settings, bill, test pairs and wording, from a draft to the end."""
+"""Campaigns from a draft to the end: settings, bill, test pairs, wording, trials, practice."""
 
 import logging
-from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import transaction
+from django.forms import BaseForm
 from django.forms.utils import ErrorDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
+from django_filters.filterset import filterset_factory
 from kombu.exceptions import OperationalError
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from api import review_shapes, shapes
+from api import draft_shapes, review_shapes, shapes
 from api.answers import answer_forget
 from api.filters import KeyFilter
-from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.frame import Resource, operation
 from api.problems import NotAskedFor
 from api.resources.collections import accepted
 from core.errors import NotNow, NotYours
+from core.models import User
 from core.roles import Right
 from judgments import selectors as judgment_selectors
 from platforms import publishing
 from platforms.bills import campaign_bill
 from platforms.consequences import consequences_of
-from platforms.publishing import publication_likely
+from platforms.publishing import publication_likely, publication_to_reach
+from platforms.reach import reach_look
 from pools import background
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.forms import CampaignForm
 from pools.models import Campaign, CampaignTemplate, Collection, Job
+from pools.practice import PracticePair, lacking_practice, read_practice_pairs, right_needed
 from pools.templating import template_settings
 from tasks import jobs as task_jobs
 from tasks import selectors as task_selectors
 from tasks import services as task_services
+from tasks import trials
 from tasks.default_texts import default_consent
 from tasks.models import TestPair
 from tasks.opening import test_open, unread_reason
+from tasks.practice import practice_counts, practice_minutes
 
 RATES = ("fee_rate", "error_rate", "redo_rate")  # which the form asks for in percent
-TAGS = ["Campaigns"]
 log = logging.getLogger(__name__)
+Form = TypeVar("Form", bound=BaseForm)
 
 
-def soon(job: Any, *arguments: Any) -> Callable[[], None]:
-    """Ask a worker to do a job now. Where nobody can be asked, the clock has it done."""
+def soon(job: Any, *arguments: Any) -> dict[str, bool]:
+    """Have a worker do a job once this is stored. Where nobody can be asked, the clock has it done."""
 
     def ask() -> None:
         try:
@@ -55,11 +62,12 @@ def soon(job: Any, *arguments: Any) -> Callable[[], None]:
         except OperationalError as error:
             log.warning("%s waits for the next tick: %s", job.name, error)
 
-    return ask
+    transaction.on_commit(ask)
+    return {"asked_for": True}
 
 
-def ask_now(request: Request, job: Any, *arguments: Any) -> Response:
-    """202, and have a worker do a job that the clock would not have done. Raises NotAskedFor where none can be asked.
+def ask_now(request: Request, job: Any, *arguments: Any) -> dict[str, bool]:
+    """Have a worker do a job that the clock would not have done. Raises NotAskedFor where none can be asked.
 
     It is asked for when the request's transaction, if it has one, is stored.
     """
@@ -74,14 +82,21 @@ def ask_now(request: Request, job: Any, *arguments: Any) -> Response:
             raise NotAskedFor(text) from error
 
     transaction.on_commit(ask)
-    return Response({"asked_for": True}, status=202)
+    return {"asked_for": True}
 
 
 def by_field(errors: ErrorDict) -> dict[str, list[str]]:
     """A form's errors as the API says them."""
     return {
-        "non_field_errors" if name == "__all__" else str(name): list(map(str, said)) for name, said in errors.items()
+        "non_field_errors" if name == "__all__" else str(name): list(map(str, texts)) for name, texts in errors.items()
     }
+
+
+def valid(form: Form) -> Form:
+    """The form, if it is. Raises ValidationError."""
+    if not form.is_valid():
+        raise ValidationError(by_field(form.errors))
+    return form
 
 
 def as_percent(data: dict[str, Any]) -> None:
@@ -111,7 +126,7 @@ def campaign_form(
     """The form of the page for a new campaign, filled in with settings, and with what it has at first for the others:
     those of a template, or the usual ones.
 
-    `base_version` is the number of a version, `runs` are keys or `all`.
+    `base_version` is the number of a version, `runs` are keys or `all`. Raises ValidationError where it is not valid.
     """
     begun = Campaign(**template_settings(template)) if template else Campaign(language=collection.language)
     data: dict[str, Any] = {name: getattr(begun, name) for name in shapes.SETTINGS}
@@ -124,16 +139,16 @@ def campaign_form(
             raise ValidationError({"base_version": [_("The collection has no version with this number.")]})
         data["base_version"] = version.pk
     runs = data["runs"]
-    known = collection.runs.order_by("name").values_list("pk", flat=True)
-    data["runs"] = list(known) if runs == "all" else runs
-    if runs != "all" and (unknown := set(runs) - set(known.filter(pk__in=runs))):
+    all_runs = collection.runs.order_by("name").values_list("pk", flat=True)
+    data["runs"] = list(all_runs) if runs == "all" else runs
+    if runs != "all" and (unknown := set(runs) - set(all_runs.filter(pk__in=runs))):
         text = _("The collection has no run with this key: %(keys)s.")
         raise ValidationError({"runs": [text % {"keys": ", ".join(map(str, sorted(unknown)[:10]))}]})
-    return CampaignForm(data, collection=collection, instance=copy(draft))
+    return valid(CampaignForm(data, collection=collection, instance=copy(draft)))
 
 
 def campaign_ask(
-    request: Request,
+    user: User,
     collection: Collection,
     settings: dict[str, Any],
     draft: Campaign | None = None,
@@ -141,24 +156,16 @@ def campaign_ask(
 ) -> Job:
     """Ask for a draft with these settings, or for these settings of one, as the page does. Raises ValidationError."""
     form = campaign_form(collection, settings, draft, template)
-    if not form.is_valid():
-        raise ValidationError(by_field(form.errors))
     return background.campaign_ask(
         collection=collection,
         runs=form.cleaned_data["runs"],
         name=form.cleaned_data["name"],
         settings=form.settings(),
-        by=user_of(request),
+        by=user,
         at=timezone.now(),
         draft=draft,
         template=template,
     )
-
-
-def shown(campaign: Campaign) -> Response:
-    """The whole campaign."""
-    campaign.refresh_from_db()
-    return Response(shapes.CampaignDetail(campaign).data)
 
 
 class CampaignFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
@@ -171,47 +178,113 @@ class CampaignFilter(FilterSet):  # type: ignore[misc]  # django-filter has no t
     is_archived = BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
 
 
-class Campaigns(Endpoint):
-    """All campaigns of your labs."""
+class QueryFilter(FilterSet):  # type: ignore[misc]
+    """By id and text."""
 
-    pagination_class = Pages
+    qid = CharFilter(field_name="query__qid")
+    text = CharFilter(field_name="query__text", lookup_expr="icontains")
+
+
+class TestPairs(Resource):
+    """The test pairs of a campaign."""
+
+    __test__ = False
+    tags = ["Test pairs"]
+    lookup_url_kwarg = "test_pk"
+    filterset_class = filterset_factory(TestPair, fields=["state"])
+
+    @operation(shapes.TestPairShape(many=True), name="test_pairs")
+    def list(self, request: Request, pk: int) -> Any:
+        """A campaign's test pairs."""
+        return self.campaign.test_pairs.all()
+
+    @operation(shapes.TestPairShape, Right.DESIGN, name="test_pair_create", takes=shapes.NewTestPair)
+    def create(self, request: Request, pk: int) -> Any:
+        """Add a test pair in your own words. It counts as confirmed."""
+        return task_services.test_pair_write(campaign=self.campaign, **self.signed, **self.sent)
+
+    @action(detail=False, methods=["post"], url_path="suggest")
+    @operation(shapes.TestPairShape(many=True), Right.DESIGN, takes=shapes.SuggestTests)
+    def test_pairs_suggest(self, request: Request, pk: int) -> Any:
+        """Suggest test pairs from the qrels, to be read and confirmed one by one. There may be fewer than asked for."""
+        seed = task_services.next_test_seed(self.campaign)
+        return task_services.test_pairs_suggest(campaign=self.campaign, seed=seed, **self.sent)
+
+    @action(detail=False, methods=["post"], url_path="copy")
+    @operation(shapes.TestPairShape(many=True), Right.DESIGN, takes=draft_shapes.TestPairSource)
+    def test_pairs_copy(self, request: Request, pk: int) -> Any:
+        """Copy the confirmed test pairs of another campaign of the lab, in the same language, to a draft. Those that
+        the draft did not have are in the answer, and count as confirmed."""
+        campaign, sent = self.campaign, self.sent
+        source = Campaign.objects.filter(lab=campaign.lab_id, pk=sent["source"]).exclude(pk=campaign.pk).first()
+        if source is None:
+            raise ValidationError({"source": [_("The lab has no other campaign with this key.")]})
+        return task_services.test_pairs_copy(campaign=campaign, source=source, **self.signed)
+
+    @action(detail=True, methods=["post"], url_path="open")
+    @operation(shapes.TestPairShape, Right.DESIGN)
+    def test_pair_open(self, request: Request, pk: int, test_pk: int) -> Any:
+        """Open one test pair, to read both its passages. Who has opened a suggestion, here or on the page, may confirm
+        it."""
+        test = get_object_or_404(self.campaign.test_pairs, pk=test_pk)
+        test_open(key=test.pk, by=self.user)
+        return test
+
+    @action(detail=False, methods=["post"], url_path="decide")
+    @operation(shapes.TestPairShape(many=True), Right.DESIGN, takes=shapes.DecideTests)
+    def test_pairs_decide(self, request: Request, pk: int) -> Any:
+        """Confirm or decline test pairs: all that you name, or none. Refused (409) where you confirm some that you have
+        not opened."""
+        campaign, sent = self.campaign, self.sent
+        keys = set(sent["test_pairs"])
+        tests = list(campaign.test_pairs.filter(pk__in=keys).order_by("pk"))
+        if len(tests) != len(keys):
+            raise NotYours(_("This campaign has no such test pair."))
+        confirm = sent["decision"] == "confirm"
+        if confirm and (why := unread_reason(tests, self.user)):
+            raise NotNow(why)
+        task_services.test_pairs_decide(test_pairs=tests, confirm=confirm, **self.signed)
+        return campaign.test_pairs.filter(pk__in=keys).order_by("pk")
+
+
+class Campaigns(Resource):
+    """The campaigns of your labs."""
+
+    tags = ["Campaigns"]
     filterset_class = CampaignFilter
 
-    @operation("campaigns", answer=shapes.CampaignShape(many=True), tags=TAGS)
-    def get(self, request: Request) -> Response:
+    def move(self, to: str) -> Campaign:
+        """Change its state."""
+        publishing.campaign_move(campaign=self.campaign, to=to, at=timezone.now())
+        return self.fresh()
+
+    def fresh(self) -> Campaign:
+        """The campaign as it is stored."""
+        self.campaign.refresh_from_db()
+        return self.campaign
+
+    @operation(shapes.CampaignShape(many=True), name="campaigns")
+    def list(self, request: Request) -> Any:
         """The campaigns of your labs, newest first."""
-        return self.page_of(pool_selectors.campaigns_of(user_of(request)), shapes.CampaignShape)
+        return pool_selectors.campaigns_of(self.user)
 
-    @operation(
-        "campaign_create",
-        takes=shapes.NewCampaign,
-        answer=shapes.JobShape,
-        status=202,
-        right=Right.DESIGN,
-        tags=TAGS,
-    )
-    def post(self, request: Request) -> Response:
+    @operation(shapes.JobShape, Right.DESIGN, name="campaign_create", takes=shapes.NewCampaign, status=202)
+    def create(self, request: Request) -> Any:
         """Create a draft. A job makes its pools and pairs; its `campaign` is then the draft. Nothing is spent."""
-        sent = dict(checked(shapes.NewCampaign, request))
-        collection = self.collection(sent.pop("collection"))
+        sent = self.sent
+        collection = self.get_collection(sent.pop("collection"))
         template = template_taken(collection, sent)
-        return accepted(request, campaign_ask(request, collection, sent, template=template))
+        return accepted(campaign_ask(self.user, collection, sent, template=template))
 
-
-class CampaignOne(Endpoint):
-    """One campaign."""
-
-    @operation("campaign", answer=shapes.CampaignDetail, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @operation(shapes.CampaignDetail, name="campaign")
+    def retrieve(self, request: Request, pk: int) -> Any:
         """One campaign, with its runs and every setting."""
-        return Response(shapes.CampaignDetail(self.campaign(pk)).data)
+        return self.campaign
 
-    @operation(
-        "campaign_change", takes=shapes.CampaignChange, answer=shapes.CampaignDetail, right=Right.DESIGN, tags=TAGS
-    )
-    def patch(self, request: Request, pk: int) -> Response:
+    @operation(shapes.CampaignDetail, Right.DESIGN, name="campaign_change", takes=shapes.CampaignChange)
+    def partial_update(self, request: Request, pk: int) -> Any:
         """Rename or archive a campaign, or change what the workers of a draft will read. All of it, or nothing."""
-        campaign, sent = self.campaign(pk), dict(checked(shapes.CampaignChange, request))
+        campaign, sent = self.campaign, self.sent
         words = {name: sent[name] for name in shapes.WORDS if name in sent}
         with transaction.atomic():
             if "name" in sent:
@@ -223,352 +296,284 @@ class CampaignOne(Endpoint):
                 pool_services.campaign_archive(campaign=campaign, at=timezone.now())
             elif "is_archived" in sent:
                 pool_services.campaign_unarchive(campaign=campaign)
-        return shown(campaign)
+        return self.fresh()
 
-    @operation("campaign_delete", status=204, right=Right.DESIGN, tags=TAGS)
-    def delete(self, request: Request, pk: int) -> Response:
+    @operation(right=Right.DESIGN, name="campaign_delete")
+    def destroy(self, request: Request, pk: int) -> Any:
         """Delete a draft. A campaign that has started is closed instead."""
-        pool_services.campaign_delete(campaign=self.campaign(pk))
-        return Response(status=204)
+        pool_services.campaign_delete(campaign=self.campaign)
 
-
-class CampaignSettings(Endpoint):
-    """The settings of a draft."""
-
-    @operation(
-        "campaign_settings",
-        takes=shapes.DraftChange,
-        answer=shapes.JobShape,
-        status=202,
-        right=Right.DESIGN,
-        tags=TAGS,
-    )
-    def patch(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["patch"], url_path="settings")
+    @operation(shapes.JobShape, Right.DESIGN, takes=shapes.DraftChange, status=202)
+    def campaign_settings(self, request: Request, pk: int) -> Any:
         """Change settings or runs of a draft. A job makes its pools and pairs again where they follow from it."""
-        draft, sent = self.campaign(pk), dict(checked(shapes.DraftChange, request))
+        draft, sent = self.campaign, self.sent
         if draft.state != Campaign.State.DRAFT:
             raise NotNow(_("The campaign has started, so its settings can no longer be changed."))
-        kept: dict[str, Any] = {name: getattr(draft, name) for name in shapes.SETTINGS}
-        kept |= {"name": draft.name, "runs": list(draft.runs.values_list("pk", flat=True))}
+        settings: dict[str, Any] = {name: getattr(draft, name) for name in shapes.SETTINGS}
+        settings |= {"name": draft.name, "runs": list(draft.runs.values_list("pk", flat=True))}
         if draft.base_version is not None:
-            kept["base_version"] = {"number": draft.base_version.number}
-        return accepted(request, campaign_ask(request, draft.collection, kept | sent, draft))
+            settings["base_version"] = {"number": draft.base_version.number}
+        return accepted(campaign_ask(self.user, draft.collection, settings | sent, draft))
 
-
-class CampaignPreview(Endpoint):
-    """What settings lead to."""
-
-    @operation(
-        "campaign_preview", takes=shapes.NewCampaign, answer=review_shapes.PreviewShape, right=Right.DESIGN, tags=TAGS
-    )
-    def post(self, request: Request) -> Response:
+    @action(detail=False, methods=["post"], url_path="preview")
+    @operation(review_shapes.PreviewShape, Right.DESIGN, takes=shapes.NewCampaign)
+    def campaign_preview(self, request: Request) -> Any:
         """Count the pools, pairs, cost and hours that settings would lead to. Nothing is stored."""
-        sent = dict(checked(shapes.NewCampaign, request))
-        collection = self.collection(sent.pop("collection"))
+        sent = self.sent
+        collection = self.get_collection(sent.pop("collection"))
         form = campaign_form(collection, sent, template=template_taken(collection, sent))
-        if not form.is_valid():
-            raise ValidationError(by_field(form.errors))
         campaign = Campaign(lab=collection.lab, collection=collection, name=sent["name"], **form.settings())
-        found = consequences_of(campaign, list(form.cleaned_data["runs"]))
-        content = found.preview._asdict() | {"total": found.bill.total, "hours": found.hours}
-        return Response(review_shapes.PreviewShape(content).data)
+        led_to = consequences_of(campaign, list(form.cleaned_data["runs"]))
+        return led_to.preview._asdict() | {"total": led_to.bill.total, "hours": led_to.hours}
 
-
-class ResultSettings(Endpoint):
-    """How results are read."""
-
-    @operation(
-        "result_settings", takes=shapes.ReadingChange, answer=shapes.CampaignDetail, right=Right.DESIGN, tags=TAGS
-    )
-    def patch(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["patch"], url_path="results/settings")
+    @operation(shapes.CampaignDetail, Right.DESIGN, takes=shapes.ReadingChange)
+    def result_settings(self, request: Request, pk: int) -> Any:
         """Change how the results are read, at any time. They are computed again, within a minute or two."""
-        campaign, sent = self.campaign(pk), checked(shapes.ReadingChange, request)
-        if sent:
-            pool_services.campaign_read_results(campaign=campaign, **sent)
-        return shown(campaign)
+        if sent := self.sent:
+            pool_services.campaign_read_results(campaign=self.campaign, **sent)
+        return self.fresh()
 
-
-class CampaignCopy(Endpoint):
-    """Copies of a campaign."""
-
-    @operation(
-        "campaign_copy", takes=shapes.CampaignCopy, answer=shapes.JobShape, status=202, right=Right.DESIGN, tags=TAGS
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="copy")
+    @operation(shapes.JobShape, Right.DESIGN, takes=shapes.CampaignCopy, status=202)
+    def campaign_copy(self, request: Request, pk: int) -> Any:
         """Create a draft with the settings of a campaign, but for those that you send. Challengers challenge the newest
         version."""
-        campaign, sent = self.campaign(pk), dict(checked(shapes.CampaignCopy, request))
-        collection = self.collection(sent.pop("collection", campaign.collection_id))
-        kept: dict[str, Any] = {name: getattr(campaign, name) for name in shapes.SETTINGS}
+        campaign, sent = self.campaign, self.sent
+        collection = self.get_collection(sent.pop("collection", campaign.collection_id))
+        settings: dict[str, Any] = {name: getattr(campaign, name) for name in shapes.SETTINGS}
         same = campaign.collection_id == collection.pk
-        kept["runs"] = list(campaign.runs.values_list("pk", flat=True)) if same else "all"
+        settings["runs"] = list(campaign.runs.values_list("pk", flat=True)) if same else "all"
         if sent.get("base_version", {}).get("number") is None:
             sent.pop("base_version", None)
-        return accepted(request, campaign_ask(request, collection, kept | sent))
+        return accepted(campaign_ask(self.user, collection, settings | sent))
 
-
-class Bill(Endpoint):
-    """What a campaign costs."""
-
-    @operation("campaign_bill", answer=shapes.BillShape, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="bill")
+    @operation(shapes.BillShape)
+    def campaign_bill(self, request: Request, pk: int) -> Any:
         """What judging all of a campaign costs, line by line, and what its reward is an hour."""
-        campaign = self.campaign(pk)
+        campaign = self.campaign
         bill, pace = campaign_bill(publication_likely(campaign)), task_selectors.expected_pace(campaign)
-        content = bill._asdict() | {
+        return bill._asdict() | {
             "total": bill.total,
             "lines": bill.lines,
             "minutes_per_assignment": pace.minutes if pace else None,
             "per_hour": pace.hourly if pace else None,
         }
-        return Response(shapes.BillShape(content).data)
 
-
-class Obstacles(Endpoint):
-    """What keeps a campaign from starting."""
-
-    @operation("campaign_obstacles", answer=shapes.Obstacles, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="obstacles")
+    @operation(shapes.Obstacles)
+    def campaign_obstacles(self, request: Request, pk: int) -> Any:
         """What keeps a draft from being started, a sentence each."""
-        campaign = self.campaign(pk)
-        is_draft = campaign.state == Campaign.State.DRAFT
-        return Response({"obstacles": task_selectors.launch_obstacles(campaign) if is_draft else []})
+        is_draft = self.campaign.state == Campaign.State.DRAFT
+        return {"obstacles": task_selectors.launch_obstacles(self.campaign) if is_draft else []}
 
-
-class Start(Endpoint):
-    """The start of a campaign."""
-
-    @operation("campaign_start", answer=shapes.CampaignDetail, right=Right.DESIGN, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="start")
+    @operation(shapes.CampaignDetail, Right.DESIGN)
+    def campaign_start(self, request: Request, pk: int) -> Any:
         """Fix the design, and have the HITs packed; the campaign then opens. Nothing is published or spent."""
-        campaign = self.campaign(pk)
-        task_services.campaign_launch(campaign=campaign)
-        transaction.on_commit(soon(task_jobs.pack_waiting_campaigns))
-        return shown(campaign)
+        task_services.campaign_launch(campaign=self.campaign)
+        soon(task_jobs.pack_waiting_campaigns)
+        return self.fresh()
 
-
-class _Move(Endpoint):
-    to = ""
-
-    def _move(self, pk: int) -> Response:
-        campaign = self.campaign(pk)
-        return shown(publishing.campaign_move(campaign=campaign, to=self.to, at=timezone.now()))
-
-
-class Pause(_Move):
-    """Pausing a campaign."""
-
-    to = Campaign.State.PAUSED
-
-    @operation("campaign_pause", answer=shapes.CampaignDetail, right=Right.DESIGN, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="pause")
+    @operation(shapes.CampaignDetail, Right.DESIGN)
+    def campaign_pause(self, request: Request, pk: int) -> Any:
         """Give out no more work until the campaign is resumed."""
-        return self._move(pk)
+        return self.move(Campaign.State.PAUSED)
 
-
-class Resume(_Move):
-    """Resuming a campaign."""
-
-    to = Campaign.State.OPEN
-
-    @operation("campaign_resume", answer=shapes.CampaignDetail, right=Right.DESIGN, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="resume")
+    @operation(shapes.CampaignDetail, Right.DESIGN)
+    def campaign_resume(self, request: Request, pk: int) -> Any:
         """Give out work again."""
-        return self._move(pk)
+        return self.move(Campaign.State.OPEN)
 
-
-class Close(_Move):
-    """Closing a campaign."""
-
-    to = Campaign.State.CLOSED
-
-    @operation("campaign_close", answer=shapes.CampaignDetail, right=Right.DESIGN, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="close")
+    @operation(shapes.CampaignDetail, Right.DESIGN)
+    def campaign_close(self, request: Request, pk: int) -> Any:
         """End a campaign: no more work is given out. What was done is paid, and counts."""
-        return self._move(pk)
+        return self.move(Campaign.State.CLOSED)
 
-
-class Progress(Endpoint):
-    """How far a campaign is."""
-
-    @operation("campaign_progress", answer=shapes.ProgressShape, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="progress")
+    @operation(shapes.ProgressShape)
+    def campaign_progress(self, request: Request, pk: int) -> Any:
         """How far a campaign is, in HITs, pairs and judgments."""
-        campaign = self.campaign(pk)
+        campaign = self.campaign
         hits, pairs = task_selectors.progress(campaign), judgment_selectors.judging_progress(campaign)
-        return Response(
-            {
-                "state": campaign.state,
-                "hits": hits.hits,
-                "done": hits.hits_done,
-                "active": hits.active,
-                "pairs": pairs.pairs,
-                "pairs_done": pairs.done,
-                "judgments": pairs.accepted,
-            }
-        )
+        return {
+            "state": campaign.state,
+            "hits": hits.hits,
+            "done": hits.hits_done,
+            "active": hits.active,
+            "pairs": pairs.pairs,
+            "pairs_done": pairs.done,
+            "judgments": pairs.accepted,
+        }
 
-
-class QueryFilter(FilterSet):  # type: ignore[misc]
-    """By id and text."""
-
-    qid = CharFilter(field_name="query__qid")
-    text = CharFilter(field_name="query__text", lookup_expr="icontains")
-
-
-class Queries(Endpoint):
-    """The queries of a campaign."""
-
-    pagination_class = Pages
-    filterset_class = QueryFilter
-
-    @operation("campaign_queries", answer=shapes.QueryRow(many=True), tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="queries", filterset_class=QueryFilter)
+    @operation(shapes.QueryRow(many=True))
+    def campaign_queries(self, request: Request, pk: int) -> Any:
         """A campaign's queries, each with the size of its pool and what is left to judge."""
-        campaign = self.campaign(pk)
-        rows = judgment_selectors.pools_by_query(campaign)
-        return self.page_of(rows, shapes.QueryRow, lambda page: judgment_selectors.pool_rows(page, campaign.overlap))
+        rows = judgment_selectors.pools_by_query(self.campaign)
+        return self.page_of(rows, lambda page: judgment_selectors.pool_rows(page, self.campaign.overlap))
 
-
-# --- test pairs
-
-
-class TestPairFilter(FilterSet):  # type: ignore[misc]
-    """By state."""
-
-    __test__ = False
-    state = ChoiceFilter(choices=TestPair.State.choices)
-
-
-class TestPairs(Endpoint):
-    """The test pairs of a campaign."""
-
-    __test__ = False
-    pagination_class = Pages
-    filterset_class = TestPairFilter
-
-    @operation("test_pairs", answer=shapes.TestPairShape(many=True), tags=["Test pairs"])
-    def get(self, request: Request, pk: int) -> Response:
-        """A campaign's test pairs."""
-        return self.page_of(self.campaign(pk).test_pairs.all(), shapes.TestPairShape)
-
-    @operation(
-        "test_pair_create",
-        takes=shapes.NewTestPair,
-        answer=shapes.TestPairShape,
-        status=201,
-        right=Right.DESIGN,
-        tags=["Test pairs"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        """Add a test pair in your own words. It counts as confirmed."""
-        campaign, sent = self.campaign(pk), checked(shapes.NewTestPair, request)
-        test = task_services.test_pair_write(campaign=campaign, by=user_of(request), at=timezone.now(), **sent)
-        return Response(shapes.TestPairShape(test).data, status=201)
-
-
-class TestPairsSuggest(Endpoint):
-    """Suggestions."""
-
-    __test__ = False
-
-    @operation(
-        "test_pairs_suggest",
-        takes=shapes.SuggestTests,
-        answer=shapes.TestPairShape(many=True),
-        right=Right.DESIGN,
-        tags=["Test pairs"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        """Suggest test pairs from the qrels, to be read and confirmed one by one. There may be fewer than asked for."""
-        campaign, sent = self.campaign(pk), checked(shapes.SuggestTests, request)
-        suggested = task_services.test_pairs_suggest(
-            campaign=campaign, count=sent["count"], seed=task_services.next_test_seed(campaign)
-        )
-        return Response(shapes.TestPairShape(suggested, many=True).data)
-
-
-class TestPairOpen(Endpoint):
-    """Reading a test pair."""
-
-    __test__ = False
-
-    @operation("test_pair_open", answer=shapes.TestPairShape, right=Right.DESIGN, tags=["Test pairs"])
-    def post(self, request: Request, pk: int, test_pk: int) -> Response:
-        """Open one test pair, to read both its passages. Who has opened a suggestion, here or on the page, may confirm
-        it."""
-        test = self.campaign(pk).test_pairs.filter(pk=test_pk).first()
-        if test is None:
-            raise NotYours(_("This campaign has no such test pair."))
-        test_open(key=test.pk, by=user_of(request))
-        return Response(shapes.TestPairShape(test).data)
-
-
-class TestPairsDecide(Endpoint):
-    """Decisions on test pairs."""
-
-    __test__ = False
-
-    @operation(
-        "test_pairs_decide",
-        takes=shapes.DecideTests,
-        answer=shapes.TestPairShape(many=True),
-        right=Right.DESIGN,
-        tags=["Test pairs"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        """Confirm or decline test pairs: all that you name, or none. Refused (409) where you confirm some that you have
-        not opened."""
-        campaign, sent = self.campaign(pk), checked(shapes.DecideTests, request)
-        keys = set(sent["test_pairs"])
-        tests = list(campaign.test_pairs.filter(pk__in=keys).order_by("pk"))
-        if len(tests) != len(keys):
-            raise NotYours(_("This campaign has no such test pair."))
-        confirm = sent["decision"] == "confirm"
-        if confirm and (why := unread_reason(tests, user_of(request))):
-            raise NotNow(why)
-        task_services.test_pairs_decide(test_pairs=tests, confirm=confirm, by=user_of(request), at=timezone.now())
-        return Response(shapes.TestPairShape(campaign.test_pairs.filter(pk__in=keys).order_by("pk"), many=True).data)
-
-
-# --- what workers agree to
-
-
-class ConsentOne(Endpoint):
-    """The consent text of a campaign."""
-
-    @operation("consent", answer=shapes.ConsentShape, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="consent")
+    @operation(shapes.ConsentShape)
+    def consent(self, request: Request, pk: int) -> Any:
         """What workers agree to before they begin."""
-        campaign = self.campaign(pk)
-        current = task_selectors.current_consent(campaign)
-        if current is None:
-            return Response({"version": None, "text": default_consent(campaign)})
-        return Response(shapes.ConsentShape(current).data)
+        current = task_selectors.current_consent(self.campaign)
+        return current or {"version": None, "text": default_consent(self.campaign)}
 
-    @operation("consent_set", takes=shapes.NewConsent, answer=shapes.ConsentShape, right=Right.DESIGN, tags=TAGS)
-    def put(self, request: Request, pk: int) -> Response:
+    @consent.mapping.put
+    @operation(shapes.ConsentShape, Right.DESIGN, takes=shapes.NewConsent)
+    def consent_set(self, request: Request, pk: int) -> Any:
         """Put a consent text in force, as a new version unless it is the current one."""
-        campaign, sent = self.campaign(pk), checked(shapes.NewConsent, request)
-        return Response(shapes.ConsentShape(task_services.consent_write(campaign=campaign, text=sent["text"])).data)
+        return task_services.consent_write(campaign=self.campaign, text=self.sent["text"])
 
-
-class WorkedExample(Endpoint):
-    """The worked example of a campaign."""
-
-    @operation("worked_example", answer=shapes.WorkedExample, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="example")
+    @operation(shapes.WorkedExample)
+    def worked_example(self, request: Request, pk: int) -> Any:
         """The worked example of a campaign in your own words, which is empty if workers see the general one."""
-        return Response(shapes.WorkedExample(self.campaign(pk)).data)
+        return self.campaign
+
+    @worked_example.mapping.put
+    @operation(shapes.WorkedExample, Right.DESIGN, takes=shapes.WorkedExample)
+    def worked_example_set(self, request: Request, pk: int) -> Any:
+        """Give a draft a worked example of its own, or the general one again."""
+        return pool_services.campaign_set_example(campaign=self.campaign, **self.sent)
+
+
+def _content(trial: trials.Trial) -> dict[str, Any]:
+    return {"address": trial.address, "until": trial.until, "obstacle": trials.trial_obstacle(trial.campaign)}
+
+
+class Drafts(Resource):
+    """Before a campaign starts."""
+
+    tags = ["Campaigns"]
+
+    @action(detail=True, url_path="trial")
+    @operation(draft_shapes.TrialShape)
+    def trial(self, request: Request, pk: int) -> Any:
+        """A link at which anybody can try a campaign's tasks on the workers' pages. Nothing that they do is stored."""
+        return _content(trials.trial_link(self.campaign))
+
+    @trial.mapping.post
+    @operation(draft_shapes.TrialShape, Right.DESIGN, takes=draft_shapes.TrialWords)
+    def trial_of_wording(self, request: Request, pk: int) -> Any:
+        """A link at which a campaign's tasks are tried with other words, which are not saved. What is left out is as in
+        the campaign."""
+        words = task_selectors.words_to_try(self.campaign) | self.sent
+        return _content(trials.trial_link(self.campaign, words))
+
+    @action(detail=True, methods=["post"], url_path="trial/revoke")
+    @operation(right=Right.DESIGN)
+    def trials_revoke(self, request: Request, pk: int) -> Any:
+        """Let all links to trials of a campaign lead nowhere. Links made later work."""
+        trials.trials_revoke(campaign=self.campaign)
+
+    @action(detail=True, url_path="reach")
+    @operation(draft_shapes.ReachShape, tags=["Publication"])
+    def reach(self, request: Request, pk: int) -> Any:
+        """How many workers of its platform could take a campaign's HITs, by its terms, or by those that it begins with.
+        The platform is asked now; where it cannot be, the counts are null, and the sentence says why."""
+        return reach_look(publication_to_reach(self.campaign))
+
+
+def pair_shown(campaign: Campaign, number: int) -> dict[str, Any]:
+    """One practice pair. Raises NotYours where there is none of this number."""
+    pairs = read_practice_pairs(campaign.practice_pairs)
+    if not 1 <= number <= len(pairs):
+        raise NotYours(_("This campaign has no such practice pair."))
+    return {"number": number, **pairs[number - 1]._asdict()}
+
+
+class PracticePairs(Resource):
+    """The practice pairs of a campaign."""
+
+    tags = ["Practice"]
+    lookup_url_kwarg = "number"
+    pagination_class = None
+
+    @operation(draft_shapes.PracticePairShape(many=True), name="practice_pairs")
+    def list(self, request: Request, pk: int) -> Any:
+        """A campaign's practice pairs, in the order in which workers see them: 20 at most."""
+        pairs = read_practice_pairs(self.campaign.practice_pairs)
+        return [{"number": number, **pair._asdict()} for number, pair in enumerate(pairs, 1)]
 
     @operation(
-        "worked_example_set",
-        takes=shapes.WorkedExample,
-        answer=shapes.WorkedExample,
-        right=Right.DESIGN,
-        tags=TAGS,
+        draft_shapes.PracticePairShape,
+        Right.DESIGN,
+        name="practice_pair_create",
+        takes=draft_shapes.NewPracticePair,
     )
-    def put(self, request: Request, pk: int) -> Response:
-        """Give a draft a worked example of its own, or the general one again."""
-        campaign, sent = self.campaign(pk), checked(shapes.WorkedExample, request)
-        return Response(shapes.WorkedExample(pool_services.campaign_set_example(campaign=campaign, **sent)).data)
+    def create(self, request: Request, pk: int) -> Any:
+        """Add a practice pair in your own words to a draft, as its last."""
+        number = task_services.practice_add(campaign=self.campaign, pair=PracticePair(**self.sent))
+        return pair_shown(self.campaign, number)
+
+    @operation(draft_shapes.PracticePairShape, name="practice_pair")
+    def retrieve(self, request: Request, pk: int, number: int) -> Any:
+        """One practice pair, by its number."""
+        return pair_shown(self.campaign, number)
+
+    @operation(
+        draft_shapes.PracticePairShape,
+        Right.DESIGN,
+        name="practice_pair_change",
+        takes=draft_shapes.NewPracticePair,
+    )
+    def update(self, request: Request, pk: int, number: int) -> Any:
+        """Replace a practice pair of a draft."""
+        task_services.practice_change(campaign=self.campaign, number=number, pair=PracticePair(**self.sent))
+        return pair_shown(self.campaign, number)
+
+    @operation(right=Right.DESIGN, name="practice_pair_delete")
+    def destroy(self, request: Request, pk: int, number: int) -> Any:
+        """Remove a practice pair from a draft. Those after it are then numbered anew: send If-Match."""
+        task_services.practice_change(campaign=self.campaign, number=number, pair=None)
+
+
+class Practice(Resource):
+    """The practice of a campaign."""
+
+    tags = ["Practice"]
+
+    @action(detail=True, url_path="practice")
+    @operation(draft_shapes.PracticeShape)
+    def practice(self, request: Request, pk: int) -> Any:
+        """What the workers of a campaign do before their first HIT, and how many are at which point of it."""
+        campaign = self.campaign
+        has_practice = campaign.practice != Campaign.Practice.NOTHING
+        return {
+            "practice": campaign.practice,
+            "practice_right": campaign.practice_right,
+            "needed": right_needed(campaign),
+            "pairs": len(read_practice_pairs(campaign.practice_pairs)),
+            "minutes": practice_minutes(campaign),
+            "obstacles": lacking_practice(campaign),
+            "workers": practice_counts(campaign)._asdict() if has_practice else None,
+        }
+
+    @practice.mapping.patch
+    @operation(draft_shapes.PracticeShape, Right.DESIGN, takes=draft_shapes.PracticeChange)
+    def practice_set(self, request: Request, pk: int) -> Any:
+        """Choose the practice of a draft, and how many right answers pass a comprehension check. Add its pairs
+        first."""
+        campaign, sent = self.campaign, self.sent
+        task_services.practice_set(
+            campaign=campaign,
+            practice=sent.get("practice", campaign.practice),
+            right=sent.get("practice_right", campaign.practice_right),
+        )
+        return self.practice(request, pk)
+
+    @action(detail=True, methods=["post"], url_path="practice/take-test-pair")
+    @operation(draft_shapes.PracticePairShape, Right.DESIGN, takes=draft_shapes.TakenTestPair, status=201)
+    def practice_pair_take(self, request: Request, pk: int) -> Any:
+        """Use a confirmed test pair of a draft for practice. It is then a test pair no longer."""
+        campaign, sent = self.campaign, self.sent
+        test = get_object_or_404(campaign.test_pairs, pk=sent["test_pair"])
+        taken = task_services.practice_take_test(test_pair=test, why=sent["why"], **self.signed)
+        return pair_shown(taken, len(read_practice_pairs(taken.practice_pairs)))

@@ -1,29 +1,32 @@
-"""The token, collections, runs, and jobs."""
+"""Collections, public ones too, runs, and jobs."""
 
 import logging
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
-from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
 from kombu.exceptions import OperationalError
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import shapes
+from api import material_shapes, shapes
+from api.access import token_of
+from api.answers import answer_forget
 from api.filters import KeyFilter
-from api.frame import Endpoint, Pages, checked, operation, token_of, user_of
-from core.models import Lab
+from api.frame import Resource, operation
+from api.problems import NotAskedFor
+from core.errors import NotNow
+from core.models import Lab, User
 from core.progress import progress_of
 from core.roles import Right, labs_of, require
 from evaluation.files.runs import run_name
-from pools import background
+from pools import background, catalogue, fetching
 from pools import jobs as pool_jobs
 from pools import selectors as pool_selectors
 from pools import services as pool_services
@@ -32,7 +35,7 @@ from pools.models import Collection, Job, Run
 log = logging.getLogger(__name__)
 
 
-def accepted(request: Request, job: Job) -> Response:
+def accepted(job: Job) -> Response:
     """202 with a job that has been asked for, and have a worker begin it once it is stored."""
 
     def begin() -> None:
@@ -47,41 +50,29 @@ def accepted(request: Request, job: Job) -> Response:
 
 def answer_job(job: Job) -> Response:
     """202 with a job."""
-    headers = {"Location": reverse("api:v1:job", args=[job.pk])}
-    return Response(_job(job), status=202, headers=headers)
+    headers = {"Location": reverse("api:v1:jobs-detail", args=[job.pk])}
+    return Response(shapes.JobShape(with_progress(job)).data, status=202, headers=headers)
 
 
-def lab_sent(request: Request, key: int) -> Lab:
+def lab_sent(user: User, key: int) -> Lab:
     """The lab that was sent, for what designs. Raises ValidationError where it is not theirs, and NotAllowed."""
-    lab = labs_of(user_of(request)).filter(pk=key).first()
+    lab = labs_of(user).filter(pk=key).first()
     if lab is None:
         raise ValidationError({"lab": [_("There is no such lab, or you are not a member of it.")]})
-    require(user_of(request), lab, Right.DESIGN)
+    require(user, lab, Right.DESIGN)
     return lab
 
 
-def _job(job: Job) -> dict[str, Any]:
-    told = progress_of(background.progress_key(job)) if job.is_open else None
-    job.progress = told  # type: ignore[attr-defined]
-    return dict(shapes.JobShape(job).data)
+def with_progress(job: Job) -> Job:
+    """The job, with how far it is."""
+    job.progress = progress_of(background.progress_key(job)) if job.is_open else None  # type: ignore[attr-defined]
+    return job
 
 
 def name_of(sent: Mapping[str, Any]) -> str:
     """What a file's content is to be called: the name that was sent, or the file's without its extensions."""
     name: str = sent.get("name") or run_name(str(sent["file"].name))[:100]
     return name
-
-
-class Myself(Endpoint):
-    """The token that the request has."""
-
-    @operation("token", answer=shapes.TokenShape, tags=["Account"])
-    def get(self, request: Request) -> Response:
-        """Your token: whose it is, what it may do, and until when."""
-        return Response(shapes.TokenShape(token_of(request)).data)
-
-
-# --- collections
 
 
 class CollectionFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
@@ -91,77 +82,46 @@ class CollectionFilter(FilterSet):  # type: ignore[misc]  # django-filter has no
     name = CharFilter(lookup_expr="icontains")
 
 
-class Collections(Endpoint):
-    """All collections of your labs."""
+class Collections(Resource):
+    """The collections of your labs."""
 
-    parser_classes = [MultiPartParser]
-    pagination_class = Pages
+    tags = ["Collections"]
     filterset_class = CollectionFilter
 
-    @operation("collections", answer=shapes.CollectionShape(many=True), tags=["Collections"])
-    def get(self, request: Request) -> Response:
-        """The collections of your labs."""
-        return self.page_of(pool_selectors.collections_of(user_of(request)), shapes.CollectionShape)
+    def ask(self, lab: Lab, name: str, language: str | None, keep: str, **files: Any) -> Response:
+        """Ask for files to be read."""
+        if not files:
+            raise ValidationError(_("Send at least one file: queries, qrels or passages."))
+        about: dict[str, Any] = {"lab": lab, "name": name, "language": language, "keep": keep, "files": files}
+        return accepted(background.collection_ask(**about, **self.signed))
 
-    @operation(
-        "collection_create",
-        takes={"multipart/form-data": shapes.NewCollection},
-        answer=shapes.JobShape,
-        status=202,
-        right=Right.DESIGN,
-        tags=["Collections"],
-    )
-    def post(self, request: Request) -> Response:
+    @operation(shapes.CollectionShape(many=True), name="collections")
+    def list(self, request: Request) -> Any:
+        """The collections of your labs."""
+        return pool_selectors.collections_of(self.user)
+
+    @operation(shapes.JobShape, Right.DESIGN, name="collection_create", takes=shapes.NewCollection, status=202)
+    def create(self, request: Request) -> Any:
         """Make a collection from files. They are read by a job, whose `collection` it then is. Send at least one."""
-        sent = dict(checked(shapes.NewCollection, request))
-        lab = lab_sent(request, sent.pop("lab"))
+        sent = self.sent
+        lab = lab_sent(self.user, sent.pop("lab"))
         if Collection.objects.filter(lab=lab, name=sent["name"]).exists():
             text = _("The lab already has a collection with this name. Add the files to it.")
             raise ValidationError({"name": [text]})
-        return accepted(request, _ask_files(request, lab, sent))
+        return self.ask(lab, **sent)
 
-
-def _ask_files(request: Request, lab: Lab, sent: dict[str, Any]) -> Job:
-    name, language, keep = sent.pop("name"), sent.pop("language"), sent.pop("keep")
-    if not sent:
-        raise ValidationError(_("Send at least one file: queries, qrels or passages."))
-    return background.collection_ask(
-        lab=lab, name=name, language=language, keep=keep, files=sent, by=user_of(request), at=timezone.now()
-    )
-
-
-class CollectionOne(Endpoint):
-    """One collection."""
-
-    @operation("collection", answer=shapes.CollectionDetail, tags=["Collections"])
-    def get(self, request: Request, pk: int) -> Response:
+    @operation(shapes.CollectionDetail, name="collection")
+    def retrieve(self, request: Request, pk: int) -> Any:
         """One collection, with what it holds."""
-        collection = self.collection(pk)
+        collection = self.collection
         collection.size = pool_selectors.collection_size(collection)  # type: ignore[attr-defined]
-        return Response(shapes.CollectionDetail(collection).data)
+        return collection
 
-
-class CollectionFiles(Endpoint):
-    """The files of a collection."""
-
-    parser_classes = [MultiPartParser]
-
-    @operation(
-        "collection_add",
-        takes={"multipart/form-data": shapes.CollectionFiles},
-        answer=shapes.JobShape,
-        status=202,
-        right=Right.DESIGN,
-        tags=["Collections"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="files")
+    @operation(shapes.JobShape, Right.DESIGN, takes=shapes.CollectionFiles, status=202)
+    def collection_add(self, request: Request, pk: int) -> Any:
         """Add files to a collection. What is there already is kept, and must not be contradicted."""
-        collection = self.collection(pk)
-        sent = {**checked(shapes.CollectionFiles, request), "name": collection.name, "language": None}
-        return accepted(request, _ask_files(request, collection.lab, sent))
-
-
-# --- runs
+        return self.ask(self.collection.lab, self.collection.name, None, **self.sent)
 
 
 class RunFilter(FilterSet):  # type: ignore[misc]
@@ -173,73 +133,48 @@ class RunFilter(FilterSet):  # type: ignore[misc]
     is_released = BooleanFilter()
 
 
-class Runs(Endpoint):
-    """All runs of your labs."""
+class Runs(Resource):
+    """The runs of your labs."""
 
-    parser_classes = [MultiPartParser]
-    pagination_class = Pages
+    tags = ["Runs"]
     filterset_class = RunFilter
 
-    @operation("runs", answer=shapes.RunShape(many=True), tags=["Runs"])
-    def get(self, request: Request) -> Response:
-        """The runs of your labs."""
-        return self.page_of(pool_selectors.runs_of(user_of(request)), shapes.RunShape)
-
-    @operation(
-        "run_create",
-        takes={"multipart/form-data": shapes.NewRun},
-        answer=shapes.JobShape,
-        status=202,
-        right=Right.MAINTAIN,
-        tags=["Runs"],
-    )
-    def post(self, request: Request) -> Response:
-        """Upload a run. It is checked by a job, whose `run` it then is; if it has errors, they are in `complaints`."""
-        sent = checked(shapes.NewRun, request)
-        job = background.run_ask(
-            collection=self.collection(sent["collection"]),
-            file=cast("UploadedFile[Any]", sent["file"]),
-            name=name_of(sent),
-            team=sent["team"],
-            notes=sent["notes"],
-            models_used=sent["models_used"],
-            without_query=sent["without_query"],
-            by=user_of(request),
-            at=timezone.now(),
-        )
-        return accepted(request, job)
-
-
-class RunOne(Endpoint):
-    """One run."""
-
-    def run(self, key: int) -> Run:
+    @property
+    def run(self) -> Run:
         """The run, for what needs this operation's right. Raises NotYours and NotAllowed."""
-        return pool_selectors.run_for(user_of(self.request), key, self.right)
+        return pool_selectors.run_for(self.user, self.kwargs["pk"], self.right)
 
-    @operation("run", answer=shapes.RunDetail, tags=["Runs"])
-    def get(self, request: Request, pk: int) -> Response:
+    @operation(shapes.RunShape(many=True), name="runs")
+    def list(self, request: Request) -> Any:
+        """The runs of your labs."""
+        return pool_selectors.runs_of(self.user)
+
+    @operation(shapes.JobShape, Right.MAINTAIN, name="run_create", takes=shapes.NewRun, status=202)
+    def create(self, request: Request) -> Any:
+        """Upload a run. It is checked by a job, whose `run` it then is; if it has errors, they are in `complaints`."""
+        sent = self.sent
+        sent |= {"collection": self.get_collection(sent["collection"]), "name": name_of(sent)}
+        return accepted(background.run_ask(**sent, **self.signed))
+
+    @operation(shapes.RunDetail, name="run")
+    def retrieve(self, request: Request, pk: int) -> Any:
         """One run, with its census."""
-        return Response(shapes.RunDetail(self.run(pk)).data)
+        return self.run
 
-    @operation("run_change", takes=shapes.RunChange, answer=shapes.RunDetail, right=Right.MAINTAIN, tags=["Runs"])
-    def patch(self, request: Request, pk: int) -> Response:
+    @operation(shapes.RunDetail, Right.MAINTAIN, name="run_change", takes=shapes.RunChange)
+    def partial_update(self, request: Request, pk: int) -> Any:
         """Let exports have what only this run brought, or hold it back; and say which models it uses."""
-        run, sent = self.run(pk), checked(shapes.RunChange, request)
+        run, sent = self.run, self.sent
         if "is_released" in sent:
             run = pool_services.run_release(run=run, is_released=sent["is_released"])
         if "models_used" in sent:
             run = pool_services.run_describe(run=run, models_used=sent["models_used"], at=timezone.now())
-        return Response(shapes.RunDetail(run).data)
+        return run
 
-    @operation("run_delete", status=204, right=Right.MAINTAIN, tags=["Runs"])
-    def delete(self, request: Request, pk: int) -> Response:
+    @operation(right=Right.MAINTAIN, name="run_delete")
+    def destroy(self, request: Request, pk: int) -> Any:
         """Delete a run that no campaign uses."""
-        pool_services.run_delete(run=self.run(pk))
-        return Response(status=204)
-
-
-# --- jobs
+        pool_services.run_delete(run=self.run)
 
 
 class JobFilter(FilterSet):  # type: ignore[misc]
@@ -250,35 +185,93 @@ class JobFilter(FilterSet):  # type: ignore[misc]
     collection = KeyFilter(field_name="collection_id")
 
 
-class Jobs(Endpoint):
-    """Jobs of your labs."""
+class Jobs(Resource):
+    """What was asked for."""
 
-    pagination_class = Pages
+    tags = ["Jobs"]
     filterset_class = JobFilter
 
-    @operation("jobs", answer=shapes.JobShape(many=True), tags=["Jobs"])
-    def get(self, request: Request) -> Response:
+    @operation(shapes.JobShape(many=True), name="jobs")
+    def list(self, request: Request) -> Any:
         """What members of your labs have asked for, newest first."""
-        return self.page_of(pool_selectors.jobs_of(user_of(request)), shapes.JobShape)
+        return pool_selectors.jobs_of(self.user)
 
-
-class JobOne(Endpoint):
-    """One job."""
-
-    @operation("job", answer=shapes.JobShape, tags=["Jobs"])
-    def get(self, request: Request, pk: int) -> Response:
+    @operation(shapes.JobShape, name="job")
+    def retrieve(self, request: Request, pk: int) -> Any:
         """How far a job is, and what came of it."""
-        return Response(_job(pool_selectors.job_for(user_of(request), pk, self.right)))
+        return with_progress(pool_selectors.job_for(self.user, pk, self.right))
 
-
-class JobCancel(Endpoint):
-    """Cancelling a job."""
-
-    @operation("job_cancel", answer=shapes.JobShape, right=Right.MAINTAIN, tags=["Jobs"])
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="cancel")
+    @operation(shapes.JobShape, Right.MAINTAIN)
+    def job_cancel(self, request: Request, pk: int) -> Any:
         """Cancel a job that has not ended: at once if nobody is at it, else at its next step. What has ended stays as
         it is."""
-        job = pool_selectors.job_for(user_of(request), pk, self.right)
-        background.job_cancel(job=job, by=user_of(request))
+        job = pool_selectors.job_for(self.user, pk, self.right)
+        background.job_cancel(job=job, by=self.user)
         job.refresh_from_db()
-        return Response(_job(job))
+        return with_progress(job)
+
+
+def fetched(request: Request, job: Job) -> Response:
+    """202 with a job for which something is to be fetched. Raises NotAskedFor where nobody can be asked to."""
+
+    def begin() -> None:
+        try:
+            pool_jobs.fetch_dataset.delay(job.pk)
+        except OperationalError as error:
+            log.warning("Job %s could not be handed over: %s", job.pk, error)
+            background.job_cancel(job=job, by=token_of(request).user)
+            answer_forget(request)
+            raise NotAskedFor(_("Nothing can be fetched at the moment. Try again in a minute.")) from error
+
+    transaction.on_commit(begin)
+    return answer_job(job)
+
+
+class Datasets(Resource):
+    """Public collections."""
+
+    tags = ["Collections"]
+    pagination_class = None
+
+    @operation(material_shapes.DatasetShape(many=True), name="datasets", asks=material_shapes.AskedDatasets)
+    def list(self, request: Request) -> Any:
+        """The public collections with queries that ir_datasets knows, by id. Nothing is fetched."""
+        return catalogue.datasets_called(self.query["id"])
+
+    @operation(shapes.JobShape, Right.DESIGN, name="dataset_import", takes=material_shapes.NewDataset, status=202)
+    def create(self, request: Request) -> Any:
+        """Make a collection from ir_datasets: a job fetches its queries and qrels, and the passages that the qrels name
+        if you ask for them. Look first (`datasets/offer/`) what that takes. One is fetched at a time."""
+        sent = self.sent
+        lab = lab_sent(self.user, sent["lab"])
+        name = sent.get("name") or sent["dataset"][:100]
+        if Collection.objects.filter(lab=lab, name=name).exists():
+            raise ValidationError({"name": [_("The lab already has a collection with this name. Choose another.")]})
+        job = fetching.dataset_ask(
+            lab=lab, name=name, dataset=sent["dataset"], passages=sent["passages"], **self.signed
+        )
+        return fetched(request, job)
+
+    @action(detail=False, url_path="offer")
+    @operation(material_shapes.OfferShape, asks=material_shapes.AskedOffer, refuses=True)
+    def dataset_offer(self, request: Request) -> Any:
+        """What a public collection has, and what fetching it would take. Nothing is fetched; what could not be is
+        refused (409), with the reason."""
+        return catalogue.look_for_page(self.query["id"], passages=self.query["passages"])
+
+
+class DatasetPassages(Resource):
+    """The passages of a public collection."""
+
+    tags = ["Collections"]
+
+    @action(detail=True, methods=["post"], url_path="fetch-passages")
+    @operation(shapes.JobShape, Right.DESIGN, status=202)
+    def dataset_passages(self, request: Request, pk: int) -> Any:
+        """Have the passages fetched that a collection from ir_datasets lacks, for its qrels and runs."""
+        collection = self.collection
+        if not collection.dataset:
+            raise NotNow(_("The collection is not from ir_datasets: add a file of its passages."))
+        about: dict[str, Any] = {"lab": collection.lab, "name": collection.name, "dataset": collection.dataset}
+        return fetched(request, fetching.dataset_ask(**about, passages=True, collection=collection, **self.signed))

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api import lab_shapes
-from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.frame import Resource, operation
 from api.resources.campaigns import as_percent, by_field
 from api.resources.publications import terms_content, terms_form
 from core.labs import pay_floor_set
@@ -20,32 +20,22 @@ from pools import templating
 from pools.forms import TemplateForm
 from pools.models import Campaign, CampaignTemplate
 
-TEMPLATES = ["Templates"]
 TEMPLATE = ("id", "lab", "name", "is_default", "values", "consent", "changed_at")
 
 
-# --- what campaigns begin with
-
-
 def template_content(template: CampaignTemplate) -> dict[str, Any]:
-    """A template, with its terms as those of campaigns are shown."""
+    """A template as it is stored, with its terms as those of campaigns are shown."""
+    template.refresh_from_db()  # its settings as JSON keeps them
     terms = None if template.terms is None else terms_content(terms_templating.publication_of(template))
     return {name: getattr(template, name) for name in TEMPLATE} | {"terms": terms}
-
-
-def shown(template: CampaignTemplate, status: int = 200) -> Response:
-    """The template as it is stored."""
-    template.refresh_from_db()  # its settings as JSON keeps them
-    shape = lab_shapes.TemplateShape(template_content(template))  # type: ignore[arg-type]  # with its terms as shown
-    return Response(shape.data, status=status)
 
 
 def settings_changed(template: CampaignTemplate, sent: Mapping[str, Any]) -> dict[str, Any]:
     """What pools.templating.template_change takes for other settings and texts, as the page checks them. Raises
     ValidationError.
     """
-    kept = Campaign(lab=template.lab, **templating.template_settings(template))
-    data = {name: getattr(kept, name) for name in templating.KEPT} | dict(sent.get("settings", {}))
+    campaign = Campaign(lab=template.lab, **templating.template_settings(template))
+    data = {name: getattr(campaign, name) for name in templating.KEPT} | dict(sent.get("settings", {}))
     as_percent(data)
     data |= {name: sent.get(name, getattr(template, name)) for name in ("name", "consent")}
     form = TemplateForm(data, template=template)
@@ -66,61 +56,36 @@ def terms_changed(template: CampaignTemplate, sent: Mapping[str, Any] | None) ->
         raise ValidationError({"terms": error.detail}) from error
 
 
-class Templates(Endpoint):
-    """A lab's templates."""
+class TemplateOfCampaign(Resource):
+    """A campaign as a template."""
 
-    pagination_class = Pages
+    tags = ["Templates"]
 
-    @operation("templates", answer=lab_shapes.TemplateShape(many=True), tags=TEMPLATES)
-    def get(self, request: Request, pk: int) -> Response:
-        """The templates that campaigns of a lab can begin with."""
-        return self.page_of(
-            self.lab(pk).templates.select_related("lab"),
-            lab_shapes.TemplateShape,
-            lambda page: [template_content(template) for template in page],
-        )
-
-
-class TemplateSave(Endpoint):
-    """Saving a template."""
-
-    @operation(
-        "template_save",
-        takes=lab_shapes.NewTemplate,
-        answer=lab_shapes.TemplateShape,
-        status=201,
-        right=Right.DESIGN,
-        tags=TEMPLATES,
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="template")
+    @operation(lab_shapes.TemplateShape, Right.DESIGN, takes=lab_shapes.NewTemplate, status=201)
+    def template_save(self, request: Request, pk: int) -> Any:
         """Save a campaign's settings, wording and terms as a template of its lab, under a name that is new there."""
-        campaign, sent = self.campaign(pk), checked(lab_shapes.NewTemplate, request)
-        made = terms_templating.template_save(
-            campaign=campaign, name=sent["name"], by=user_of(request), at=timezone.now()
+        return template_content(
+            terms_templating.template_save(campaign=self.campaign, name=self.sent["name"], **self.signed)
         )
-        return shown(made, 201)
 
 
-class TemplateOne(Endpoint):
-    """One template."""
+class Templates(Resource):
+    """What campaigns can begin with."""
 
-    @operation("template", answer=lab_shapes.TemplateShape, tags=TEMPLATES)
-    def get(self, request: Request, pk: int) -> Response:
+    tags = ["Templates"]
+
+    @operation(lab_shapes.TemplateShape, name="template")
+    def retrieve(self, request: Request, pk: int) -> Any:
         """What a template has."""
-        return shown(templating.template_for(user_of(request), pk, self.right))
+        return template_content(templating.template_for(self.user, pk, self.right))
 
-    @operation(
-        "template_change",
-        takes=lab_shapes.TemplateChange,
-        answer=lab_shapes.TemplateShape,
-        right=Right.DESIGN,
-        tags=TEMPLATES,
-    )
-    def patch(self, request: Request, pk: int) -> Response:
+    @operation(lab_shapes.TemplateShape, Right.DESIGN, name="template_change", takes=lab_shapes.TemplateChange)
+    def partial_update(self, request: Request, pk: int) -> Any:
         """Change a template's name, settings, wording, consent text or terms, or whether pages begin new campaigns of
         the lab with it: all of it, or nothing. Campaigns that began with it stay as they are."""
-        template = templating.template_for(user_of(request), pk, self.right)
-        sent = checked(lab_shapes.TemplateChange, request)
+        template = templating.template_for(self.user, pk, self.right)
+        sent = self.sent
         with transaction.atomic():
             if "settings" in sent or "consent" in sent:
                 changes = settings_changed(template, sent)
@@ -134,31 +99,33 @@ class TemplateOne(Endpoint):
                 templating.template_default_set(lab=template.lab, template=template)
             elif "is_default" in sent and template.is_default:
                 templating.template_default_set(lab=template.lab, template=None)
-        return shown(template)
+        return template_content(template)
 
-    @operation("template_delete", status=204, right=Right.DESIGN, tags=TEMPLATES)
-    def delete(self, request: Request, pk: int) -> Response:
+    @operation(right=Right.DESIGN, name="template_delete")
+    def destroy(self, request: Request, pk: int) -> Any:
         """Delete a template. Campaigns that began with it stay as they are."""
-        templating.template_delete(template=templating.template_for(user_of(request), pk, self.right))
-        return Response(status=204)
+        templating.template_delete(template=templating.template_for(self.user, pk, self.right))
 
 
-class PayFloor(Endpoint):
-    """A lab's pay floor."""
+class LabSettings(Resource):
+    """What belongs to a lab."""
 
-    @operation("pay_floor", answer=lab_shapes.PayFloorShape, tags=TEMPLATES)
-    def get(self, request: Request, pk: int) -> Response:
+    tags = ["Templates"]
+
+    @action(detail=True, url_path="templates")
+    @operation(lab_shapes.TemplateShape(many=True))
+    def templates(self, request: Request, pk: int) -> Any:
+        """The templates that campaigns of a lab can begin with."""
+        return self.page_of(self.lab.templates.select_related("lab"), lambda page: list(map(template_content, page)))
+
+    @action(detail=True, url_path="pay-floor")
+    @operation(lab_shapes.PayFloorShape)
+    def pay_floor(self, request: Request, pk: int) -> Any:
         """The dollars an hour below which none of a lab's campaigns can start."""
-        return Response(lab_shapes.PayFloorShape(self.lab(pk)).data)
+        return self.lab
 
-    @operation(
-        "pay_floor_set",
-        takes=lab_shapes.PayFloorShape,
-        answer=lab_shapes.PayFloorShape,
-        right=Right.MANAGE,
-        tags=TEMPLATES,
-    )
-    def put(self, request: Request, pk: int) -> Response:
+    @pay_floor.mapping.put
+    @operation(lab_shapes.PayFloorShape, Right.MANAGE, takes=lab_shapes.PayFloorShape)
+    def pay_floor_set(self, request: Request, pk: int) -> Any:
         """Set a lab's pay floor, or take it away. What has started stays as it is."""
-        lab, sent = self.lab(pk), checked(lab_shapes.PayFloorShape, request)
-        return Response(lab_shapes.PayFloorShape(pay_floor_set(lab=lab, pay_floor=sent["pay_floor"])).data)
+        return pay_floor_set(lab=self.lab, pay_floor=self.sent["pay_floor"])

@@ -1,24 +1,23 @@
 """Leaderboards, for those who take part: what a board asks for, submitting, and what became of it."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
 from django.http import FileResponse
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from rest_framework.parsers import MultiPartParser
+from rest_framework.decorators import action
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api import board_shapes, organizing_shapes
-from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.frame import Resource, operation
 from api.resources.campaigns import soon
 from api.resources.outcomes import FILE
 from api.shapes import Why
 from core.errors import NotYours, Refused
-from core.roles import Right
+from core.models import User
+from core.roles import Right, require
 from leaderboards import boards, jobs, selectors, submitting, teams
 from leaderboards.models import Board, Submission, Team
 from leaderboards.public.archive import Archive
@@ -26,12 +25,10 @@ from leaderboards.public.reading import published
 from leaderboards.selectors import Quota
 from pools.receiving import MEGABYTE
 
-TAGS = ["Leaderboards"]
 
-
-def _context(request: Request) -> dict[str, Any]:
+def _context(user: User) -> dict[str, Any]:
     """What the shape of a board asks for: the time, and the teams of whoever asks."""
-    at, user = timezone.now(), user_of(request)
+    at = timezone.now()
 
     def teams(board: Board) -> list[tuple[Team, Quota]]:
         policy = board.policy_at(at)
@@ -41,182 +38,160 @@ def _context(request: Request) -> dict[str, Any]:
     return {"at": at, "teams": teams}
 
 
-class Boards(Endpoint):
-    """The leaderboards that you may take part in."""
+class OfBoard(Resource):
+    """Something of a leaderboard."""
 
-    pagination_class = Pages
+    tags = ["Leaderboards"]
+    lookup_url_kwarg = "slug"
+    lookup_value_converter = "slug"
 
-    @operation("boards", answer=board_shapes.BoardShape(many=True), tags=TAGS)
-    def get(self, request: Request) -> Response:
-        """The leaderboards that you may take part in: public ones, those of your labs, and those you are invited to."""
-        seen = selectors.boards_seen(user_of(request)).select_related("lab")
-        return self.page_of(seen, board_shapes.BoardShape, **_context(request))
+    @cached_property
+    def board(self) -> Board:
+        """A board of the caller's labs, for what needs the operation's right. Raises NotYours and NotAllowed."""
+        return selectors.board_for(self.user, self.kwargs["slug"], self.right)
 
-    @operation(
-        "board_create",
-        takes=organizing_shapes.NewBoard,
-        answer=organizing_shapes.BoardOrganized,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request) -> Response:
-        """Create a leaderboard over one of your lab's collections. Only the lab sees it; add a season next."""
-        values = dict(checked(organizing_shapes.NewBoard, request))
-        collection = self.collection(values.pop("collection"))
-        board = boards.board_create(
-            lab=collection.lab, collection=collection, by=user_of(request), at=timezone.now(), **values
-        )
-        return Response(organizing_shapes.BoardOrganized(board).data, status=201)
+    @cached_property
+    def board_seen(self) -> Board:
+        """A board that the caller sees. Raises NotYours."""
+        return selectors.board_seen(self.user, self.kwargs["slug"])
 
+    @property
+    def organizes(self) -> bool:
+        """Whether the caller organizes it."""
+        return selectors.organizes(self.user, self.board_seen)
 
-class BoardOne(Endpoint):
-    """One leaderboard."""
-
-    @operation("board", answer=board_shapes.BoardShape, tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
-        """One leaderboard, with the key that runs are sealed for."""
-        board = selectors.board_seen(user_of(request), slug)
-        return Response(board_shapes.BoardShape(board, context=_context(request)).data)
-
-
-class Submissions(Endpoint):
-    """What your teams sent to a leaderboard."""
-
-    parser_classes = [MultiPartParser]
-    pagination_class = Pages
-
-    @operation("submissions_to_board", answer=board_shapes.BoardSubmissionShape(many=True), tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
-        """What your teams sent to a leaderboard; for its organizers, what all teams did."""
-        user = user_of(request)
-        board = selectors.board_seen(user, slug)
-        rows = board.submissions.all() if selectors.organizes(user, board) else selectors.submissions_of(user, board)
-        return self.page_of(rows.select_related("board", "team", "policy"), board_shapes.BoardSubmissionShape)
-
-    @operation(
-        "submission_create",
-        takes={"multipart/form-data": board_shapes.NewBoardSubmission},
-        answer=board_shapes.BoardSubmissionDetail,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Submit a sealed package, which a job evaluates. Whoever is in the team may, whatever their role in a lab."""
-        user = user_of(request)
-        board, sent = selectors.board_seen(user, slug), checked(board_shapes.NewBoardSubmission, request)
-        team = selectors.teams_of(user, board).filter(public_id=sent["team"]).first()
+    def own_team(self, key: str) -> Team:
+        """A team that the caller is in. Raises NotYours."""
+        team = selectors.teams_of(self.user, self.board_seen).filter(public_id=key).first()
         if team is None:
             raise NotYours(_("There is no such team, or you are not in it."))
-        package = cast("UploadedFile[Any]", sent["package"])
+        return team
+
+
+class OfSubmission(Resource):
+    """Something of a submission to a leaderboard."""
+
+    tags = ["Leaderboards"]
+    lookup_url_kwarg = "key"
+    lookup_value_converter = "slug"
+
+    @property
+    def submission(self) -> Submission:
+        """A submission of one's teams, or of one's board. Raises NotYours."""
+        return selectors.submission_for(self.user, self.kwargs["key"])[0]
+
+    @property
+    def own_submission(self) -> Submission:
+        """A submission of one's teams. Raises NotYours."""
+        submission = self.submission
+        if not selectors.is_member(self.user, submission):
+            raise NotYours(_("Only the team that sent a submission can do this."))
+        return submission
+
+    @property
+    def organized(self) -> Submission:
+        """A submission to a board that the caller organizes. Raises NotYours and NotAllowed."""
+        submission = self.submission
+        require(self.user, submission.board.lab, Right.MAINTAIN)
+        return submission
+
+
+class BoardSubmissions(OfSubmission):
+    """What was sent to a leaderboard."""
+
+    @operation(board_shapes.BoardSubmissionDetail, name="submission_to_board")
+    def retrieve(self, request: Request, key: str) -> Any:
+        """One submission: its states with their times, what the check says, and scores as far as they are shown."""
+        return self.submission
+
+    @action(detail=True, methods=["post"], url_path="choose")
+    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=board_shapes.Choice)
+    def submission_choose(self, request: Request, key: str) -> Any:
+        """Say whether your evaluated run counts, where the policy lets the team decide on its dev scores."""
+        submission = self.own_submission
+        choose = submitting.submission_enter if self.sent["counts"] else submitting.submission_leave_out
+        return choose(submission=submission, **self.signed)
+
+    @action(detail=True, methods=["post"], url_path="cancel")
+    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN)
+    def submission_cancel(self, request: Request, key: str) -> Any:
+        """Cancel a submission of your team before it is evaluated: it uses no quota."""
+        submission = self.own_submission
+        submitting.submission_cancel(submission=submission, **self.signed)
+        return submission
+
+    @action(detail=True, methods=["post"], url_path="withdraw")
+    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=Why)
+    def submission_withdraw(self, request: Request, key: str) -> Any:
+        """Withdraw a submission of your team: it leaves a line, with your `why`, and counts for the quota still."""
+        submission, why = self.own_submission, self.sent.get("why", "")
+        submitting.submission_withdraw(submission=submission, why=why, **self.signed)
+        return submission
+
+
+class Boards(OfBoard):
+    """The leaderboards that you may take part in."""
+
+    @operation(board_shapes.BoardShape(many=True), name="boards")
+    def list(self, request: Request) -> Any:
+        """The leaderboards that you may take part in: public ones, those of your labs, and those you are invited to."""
+        return self.page_of(selectors.boards_seen(self.user).select_related("lab"), **_context(self.user))
+
+    @operation(organizing_shapes.BoardOrganized, Right.MAINTAIN, name="board_create", takes=organizing_shapes.NewBoard)
+    def create(self, request: Request) -> Any:
+        """Create a leaderboard over one of your lab's collections. Only the lab sees it; add a season next."""
+        values = self.sent
+        collection = self.get_collection(values.pop("collection"))
+        return boards.board_create(lab=collection.lab, collection=collection, **self.signed, **values)
+
+    @operation(board_shapes.BoardShape, name="board")
+    def retrieve(self, request: Request, slug: str) -> Any:
+        """One leaderboard, with the key that runs are sealed for."""
+        return self.answer(self.board_seen, **_context(self.user))
+
+    @action(detail=True, url_path="submissions")
+    @operation(board_shapes.BoardSubmissionShape(many=True))
+    def submissions_to_board(self, request: Request, slug: str) -> Any:
+        """What your teams sent to a leaderboard; for its organizers, what all teams did."""
+        board = self.board_seen
+        rows = board.submissions.all() if self.organizes else selectors.submissions_of(self.user, board)
+        return rows.select_related("board", "team", "policy")
+
+    @submissions_to_board.mapping.post
+    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=board_shapes.NewBoardSubmission, status=201)
+    def submission_create(self, request: Request, slug: str) -> Any:
+        """Submit a sealed package, which a job evaluates. Whoever is in the team may, whatever their role in a lab."""
+        board, sent = self.board_seen, self.sent
+        team, package = self.own_team(sent["team"]), sent["package"]
         most = settings.BOARD_UPLOAD_MEGABYTES
         if (package.size or 0) > most * MEGABYTE:
             raise Refused(_("The package has more than %(most)s MB.") % {"most": most})
-        shared: dict[str, Any] = {
-            "board": board, "team": team, "run_id": sent["run_id"], "policy_number": sent["policy"], "by": user,
-            "at": timezone.now(),
-        }  # fmt: skip
-        submitting.send_check(**shared)  # before the package is read
-        submission = submitting.submission_send(package=package.read(), name=str(package.name), **shared)
-        transaction.on_commit(soon(jobs.evaluate, submission.pk))
-        return Response(board_shapes.BoardSubmissionDetail(submission).data, status=201)
+        about = {"board": board, "team": team, "run_id": sent["run_id"], "policy_number": sent["policy"]} | self.signed
+        submitting.send_check(**about)  # before the package is read
+        submission = submitting.submission_send(package=package.read(), name=str(package.name), **about)
+        soon(jobs.evaluate, submission.pk)
+        return submission
 
-
-def submission_of(request: Request, key: str) -> Submission:
-    """A submission of one's teams, or of one's board. Raises NotYours."""
-    return selectors.submission_for(user_of(request), key)[0]
-
-
-def own_submission(request: Request, key: str) -> Submission:
-    """A submission of one's teams. Raises NotYours."""
-    submission = submission_of(request, key)
-    if not selectors.is_member(user_of(request), submission):
-        raise NotYours(_("Only the team that sent a submission can do this."))
-    return submission
-
-
-class SubmissionOne(Endpoint):
-    """One submission."""
-
-    @operation("submission_to_board", answer=board_shapes.BoardSubmissionDetail, tags=TAGS)
-    def get(self, request: Request, key: str) -> Response:
-        """One submission: its states with their times, what the check says, and scores as far as they are shown."""
-        return Response(board_shapes.BoardSubmissionDetail(submission_of(request, key)).data)
-
-
-class Choose(Endpoint):
-    """Saying whether a run counts."""
-
-    @operation(
-        "submission_choose",
-        takes=board_shapes.Choice,
-        answer=board_shapes.BoardSubmissionDetail,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, key: str) -> Response:
-        """Say whether your evaluated run counts, where the policy lets the team decide on its dev scores."""
-        submission = own_submission(request, key)
-        choose = (
-            submitting.submission_enter
-            if checked(board_shapes.Choice, request)["counts"]
-            else submitting.submission_leave_out
-        )
-        chosen = choose(submission=submission, by=user_of(request), at=timezone.now())
-        return Response(board_shapes.BoardSubmissionDetail(chosen).data)
-
-
-class Cancel(Endpoint):
-    """Canceling a submission."""
-
-    @operation("submission_cancel", answer=board_shapes.BoardSubmissionDetail, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, key: str) -> Response:
-        """Cancel a submission of your team before it is evaluated: it uses no quota."""
-        submission = own_submission(request, key)
-        submitting.submission_cancel(submission=submission, by=user_of(request), at=timezone.now())
-        return Response(board_shapes.BoardSubmissionDetail(submission).data)
-
-
-class Withdraw(Endpoint):
-    """Withdrawing a submission."""
-
-    @operation("submission_withdraw", answer=board_shapes.BoardSubmissionDetail, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, key: str) -> Response:
-        """Withdraw a submission of your team: it leaves a line, with your `why`, and counts for the quota still."""
-        submission = own_submission(request, key)
-        why = str(checked(Why, request).get("why", ""))
-        submitting.submission_withdraw(submission=submission, why=why, by=user_of(request), at=timezone.now())
-        return Response(board_shapes.BoardSubmissionDetail(submission).data)
-
-
-class TeamLeave(Endpoint):
-    """Leaving a team."""
-
-    @operation("team_leave", status=204, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, slug: str, key: str) -> Response:
+    @action(detail=True, methods=["post"], url_path="teams/<slug:key>/leave")
+    @operation(right=Right.MAINTAIN)
+    def team_leave(self, request: Request, slug: str, key: str) -> Any:
         """Leave a team of yours. Its submissions and looks stay. Refused (409) for the last member of a team that has
         submitted something."""
-        user = user_of(request)
-        team = selectors.teams_of(user, selectors.board_seen(user, slug)).filter(public_id=key).first()
-        if team is None:
-            raise NotYours(_("There is no such team, or you are not in it."))
-        teams.team_leave(team=team, user=user, at=timezone.now())
-        return Response(status=204)
+        teams.team_leave(team=self.own_team(key), user=self.user, at=timezone.now())
 
 
-class BoardArchive(Endpoint):
-    """All of a board in one file."""
+class BoardFiles(OfBoard):
+    """A leaderboard as a file."""
 
-    @operation("board_archive", answer=FILE, media="application/zip", tags=TAGS)
-    def get(self, request: Request, slug: str) -> FileResponse:
+    @action(detail=True, url_path="board.zip")
+    @operation(FILE, media="application/zip")
+    def board_archive(self, request: Request, slug: str) -> Any:
         """Download a leaderboard as everybody may see it: entries with their scores and metadata, costs, the policy,
         and what changed, each as JSON or CSV, with the page drawn from them."""
-        board = selectors.board_seen(user_of(request), slug)
-        shown = published(board, timezone.now())
+        shown = published(self.board_seen, timezone.now())
         packed = Archive(shown)
-        name = f"{board.slug}.zip"
-        content = packed.open(shown.at)
-        response = FileResponse(content, as_attachment=True, filename=name, content_type="application/zip")
+        response = FileResponse(
+            packed.open(shown.at), as_attachment=True, filename=f"{slug}.zip", content_type="application/zip"
+        )
         response["ETag"] = f'"{packed.digest[:32]}"'
         return response

@@ -3,20 +3,17 @@
 from decimal import Decimal
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api import platform_shapes, shapes
 from api.filters import KeyFilter
-from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.frame import Resource, operation
 from api.resources.campaigns import soon
 from api.resources.publications import published_of
 from core.roles import Right
@@ -30,25 +27,7 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 from tasks.paying import pay_details
 
-TAGS, PAY = ["Publication"], ["Pay"]
-HOURLY = [OpenApiParameter("hourly", OpenApiTypes.DECIMAL, description="What is recommended if not given.")]
 SUMS = ("ours_rewards", "ours_bonuses", "platform_rewards", "platform_bonuses", "fees", "balance")
-
-
-class Ledger(Endpoint):
-    """A campaign's ledger."""
-
-    @operation("ledger", answer=platform_shapes.LedgerShape, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
-        """The sums of a campaign's ledger, and how they compare with the platform's own. Its lines are the payments."""
-        publication = published_of(self.campaign(pk))
-        last = comparison_last(publication)
-        content = totals(publication)._asdict() | {
-            "sums": platform_status.ledger_sums(publication),
-            "compared": last and _compared(last),
-            "left": left_to_compare(publication),
-        }
-        return Response(platform_shapes.LedgerShape(content).data)
 
 
 def _compared(last: Compared) -> dict[str, Any]:
@@ -59,61 +38,6 @@ def _compared(last: Compared) -> dict[str, Any]:
         "differing": last.differences,
         "differences": comparison.differences,
     }
-
-
-class LedgerCompare(Endpoint):
-    """Comparing the ledgers."""
-
-    @operation("ledger_compare", answer=shapes.AskedFor, status=202, right=Right.SPEND, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
-        """Have the ledger compared with the platform's now, which takes some calls a HIT. They are also compared by
-        themselves, every six hours."""
-        transaction.on_commit(soon(platform_jobs.compare, published_of(self.campaign(pk)).pk))
-        return Response({"asked_for": True}, status=202)
-
-
-class Sync(Endpoint):
-    """Asking about all work."""
-
-    @operation("publication_sync", answer=shapes.AskedFor, status=202, right=Right.SPEND, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
-        """Have the platform asked about every HIT now, as after restoring a backup. Whatever may have changed is asked
-        about by itself, every minute."""
-        transaction.on_commit(soon(platform_jobs.sync_whole, published_of(self.campaign(pk)).pk))
-        return Response({"asked_for": True}, status=202)
-
-
-class Adjustment(Endpoint):
-    """Raising the pay of work that was approved."""
-
-    @operation("adjustment", answer=platform_shapes.AdjustmentShape, parameters=HOURLY, refuses=True, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
-        """What it would cost to raise the pay of approved work so that an hour pays so much in the median. Refused
-        (409) while no submission's time is known."""
-        publication = published_of(self.campaign(pk))
-        hourly: Decimal | None = fairness.hourly_at_first(publication)
-        if "hourly" in request.query_params:
-            wish = platform_shapes.Hourly(data=request.query_params)
-            wish.is_valid(raise_exception=True)
-            hourly = wish.validated_data["hourly"]
-        if hourly is None:
-            raise ValidationError({"hourly": [_("Nothing is recommended at this platform: say how much.")]})
-        return Response(platform_shapes.AdjustmentShape(fairness.adjustment_of(publication, hourly)).data)
-
-    @operation(
-        "adjustment_pay",
-        takes=platform_shapes.AdjustmentConfirmed,
-        answer=platform_shapes.Raised,
-        right=Right.SPEND,
-        tags=TAGS,
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        """Raise the pay as it was seen: one bonus for each submission, once ever. Confirmed again, nobody is paid
-        twice."""
-        publication, sent = published_of(self.campaign(pk)), checked(platform_shapes.AdjustmentConfirmed, request)
-        given: dict[str, Any] = {"hourly": sent["hourly"], "seen": sent["seen"]}
-        raised = fairness.adjustment_pay(publication=publication, by=user_of(request), at=timezone.now(), **given)
-        return Response({"raised": raised})
 
 
 class PayFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
@@ -132,17 +56,63 @@ class PayFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
         return rows.filter(pay_desk.BY_HAND) if by_hand else rows.exclude(pay_desk.BY_HAND)
 
 
-class Pay(Endpoint):
-    """Who is owed what."""
+class Ledgers(Resource):
+    """The ledger of a campaign, and its pay."""
 
-    pagination_class = Pages
-    filterset_class = PayFilter
+    tags = ["Publication"]
 
-    @operation("pay", answer=platform_shapes.PayShape(many=True), right=Right.SPEND, tags=PAY)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="publication/ledger")
+    @operation(platform_shapes.LedgerShape)
+    def ledger(self, request: Request, pk: int) -> Any:
+        """The sums of a campaign's ledger, and how they compare with the platform's own. Its lines are the payments."""
+        publication = published_of(self.campaign)
+        last = comparison_last(publication)
+        return totals(publication)._asdict() | {
+            "sums": platform_status.ledger_sums(publication),
+            "compared": last and _compared(last),
+            "left": left_to_compare(publication),
+        }
+
+    @action(detail=True, methods=["post"], url_path="publication/ledger/compare")
+    @operation(shapes.AskedFor, Right.SPEND, status=202)
+    def ledger_compare(self, request: Request, pk: int) -> Any:
+        """Have the ledger compared with the platform's now, which takes some calls a HIT. They are also compared by
+        themselves, every six hours."""
+        return soon(platform_jobs.compare, published_of(self.campaign).pk)
+
+    @action(detail=True, methods=["post"], url_path="publication/sync")
+    @operation(shapes.AskedFor, Right.SPEND, status=202)
+    def publication_sync(self, request: Request, pk: int) -> Any:
+        """Have the platform asked about every HIT now, as after restoring a backup. Whatever may have changed is asked
+        about by itself, every minute."""
+        return soon(platform_jobs.sync_whole, published_of(self.campaign).pk)
+
+    @action(detail=True, url_path="publication/adjustment")
+    @operation(platform_shapes.AdjustmentShape, asks=platform_shapes.AskedHourly, refuses=True)
+    def adjustment(self, request: Request, pk: int) -> Any:
+        """What it would cost to raise the pay of approved work so that an hour pays so much in the median. Refused
+        (409) while no submission's time is known."""
+        publication = published_of(self.campaign)
+        hourly: Decimal | None = self.query.get("hourly", fairness.hourly_at_first(publication))
+        if hourly is None:
+            raise ValidationError({"hourly": [_("Nothing is recommended at this platform: say how much.")]})
+        return fairness.adjustment_of(publication, hourly)
+
+    @adjustment.mapping.post
+    @operation(platform_shapes.Raised, Right.SPEND, takes=platform_shapes.AdjustmentConfirmed)
+    def adjustment_pay(self, request: Request, pk: int) -> Any:
+        """Raise the pay as it was seen: one bonus for each submission, once ever. Confirmed again, nobody is paid
+        twice."""
+        publication, sent = published_of(self.campaign), self.sent
+        given: dict[str, Any] = {"hourly": sent["hourly"], "seen": sent["seen"]}
+        return {"raised": fairness.adjustment_pay(publication=publication, **self.signed, **given)}
+
+    @action(detail=True, url_path="pay", filterset_class=PayFilter)
+    @operation(platform_shapes.PayShape(many=True), Right.SPEND, tags=["Pay"])
+    def pay(self, request: Request, pk: int) -> Any:
         """Everybody who is or was owed something in a campaign, whatever they came by, with what they left so that they
         can be paid. The newest work first."""
-        campaign = self.campaign(pk)
+        campaign = self.campaign
         left: dict[int, str] = {}
 
         def with_details(rows: list[Any]) -> list[Any]:
@@ -150,52 +120,26 @@ class Pay(Endpoint):
             return rows
 
         owed = pay_desk.assignments_owed(campaign).select_related("worker")
-        return self.page_of(owed, platform_shapes.PayShape, with_details, left=left)
+        return self.page_of(owed, with_details, left=left)
 
-    @operation(
-        "pay_mark",
-        takes=platform_shapes.NewPayments,
-        answer=platform_shapes.Marked,
-        right=Right.SPEND,
-        tags=PAY,
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @pay.mapping.post
+    @operation(platform_shapes.Marked, Right.SPEND, takes=platform_shapes.NewPayments, tags=["Pay"])
+    def pay_mark(self, request: Request, pk: int) -> Any:
         """Mark what is still to be paid for some assignments as paid, where the lab pays itself. Again marks nothing
         twice."""
-        campaign, sent, at = self.campaign(pk), checked(platform_shapes.NewPayments, request), timezone.now()
-        marked = pay_desk.payments_mark(
-            campaign=campaign,
-            chosen=sent["assignments"],
-            expected=pay_desk.ZERO,
-            by=user_of(request),
-            at=at,
-            paid_on=sent.get("paid_on", at.date()),
-            note=sent["note"],
-        )
-        return Response(platform_shapes.Marked(marked).data)
+        campaign, sent = self.campaign, self.sent
+        about = {"chosen": sent["assignments"], "expected": pay_desk.ZERO, "note": sent["note"]}
+        paid_on = sent.get("paid_on", timezone.now().date())
+        return pay_desk.payments_mark(campaign=campaign, paid_on=paid_on, **about, **self.signed)
 
-
-class PayTakeBack(Endpoint):
-    """Payments that were not made after all."""
-
-    @operation(
-        "pay_take_back",
-        takes=platform_shapes.PaymentsTakenBack,
-        answer=platform_shapes.Marked,
-        right=Right.SPEND,
-        tags=PAY,
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="pay/take-back")
+    @operation(platform_shapes.Marked, Right.SPEND, takes=platform_shapes.PaymentsTakenBack, tags=["Pay"])
+    def pay_take_back(self, request: Request, pk: int) -> Any:
         """Say that the lab has not paid these after all: an entry of the opposite amount is added. Again adds none."""
-        campaign, sent = self.campaign(pk), checked(platform_shapes.PaymentsTakenBack, request)
-        taken = pay_desk.payments_take_back(
-            campaign=campaign,
-            chosen=sent["assignments"],
-            by=user_of(request),
-            at=timezone.now(),
-            note=sent["note"],
+        campaign, sent = self.campaign, self.sent
+        return pay_desk.payments_take_back(
+            campaign=campaign, chosen=sent["assignments"], **self.signed, note=sent["note"]
         )
-        return Response(platform_shapes.Marked(taken).data)
 
 
 class CostFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
@@ -208,17 +152,17 @@ class CostFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
     name = CharFilter(lookup_expr="icontains")
 
 
-class Costs(Endpoint):
+class Costs(Resource):
     """What campaigns cost."""
 
-    pagination_class = Pages
+    tags = ["Publication"]
     filterset_class = CostFilter
 
-    @operation("costs", answer=platform_shapes.CostShape(many=True), tags=TAGS)
-    def get(self, request: Request) -> Response:
+    @operation(platform_shapes.CostShape(many=True), name="costs")
+    def list(self, request: Request) -> Any:
         """What each campaign of your labs that has started costs, newest first."""
-        started: QuerySet[Campaign] = costs.started_campaigns(pool_selectors.campaigns_of(user_of(request)))
-        return self.page_of(started, platform_shapes.CostShape, _cost_rows)
+        started: QuerySet[Campaign] = costs.started_campaigns(pool_selectors.campaigns_of(self.user))
+        return self.page_of(started, _cost_rows)
 
 
 def _cost_rows(campaigns: list[Campaign]) -> list[dict[str, Any]]:

@@ -1,20 +1,17 @@
 """Panels, what was scored or judged elsewhere, and what machines judged."""
 
-from typing import Any, BinaryIO, cast
+from typing import Any
 
-from django.core.files.uploadedfile import UploadedFile
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, FilterSet
-from rest_framework.exceptions import ValidationError
-from rest_framework.parsers import MultiPartParser
+from rest_framework.decorators import action
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api import material_shapes, shapes
-from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.frame import Resource, operation, refusals_of
 from api.resources.collections import accepted, name_of
-from core.errors import NotYours, Refused
+from core.errors import NotYours
 from core.roles import Right
 from judgments import machines as machine_services
 from judgments.models import MachineJudge
@@ -26,8 +23,6 @@ from tasks import outside_panels
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 
-# --- panels
-
 
 class PanelFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
     """By name."""
@@ -35,232 +30,138 @@ class PanelFilter(FilterSet):  # type: ignore[misc]  # django-filter has no type
     name = CharFilter(field_name="worker__label", lookup_expr="icontains")
 
 
-class Panel(Endpoint):
-    """The panel of a campaign."""
+class Panels(Resource):
+    """The panel of a campaign, and an outside panel."""
 
-    pagination_class = Pages
-    filterset_class = PanelFilter
+    tags = ["Panel"]
 
-    @operation("panel", answer=material_shapes.PanelMember(many=True), right=Right.DESIGN, tags=["Panel"])
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="panel", filterset_class=PanelFilter)
+    @operation(material_shapes.PanelMember(many=True), Right.DESIGN)
+    def panel(self, request: Request, pk: int) -> Any:
         """The people of a campaign's panel, newest first, with their personal links and what they have done."""
-        campaign = self.campaign(pk)
+        campaign = self.campaign
         return self.page_of(
-            task_selectors.invitations_of(campaign),
-            material_shapes.PanelMember,
-            lambda page: task_selectors.panel_rows(campaign, page),
-            campaign=campaign,
+            task_selectors.invitations_of(campaign), lambda page: task_selectors.panel_rows(campaign, page)
         )
 
-    @operation(
-        "panel_invite",
-        takes=material_shapes.NewPanel,
-        answer=material_shapes.Invited,
-        status=201,
-        right=Right.DESIGN,
-        tags=["Panel"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @panel.mapping.post
+    @operation(material_shapes.Invited, Right.DESIGN, takes=material_shapes.NewPanel, status=201)
+    def panel_invite(self, request: Request, pk: int) -> Any:
         """Give people personal links to a campaign. Nothing is mailed. Who has a link already keeps it."""
-        campaign, sent = self.campaign(pk), checked(material_shapes.NewPanel, request)
-        invited = task_services.panel_invite(campaign=campaign, labels=sent["names"])
-        rows = task_selectors.panel_rows(campaign, invited)
-        content = material_shapes.Invited({"members": rows}, context={"campaign": campaign}).data
-        response = Response(content, status=201)
-        kept = [dict(member) | {"name": None, "link": None} for member in content["members"]]
-        response.kept = {"members": kept}  # type: ignore[attr-defined]  # what api.answers stores
-        return response
+        invited = task_services.panel_invite(campaign=self.campaign, labels=self.sent["names"])
+        content = {"members": task_selectors.panel_rows(self.campaign, invited)}
+        members = self.answer(content).data["members"]
+        return self.answer_once(content, {"members": [member | {"name": None, "link": None} for member in members]})
 
-
-# --- an outside panel
-
-
-class Outsiders(Endpoint):
-    """How people of somebody else's panel come to a campaign and leave it."""
-
-    @operation("outside_panel", answer=material_shapes.OutsidePanelShape, right=Right.DESIGN, tags=["Panel"])
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="outside-panel")
+    @operation(material_shapes.OutsidePanelShape, Right.DESIGN)
+    def outside_panel(self, request: Request, pk: int) -> Any:
         """How people of an outside panel come and go; 404 in a campaign without one."""
-        panel = outside_panels.panel_of(self.campaign(pk))
+        panel = outside_panels.panel_of(self.campaign)
         if panel is None:
             raise NotYours(_("This campaign has no outside panel."))
-        return Response(material_shapes.OutsidePanelShape(panel).data)
+        return panel
 
-    @operation(
-        "outside_panel_set",
-        takes=material_shapes.OutsidePanelShape,
-        answer=material_shapes.OutsidePanelShape,
-        right=Right.DESIGN,
-        tags=["Panel"],
-    )
-    def put(self, request: Request, pk: int) -> Response:
+    @outside_panel.mapping.put
+    @operation(material_shapes.OutsidePanelShape, Right.DESIGN, takes=material_shapes.OutsidePanelShape)
+    def outside_panel_set(self, request: Request, pk: int) -> Any:
         """Set up an outside panel, or change it. From then on the open link lets in only people with ids."""
-        campaign, sent = self.campaign(pk), checked(material_shapes.OutsidePanelShape, request)
-        panel = outside_panels.outside_panel_set(campaign=campaign, **sent)
-        return Response(material_shapes.OutsidePanelShape(panel).data)
+        return outside_panels.outside_panel_set(campaign=self.campaign, **self.sent)
 
-    @operation("outside_panel_delete", status=204, right=Right.DESIGN, tags=["Panel"])
-    def delete(self, request: Request, pk: int) -> Response:
+    @outside_panel.mapping.delete
+    @operation(right=Right.DESIGN)
+    def outside_panel_delete(self, request: Request, pk: int) -> Any:
         """Delete an outside panel from which nobody has come yet. Again is not an error."""
-        outside_panels.outside_panel_delete(campaign=self.campaign(pk))
-        return Response(status=204)
+        outside_panels.outside_panel_delete(campaign=self.campaign)
 
-
-class Sessions(Endpoint):
-    """Who came from an outside panel."""
-
-    pagination_class = Pages
-
-    @operation(
-        "outside_panel_sessions",
-        answer=material_shapes.PanelSession(many=True),
-        right=Right.DESIGN,
-        tags=["Panel"],
-    )
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="outside-panel/sessions")
+    @operation(material_shapes.PanelSession(many=True), Right.DESIGN)
+    def outside_panel_sessions(self, request: Request, pk: int) -> Any:
         """The sessions of people from an outside panel, newest first, with their outcome and what is owed."""
-        campaign = self.campaign(pk)
-        return self.page_of(
-            outside_panels.visits_of(campaign),
-            material_shapes.PanelSession,
-            lambda page: outside_panels.visit_rows(campaign, page),
-            campaign=campaign,
-        )
+        campaign = self.campaign
+        return self.page_of(outside_panels.visits_of(campaign), lambda page: outside_panels.visit_rows(campaign, page))
 
 
-# --- scores from elsewhere
+def sent_file(resource: Resource) -> dict[str, Any]:
+    """The collection, and what was sent with a file, which has a name at least then."""
+    collection, sent = resource.collection, resource.sent
+    return {"collection": collection, **sent, "name": name_of(sent)}
 
 
-class Outside(Endpoint):
-    """How a collection's runs score elsewhere."""
-
-    parser_classes = [MultiPartParser]
-
-    @operation("outside_scores", answer=material_shapes.OutsideShape, tags=["Collections"])
-    def get(self, request: Request, pk: int) -> Response:
-        """How the runs of a collection score elsewhere, such as on a public leaderboard; 404 where that is not
-        stored."""
-        stored = pool_selectors.outside_scores_of(self.collection(pk))
-        if stored is None:
-            raise NotYours(_("No outside scores are stored for this collection."))
-        return Response(material_shapes.OutsideShape(stored).data)
-
-    @operation(
-        "outside_scores_set",
-        takes={"multipart/form-data": material_shapes.NewOutside},
-        answer=material_shapes.OutsideShape,
-        right=Right.MAINTAIN,
-        tags=["Collections"],
-    )
-    def put(self, request: Request, pk: int) -> Response:
-        """Store how the runs of a collection score elsewhere, in place of what is stored. Results are computed
-        again."""
-        collection, sent = self.collection(pk), checked(material_shapes.NewOutside, request)
-        about: dict[str, Any] = {"by": user_of(request), "at": timezone.now(), "filename": str(sent["file"].name)}
-        try:
-            stored = pool_services.outside_scores_set(
-                collection=collection, source=sent["source"], file=cast(BinaryIO, sent["file"]), **about
-            )
-        except Refused as error:  # it names the line
-            raise ValidationError({"file": [str(error)]}) from error
-        return Response(material_shapes.OutsideShape(stored.outside).data)
-
-    @operation("outside_scores_delete", status=204, right=Right.MAINTAIN, tags=["Collections"])
-    def delete(self, request: Request, pk: int) -> Response:
-        """Delete how the runs of a collection score elsewhere. Again is not an error. Results are computed again."""
-        pool_services.outside_scores_delete(collection=self.collection(pk))
-        return Response(status=204)
-
-
-# --- judgments from elsewhere
-
-
-class Preferences(Endpoint):
+class Preferences(Resource):
     """Preferences that were made elsewhere."""
 
-    parser_classes = [MultiPartParser]
-    pagination_class = Pages
+    tags = ["Imports"]
+    lookup_url_kwarg = "import_pk"
 
-    @operation("preferences", answer=material_shapes.PreferenceImportShape(many=True), tags=["Imports"])
-    def get(self, request: Request, pk: int) -> Response:
+    @property
+    def imported(self) -> PreferenceImport:
+        """The import, for what needs this operation's right. Raises Http404."""
+        return get_object_or_404(self.collection.preference_imports, pk=self.kwargs["import_pk"])
+
+    @operation(material_shapes.PreferenceImportShape(many=True), name="preferences")
+    def list(self, request: Request, pk: int) -> Any:
         """The preferences that were imported into a collection, newest first."""
-        return self.page_of(self.collection(pk).preference_imports.all(), material_shapes.PreferenceImportShape)
+        return self.collection.preference_imports.all()
 
     @operation(
-        "preferences_import",
-        takes={"multipart/form-data": material_shapes.NewPreferences},
-        answer=shapes.JobShape,
-        status=202,
-        right=Right.DESIGN,
-        tags=["Imports"],
+        shapes.JobShape, Right.DESIGN, name="preferences_import", takes=material_shapes.NewPreferences, status=202
     )
-    def post(self, request: Request, pk: int) -> Response:
+    def create(self, request: Request, pk: int) -> Any:
         """Import preferences that were made elsewhere, for campaigns to reuse. A job reads them; errors are in its
         `complaints`, and nothing is then stored."""
-        collection, sent = self.collection(pk), checked(material_shapes.NewPreferences, request)
-        job = background.preferences_ask(
-            collection=collection,
-            file=cast("UploadedFile[Any]", sent["file"]),
-            name=name_of(sent),
-            note=sent["note"],
-            by=user_of(request),
-            at=timezone.now(),
-        )
-        return accepted(request, job)
+        return accepted(background.preferences_ask(**sent_file(self), **self.signed))
 
-
-class PreferencesOne(Endpoint):
-    """Preferences of one file."""
-
-    def found(self, pk: int, import_pk: int) -> PreferenceImport:
-        """The import, for what needs this operation's right."""
-        imported: PreferenceImport | None = self.collection(pk).preference_imports.filter(pk=import_pk).first()
-        if imported is None:
-            raise NotYours(_("This collection has no such imported preferences."))
-        return imported
-
-    @operation("preferences_one", answer=material_shapes.PreferenceImportShape, tags=["Imports"])
-    def get(self, request: Request, pk: int, import_pk: int) -> Response:
+    @operation(material_shapes.PreferenceImportShape, name="preferences_one")
+    def retrieve(self, request: Request, pk: int, import_pk: int) -> Any:
         """The preferences of one file: where they come from, and how many they are."""
-        return Response(material_shapes.PreferenceImportShape(self.found(pk, import_pk)).data)
+        return self.imported
 
-    @operation("preferences_delete", status=204, right=Right.DESIGN, tags=["Imports"])
-    def delete(self, request: Request, pk: int, import_pk: int) -> Response:
+    @operation(right=Right.DESIGN, name="preferences_delete")
+    def destroy(self, request: Request, pk: int, import_pk: int) -> Any:
         """Delete imported preferences that no campaign has used."""
-        pool_services.preference_import_delete(preference_import=self.found(pk, import_pk))
-        return Response(status=204)
+        pool_services.preference_import_delete(preference_import=self.imported)
 
 
-class Judgments(Endpoint):
-    """Judgments that were made elsewhere."""
+class FromElsewhere(Resource):
+    """Scores and judgments from elsewhere."""
 
-    parser_classes = [MultiPartParser]
+    tags = ["Collections"]
 
-    @operation(
-        "judgments_import",
-        takes={"multipart/form-data": material_shapes.NewJudgments},
-        answer=shapes.JobShape,
-        status=202,
-        right=Right.DESIGN,
-        tags=["Imports"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="outside-scores")
+    @operation(material_shapes.OutsideShape)
+    def outside_scores(self, request: Request, pk: int) -> Any:
+        """How the runs of a collection score elsewhere, such as on a public leaderboard; 404 where that is not
+        stored."""
+        stored = pool_selectors.outside_scores_of(self.collection)
+        if stored is None:
+            raise NotYours(_("No outside scores are stored for this collection."))
+        return stored
+
+    @outside_scores.mapping.put
+    @operation(material_shapes.OutsideShape, Right.MAINTAIN, takes=material_shapes.NewOutside)
+    def outside_scores_set(self, request: Request, pk: int) -> Any:
+        """Store how the runs of a collection score elsewhere, in place of what is stored. Results are computed
+        again."""
+        collection, sent = self.collection, self.sent
+        with refusals_of("file"):  # which name the line
+            stored = pool_services.outside_scores_set(
+                collection=collection, filename=str(sent["file"].name), **sent, **self.signed
+            )
+        return stored.outside
+
+    @outside_scores.mapping.delete
+    @operation(right=Right.MAINTAIN)
+    def outside_scores_delete(self, request: Request, pk: int) -> Any:
+        """Delete how the runs of a collection score elsewhere. Again is not an error. Results are computed again."""
+        pool_services.outside_scores_delete(collection=self.collection)
+
+    @action(detail=True, methods=["post"], url_path="judgments")
+    @operation(shapes.JobShape, Right.DESIGN, takes=material_shapes.NewJudgments, status=202, tags=["Imports"])
+    def judgments_import(self, request: Request, pk: int) -> Any:
         """Import judgments that were made elsewhere as a closed campaign of their own, with results like any other. A
         job reads them; its `campaign` is then that campaign."""
-        collection, sent = self.collection(pk), checked(material_shapes.NewJudgments, request)
-        job = background.judgments_ask(
-            collection=collection,
-            file=cast("UploadedFile[Any]", sent["file"]),
-            name=name_of(sent),
-            question=sent["question"],
-            note=sent["note"],
-            by=user_of(request),
-            at=timezone.now(),
-        )
-        return accepted(request, job)
-
-
-# --- what machines judged
+        return accepted(background.judgments_ask(**sent_file(self), **self.signed))
 
 
 class MachineFilter(FilterSet):  # type: ignore[misc]
@@ -270,59 +171,35 @@ class MachineFilter(FilterSet):  # type: ignore[misc]
     model = CharFilter(lookup_expr="icontains")
 
 
-class Machines(Endpoint):
+class MachineJudges(Resource):
     """The machine judges of a collection."""
 
-    parser_classes = [MultiPartParser]
-    pagination_class = Pages
+    tags = ["Machine judges"]
+    lookup_url_kwarg = "judge_pk"
     filterset_class = MachineFilter
 
-    @operation("machine_judges", answer=material_shapes.MachineShape(many=True), tags=["Machine judges"])
-    def get(self, request: Request, pk: int) -> Response:
-        """The machine judges of a collection, newest first."""
-        return self.page_of(self.collection(pk).machine_judges.all(), material_shapes.MachineShape)
+    @property
+    def judge(self) -> MachineJudge:
+        """The machine judge, for what needs this operation's right. Raises Http404."""
+        return get_object_or_404(self.collection.machine_judges, pk=self.kwargs["judge_pk"])
 
-    @operation(
-        "machine_judge_import",
-        takes={"multipart/form-data": material_shapes.NewMachine},
-        answer=shapes.JobShape,
-        status=202,
-        right=Right.DESIGN,
-        tags=["Machine judges"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @operation(material_shapes.MachineShape(many=True), name="machine_judges")
+    def list(self, request: Request, pk: int) -> Any:
+        """The machine judges of a collection, newest first."""
+        return self.collection.machine_judges.all()
+
+    @operation(shapes.JobShape, Right.DESIGN, name="machine_judge_import", takes=material_shapes.NewMachine, status=202)
+    def create(self, request: Request, pk: int) -> Any:
         """Import a machine's answers, to be compared with people's judgments and never counted among them. A job reads
         them; where a line is wrong, its `error` names it, and nothing is stored."""
-        collection, sent = self.collection(pk), checked(material_shapes.NewMachine, request)
-        job = background.machine_ask(
-            collection=collection,
-            file=cast("UploadedFile[Any]", sent["file"]),
-            name=name_of(sent),
-            model=sent["model"],
-            prompt=sent["prompt"],
-            by=user_of(request),
-            at=timezone.now(),
-        )
-        return accepted(request, job)
+        return accepted(background.machine_ask(**sent_file(self), **self.signed))
 
-
-class MachineOne(Endpoint):
-    """One machine judge."""
-
-    def found(self, pk: int, judge_pk: int) -> MachineJudge:
-        """The machine judge, for what needs this operation's right."""
-        judge: MachineJudge | None = self.collection(pk).machine_judges.filter(pk=judge_pk).first()
-        if judge is None:
-            raise NotYours(_("This collection has no such machine judge."))
-        return judge
-
-    @operation("machine_judge", answer=material_shapes.MachineDetail, tags=["Machine judges"])
-    def get(self, request: Request, pk: int, judge_pk: int) -> Response:
+    @operation(material_shapes.MachineDetail, name="machine_judge")
+    def retrieve(self, request: Request, pk: int, judge_pk: int) -> Any:
         """One machine judge: which model it was, what it was told, and how much it answered."""
-        return Response(material_shapes.MachineDetail(self.found(pk, judge_pk)).data)
+        return self.judge
 
-    @operation("machine_judge_delete", status=204, right=Right.DESIGN, tags=["Machine judges"])
-    def delete(self, request: Request, pk: int, judge_pk: int) -> Response:
+    @operation(right=Right.DESIGN, name="machine_judge_delete")
+    def destroy(self, request: Request, pk: int, judge_pk: int) -> Any:
         """Delete a machine judge with its answers and comparisons, and nothing else."""
-        machine_services.machine_judge_delete(judge=self.found(pk, judge_pk))
-        return Response(status=204)
+        machine_services.machine_judge_delete(judge=self.judge)

@@ -1,26 +1,27 @@
-"""What organizers of leaderboards set and decide, and what teams ask them: the same as on the pages."""
+"""What organizers of leaderboards set and decide, upkeep among it, and what teams ask them."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
-from rest_framework.parsers import MultiPartParser
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import board_shapes
 from api import organizing_shapes as shapes
-from api.frame import Endpoint, Pages, checked, operation, user_of
+from api.frame import operation, refusals_of
 from api.resources.campaigns import ask_now, soon
-from api.resources.leaderboards import own_submission, submission_of
+from api.resources.leaderboards import OfBoard, OfSubmission
 from api.shapes import AskedFor
 from core.errors import NotYours, Refused
-from core.roles import Right, require
+from core.roles import Right
 from evaluation.errors import BadInput
 from leaderboards import (
     boards,
@@ -36,22 +37,21 @@ from leaderboards import (
 )
 from leaderboards.boards import NUMBERS
 from leaderboards.importing import board_import
-from leaderboards.models import Board, MetadataRequest, Season, SeasonFile, Submission, Team, TeamInvitation
+from leaderboards.models import (
+    Board,
+    MetadataRequest,
+    Season,
+    SeasonFile,
+    Team,
+    TeamInvitation,
+    Upkeep,
+    UpkeepRound,
+)
+from leaderboards.public import versions
+from leaderboards.upkeep import rounds
+from leaderboards.upkeep.forms import FIELDS
+from pools.models import Campaign, CampaignTemplate
 from pools.receiving import MEGABYTE
-
-TAGS = ["Leaderboards"]
-
-
-def _board(endpoint: Endpoint, slug: str) -> Board:
-    """A board of the caller's labs, for what needs the operation's right. Raises NotYours and NotAllowed."""
-    return selectors.board_for(user_of(endpoint.request), slug, endpoint.right)
-
-
-def _organized(request: Request, key: str) -> Submission:
-    """A submission to a board that the caller organizes. Raises NotYours and NotAllowed."""
-    submission = submission_of(request, key)
-    require(user_of(request), submission.board.lab, Right.MAINTAIN)
-    return submission
 
 
 def _file(sent: "UploadedFile[Any]") -> bytes:
@@ -62,412 +62,181 @@ def _file(sent: "UploadedFile[Any]") -> bytes:
     return bytes(sent.read())
 
 
-# --- boards
+class Seasons(OfBoard):
+    """The seasons of a leaderboard."""
 
+    lookup_url_kwarg = "number"
+    lookup_value_converter = "int"
 
-class Organized(Endpoint):
-    """A leaderboard, for its organizers."""
+    @property
+    def season(self) -> Season:
+        """Raises Http404."""
+        return get_object_or_404(self.board.seasons, number=self.kwargs["number"])
 
-    @operation("board_organized", answer=shapes.BoardOrganized, tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
-        """What a leaderboard of your lab measures, and who sees it."""
-        return Response(shapes.BoardOrganized(_board(self, slug)).data)
-
-    @operation(
-        "board_change", takes=shapes.BoardChange, answer=shapes.BoardOrganized, right=Right.MAINTAIN, tags=TAGS
-    )  # fmt: skip
-    def patch(self, request: Request, slug: str) -> Response:
-        """Change a leaderboard's name, what is said about it, and whether everybody can see it."""
-        board = _board(self, slug)
-        changed = boards.board_change(board=board, **checked(shapes.BoardChange, request))
-        return Response(shapes.BoardOrganized(changed).data)
-
-
-class Policies(Endpoint):
-    """The versions of a policy."""
-
-    pagination_class = Pages
-
-    @operation("board_policies", answer=shapes.PolicyShape(many=True), tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
-        """The versions of a policy that held or hold, newest first; for organizers, also what will hold."""
-        user = user_of(request)
-        board = selectors.board_seen(user, slug)
-        rows = board.policies.all()
-        if not selectors.organizes(user, board):
-            rows = rows.filter(begins_at__lte=timezone.now())
-        return self.page_of(rows, shapes.PolicyShape)
-
-    @operation(
-        "policy_create", takes=shapes.NewPolicy, answer=shapes.PolicyShape, status=201, right=Right.MAINTAIN, tags=TAGS
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Add the next version of a policy. Runs that were sent before are judged by the version they accepted."""
-        board, at = _board(self, slug), timezone.now()
-        sent = checked(shapes.NewPolicy, request)
-        newest = board.policies.latest("number")
-        policy = boards.policy_add(
-            board=board, text=sent.get("text", newest.text), why=sent["why"], begins_at=sent.get("begins_at", at),
-            numbers={name: sent.get(name, getattr(newest, name)) for name in NUMBERS}, by=user_of(request), at=at,
-        )  # fmt: skip
-        return Response(shapes.PolicyShape(policy).data, status=201)
-
-
-class Seasons(Endpoint):
-    """A board's seasons."""
-
-    parser_classes = [MultiPartParser]
-    pagination_class = Pages
-
-    @operation("seasons", answer=shapes.SeasonShape(many=True), tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
+    @operation(shapes.SeasonShape(many=True), name="seasons")
+    def list(self, request: Request, slug: str) -> Any:
         """The seasons of a leaderboard, with the checksums of their files; for organizers, also those to come."""
-        user = user_of(request)
-        board = selectors.board_seen(user, slug)
-        rows = board.seasons.prefetch_related("files")
-        if not selectors.organizes(user, board):
-            rows = rows.filter(opens_at__lte=timezone.now())
-        return self.page_of(rows, shapes.SeasonShape)
+        rows = self.board_seen.seasons.prefetch_related("files")
+        return rows if self.organizes else rows.filter(opens_at__lte=timezone.now())
 
-    @operation(
-        "season_create",
-        takes={"multipart/form-data": shapes.NewSeason},
-        answer=shapes.SeasonShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @operation(shapes.SeasonShape, Right.MAINTAIN, name="season_create", takes=shapes.NewSeason)
+    def create(self, request: Request, slug: str) -> Any:
         """Add a season with its queries and qrels. The eval qrels are hidden."""
-        board, at = _board(self, slug), timezone.now()
-        sent = checked(shapes.NewSeason, request)
+        board, at, sent = self.board, timezone.now(), self.sent
         files = {part: (str(sent[part].name), _file(sent[part])) for part in SeasonFile.Part.values if part in sent}
+        opens_at, closes_at = sent.get("opens_at", at), sent.get("closes_at")
         try:
-            season = boards.season_add(
-                board=board, name=sent["name"], opens_at=sent.get("opens_at", at), closes_at=sent.get("closes_at"),
-                files=files, at=at,
-            )  # fmt: skip
+            return boards.season_add(
+                board=board, name=sent["name"], opens_at=opens_at, closes_at=closes_at, files=files, at=at
+            )
         except BadInput as error:
             raise Refused(str(error)) from error
-        return Response(shapes.SeasonShape(season).data, status=201)
 
-
-class _Season(Endpoint):
-    """One season of a board that the caller organizes."""
-
-    def season(self, slug: str, number: int) -> Season:
-        """Raises NotYours."""
-        season = _board(self, slug).seasons.filter(number=number).first()
-        if season is None:
-            raise NotYours(_("The leaderboard has no such season."))
-        return season
-
-
-class SeasonClose(_Season):
-    """Closing a season."""
-
-    @operation("season_close", answer=shapes.SeasonShape, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, slug: str, number: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="close")
+    @operation(shapes.SeasonShape, Right.MAINTAIN)
+    def season_close(self, request: Request, slug: str, number: int) -> Any:
         """Close a season now: what comes after is listed apart."""
         at = timezone.now()
-        return Response(
-            shapes.SeasonShape(boards.season_close(season=self.season(slug, number), closes_at=at, at=at)).data
-        )
+        return boards.season_close(season=self.season, closes_at=at, at=at)
 
-
-class SeasonOrder(_Season):
-    """How sure the order of a season is."""
-
-    @operation("season_order", answer=shapes.OrderCheckShape(many=True), right=Right.MAINTAIN, tags=TAGS)
-    def get(self, request: Request, slug: str, number: int) -> Response:
+    @action(detail=True, url_path="order", pagination_class=None)
+    @operation(shapes.OrderCheckShape(many=True), Right.MAINTAIN)
+    def season_order(self, request: Request, slug: str, number: int) -> Any:
         """The last check of the order on eval and on dev. Who takes part sees what everybody sees."""
-        found = order_checks.checks_for(user_of(request), self.season(slug, number), timezone.now())
-        return Response(shapes.OrderCheckShape([checks[0] for checks in found.values()], many=True).data)
+        by_part = order_checks.checks_for(self.user, self.season, timezone.now())
+        return [checks[0] for checks in by_part.values()]
 
-    @operation("season_order_check", answer=AskedFor, status=202, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, slug: str, number: int) -> Response:
+    @season_order.mapping.post
+    @operation(AskedFor, Right.MAINTAIN, status=202)
+    def season_order_check(self, request: Request, slug: str, number: int) -> Any:
         """Have the order checked now. Each month, it is checked anyway."""
-        season = self.season(slug, number)
+        season = self.season
         order_checks.require_enough(season, timezone.now())
-        return ask_now(request, jobs.check_orders, season.pk, user_of(request).pk)
+        return ask_now(request, jobs.check_orders, season.pk, self.user.pk)
 
-
-class SeasonQrels(_Season):
-    """Publishing the eval qrels of a season."""
-
-    @operation("season_publish_qrels", answer=shapes.SeasonShape, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, slug: str, number: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="publish-qrels")
+    @operation(shapes.SeasonShape, Right.MAINTAIN)
+    def season_publish_qrels(self, request: Request, slug: str, number: int) -> Any:
         """Let everybody have the eval qrels of a season that has closed. It cannot be undone."""
-        published = boards.qrels_publish(season=self.season(slug, number), at=timezone.now())
-        return Response(shapes.SeasonShape(published).data)
+        return boards.qrels_publish(season=self.season, at=timezone.now())
 
 
-class Keys(Endpoint):
-    """The keys that runs are sealed for."""
-
-    pagination_class = Pages
-
-    @operation("board_keys", answer=shapes.BoardKeyShape(many=True), tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
-        """The public keys of a leaderboard of your lab, the one in use first."""
-        return self.page_of(_board(self, slug).keys.all(), shapes.BoardKeyShape)
-
-    @operation("board_key_create", answer=shapes.BoardKeyShape, status=201, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, slug: str) -> Response:
-        """Make a new key. The one before is retired, and opens what was sealed for it."""
-        key = boards.key_make(board=_board(self, slug), by=user_of(request), at=timezone.now())
-        return Response(shapes.BoardKeyShape(key).data, status=201)
-
-
-class SpotChecks(Endpoint):
-    """Spot checks."""
-
-    pagination_class = Pages
-
-    @operation("spot_checks", answer=shapes.SpotCheckShape(many=True), tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
-        """The entries that were drawn at random for a closer look, and what was found: of a leaderboard of your lab."""
-        rows = _board(self, slug).drawn_checks.select_related("submission", "done_by")
-        return self.page_of(rows, shapes.SpotCheckShape)
-
-
-class SpotCheckDo(Endpoint):
-    """Making a spot check."""
-
-    @operation(
-        "spot_check_do", takes=shapes.SpotCheckNote, answer=shapes.SpotCheckShape, right=Right.MAINTAIN, tags=TAGS
-    )
-    def post(self, request: Request, slug: str, number: int) -> Response:
-        """Write down what you looked at and found. Not of an entry of your own team."""
-        check = _board(self, slug).drawn_checks.filter(pk=number).first()
-        if check is None:
-            raise NotYours(_("The leaderboard has no such spot check."))
-        note = checked(shapes.SpotCheckNote, request)["note"]
-        done = spot_checks.check_do(check=check, note=note, by=user_of(request), at=timezone.now())
-        return Response(shapes.SpotCheckShape(done).data)
-
-
-# --- teams
-
-
-class Teams(Endpoint):
-    """Teams."""
-
-    pagination_class = Pages
-
-    @operation("teams", answer=shapes.TeamShape(many=True), tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
-        """Your teams; for organizers, all of the lab."""
-        user = user_of(request)
-        board = selectors.board_seen(user, slug)
-        rows = board.lab.teams.all() if selectors.organizes(user, board) else selectors.teams_of(user, board)
-        return self.page_of(rows.select_related("merged_into"), shapes.TeamShape)
-
-    @operation(
-        "team_create", takes=shapes.NewTeam, answer=shapes.TeamShape, status=201, right=Right.MAINTAIN, tags=TAGS
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Found a team. Whoever can see the board may; the organizers confirm it before its first entry."""
-        board = selectors.board_seen(user_of(request), slug)
-        team = teams.team_found(
-            board=board, by=user_of(request), at=timezone.now(), **checked(shapes.NewTeam, request)
-        )  # fmt: skip
-        return Response(shapes.TeamShape(team).data, status=201)
-
-
-class _Invitations(Endpoint):
+class _Invitations(OfBoard):
     """The open invitations to a board, or to a team of it."""
 
-    pagination_class = Pages
-
-    def listed(self, of: Board | Team) -> Response:
+    def open_to(self, team: Team | None) -> QuerySet[TeamInvitation]:
         """Those that can still be accepted, newest first."""
-        found = teams.open_invitations(timezone.now()).filter(**_of(of)).select_related("team").order_by("-pk")
-        return self.page_of(found, shapes.TeamInvitationShape)
+        invitations = teams.open_invitations(timezone.now()).filter(**self._of(team))
+        return invitations.select_related("team").order_by("-pk")
 
-    def invited(self, board: Board, team: Team | None) -> Response:
+    def invite(self, board: Board, team: Team | None) -> Response:
         """One more, whose link the answer has. Nothing is mailed."""
-        sent = checked(shapes.NewTeamInvitation, self.request)
-        invitation = teams.invitation_add(
-            board=board, team=team, email=sent["email"], by=user_of(self.request), at=timezone.now()
+        return self.answer_once(
+            teams.invitation_add(board=board, team=team, **self.signed, **self.sent), {"link": None}
         )
-        content = shapes.TeamInvitationShape(invitation).data
-        response = Response(content, status=201)
-        response.kept = content | {"link": None}  # type: ignore[attr-defined]  # what api.answers stores
-        return response
 
-    def revoked(self, of: Board | Team, number: int) -> Response:
-        """Raises NotYours."""
-        invitation = TeamInvitation.objects.filter(pk=number, **_of(of)).first()
-        if invitation is None:
-            raise NotYours(_("There is no such invitation."))
+    def revoke(self, team: Team | None, number: int) -> None:
+        """Raises Http404."""
+        invitation = get_object_or_404(TeamInvitation, pk=number, **self._of(team))
         teams.invitation_revoke(invitation=invitation, at=timezone.now())
-        return Response(status=204)
 
-
-def _of(of: Board | Team) -> dict[str, Any]:
-    return {"team": of} if isinstance(of, Team) else {"board": of, "team": None}
+    def _of(self, team: Team | None) -> dict[str, Any]:
+        return {"team": team} if team else {"board": self.board, "team": None}
 
 
 class BoardInvitations(_Invitations):
     """Who is invited to a leaderboard."""
 
-    @operation("board_invitations", answer=shapes.TeamInvitationShape(many=True), right=Right.MAINTAIN, tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
+    lookup_url_kwarg = "number"
+    lookup_value_converter = "int"
+
+    @operation(shapes.TeamInvitationShape(many=True), Right.MAINTAIN, name="board_invitations")
+    def list(self, request: Request, slug: str) -> Any:
         """The open invitations to take part with a team of one's own."""
-        return self.listed(_board(self, slug))
+        return self.open_to(None)
 
-    @operation(
-        "board_invite",
-        takes=shapes.NewTeamInvitation,
-        answer=shapes.TeamInvitationShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @operation(shapes.TeamInvitationShape, Right.MAINTAIN, name="board_invite", takes=shapes.NewTeamInvitation)
+    def create(self, request: Request, slug: str) -> Any:
         """Invite somebody to take part. Nothing is mailed: hand over the link of the answer."""
-        return self.invited(_board(self, slug), None)
+        return self.invite(self.board, None)
 
-
-class BoardInvitationOne(_Invitations):
-    """One invitation to a leaderboard."""
-
-    @operation("board_invitation_revoke", status=204, right=Right.MAINTAIN, tags=TAGS)
-    def delete(self, request: Request, slug: str, number: int) -> Response:
+    @operation(right=Right.MAINTAIN, name="board_invitation_revoke")
+    def destroy(self, request: Request, slug: str, number: int) -> Any:
         """Take an invitation back. Its link no longer works."""
-        return self.revoked(_board(self, slug), number)
+        self.revoke(None, number)
 
 
-class _OwnTeam(_Invitations):
-    """A team that the caller is in."""
+class Teams(_Invitations):
+    """The teams of a leaderboard."""
 
-    def own(self, slug: str, key: str) -> tuple[Board, Team]:
-        """Raises NotYours."""
-        user = user_of(self.request)
-        board = selectors.board_seen(user, slug)
-        team = selectors.teams_of(user, board).filter(public_id=key).first()
-        if team is None:
-            raise NotYours(_("There is no such team, or you are not in it."))
-        return board, team
+    lookup_url_kwarg = "key"
 
+    def decide(self, service: Callable[..., Any]) -> Any:
+        """Decide on a team of the lab of a board that the caller organizes. Raises Http404."""
+        board, sent = self.board, self.sent
+        team = get_object_or_404(Team, lab=board.lab_id, public_id=self.kwargs["key"])
+        return service(team=team, board=board, **self.signed, **sent)
 
-class TeamInvitations(_OwnTeam):
-    """Who is invited to a team."""
+    @operation(shapes.TeamShape(many=True), name="teams")
+    def list(self, request: Request, slug: str) -> Any:
+        """Your teams; for organizers, all of the lab."""
+        board = self.board_seen
+        rows = board.lab.teams.all() if self.organizes else selectors.teams_of(self.user, board)
+        return rows.select_related("merged_into")
 
-    @operation("team_invitations", answer=shapes.TeamInvitationShape(many=True), right=Right.MAINTAIN, tags=TAGS)
-    def get(self, request: Request, slug: str, key: str) -> Response:
-        """The open invitations to a team of yours."""
-        return self.listed(self.own(slug, key)[1])
+    @operation(shapes.TeamShape, Right.MAINTAIN, name="team_create", takes=shapes.NewTeam)
+    def create(self, request: Request, slug: str) -> Any:
+        """Found a team. Whoever can see the board may; the organizers confirm it before its first entry."""
+        return teams.team_found(board=self.board_seen, **self.signed, **self.sent)
 
-    @operation(
-        "team_invite",
-        takes=shapes.NewTeamInvitation,
-        answer=shapes.TeamInvitationShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, slug: str, key: str) -> Response:
-        """Invite somebody to a team of yours. Nothing is mailed: hand over the link of the answer."""
-        return self.invited(*self.own(slug, key))
-
-
-class TeamInvitationOne(_OwnTeam):
-    """One invitation to a team."""
-
-    @operation("team_invitation_revoke", status=204, right=Right.MAINTAIN, tags=TAGS)
-    def delete(self, request: Request, slug: str, key: str, number: int) -> Response:
-        """Take an invitation back. Its link no longer works."""
-        return self.revoked(self.own(slug, key)[1], number)
-
-
-class _Team(Endpoint):
-    """A team of the lab of a board that the caller organizes."""
-
-    def team(self, board: Board, key: str) -> Team:
-        """Raises NotYours."""
-        team = Team.objects.filter(lab=board.lab_id, public_id=key).first()
-        if team is None:
-            raise NotYours(_("The lab has no such team."))
-        return team
-
-    def decided(self, slug: str, key: str, shape: type[Any]) -> tuple[Board, Team, dict[str, Any]]:
-        """The board, the team, and what its services take."""
-        board = _board(self, slug)
-        sent = dict(checked(shape, self.request))
-        return board, self.team(board, key), sent | {"by": user_of(self.request), "at": timezone.now()}
-
-
-class TeamConfirm(_Team):
-    """Confirming a team."""
-
-    @operation("team_confirm", takes=shapes.BoardReason, answer=shapes.TeamShape, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, slug: str, key: str) -> Response:
+    @action(detail=True, methods=["post"], url_path="confirm")
+    @operation(shapes.TeamShape, Right.MAINTAIN, takes=shapes.BoardReason)
+    def team_confirm(self, request: Request, slug: str, key: str) -> Any:
         """Say that a team is who it says, with a reason."""
-        board, team, values = self.decided(slug, key, shapes.BoardReason)
-        return Response(shapes.TeamShape(teams.team_confirm(team=team, board=board, **values)).data)
+        return self.decide(teams.team_confirm)
 
-
-class TeamMerge(_Team):
-    """Merging teams."""
-
-    @operation("team_merge", takes=shapes.Merging, answer=shapes.TeamShape, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, slug: str, key: str) -> Response:
-        """Merge a team into another one, whose quota and looks are then those of both, with a reason."""
-        board, team, values = self.decided(slug, key, shapes.Merging)
-        into = self.team(board, values.pop("into"))
-        return Response(shapes.TeamShape(teams.teams_merge(team=team, into=into, board=board, **values)).data)
-
-
-class TeamExempt(_Team):
-    """Allowing a team more runs."""
-
-    @operation(
-        "team_exempt",
-        takes=shapes.Exemption,
-        answer=shapes.BoardDecisionShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, slug: str, key: str) -> Response:
+    @action(detail=True, methods=["post"], url_path="exempt")
+    @operation(shapes.BoardDecisionShape, Right.MAINTAIN, takes=shapes.Exemption, status=201)
+    def team_exempt(self, request: Request, slug: str, key: str) -> Any:
         """Allow a team more runs than the policy has, with a reason."""
-        board, team, values = self.decided(slug, key, shapes.Exemption)
-        return Response(shapes.BoardDecisionShape(teams.team_exempt(team=team, board=board, **values)).data, status=201)
+        return self.decide(teams.team_exempt)
+
+    @action(detail=True, url_path="invitations")
+    @operation(shapes.TeamInvitationShape(many=True), Right.MAINTAIN)
+    def team_invitations(self, request: Request, slug: str, key: str) -> Any:
+        """The open invitations to a team of yours."""
+        return self.open_to(self.own_team(key))
+
+    @team_invitations.mapping.post
+    @operation(shapes.TeamInvitationShape, Right.MAINTAIN, takes=shapes.NewTeamInvitation, status=201)
+    def team_invite(self, request: Request, slug: str, key: str) -> Any:
+        """Invite somebody to a team of yours. Nothing is mailed: hand over the link of the answer."""
+        return self.invite(self.board_seen, self.own_team(key))
+
+    @action(detail=True, methods=["delete"], url_path="invitations/<int:number>")
+    @operation(right=Right.MAINTAIN)
+    def team_invitation_revoke(self, request: Request, slug: str, key: str, number: int) -> Any:
+        """Take an invitation back. Its link no longer works."""
+        self.revoke(self.own_team(key), number)
 
 
-# --- submissions
+class Rulings(OfSubmission):
+    """What organizers and teams say about a submission."""
 
-
-class Decisions(Endpoint):
-    """What organizers rule on a submission."""
-
-    pagination_class = Pages
-
-    @operation("board_decisions", answer=shapes.BoardDecisionShape(many=True), tags=TAGS)
-    def get(self, request: Request, key: str) -> Response:
+    @action(detail=True, url_path="decisions")
+    @operation(shapes.BoardDecisionShape(many=True))
+    def board_decisions(self, request: Request, key: str) -> Any:
         """What was ruled on a submission, by whom and why; its team sees it, too."""
-        return self.page_of(
-            submission_of(request, key).decisions.select_related("by", "team"), shapes.BoardDecisionShape
-        )
+        return self.submission.decisions.select_related("by", "team")
 
-    @operation(
-        "board_decision_create",
-        takes=shapes.NewBoardDecision,
-        answer=board_shapes.BoardSubmissionDetail,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, key: str) -> Response:
+    @board_decisions.mapping.post
+    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=shapes.NewBoardDecision, status=201)
+    def board_decision_create(self, request: Request, key: str) -> Any:
         """Publish or reject a submission, remark on it, mark it as a baseline or as a variant of another, have it
         evaluated again, or extend its embargo.
         """
-        found, sent = _organized(request, key), checked(shapes.NewBoardDecision, request)
-        about: dict[str, Any] = {
-            "submission": found, "reason": sent["reason"], "by": user_of(request), "at": timezone.now()
-        }  # fmt: skip
+        submission, sent = self.organized, self.sent
+        about = {"submission": submission, "reason": sent["reason"], **self.signed}
         acts: dict[str, Callable[[], object]] = {
             "publish": lambda: publishing.submission_publish(**about),
             "reject": lambda: publishing.submission_reject(**about),
@@ -480,180 +249,232 @@ class Decisions(Endpoint):
         }
         acts[sent["kind"]]()
         if sent["kind"] == "reevaluate":
-            transaction.on_commit(soon(jobs.evaluate, found.pk))
-        fresh = submission_of(request, key)
-        return Response(board_shapes.BoardSubmissionDetail(fresh).data, status=201)
+            soon(jobs.evaluate, submission.pk)
+        return self.submission
 
-
-class Messages(Endpoint):
-    """What a team and the organizers write to each other."""
-
-    pagination_class = Pages
-
-    @operation("board_messages", answer=shapes.BoardMessageShape(many=True), tags=TAGS)
-    def get(self, request: Request, key: str) -> Response:
+    @action(detail=True, url_path="messages")
+    @operation(shapes.BoardMessageShape(many=True))
+    def board_messages(self, request: Request, key: str) -> Any:
         """The messages about a submission, newest first."""
-        return self.page_of(submission_of(request, key).messages.select_related("by"), shapes.BoardMessageShape)
+        return self.submission.messages.select_related("by")
 
-    @operation(
-        "board_message_create",
-        takes=shapes.NewBoardMessage,
-        answer=shapes.BoardMessageShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, key: str) -> Response:
+    @board_messages.mapping.post
+    @operation(shapes.BoardMessageShape, Right.MAINTAIN, takes=shapes.NewBoardMessage, status=201)
+    def board_message_create(self, request: Request, key: str) -> Any:
         """Write to the organizers, or, as one of them, to the team."""
-        found, user = submission_of(request, key), user_of(request)
-        row = events.message_add(
-            submission=found, text=checked(shapes.NewBoardMessage, request)["text"], by=user,
-            is_organizers=not selectors.is_member(user, found), at=timezone.now(),
-        )  # fmt: skip
-        return Response(shapes.BoardMessageShape(row).data, status=201)
+        submission = self.submission
+        is_organizers = not selectors.is_member(self.user, submission)
+        return events.message_add(submission=submission, is_organizers=is_organizers, **self.signed, **self.sent)
 
-
-class Openings(Endpoint):
-    """Who opened what of a submission."""
-
-    pagination_class = Pages
-
-    @operation("board_openings", answer=shapes.OpeningShape(many=True), tags=TAGS)
-    def get(self, request: Request, key: str) -> Response:
+    @action(detail=True, url_path="openings")
+    @operation(shapes.OpeningShape(many=True))
+    def board_openings(self, request: Request, key: str) -> Any:
         """Who or what opened something of a submission, when and why; its team sees it, too."""
-        return self.page_of(submission_of(request, key).openings.select_related("by"), shapes.OpeningShape)
+        return self.submission.openings.select_related("by")
 
 
-class MetadataRequests(Endpoint):
-    """Requests for other metadata."""
+class MetadataRequests(OfSubmission):
+    """Requests for other metadata of a submission."""
 
-    pagination_class = Pages
+    lookup_url_kwarg = "request_pk"
+    lookup_value_converter = "int"
 
-    @operation("metadata_requests", answer=shapes.MetadataRequestShape(many=True), tags=TAGS)
-    def get(self, request: Request, key: str) -> Response:
+    @operation(shapes.MetadataRequestShape(many=True), name="metadata_requests")
+    def list(self, request: Request, key: str) -> Any:
         """The requests for other metadata of a submission, with what came of them."""
-        return self.page_of(submission_of(request, key).metadata_requests.all(), shapes.MetadataRequestShape)
+        return self.submission.metadata_requests.all()
 
     @operation(
-        "metadata_request_create",
-        takes=shapes.NewMetadataRequest,
-        answer=shapes.MetadataRequestShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
+        shapes.MetadataRequestShape, Right.MAINTAIN, name="metadata_request_create", takes=shapes.NewMetadataRequest
     )
-    def post(self, request: Request, key: str) -> Response:
+    def create(self, request: Request, key: str) -> Any:
         """Ask the organizers for other metadata of a submission of your team."""
-        submission = own_submission(request, key)
-        sent = checked(shapes.NewMetadataRequest, request)
-        row = metadata.request_add(submission=submission, by=user_of(request), at=timezone.now(), **sent)
-        return Response(shapes.MetadataRequestShape(row).data, status=201)
+        return metadata.request_add(submission=self.own_submission, **self.signed, **self.sent)
 
-
-def _request_of(submission: Submission, pk: int) -> MetadataRequest:
-    row = submission.metadata_requests.filter(pk=pk).first()
-    if row is None:
-        raise NotYours(_("There is no such request."))
-    return row
-
-
-class MetadataDecide(Endpoint):
-    """Deciding on a request for other metadata."""
-
-    @operation(
-        "metadata_request_decide",
-        takes=shapes.MetadataRuling,
-        answer=shapes.MetadataRequestShape,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, key: str, request_pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="decide")
+    @operation(shapes.MetadataRequestShape, Right.MAINTAIN, takes=shapes.MetadataRuling)
+    def metadata_request_decide(self, request: Request, key: str, request_pk: int) -> Any:
         """Accept a request, which changes the submission, or refuse it; with a reason either way."""
-        row = _request_of(_organized(request, key), request_pk)
-        sent = checked(shapes.MetadataRuling, request)
-        decided = metadata.request_decide(request=row, by=user_of(request), at=timezone.now(), **sent)
-        return Response(shapes.MetadataRequestShape(decided).data)
+        row = get_object_or_404(self.organized.metadata_requests, pk=request_pk)
+        return metadata.request_decide(request=row, **self.signed, **self.sent)
 
-
-class MetadataTakeBack(Endpoint):
-    """Taking a request back."""
-
-    @operation("metadata_request_take_back", answer=shapes.MetadataRequestShape, right=Right.MAINTAIN, tags=TAGS)
-    def post(self, request: Request, key: str, request_pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="take-back")
+    @operation(shapes.MetadataRequestShape, Right.MAINTAIN)
+    def metadata_request_take_back(self, request: Request, key: str, request_pk: int) -> Any:
         """Take back a request of your team that is open."""
-        submission = own_submission(request, key)
-        row = _request_of(submission, request_pk)
+        submission = self.own_submission
+        row = get_object_or_404(submission.metadata_requests, pk=request_pk)
         if row.state == MetadataRequest.State.OPEN:
             metadata.request_take_back(submission=submission, at=timezone.now())
         row.refresh_from_db()
-        return Response(shapes.MetadataRequestShape(row).data)
+        return row
 
 
-class DevScorings(Endpoint):
-    """Having runs on the dev queries scored."""
+class Organizing(OfBoard):
+    """What organizers set of a leaderboard."""
 
-    parser_classes = [MultiPartParser]
-    pagination_class = Pages
+    @action(detail=True, url_path="settings")
+    @operation(shapes.BoardOrganized)
+    def board_organized(self, request: Request, slug: str) -> Any:
+        """What a leaderboard of your lab measures, and who sees it."""
+        return self.board
 
-    @operation("dev_scorings", answer=shapes.DevScoringShape(many=True), tags=TAGS)
-    def get(self, request: Request, slug: str) -> Response:
+    @board_organized.mapping.patch
+    @operation(shapes.BoardOrganized, Right.MAINTAIN, takes=shapes.BoardChange)
+    def board_change(self, request: Request, slug: str) -> Any:
+        """Change a leaderboard's name, what is said about it, and whether everybody can see it."""
+        return boards.board_change(board=self.board, **self.sent)
+
+    @action(detail=True, url_path="policies")
+    @operation(shapes.PolicyShape(many=True))
+    def board_policies(self, request: Request, slug: str) -> Any:
+        """The versions of a policy that held or hold, newest first; for organizers, also what will hold."""
+        rows = self.board_seen.policies.all()
+        return rows if self.organizes else rows.filter(begins_at__lte=timezone.now())
+
+    @board_policies.mapping.post
+    @operation(shapes.PolicyShape, Right.MAINTAIN, takes=shapes.NewPolicy, status=201)
+    def policy_create(self, request: Request, slug: str) -> Any:
+        """Add the next version of a policy. Runs that were sent before are judged by the version they accepted."""
+        board, at, sent = self.board, timezone.now(), self.sent
+        newest = board.policies.latest("number")
+        return boards.policy_add(
+            board=board, text=sent.get("text", newest.text), why=sent["why"], begins_at=sent.get("begins_at", at),
+            numbers={name: sent.get(name, getattr(newest, name)) for name in NUMBERS}, by=self.user, at=at
+        )  # fmt: skip
+
+    @action(detail=True, url_path="spot-checks")
+    @operation(shapes.SpotCheckShape(many=True))
+    def spot_checks(self, request: Request, slug: str) -> Any:
+        """The entries that were drawn at random for a closer look, and what was found: of a leaderboard of your lab."""
+        return self.board.drawn_checks.select_related("submission", "done_by")
+
+    @action(detail=True, methods=["post"], url_path="spot-checks/<int:number>")
+    @operation(shapes.SpotCheckShape, Right.MAINTAIN, takes=shapes.SpotCheckNote)
+    def spot_check_do(self, request: Request, slug: str, number: int) -> Any:
+        """Write down what you looked at and found. Not of an entry of your own team."""
+        check = get_object_or_404(self.board.drawn_checks, pk=number)
+        return spot_checks.check_do(check=check, **self.signed, **self.sent)
+
+    @action(detail=True, url_path="keys")
+    @operation(shapes.BoardKeyShape(many=True))
+    def board_keys(self, request: Request, slug: str) -> Any:
+        """The public keys of a leaderboard of your lab, the one in use first."""
+        return self.board.keys.all()
+
+    @board_keys.mapping.post
+    @operation(shapes.BoardKeyShape, Right.MAINTAIN, status=201)
+    def board_key_create(self, request: Request, slug: str) -> Any:
+        """Make a new key. The one before is retired, and opens what was sealed for it."""
+        return boards.key_make(board=self.board, **self.signed)
+
+    @action(detail=True, url_path="dev-scorings")
+    @operation(shapes.DevScoringShape(many=True))
+    def dev_scorings(self, request: Request, slug: str) -> Any:
         """The runs on the dev queries that you had scored, newest first."""
-        user = user_of(request)
-        rows = user.dev_scorings.filter(season__board=selectors.board_seen(user, slug)).select_related("season")
-        return self.page_of(rows, shapes.DevScoringShape)
+        return self.user.dev_scorings.filter(season__board=self.board_seen).select_related("season")
 
-    @operation(
-        "dev_scoring_create",
-        takes={"multipart/form-data": shapes.NewDevScoring},
-        answer=shapes.DevScoringShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @dev_scorings.mapping.post
+    @operation(shapes.DevScoringShape, Right.MAINTAIN, takes=shapes.NewDevScoring, status=201)
+    def dev_scoring_create(self, request: Request, slug: str) -> Any:
         """Have a run on the dev queries scored, as often as you like: it is no entry, and uses no quota."""
-        user, at = user_of(request), timezone.now()
-        board, sent = selectors.board_seen(user, slug), checked(shapes.NewDevScoring, request)
-        seasons = selectors.open_seasons(board, at)
+        seasons, sent = selectors.open_seasons(self.board_seen, timezone.now()), self.sent
         season = seasons.filter(number=sent["season"]).first() if "season" in sent else seasons.first()
         if season is None:
             raise ValidationError({"season": [_("No such season is open.")]})
-        file = cast("UploadedFile[Any]", sent["file"])
-        row = submitting.dev_scoring_ask(season=season, name=str(file.name), content=_file(file), by=user, at=at)
-        transaction.on_commit(soon(jobs.score_dev, row.pk))
-        return Response(shapes.DevScoringShape(row).data, status=201)
+        file = sent["file"]
+        row = submitting.dev_scoring_ask(season=season, name=str(file.name), content=_file(file), **self.signed)
+        soon(jobs.score_dev, row.pk)
+        return row
 
-
-class BoardImport(Endpoint):
-    """Entries of another site's leaderboard."""
-
-    parser_classes = [MultiPartParser]
-
-    @operation(
-        "board_import",
-        takes={"multipart/form-data": shapes.NewBoardImport},
-        answer=shapes.BoardImportShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=TAGS,
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @action(detail=True, methods=["post"], url_path="import")
+    @operation(shapes.BoardImportShape, Right.MAINTAIN, takes=shapes.NewBoardImport, status=201)
+    def board_import(self, request: Request, slug: str) -> Any:
         """Add the entries of an MS MARCO leaderboard's CSV file to a board, without runs, and with their scores as
         published. Trophies are computed anew. If a line is wrong, nothing is imported."""
-        board, sent = _board(self, slug), checked(shapes.NewBoardImport, request)
+        board, sent = self.board, self.sent
         season = None
         if "season" in sent:
             season = board.seasons.filter(number=sent["season"]).first()
             if season is None:
                 raise ValidationError({"season": [_("The board has no season with this number.")]})
-        file, by, at = sent["file"], user_of(request), timezone.now()
-        try:
-            done = board_import(board=board, source=file, filename=str(file.name), by=by, at=at, season=season)
-        except BadInput as error:
-            raise ValidationError({"file": [str(error)]}) from error
-        content = {
+        file = sent["file"]
+        with refusals_of("file", BadInput):
+            done = board_import(board=board, source=file, filename=str(file.name), season=season, **self.signed)
+        return {
             "entries": len(done.file.entries),
             "summary": done.summary.as_dict(),
             "notes": [note._asdict() for note in done.file.notes],
         }
-        return Response(shapes.BoardImportShape(content).data, status=201)
+
+
+def _chosen(board: Board, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that were sent, the others as a new upkeep has them. Raises NotYours for things of other labs."""
+    of_lab: dict[str, Any] = {"template": CampaignTemplate.objects, "tests_from": Campaign.objects}
+    blank, values = Upkeep(board=board), dict[str, Any]()
+    for name in FIELDS:
+        if name not in of_lab:
+            values[name] = sent.get(name, getattr(blank, name))
+            continue
+        key = sent.get(f"{name}_id")
+        values[name] = None if key is None else of_lab[name].filter(lab=board.lab_id, pk=key).first()
+        if key is not None and values[name] is None:
+            raise NotYours(_("The lab has no such thing for “%(name)s”.") % {"name": name})
+    return values
+
+
+class UpkeepRounds(OfBoard):
+    """The rounds of a leaderboard's upkeep."""
+
+    lookup_url_kwarg = "number"
+    lookup_value_converter = "int"
+
+    def decide(self, service: Callable[..., UpkeepRound]) -> UpkeepRound:
+        """Decide on a round, with a reason. Raises Http404."""
+        round = get_object_or_404(self.board.upkeep_rounds, number=self.kwargs["number"])
+        return service(round=round, **self.signed, **self.sent)
+
+    @operation(shapes.UpkeepRoundShape(many=True), name="upkeep_rounds")
+    def list(self, request: Request, slug: str) -> Any:
+        """The rounds of a leaderboard's upkeep, newest first, with what they may cost and cost."""
+        return self.board.upkeep_rounds.select_related("decided_by", "version")
+
+    @action(detail=True, methods=["post"], url_path="approve")
+    @operation(shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
+    def upkeep_round_approve(self, request: Request, slug: str, number: int) -> Any:
+        """Let a proposed round begin, which spends what its campaign costs. Approving it again changes nothing."""
+        return self.decide(rounds.round_approve)
+
+    @action(detail=True, methods=["post"], url_path="go-on")
+    @operation(shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
+    def upkeep_round_go_on(self, request: Request, slug: str, number: int) -> Any:
+        """Publish the campaign of a round although no active worker qualifies, which is what it waits for."""
+        return self.decide(rounds.round_go_on)
+
+    @action(detail=True, methods=["post"], url_path="end")
+    @operation(shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
+    def upkeep_round_end(self, request: Request, slug: str, number: int) -> Any:
+        """End a round without a version: its challengers wait for the next one."""
+        return self.decide(rounds.round_decline)
+
+
+class UpkeepOfBoard(OfBoard):
+    """How a leaderboard is kept current."""
+
+    @action(detail=True, url_path="upkeep")
+    @operation(shapes.UpkeepShape)
+    def upkeep(self, request: Request, slug: str) -> Any:
+        """How a leaderboard's best known answers are kept current."""
+        return rounds.upkeep_of(self.board) or Upkeep(board=self.board)
+
+    @upkeep.mapping.put
+    @operation(shapes.UpkeepShape, Right.SPEND, takes=shapes.UpkeepShape)
+    def upkeep_set(self, request: Request, slug: str) -> Any:
+        """Say how they are kept current. Rounds that have begun go on as they are."""
+        return rounds.upkeep_set(board=self.board, **self.signed, **_chosen(self.board, self.sent))
+
+    @action(detail=True, url_path="versions", pagination_class=None)
+    @operation(shapes.BoardVersionShape(many=True))
+    def board_versions(self, request: Request, slug: str) -> Any:
+        """The versions of a leaderboard's preference qrels, newest first, counting dev queries alone."""
+        return versions.summaries(self.board_seen)

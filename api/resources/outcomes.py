@@ -1,190 +1,63 @@
-"""What comes of a campaign: export files, results, and versions of the preference qrels."""
+"""What comes of a campaign: exports, results with their files, machine judges, and versions of the preference qrels."""
 
-from django.db import transaction
-from django.http import FileResponse, HttpResponse
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import shapes
-from api.frame import Endpoint, Pages, checked, operation, user_of
+from api import material_shapes, result_shapes, shapes
+from api.access import Pages
+from api.frame import Resource, operation
 from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
-from judgments import exports, rounds
+from judgments import exports, machine_asking, rounds
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments.downloads import TYPES, file_response
+from judgments.machines import answers_of
 from judgments.models import StoredFile
 from pools import selectors as pool_selectors
+from pools import services as pool_services
 from pools.models import Collection, QrelsVersion
 from results import asking, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results import versions as version_services
+from results.earlier import earlier_results, report_of
+from results.machine_tables import judges_beside, machine_data
+from results.models import MachineComparison
+from results.pool_detail import pool_detail
+from results.report import ARCHIVE, SETS
 from results.sentences import findings
+from results.version_tables import version_scores
 
-WISH = [
-    OpenApiParameter("budget", OpenApiTypes.DECIMAL, description="In the campaign's currency; 40 if it is not given."),
-    OpenApiParameter("judgments", OpenApiTypes.INT, description="Of each pair of a set: 3, 5 or 7; 3 if not given."),
-    OpenApiParameter("wanted", OpenApiTypes.INT, description="Passages of a set, at most: 1, 2 or 3; 1 if not given."),
-]
-ERROR_RATE = [
-    OpenApiParameter("error_rate", OpenApiTypes.DECIMAL, description="The share of wrong judgments, from 0 to 0.5."),
-]
 FILE = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
 
 
-class Exports(Endpoint):
-    """The export files of a campaign."""
+class ExportFiles(Resource):
+    """Export files."""
 
-    @operation("exports", answer=shapes.ExportsShape, tags=["Exports"])
-    def get(self, request: Request, pk: int) -> Response:
-        """The export files of a campaign, and whether they are up to date."""
-        campaign = self.campaign(pk)
-        made = judgment_selectors.export_of(campaign)
-        stored = judgment_selectors.stored_files(campaign, StoredFile.Kind.EXPORT)
-        content = {
-            "made_at": made.made_at if made else None,
-            "is_current": made is not None
-            and not judgment_selectors.campaigns_to_export().filter(pk=campaign.pk).exists(),
-            "files": sorted(stored.values(), key=lambda file: file.name),
-        }
-        return Response(shapes.ExportsShape(content).data)
+    tags = ["Exports"]
 
-    @operation("exports_make", answer=shapes.AskedFor, status=202, right=Right.EXPORT, tags=["Exports"])
-    def post(self, request: Request, pk: int) -> Response:
-        """Have the export files made now. They are also made by themselves, within minutes of new judgments."""
-        transaction.on_commit(soon(judgment_jobs.make_exports, self.campaign(pk).pk))
-        return Response({"asked_for": True}, status=202)
-
-
-class ExportFile(Endpoint):
-    """One export file."""
-
-    @operation("export", answer=FILE, media="*/*", right=Right.EXPORT, tags=["Exports"])
-    def get(self, request: Request, pk: int, name: str) -> FileResponse:
+    @action(detail=True, url_path="exports/<str:name>")
+    @operation(FILE, Right.EXPORT, media="*/*")
+    def export(self, request: Request, pk: int, name: str) -> Any:
         """Download one export file, such as `preference-qrels.txt`, or all of them as `all.zip`."""
-        campaign = self.campaign(pk)
+        campaign = self.campaign
         if name != exports.ARCHIVE and name not in exports.NAMES:
             raise NotYours(_("There is no export with this name."))
         return file_response(campaign, StoredFile.Kind.EXPORT, name)
-
-
-class Results(Endpoint):
-    """The results of a campaign."""
-
-    @operation("results", answer=shapes.ResultsShape, tags=["Results"])
-    def get(self, request: Request, pk: int) -> Response:
-        """What the preferences say about the runs: in sentences, and which tables there are."""
-        campaign = self.campaign(pk)
-        status = result_selectors.result_status(campaign)
-        data = status.result.data if status.result else None
-        content = {
-            "computed_at": status.result.computed_at if status.result else None,
-            "final_at": status.result.final_at if status.result else None,
-            "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
-            "is_current": not status.stale,
-            "judgments": status.judgments,
-            "tables": tables.tables(data) if data else [],
-            "findings": [said for finding in findings(data) for said in finding.sentences] if data else [],
-        }
-        return Response(shapes.ResultsShape(content).data)
-
-
-class Compute(Endpoint):
-    """Computing results."""
-
-    @operation("results_compute", answer=shapes.AskedFor, status=202, right=Right.DESIGN, tags=["Results"])
-    def post(self, request: Request, pk: int) -> Response:
-        """Have the results computed now. They are also computed by themselves, soon after something has changed."""
-        transaction.on_commit(soon(result_jobs.compute_results, self.campaign(pk).pk))
-        return Response({"asked_for": True}, status=202)
-
-
-class Further(Endpoint):
-    """More judgments where answers are not certain."""
-
-    @operation("further_offer", answer=shapes.FurtherShape, parameters=WISH, tags=["Results"])
-    def get(self, request: Request, pk: int) -> Response:
-        """What a budget would buy: more judgments for the queries whose confidence sets are larger than wanted, most
-        certainty for a judgment first; the bill, and how many queries are expected to be settled."""
-        wish = shapes.Wish(data=request.query_params)
-        wish.is_valid(raise_exception=True)
-        return self._answer(asking.offer_for(self.campaign(pk), **wish.validated_data))
-
-    @operation("further_ask", takes=shapes.NewAsking, answer=shapes.FurtherShape, right=Right.SPEND, tags=["Results"])
-    def post(self, request: Request, pk: int) -> Response:
-        """Ask for the judgments of an offer: new HITs, which are published as others are. `seen` is the offer's, so
-        that asking twice asks once."""
-        return self._answer(asking.further_ask(campaign=self.campaign(pk), **checked(shapes.NewAsking, request)))
-
-    def _answer(self, offer: asking.Offer) -> Response:
-        content = offer._asdict() | {"queries": len(offer.queries), "hits": offer.bill.hits, "total": offer.bill.total}
-        return Response(shapes.FurtherShape(content).data)
-
-
-class Plan(Endpoint):
-    """How many judgments a campaign needs."""
-
-    @operation("results_plan", answer=shapes.PlanShape, parameters=ERROR_RATE, tags=["Results"])
-    def get(self, request: Request, pk: int) -> Response:
-        """What 1, 3 or 5 judgments of each pair cost, and how sure the best known answers would be: simulated, by the
-        share of wrong judgments that you name, that the judgments show, or, while nothing shows it, 30%."""
-        campaign = self.campaign(pk)
-        sent = shapes.WrongJudgments(data=request.query_params)
-        sent.is_valid(raise_exception=True)
-        observed = planning.observed_error(campaign)
-        rate = float(sent.validated_data.get("error_rate", planning.likely_error(observed)))
-        planned = planning.plan_for(campaign, result_selectors.stored_data(campaign), rate)
-        content = {
-            "error_rate": rate,
-            "observed": observed._asdict() if observed else None,
-            "pools": planned.pools if planned else 0,
-            "draws": planned.draws if planned else 0,
-            "overlaps": planned.rows if planned else [],
-        }
-        return Response(shapes.PlanShape(content).data)
-
-
-class Rounds(Endpoint):
-    """The rounds of a campaign in rounds."""
-
-    pagination_class = Pages
-
-    @operation("rounds", answer=shapes.RoundShape(many=True), tags=["Results"])
-    def get(self, request: Request, pk: int) -> Response:
-        """The rounds that were planned until now, the newest first; none for other designs."""
-        return self.page_of(self.campaign(pk).rounds.select_related("asked_by"), shapes.RoundShape)
-
-
-class RoundAsk(Endpoint):
-    """Asking a round."""
-
-    @operation("round_ask", answer=shapes.RoundShape, right=Right.SPEND, tags=["Results"])
-    def post(self, request: Request, pk: int, number: int) -> Response:
-        """Ask a round that waits for a person: its pairs are packed into new HITs, which are published as others are.
-        Asked again, nothing happens."""
-        by, at = user_of(request), timezone.now()
-        asked = rounds.round_ask(campaign=self.campaign(pk), number=number, by=by, at=at)
-        return Response(shapes.RoundShape(asked).data)
-
-
-class Table(Endpoint):
-    """One table of the results."""
-
-    @operation("results_table", answer=shapes.TableShape, tags=["Results"])
-    def get(self, request: Request, pk: int, name: str) -> Response:
-        """One table of the results, all of its rows. A share with an interval is a list; what is not known is null."""
-        data = result_selectors.table_data(self.campaign(pk), name)
-        table = None if data is None else tables.table(data, name)
-        if table is None:
-            raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
-        return Response(table_content(table))
 
 
 def table_content(table: tables.Table) -> dict[str, object]:
@@ -204,69 +77,334 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-# --- versions
-
-
 class NumberPages(Pages):
     """By number."""
 
     ordering = "-number"
 
 
-class Versions(Endpoint):
-    """The versions of a collection's preference qrels."""
-
-    pagination_class = NumberPages
-
-    @operation("versions", answer=shapes.VersionShape(many=True), tags=["Versions"])
-    def get(self, request: Request, pk: int) -> Response:
-        """The versions of a collection's preference qrels, newest first."""
-        return self.page_of(self.collection(pk).versions.all(), shapes.VersionShape)
+def _offered(offer: asking.Offer) -> dict[str, Any]:
+    return offer._asdict() | {"queries": len(offer.queries), "hits": offer.bill.hits, "total": offer.bill.total}
 
 
-class NewVersion(Endpoint):
-    """A new version."""
+class Outcomes(Resource):
+    """What comes of a campaign."""
 
-    @operation(
-        "version_create",
-        takes=shapes.NewVersion,
-        answer=shapes.VersionShape,
-        status=201,
-        right=Right.MAINTAIN,
-        tags=["Versions"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    tags = ["Results"]
+
+    @action(detail=True, url_path="exports")
+    @operation(shapes.ExportsShape, tags=["Exports"])
+    def exports(self, request: Request, pk: int) -> Any:
+        """The export files of a campaign, and whether they are up to date."""
+        campaign = self.campaign
+        export = judgment_selectors.export_of(campaign)
+        stored = judgment_selectors.stored_files(campaign, StoredFile.Kind.EXPORT)
+        return {
+            "made_at": export.made_at if export else None,
+            "is_current": export is not None
+            and not judgment_selectors.campaigns_to_export().filter(pk=campaign.pk).exists(),
+            "files": sorted(stored.values(), key=lambda file: file.name),
+        }
+
+    @exports.mapping.post
+    @operation(shapes.AskedFor, Right.EXPORT, status=202, tags=["Exports"])
+    def exports_make(self, request: Request, pk: int) -> Any:
+        """Have the export files made now. They are also made by themselves, within minutes of new judgments."""
+        return soon(judgment_jobs.make_exports, self.campaign.pk)
+
+    @action(detail=True, url_path="results")
+    @operation(shapes.ResultsShape)
+    def results(self, request: Request, pk: int) -> Any:
+        """What the preferences say about the runs: in sentences, and which tables there are."""
+        campaign = self.campaign
+        status = result_selectors.result_status(campaign)
+        data = status.result.data if status.result else None
+        return {
+            "computed_at": status.result.computed_at if status.result else None,
+            "final_at": status.result.final_at if status.result else None,
+            "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
+            "is_current": not status.stale,
+            "judgments": status.judgments,
+            "tables": tables.tables(data) if data else [],
+            "findings": [sentence for finding in findings(data) for sentence in finding.sentences] if data else [],
+        }
+
+    @action(detail=True, methods=["post"], url_path="results/compute")
+    @operation(shapes.AskedFor, Right.DESIGN, status=202)
+    def results_compute(self, request: Request, pk: int) -> Any:
+        """Have the results computed now. They are also computed by themselves, soon after something has changed."""
+        return soon(result_jobs.compute_results, self.campaign.pk)
+
+    @action(detail=True, url_path="results/further")
+    @operation(shapes.FurtherShape, asks=shapes.Wish)
+    def further_offer(self, request: Request, pk: int) -> Any:
+        """What a budget would buy: more judgments for the queries whose confidence sets are larger than wanted, most
+        certainty for a judgment first; the bill, and how many queries are expected to be settled."""
+        return _offered(asking.offer_for(self.campaign, **self.query))
+
+    @further_offer.mapping.post
+    @operation(shapes.FurtherShape, Right.SPEND, takes=shapes.NewAsking)
+    def further_ask(self, request: Request, pk: int) -> Any:
+        """Ask for the judgments of an offer: new HITs, which are published as others are. `seen` is the offer's, so
+        that asking twice asks once."""
+        return _offered(asking.further_ask(campaign=self.campaign, **self.sent))
+
+    @action(detail=True, url_path="results/plan")
+    @operation(shapes.PlanShape, asks=shapes.WrongJudgments)
+    def results_plan(self, request: Request, pk: int) -> Any:
+        """What 1, 3 or 5 judgments of each pair cost, and how sure the best known answers would be: simulated, by the
+        share of wrong judgments that you name, that the judgments show, or, while nothing shows it, 30%."""
+        campaign = self.campaign
+        observed = planning.observed_error(campaign)
+        rate = float(self.query.get("error_rate", planning.likely_error(observed)))
+        planned = planning.plan_for(campaign, result_selectors.stored_data(campaign), rate)
+        return {
+            "error_rate": rate,
+            "observed": observed._asdict() if observed else None,
+            "pools": planned.pools if planned else 0,
+            "draws": planned.draws if planned else 0,
+            "overlaps": planned.rows if planned else [],
+        }
+
+    @action(detail=True, url_path="rounds")
+    @operation(shapes.RoundShape(many=True))
+    def rounds(self, request: Request, pk: int) -> Any:
+        """The rounds that were planned until now, the newest first; none for other designs."""
+        return self.campaign.rounds.select_related("asked_by")
+
+    @action(detail=True, methods=["post"], url_path="rounds/<int:number>/ask")
+    @operation(shapes.RoundShape, Right.SPEND)
+    def round_ask(self, request: Request, pk: int, number: int) -> Any:
+        """Ask a round that waits for a person: its pairs are packed into new HITs, which are published as others are.
+        Asked again, nothing happens."""
+        return rounds.round_ask(campaign=self.campaign, number=number, **self.signed)
+
+    @action(detail=True, url_path="results/tables/<slug:name>")
+    @operation(shapes.TableShape)
+    def results_table(self, request: Request, pk: int, name: str) -> Any:
+        """One table of the results, all of its rows. A share with an interval is a list; what is not known is null."""
+        data = result_selectors.table_data(self.campaign, name)
+        table = None if data is None else tables.table(data, name)
+        if table is None:
+            raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
+        return Response(table_content(table))
+
+    @action(detail=True, methods=["post"], url_path="versions")
+    @operation(shapes.VersionShape, Right.MAINTAIN, takes=shapes.NewVersion, status=201, tags=["Versions"])
+    def version_create(self, request: Request, pk: int) -> Any:
         """Make a version of what a campaign has settled. It is refused if another came after `parent`."""
-        campaign, sent = self.campaign(pk), checked(shapes.NewVersion, request)
-        version = version_services.version_add(campaign=campaign, by=user_of(request), at=timezone.now(), **sent)
-        transaction.on_commit(soon(result_jobs.score_versions, version.collection_id))
-        address = reverse("api:v1:version", args=[version.collection_id, version.number])
+        version = version_services.version_add(campaign=self.campaign, **self.signed, **self.sent)
+        soon(result_jobs.score_versions, version.collection_id)
+        address = reverse("api:v1:versions-detail", args=[version.collection_id, version.number])
         return Response(shapes.VersionShape(version).data, status=201, headers={"Location": address})
 
 
 def version_of(collection: Collection, number: int) -> QrelsVersion:
-    """A version of a collection. Raises NotYours."""
-    version = collection.versions.filter(number=number).first()
-    if version is None:
-        raise NotYours(_("This collection has no such version of its preference qrels."))
-    return version
+    """A version of a collection. Raises Http404."""
+    return get_object_or_404(collection.versions, number=number)
 
 
-class VersionOne(Endpoint):
-    """One version."""
+class Versions(Resource):
+    """The versions of a collection's preference qrels."""
 
-    @operation("version", answer=shapes.VersionShape, tags=["Versions"])
-    def get(self, request: Request, pk: int, number: int) -> Response:
+    tags = ["Versions"]
+    lookup_url_kwarg = "number"
+    pagination_class = NumberPages
+
+    @operation(shapes.VersionShape(many=True), name="versions")
+    def list(self, request: Request, pk: int) -> Any:
+        """The versions of a collection's preference qrels, newest first."""
+        return self.collection.versions.all()
+
+    @operation(shapes.VersionShape, name="version")
+    def retrieve(self, request: Request, pk: int, number: int) -> Any:
         """One version: where it comes from, and what it changed."""
-        return Response(shapes.VersionShape(version_of(self.collection(pk), number)).data)
+        return version_of(self.collection, number)
+
+    @action(detail=True, url_path="scores")
+    @operation(result_shapes.VersionScoresShape, asks=result_shapes.Beside)
+    def version_scores(self, request: Request, pk: int, number: int) -> Any:
+        """The scores of all runs on a version of the preference qrels, beside those on the original qrels or on another
+        version."""
+        version, query = version_of(self.collection, number), self.query
+        beside = version_of(version.collection, query["beside"]) if "beside" in query else None
+        measure = query["measure"]
+        scores = version_scores(version, beside, measure)
+        if measure and measure != scores.measure:
+            named = ", ".join(scores.measures)
+            raise ValidationError({"measure": [_("This is none of %(measures)s.") % {"measures": named}]})
+        about = {
+            "measure": scores.measure,
+            "tau": scores.tau,
+            "waiting": scores.waiting,
+            "unreadable": dict(scores.unreadable),
+        }
+        return Response(table_content(scores.table) | about)
 
 
-class VersionQrels(Endpoint):
+class VersionFiles(Resource):
     """The qrels of a version."""
 
-    @operation("version_qrels", answer=FILE, media="text/plain", right=Right.EXPORT, tags=["Versions"])
-    def get(self, request: Request, pk: int, number: int) -> HttpResponse:
+    tags = ["Versions"]
+
+    @action(detail=True, url_path="versions/<int:number>/preference-qrels.txt")
+    @operation(FILE, Right.EXPORT, media="text/plain")
+    def version_qrels(self, request: Request, pk: int, number: int) -> Any:
         """Download the preference qrels of a version, in TREC format."""
-        version = version_of(self.collection(pk), number)
+        version = version_of(self.collection, number)
         lines = "".join(version_services.qrels_lines(pool_selectors.version_answers(version)))
         return HttpResponse(lines, content_type=TYPES["txt"], headers={"ETag": f'"{version.sha256}"'})
+
+
+class Details(Resource):
+    """One query, earlier results, and machine judges beside people."""
+
+    tags = ["Results"]
+
+    @action(detail=True, url_path="results/earlier", pagination_class=None)
+    @operation(result_shapes.EarlierShape(many=True))
+    def earlier_results(self, request: Request, pk: int) -> Any:
+        """Results that were final until others took their place, the newest first."""
+        return earlier_results(self.campaign)
+
+    @action(detail=True, methods=["post"], url_path="results/later-runs")
+    @operation(result_shapes.LaterRuns, Right.DESIGN)
+    def later_runs_score(self, request: Request, pk: int) -> Any:
+        """Score the runs that came after the campaign finished, as new results beside those that there are."""
+        return {"scored": pool_services.later_runs_score(campaign=self.campaign)}
+
+    @action(detail=True, url_path="queries/<int:pool_pk>")
+    @operation(result_shapes.QueryDetail)
+    def campaign_query(self, request: Request, pk: int, pool_pk: int) -> Any:
+        """One query of a campaign: the passages of its pool with their texts, who beat whom, the best known answers."""
+        pool = get_object_or_404(self.campaign.pools.select_related("query", "campaign"), pk=pool_pk)
+        detail = pool_detail(pool)
+        return {
+            "id": pool.pk,
+            "qid": pool.query.qid,
+            "text": pool.query.text,
+            "is_complete": detail.complete,
+            "passages": detail.candidates,
+            "pairs": detail.pairs,
+        }
+
+    @action(detail=True, url_path="machines")
+    @operation(result_shapes.MachinesBeside)
+    def machines_beside(self, request: Request, pk: int) -> Any:
+        """Each machine judge of the campaign's collection beside its people, as last compared: all that was counted."""
+        return {"judges": machine_data(judges_beside(self.campaign, whole=True))}
+
+
+class ResultFiles(Resource):
+    """The files of a campaign's results."""
+
+    tags = ["Results"]
+
+    def file(self, pk: int, name: str) -> FileResponse:
+        """A stored file of the results. Raises NotYours, and NotMadeYet before the results are computed."""
+        campaign, kind = self.campaign, StoredFile.Kind.RESULT
+        files = judgment_selectors.stored_files(campaign, kind)
+        if files and name not in files:
+            raise NotYours(_("These results have no such table, figure or report."))
+        return file_response(campaign, kind, name)
+
+    @action(detail=True, url_path="results/report.zip")
+    @operation(FILE, media="application/zip")
+    def report(self, request: Request, pk: int) -> Any:
+        """Download the whole report on a campaign's results: pages, tables, figures, and a manifest."""
+        return self.file(pk, ARCHIVE)
+
+    @action(detail=True, url_path="results/earlier/<int:number>/report.zip")
+    @operation(FILE, media="application/zip")
+    def earlier_report(self, request: Request, pk: int, number: int) -> Any:
+        """Download the report of earlier results, as it was."""
+        return report_of(self.campaign, number)
+
+    @action(detail=True, url_path="results/confidence-sets.txt")
+    @operation(FILE, media="text/plain")
+    def confidence_sets(self, request: Request, pk: int) -> Any:
+        """Download the confidence sets of all queries, as TREC qrels."""
+        return self.file(pk, SETS)
+
+    @action(detail=True, url_path="results/tables/<slug:name>.<slug:form>")
+    @operation(FILE, media="*/*")
+    def results_table_file(self, request: Request, pk: int, name: str, form: str) -> Any:
+        """Download one table of the results as `csv` or `tex`, all of its rows."""
+        if form not in ("csv", "tex"):
+            raise NotYours(_("Tables are available as .csv and .tex files."))
+        return self.file(pk, f"tables/{name}.{form}")
+
+    @action(detail=True, url_path="results/figures/<slug:name>.<slug:form>")
+    @operation(FILE, media="*/*")
+    def results_figure(self, request: Request, pk: int, name: str, form: str) -> Any:
+        """Download one figure of the results as `svg`, `pdf` or `png`. The report names them."""
+        if form not in ("svg", "pdf", "png"):
+            raise NotYours(_("Figures can be had as .svg, .pdf and .png."))
+        return self.file(pk, f"figures/{name}.{form}")
+
+    @action(detail=True, url_path="machines/<int:judge_pk>/preference-qrels.txt")
+    @operation(FILE, Right.EXPORT, media="text/plain")
+    def machine_winners(self, request: Request, pk: int, judge_pk: int) -> Any:
+        """Download the winners by a machine judge's answers alone, in TREC format. They are in no other file."""
+        compared = MachineComparison.objects.filter(campaign=self.campaign, judge=judge_pk)
+        qrels = compared.values_list("qrels", flat=True).first()
+        if not qrels:
+            raise NotYours(_("There are no winners by this machine judge in this campaign, or not yet."))
+        return HttpResponse(qrels.encode(), content_type=TYPES["txt"])
+
+
+class CollectionFiles(Resource):
+    """What of a collection can be downloaded."""
+
+    tags = ["Collections"]
+
+    @action(detail=True, url_path="machine-judges/<int:judge_pk>/answers.txt")
+    @operation(FILE, Right.EXPORT, media="text/plain")
+    def machine_answers(self, request: Request, pk: int, judge_pk: int) -> Any:
+        """Download a machine judge's answers as they were imported: lines `query a b preferred`."""
+        judge = get_object_or_404(self.collection.machine_judges, pk=judge_pk)
+        return StreamingHttpResponse(
+            (" ".join(answer) + "\n" for answer in answers_of(judge)), content_type=TYPES["txt"]
+        )
+
+    @action(detail=True, url_path="missing-passages.txt")
+    @operation(FILE, media="text/plain")
+    def missing_passages(self, request: Request, pk: int) -> Any:
+        """Download the ids of the passages of a collection that lack a text, one a line."""
+        rows = pool_selectors.untexted_passages(self.collection).values_list("pid", flat=True)
+
+        def lines() -> Iterator[str]:
+            for pid in rows.iterator(chunk_size=10_000):
+                yield f"{pid}\n"
+
+        return StreamingHttpResponse(lines(), content_type=TYPES["txt"])
+
+
+class MachineAskings(Resource):
+    """The machines that are asked about a campaign's pairs."""
+
+    tags = ["Machine judges"]
+    lookup_url_kwarg = "asking_pk"
+
+    @operation(material_shapes.AskingShape(many=True), name="machine_askings")
+    def list(self, request: Request, pk: int) -> Any:
+        """The machines that are asked about a campaign's pairs, or were, the newest first: how far each is."""
+        return self.campaign.machine_askings.select_related("asked_by").order_by("-id")
+
+    @operation(
+        material_shapes.AskingShape, Right.DESIGN, name="machine_ask", takes=material_shapes.NewAskedMachine, status=202
+    )
+    def create(self, request: Request, pk: int) -> Any:
+        """Have a machine asked about all pairs of a campaign in both orders, at the endpoint that whoever runs the site
+        has set up. A job asks, and never the same twice; the answers then are a machine judge of the collection, which
+        is compared with people and never counted among them."""
+        return machine_asking.machine_asking_start(campaign=self.campaign, **self.sent, **self.signed)
+
+    @action(detail=True, methods=["post"], url_path="stop")
+    @operation(material_shapes.AskingShape, Right.DESIGN)
+    def machine_ask_stop(self, request: Request, pk: int, asking_pk: int) -> Any:
+        """Ask a machine nothing more. What it has answered stays known, and is not asked again."""
+        asking = get_object_or_404(self.campaign.machine_askings, pk=asking_pk)
+        machine_asking.machine_asking_stop(asking=asking, at=timezone.now())
+        asking.refresh_from_db()
+        return asking

@@ -1,4 +1,4 @@
-"""A campaign on a platform: terms, publishing, its end, and the ledger."""
+"""A campaign on a platform: terms, filters, publishing, its end, calls in trouble, and payments."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -6,27 +6,31 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django_filters import ChoiceFilter, FilterSet
+from django_filters.filterset import filterset_factory
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import shapes
-from api.frame import Endpoint, Pages, checked, operation, user_of
-from api.resources.campaigns import by_field
+from api import platform_shapes, shapes
+from api.frame import Resource, operation
+from api.resources.campaigns import by_field, valid
 from core.errors import NotNow, NotYours
 from core.roles import Right
-from platforms import publishing
+from platforms import alarms, hooks, outbox, publishing
+from platforms import status as platform_status
 from platforms.account import platform_refusals
 from platforms.bills import remaining_bill, rounds_forecast
+from platforms.demands import FilterKind
+from platforms.filter_views import SHOWN, FilterForm, chosen_filters
 from platforms.forms import TermsForm
 from platforms.ledger import ledger_payments
-from platforms.models import Payment, Publication
+from platforms.models import Operation, Payment, Publication
 from platforms.registry import adapter_of
 from platforms.replacing_terms import FIXED, publication_replace_terms, terms_replaced
 from pools.models import Campaign
 
-TAGS = ["Publication"]
 # What the form calls a term, and the unit that it asks for it in.
 PERIODS = {
     "lifetime_days": ("lifetime", timedelta(days=1)),
@@ -80,14 +84,14 @@ def terms_form(publication: Publication, sent: Mapping[str, Any]) -> TermsForm:
     form = TermsForm(data, publication=publication, requirements=publication.requirements)
     if not form.is_valid():
         shown_as = {field: name for name, field in names.items()}
-        raise ValidationError({shown_as.get(name, name): said for name, said in by_field(form.errors).items()})
+        raise ValidationError({shown_as.get(name, name): errors for name, errors in by_field(form.errors).items()})
     return form
 
 
-def shown(publication: Publication) -> Response:
+def shown(publication: Publication) -> dict[str, Any]:
     """A publication with its terms, and how far it is."""
     progress, forecast = publishing.publishing_progress(publication), rounds_forecast(publication)
-    content = {
+    return {
         "state": publication.state,
         "published_at": publication.published_at,
         "terms": terms_content(publication),
@@ -98,31 +102,16 @@ def shown(publication: Publication) -> Response:
         "on_their_way": progress.on_their_way,
         "refused": progress.refused,
     }
-    return Response(shapes.PublicationShape(content).data)
 
 
-class PublicationOne(Endpoint):
+PaymentFilter = filterset_factory(Payment, fields=["purpose", "state"])
+
+
+class Publications(Resource):
     """A campaign on a platform."""
 
-    @operation("publication", answer=shapes.PublicationShape, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
-        """A campaign's terms at a platform, what publishing costs, and how far it is."""
-        return shown(publication_of(self.campaign(pk)))
+    tags = ["Publication"]
 
-    @operation("publication_terms", takes=shapes.NewTerms, answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
-    def patch(self, request: Request, pk: int) -> Response:
-        """Set the terms of a campaign that is not published yet. Nothing is sent, and nothing spent."""
-        campaign, sent = self.campaign(pk), dict(checked(shapes.NewTerms, request))
-        sent.pop("why", None)  # which the audit keeps
-        publication = Publication.objects.filter(campaign=campaign).first() or publishing.publication_unsaved(campaign)
-        publication.campaign = campaign
-        if publication.state != DRAFT:
-            raise NotNow(_("The campaign is published. Replace its terms at the address “publication/terms/”."))
-        form = terms_form(publication, sent)
-        return shown(publishing.publication_write(campaign=campaign, **form.terms()))
-
-
-class _Terms(Endpoint):
     def replacement(self, publication: Publication, sent: dict[str, Any]) -> dict[str, Any]:
         """The terms of a published campaign with those that were sent. Raises ValidationError."""
         if publication.state == DRAFT:
@@ -132,51 +121,71 @@ class _Terms(Endpoint):
                 raise ValidationError({name: [_("It stays as it was published: work in progress is paid on it.")]})
         return terms_form(publication, sent).terms()
 
+    def act(self, service: Callable[..., Any]) -> dict[str, Any]:
+        """Do something to a campaign that is published."""
+        publication = publication_of(self.campaign)
+        if publication.state == DRAFT:
+            raise NotNow(_("The campaign is not published at a platform yet."))
+        service(publication=publication, at=timezone.now())
+        publication.refresh_from_db()
+        return shown(publication)
 
-class Terms(_Terms):
-    """The terms of a published campaign."""
+    @action(detail=True, url_path="publication")
+    @operation(shapes.PublicationShape)
+    def publication(self, request: Request, pk: int) -> Any:
+        """A campaign's terms at a platform, what publishing costs, and how far it is."""
+        return shown(publication_of(self.campaign))
 
-    @operation("terms", answer=shapes.TermsVersionShape, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @publication.mapping.patch
+    @operation(shapes.PublicationShape, Right.SPEND, takes=shapes.NewTerms)
+    def publication_terms(self, request: Request, pk: int) -> Any:
+        """Set the terms of a campaign that is not published yet. Nothing is sent, and nothing spent."""
+        campaign, sent = self.campaign, self.sent
+        sent.pop("why", None)  # which the audit keeps
+        publication = Publication.objects.filter(campaign=campaign).first() or publishing.publication_unsaved(campaign)
+        publication.campaign = campaign
+        if publication.state != DRAFT:
+            raise NotNow(_("The campaign is published. Replace its terms at the address “publication/terms/”."))
+        form = terms_form(publication, sent)
+        return shown(publishing.publication_write(campaign=campaign, **form.terms()))
+
+    @action(detail=True, url_path="publication/terms")
+    @operation(shapes.TermsVersionShape)
+    def terms(self, request: Request, pk: int) -> Any:
         """The terms of a campaign that are in force, and which version of them that is."""
-        publication = publication_of(self.campaign(pk))
+        publication = publication_of(self.campaign)
         newest = publication.terms.order_by("-version").first()
-        content = {
+        return {
             "version": newest.version if newest else None,
             "at": newest.at if newest else None,
             "terms": terms_content(publication),
         }
-        return Response(shapes.TermsVersionShape(content).data)
 
-    @operation("terms_replace", takes=shapes.TermsChange, answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
-    def patch(self, request: Request, pk: int) -> Response:
+    @terms.mapping.patch
+    @operation(shapes.PublicationShape, Right.SPEND, takes=shapes.TermsChange)
+    def terms_replace(self, request: Request, pk: int) -> Any:
         """Replace the terms of a published campaign. Its HITs that are open or need work move to the others in the
         background; every version of the terms is kept. The same terms again change nothing."""
-        publication, sent = publication_of(self.campaign(pk)), dict(checked(shapes.TermsChange, request))
+        publication, sent = publication_of(self.campaign), self.sent
         sent.pop("why", None)  # which the audit keeps
         nobody = sent.pop("although_nobody_qualifies")
         publication_replace_terms(
             publication=publication,
             terms=self.replacement(publication, sent),
-            by=user_of(request),
-            at=timezone.now(),
+            **self.signed,
             although_nobody_qualifies=nobody,
         )
         return shown(publication)
 
-
-class TermsPreviews(_Terms):
-    """What other terms would change."""
-
-    @operation("terms_preview", takes=shapes.TermsChange, answer=shapes.TermsPreview, right=Right.SPEND, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="publication/terms/preview")
+    @operation(shapes.TermsPreview, Right.SPEND, takes=shapes.TermsChange)
+    def terms_preview(self, request: Request, pk: int) -> Any:
         """Show what other terms of a published campaign would change. Nothing is changed."""
-        publication, sent = publication_of(self.campaign(pk)), dict(checked(shapes.TermsChange, request))
-        sent.pop("why", None)
-        sent.pop("although_nobody_qualifies")
+        publication, sent = publication_of(self.campaign), self.sent
+        sent = {name: value for name, value in sent.items() if name not in ("why", "although_nobody_qualifies")}
         changed = terms_replaced(publication, self.replacement(publication, sent))
         before, after = terms_content(publication), terms_content(changed)
-        content = {
+        return {
             "changes": [
                 {"term": name, "before": before[name], "after": after[name]}
                 for name in before
@@ -185,95 +194,174 @@ class TermsPreviews(_Terms):
             "moving": publishing.open_or_needed(publication, timezone.now()).count(),
             "amount": remaining_bill(publication).total,
         }
-        return Response(shapes.TermsPreview(content).data)
 
-
-class PublishNow(Endpoint):
-    """Publishing."""
-
-    @operation("publish", takes=shapes.Publish, answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="publication/publish")
+    @operation(shapes.PublicationShape, Right.SPEND, takes=shapes.Publish)
+    def publish(self, request: Request, pk: int) -> Any:
         """Publish a campaign that is open: its HITs go out in the background, and people are paid for them. `amount` is
         what you agree to: that of the publication, as you last read it. Publishing again changes nothing."""
-        publication, sent = publication_of(self.campaign(pk)), checked(shapes.Publish, request)
+        publication, sent = publication_of(self.campaign), self.sent
         if publication.state == DRAFT:
             amount = remaining_bill(publication).total
             if sent["amount"] != amount:
                 text = _("It costs %(amount)s now, not %(confirmed)s. Read the publication again, then decide.")
                 money = publication.campaign.money
-                said = text % {"amount": money(amount), "confirmed": money(sent["amount"])}
-                raise ValidationError({"amount": [said]})
+                raise ValidationError(
+                    {"amount": [text % {"amount": money(amount), "confirmed": money(sent["amount"])}]}
+                )
         with platform_refusals(publication):
             publishing.publication_publish(
                 publication=publication,
-                at=timezone.now(),
                 typed_name=sent.get("typed_name", ""),
                 although_nobody_qualifies=sent["although_nobody_qualifies"],
-                by=user_of(request),
+                **self.signed,
             )
         return shown(publication)
 
-
-class _Act(Endpoint):
-    def act(self, pk: int, service: Callable[..., Any]) -> Response:
-        publication = publication_of(self.campaign(pk))
-        if publication.state == DRAFT:
-            raise NotNow(_("The campaign is not published at a platform yet."))
-        service(publication=publication, at=timezone.now())
-        publication.refresh_from_db()
-        return shown(publication)
-
-
-class Pause(_Act):
-    """Pausing at the platform."""
-
-    @operation("publication_pause", answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="publication/pause")
+    @operation(shapes.PublicationShape, Right.SPEND)
+    def publication_pause(self, request: Request, pk: int) -> Any:
         """Publish nothing more, and end the HITs that are open at the platform."""
-        return self.act(pk, publishing.publication_pause)
+        return self.act(publishing.publication_pause)
 
-
-class Resume(_Act):
-    """Resuming at the platform."""
-
-    @operation("publication_resume", answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="publication/resume")
+    @operation(shapes.PublicationShape, Right.SPEND)
+    def publication_resume(self, request: Request, pk: int) -> Any:
         """Offer the HITs that need work for another lifetime."""
-        return self.act(pk, publishing.publication_resume)
+        return self.act(publishing.publication_resume)
 
-
-class Expire(_Act):
-    """Ending HITs at the platform."""
-
-    @operation("publication_expire", answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="publication/expire")
+    @operation(shapes.PublicationShape, Right.SPEND)
+    def publication_expire(self, request: Request, pk: int) -> Any:
         """End all HITs that are open at the platform."""
-        return self.act(pk, publishing.publication_expire)
+        return self.act(publishing.publication_expire)
 
-
-class Stop(_Act):
-    """Stopping a publication."""
-
-    @operation("publication_stop", answer=shapes.PublicationShape, right=Right.SPEND, tags=TAGS)
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="publication/stop")
+    @operation(shapes.PublicationShape, Right.SPEND)
+    def publication_stop(self, request: Request, pk: int) -> Any:
         """Send no call that spends money any more."""
-        return self.act(pk, publishing.publication_stop)
+        return self.act(publishing.publication_stop)
 
-
-class PaymentFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
-    """By purpose and state."""
-
-    purpose = ChoiceFilter(choices=Payment.Purpose.choices)
-    state = ChoiceFilter(choices=Payment.State.choices)
-
-
-class Payments(Endpoint):
-    """The ledger."""
-
-    pagination_class = Pages
-    filterset_class = PaymentFilter
-
-    @operation("payments", answer=shapes.PaymentShape(many=True), right=Right.EXPORT, tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="publication/payments", filterset_class=PaymentFilter)
+    @operation(shapes.PaymentShape(many=True), Right.EXPORT)
+    def payments(self, request: Request, pk: int) -> Any:
         """The ledger: every amount that is owed or was paid, newest first."""
-        return self.page_of(ledger_payments(publication_of(self.campaign(pk))), shapes.PaymentShape)
+        return ledger_payments(publication_of(self.campaign))
+
+
+def offered_by(publication: Publication) -> dict[str, FilterKind]:
+    """The filters that the publication's platform offers. Raises NotYours where it has none of its own."""
+    offered = {kind.key: kind for kind in adapter_of(publication).filters_offered()}
+    if not offered:
+        raise NotYours(_("This platform has no filters of its own: the requirements are in the terms."))
+    return offered
+
+
+def shown_filters(publication: Publication, offered: Mapping[str, FilterKind], words: str = "") -> dict[str, Any]:
+    """The filters that are set, and those that are offered."""
+    kinds = [kind for kind in offered.values() if words.casefold() in f"{kind.title} {kind.question}".casefold()]
+    return {
+        "chosen": chosen_filters(publication, dict(offered)),
+        "offered": kinds[:SHOWN],
+        "more": max(0, len(kinds) - SHOWN),
+    }
+
+
+class Filters(Resource):
+    """The filters of a campaign's terms."""
+
+    tags = ["Publication"]
+    lookup_url_kwarg = "key"
+    lookup_value_converter = "slug"
+
+    def change(self, key: str, requirement: Mapping[str, object] | None) -> dict[str, Any]:
+        """Set a filter in a draft's terms, or remove it."""
+        publication = publication_of(self.campaign)
+        requirements = [each for each in publication.requirements if each.get("filter_id") != key]
+        requirements += [requirement] if requirement else []
+        changed = publishing.publication_write(campaign=publication.campaign, requirements=requirements)
+        return shown_filters(changed, offered_by(changed))
+
+    @operation(platform_shapes.FiltersShape, name="filters", asks=platform_shapes.FilterSearch)
+    def list(self, request: Request, pk: int) -> Any:
+        """The platform's own filters that a campaign's terms have, and those that it offers. Prolific has some."""
+        publication = publication_of(self.campaign)
+        return shown_filters(publication, offered_by(publication), self.query["q"])
+
+    @operation(platform_shapes.FiltersShape, Right.SPEND, name="filter_set", takes=platform_shapes.FilterWish)
+    def update(self, request: Request, pk: int, key: str) -> Any:
+        """Set one of the platform's filters in a draft's terms, in place of what was set of it. Nothing is sent."""
+        kind = offered_by(publication_of(self.campaign)).get(key)
+        if kind is None:
+            raise NotYours(_("The platform does not offer this filter."))
+        return self.change(key, valid(FilterForm(self.sent, kind=kind)).requirement())
+
+    @operation(platform_shapes.FiltersShape, Right.SPEND, name="filter_remove")
+    def destroy(self, request: Request, pk: int, key: str) -> Any:
+        """Remove one of the platform's filters from a draft's terms."""
+        return self.change(key, None)
+
+
+class Calls(Resource):
+    """Calls to the platform that are in trouble."""
+
+    tags = ["Publication"]
+    lookup_url_kwarg = "call_pk"
+    filterset_class = filterset_factory(Operation, fields=["kind", "state"])
+
+    @property
+    def call(self) -> Operation:
+        """A call of the publication. Raises Http404."""
+        calls = published_of(self.campaign).operations.select_related("publication", "published_hit")
+        return get_object_or_404(calls, pk=self.kwargs["call_pk"])
+
+    def shown(self) -> Response:
+        """The call as it is now."""
+        call = self.call
+        response: Response = self.answer(call, decidable=outbox.may_be_decided(call.publication))
+        return response
+
+    @operation(platform_shapes.CallShape(many=True), name="calls")
+    def list(self, request: Request, pk: int) -> Any:
+        """Calls to the platform that were refused, whose outcome is unknown, or that failed and are tried again."""
+        publication = published_of(self.campaign)
+        rows = platform_status.calls_in_trouble(publication)
+        return self.page_of(rows, decidable=outbox.may_be_decided(publication))
+
+    @action(detail=True, methods=["post"], url_path="retry")
+    @operation(platform_shapes.CallShape, Right.SPEND)
+    def call_retry(self, request: Request, pk: int, call_pk: int) -> Any:
+        """Try a call that was refused once more, with the same token, so that nothing is done twice. A call that was
+        not refused stays as it is."""
+        outbox.operation_retry(operation=self.call, at=timezone.now())
+        return self.shown()
+
+    @action(detail=True, methods=["post"], url_path="decide")
+    @operation(platform_shapes.CallShape, Right.SPEND, takes=platform_shapes.CallDecision)
+    def call_decide(self, request: Request, pk: int, call_pk: int) -> Any:
+        """Say whether a call in doubt was done that is never made again by itself. A call that is not in doubt stays as
+        it is. Refused (409) where you say that it was not done while the platform may still do it, as Prolific pays a
+        while after it was asked to: the refusal says from when you can."""
+        outbox.operation_decide(operation=self.call, **self.signed, **self.sent)
+        return self.shown()
+
+
+class Listening(Resource):
+    """Alarms and notifications of the platform."""
+
+    tags = ["Publication"]
+
+    @action(detail=True, methods=["post"], url_path="publication/alarms/<int:alarm_pk>/dismiss")
+    @operation(right=Right.SPEND)
+    def publication_alarm_dismiss(self, request: Request, pk: int, alarm_pk: int) -> Any:
+        """Dismiss an alarm of a publication that you have dealt with. It is raised again if its cause comes back.
+        Refused (409) for those that disappear with their cause only."""
+        alarm = get_object_or_404(published_of(self.campaign).alarms, pk=alarm_pk)
+        alarms.alarm_dismiss(alarm=alarm, **self.signed)
+
+    @action(detail=True, methods=["post"], url_path="publication/listen")
+    @operation(right=Right.SPEND)
+    def publication_listen(self, request: Request, pk: int) -> Any:
+        """Have the marketplace notify this site as soon as work is submitted, so that it asks sooner. Again is no
+        error."""
+        hooks.notifications_ask(publication=published_of(self.campaign))

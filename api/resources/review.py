@@ -1,144 +1,232 @@
-"""The review bench: decisions on many, reports, notes, alarms; and what a pilot taught."""
+"""Work in a campaign by pseudonym, decisions about it, reports, notes, alarms; and what a pilot taught."""
 
-import logging
+from collections.abc import Callable
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, FilterSet
+from django_filters.filterset import filterset_factory
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from api import review_shapes, shapes
-from api.frame import Endpoint, Pages, checked, may_spend_too, operation, user_of
+from api.frame import Resource, operation, refusals_of
 from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
 from judgments import adjudicating, deciding, reported, reports
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
-from judgments.models import Adjudication, BulkDecision, Disagreement, PairDecision
+from judgments import services as judgment_services
+from judgments.models import Adjudication, BulkDecision, Decision, Disagreement, PairDecision
 from judgments.piloting import pilot_lessons
 from platforms.repaying import BelowFloor, rest_copy
 from pools.models import Campaign, Pair
 from tasks import pilots
 from tasks import selectors as task_selectors
 from tasks.campaign_alarms import alarms_raised
-from tasks.models import Assignment
+from tasks.models import Assignment, Worker
 from tasks.names import pseudonym
 
-TAGS = ["Review"]
-log = logging.getLogger(__name__)
+
+class Assignments(Resource):
+    """The assignments of a campaign."""
+
+    tags = ["Work"]
+    lookup_url_kwarg = "assignment_pk"
+    filterset_class = filterset_factory(Assignment, fields=["state", "verdict"])
+
+    @property
+    def assignment(self) -> Assignment:
+        """The assignment as it is stored. Raises Http404."""
+        assignments = judgment_selectors.assignments_of(self.campaign)
+        return get_object_or_404(assignments, pk=self.kwargs["assignment_pk"])
+
+    def decide(self, service: Callable[..., Assignment]) -> Assignment:
+        """Decide on the assignment, with a reason."""
+        service(assignment=self.assignment, **self.signed, **self.sent)
+        return self.assignment
+
+    @operation(shapes.AssignmentShape(many=True), name="assignments")
+    def list(self, request: Request, pk: int) -> Any:
+        """A campaign's assignments, newest first."""
+        return judgment_selectors.assignments_of(self.campaign)
+
+    @operation(shapes.AssignmentShape, name="assignment")
+    def retrieve(self, request: Request, pk: int, assignment_pk: int) -> Any:
+        """One assignment."""
+        return self.assignment
+
+    @action(detail=True, methods=["post"], url_path="exclude")
+    @operation(shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
+    def assignment_exclude(self, request: Request, pk: int, assignment_pk: int) -> Any:
+        """Use an assignment's data no more. Its pairs go to other workers; it is paid all the same."""
+        return self.decide(judgment_services.assignment_exclude)
+
+    @action(detail=True, methods=["post"], url_path="include")
+    @operation(shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
+    def assignment_include(self, request: Request, pk: int, assignment_pk: int) -> Any:
+        """Use an assignment's data again, for the pairs that still need a judgment."""
+        return self.decide(judgment_services.assignment_restore)
 
 
-class _Bulk(Endpoint):
-    def asked(self, request: Request, campaign: Campaign) -> dict[str, Any]:
-        """What was sent, with the assignments that it chooses. Decisions about money need the right to spend too."""
-        sent = dict(checked(review_shapes.NewBulk, request))
-        if sent["action"] in deciding.OF_MONEY:
-            may_spend_too(request, campaign.lab)
-        return {
-            "campaign": campaign,
-            "action": sent["action"],
-            "amount": sent.get("amount"),
-            "why": sent.get("why", ""),
-            "chosen": _chosen(campaign, sent),
+def worker_shapes(campaign: Campaign, workers: list[Worker]) -> list[dict[str, Any]]:
+    """What these workers did, by pseudonym."""
+    counted = judgment_selectors.workers_with_work(campaign).in_bulk([worker.pk for worker in workers])
+    rows = judgment_selectors.worker_rows(campaign, [counted[worker.pk] for worker in workers if worker.pk in counted])
+    return [
+        {
+            "worker": pseudonym(campaign, row.worker.pk),
+            "assignments": row.assignments,
+            "accepted": row.accepted,
+            "excluded": row.excluded,
+            "judgments": row.seen.pairs + row.seen.tests,
+            "left_share": row.seen.left_share,
+            "median_seconds": row.seen.median_seconds,
+            "agreement": row.seen.agreement,
+            "correct_share": row.seen.correct_share,
+            "unguessed_share": row.seen.unguessed_share,
+            "barred": row.worker.barred_at is not None,
         }
+        for row in rows
+    ]
+
+
+def worker_named(campaign: Campaign, name: str) -> Worker:
+    """By pseudonym, which cannot be turned back into a worker: it is looked for among all of the campaign."""
+    workers = task_selectors.workers_of(campaign)
+    for key in workers.order_by().values_list("pk", flat=True).distinct():
+        if pseudonym(campaign, key) == name:
+            return workers.get(pk=key)
+    raise NotYours(_("This campaign has no such worker."))
+
+
+class Workers(Resource):
+    """The workers of a campaign, by pseudonym."""
+
+    tags = ["Work"]
+    lookup_url_kwarg = "name"
+    lookup_value_converter = "slug"
+
+    def shown(self, worker: Worker) -> dict[str, Any]:
+        """What the worker did. Raises NotYours."""
+        rows = worker_shapes(self.campaign, [worker])
+        if not rows:
+            raise NotYours(_("This worker has done nothing in this campaign."))
+        return rows[0]
+
+    def decide(self, service: Callable[..., bool]) -> dict[str, Any]:
+        """Decide on the worker, with a reason."""
+        campaign, sent = self.campaign, self.sent
+        worker = worker_named(campaign, self.kwargs["name"])
+        service(worker=worker, campaign=campaign, **self.signed, **sent)
+        return self.shown(worker)
+
+    @operation(shapes.WorkerShape(many=True), name="workers")
+    def list(self, request: Request, pk: int) -> Any:
+        """Who worked in a campaign, by pseudonym: how much, how fast, and what became of it."""
+        workers = judgment_selectors.workers_with_work(self.campaign)
+        return self.page_of(workers, lambda page: worker_shapes(self.campaign, page))
+
+    @operation(shapes.WorkerShape, name="worker")
+    def retrieve(self, request: Request, pk: int, name: str) -> Any:
+        """What one worker did in a campaign."""
+        return self.shown(worker_named(self.campaign, name))
+
+    @action(detail=True, methods=["post"], url_path="bar")
+    @operation(shapes.WorkerShape, Right.DECIDE, takes=shapes.Reason)
+    def worker_bar(self, request: Request, pk: int, name: str) -> Any:
+        """Give a worker no more HITs of the lab. What they did is paid, and counts unless it is excluded."""
+        return self.decide(judgment_services.worker_bar)
+
+    @action(detail=True, methods=["post"], url_path="unbar")
+    @operation(shapes.WorkerShape, Right.DECIDE, takes=shapes.Reason)
+    def worker_unbar(self, request: Request, pk: int, name: str) -> Any:
+        """Let a worker take HITs of the lab again."""
+        return self.decide(judgment_services.worker_unbar)
+
+
+class Decisions(Resource):
+    """What was decided in a campaign."""
+
+    tags = ["Work"]
+
+    @action(detail=True, url_path="decisions", filterset_class=filterset_factory(Decision, fields=["kind"]))
+    @operation(shapes.DecisionShape(many=True))
+    def decisions(self, request: Request, pk: int) -> Any:
+        """What was decided about work and workers, by whom and why, newest first."""
+        return judgment_selectors.decisions(self.campaign)
 
 
 def _chosen(campaign: Campaign, sent: dict[str, Any]) -> QuerySet[Assignment]:
     assignments = judgment_selectors.assignments_of(campaign)
     if "assignments" in sent:
-        wanted = set(sent["assignments"])
-        found = assignments.filter(pk__in=wanted)
-        if missing := wanted - set(found.values_list("pk", flat=True)):
+        keys = set(sent["assignments"])
+        chosen = assignments.filter(pk__in=keys)
+        if missing := keys - set(chosen.values_list("pk", flat=True)):
             text = _("This campaign has no such assignment: %(key)s.") % {"key": min(missing)}
             raise ValidationError({"assignments": [text]})
-        return found
-    keys = task_selectors.workers_of(campaign).order_by().values_list("pk", flat=True).distinct()
-    known = {pseudonym(campaign, key): key for key in keys}
-    if unknown := sorted(set(sent["workers"]) - set(known)):
+        return chosen
+    workers = task_selectors.workers_of(campaign).order_by().values_list("pk", flat=True).distinct()
+    by_name = {pseudonym(campaign, key): key for key in workers}
+    if unknown := sorted(set(sent["workers"]) - set(by_name)):
         raise ValidationError({"workers": [_("This campaign has no such worker: %(name)s.") % {"name": unknown[0]}]})
-    return assignments.filter(worker__in=[known[name] for name in sent["workers"]])
+    return assignments.filter(worker__in=[by_name[name] for name in sent["workers"]])
 
 
-class BulkPreviews(_Bulk):
-    """What a decision on many would do."""
-
-    @operation(
-        "bulk_preview",
-        takes=review_shapes.NewBulk,
-        answer=review_shapes.BulkPreview,
-        right=Right.DECIDE,
-        tags=TAGS,
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        """Count what a decision on many would do. Nothing is decided."""
-        asked = self.asked(request, self.campaign(pk))
-        asked.pop("why")
-        return Response(review_shapes.BulkPreview(deciding.bulk_preview(**asked)._asdict()).data)
-
-
-class Bulks(_Bulk):
+class BulkDecisions(Resource):
     """Decisions on many."""
 
-    pagination_class = Pages
+    tags = ["Review"]
+    lookup_url_kwarg = "bulk_pk"
 
-    @operation("bulks", answer=review_shapes.BulkShape(many=True), tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    def choice(self) -> dict[str, Any]:
+        """What was sent, with the assignments that it chooses. Decisions about money need the right to spend too."""
+        campaign, sent = self.campaign, self.sent
+        if sent["action"] in deciding.OF_MONEY:
+            self.require_spending(campaign.lab)
+        about = {"campaign": campaign, "action": sent["action"], "amount": sent.get("amount")}
+        return about | {"chosen": _chosen(campaign, sent)}
+
+    @property
+    def bulk(self) -> BulkDecision:
+        """The decision, for what needs this operation's right. Raises Http404."""
+        return get_object_or_404(self.campaign.bulk_decisions.select_related("by"), pk=self.kwargs["bulk_pk"])
+
+    @operation(review_shapes.BulkShape(many=True), name="bulks")
+    def list(self, request: Request, pk: int) -> Any:
         """The decisions on many in a campaign, newest first."""
-        return self.page_of(self.campaign(pk).bulk_decisions.select_related("by"), review_shapes.BulkShape)
+        return self.campaign.bulk_decisions.select_related("by")
 
-    @operation(
-        "bulk_create",
-        takes=review_shapes.NewBulk,
-        answer=review_shapes.BulkShape,
-        status=202,
-        right=Right.DECIDE,
-        tags=TAGS,
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @operation(review_shapes.BulkShape, Right.DECIDE, name="bulk_create", takes=review_shapes.NewBulk, status=202)
+    def create(self, request: Request, pk: int) -> Any:
         """Decide about many assignments or workers at once. A job carries it out, row by row. What moves money needs
         the scope `spend` too."""
-        asked = self.asked(request, self.campaign(pk))
-        bulk = deciding.bulk_create(by=user_of(request), at=timezone.now(), **asked)
-        transaction.on_commit(soon(judgment_jobs.decide, bulk.pk))
-        return Response(review_shapes.BulkShape(bulk).data, status=202)
-
-
-class _OneBulk(Endpoint):
-    def bulk(self, pk: int, bulk_pk: int) -> BulkDecision:
-        """The decision, for what needs this operation's right."""
-        bulk = self.campaign(pk).bulk_decisions.select_related("by").filter(pk=bulk_pk).first()
-        if bulk is None:
-            raise NotYours(_("This campaign has no such decision."))
+        bulk = deciding.bulk_create(**self.choice(), why=self.sent.get("why", ""), **self.signed)
+        soon(judgment_jobs.decide, bulk.pk)
         return bulk
 
-
-class BulkOne(_OneBulk):
-    """One decision on many."""
-
-    @operation("bulk", answer=review_shapes.BulkShape, tags=TAGS)
-    def get(self, request: Request, pk: int, bulk_pk: int) -> Response:
+    @operation(review_shapes.BulkShape, name="bulk")
+    def retrieve(self, request: Request, pk: int, bulk_pk: int) -> Any:
         """One decision on many, and how far it is."""
-        return Response(review_shapes.BulkShape(self.bulk(pk, bulk_pk)).data)
+        return self.bulk
 
+    @action(detail=False, methods=["post"], url_path="preview")
+    @operation(review_shapes.BulkPreview, Right.DECIDE, takes=review_shapes.NewBulk)
+    def bulk_preview(self, request: Request, pk: int) -> Any:
+        """Count what a decision on many would do. Nothing is decided."""
+        return deciding.bulk_preview(**self.choice())
 
-class BulkUndo(_OneBulk):
-    """Undoing."""
-
-    @operation("bulk_undo", answer=review_shapes.BulkShape, status=202, right=Right.DECIDE, tags=TAGS)
-    def post(self, request: Request, pk: int, bulk_pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="undo")
+    @operation(review_shapes.BulkShape, Right.DECIDE, status=202)
+    def bulk_undo(self, request: Request, pk: int, bulk_pk: int) -> Any:
         """Take a decision on many back, as far as it moved no money. Again is not an error."""
-        bulk = deciding.bulk_undo(bulk=self.bulk(pk, bulk_pk), by=user_of(request), at=timezone.now())
-        transaction.on_commit(soon(judgment_jobs.decide, bulk.pk))
-        return Response(review_shapes.BulkShape(bulk).data, status=202)
-
-
-# --- pairs whose judgments disagree
+        bulk = deciding.bulk_undo(bulk=self.bulk, **self.signed)
+        soon(judgment_jobs.decide, bulk.pk)
+        return bulk
 
 
 class DisagreementFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
@@ -149,19 +237,6 @@ class DisagreementFilter(FilterSet):  # type: ignore[misc]  # django-filter has 
     def by_decision(self, rows: QuerySet[Any], _name: str, wanted: bool) -> QuerySet[Any]:
         """Those with a decision, or without."""
         return rows.filter(decided__isnull=not wanted)
-
-
-class Disagreements(Endpoint):
-    """Pairs whose judgments disagree."""
-
-    pagination_class = Pages
-    filterset_class = DisagreementFilter
-
-    @operation("disagreements", answer=review_shapes.DisagreementShape(many=True), tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
-        """The pairs whose judgments disagreed when they were counted last, each with the decision that stands."""
-        found = adjudicating.disagreements(self.campaign(pk))
-        return self.page_of(found, review_shapes.DisagreementShape, _disagreements)
 
 
 def _disagreements(page: list[Any]) -> list[dict[str, Any]]:
@@ -182,87 +257,49 @@ def _settled(
     }
 
 
-class _OneDisagreement(Endpoint):
-    def answer(self, campaign: Campaign, pair: Pair) -> Response:
+class Disagreements(Resource):
+    """Pairs whose judgments disagree."""
+
+    tags = ["Review"]
+    lookup_url_kwarg = "pair_pk"
+    filterset_class = DisagreementFilter
+
+    @property
+    def pair(self) -> Pair:
+        """The pair, for what needs this operation's right. Raises NotYours."""
+        return adjudicating.pair_of(self.campaign, self.kwargs["pair_pk"])
+
+    def shown(self) -> dict[str, Any]:
         """The pair as it is now."""
-        case = adjudicating.pair_case(campaign, pair)
-        return Response(review_shapes.DisagreementShape(_settled(pair, case, case.standing)).data)
+        case = adjudicating.pair_case(self.campaign, pair := self.pair)
+        return _settled(pair, case, case.standing)
 
+    @operation(review_shapes.DisagreementShape(many=True), name="disagreements")
+    def list(self, request: Request, pk: int) -> Any:
+        """The pairs whose judgments disagreed when they were counted last, each with the decision that stands."""
+        return self.page_of(adjudicating.disagreements(self.campaign), _disagreements)
 
-class DisagreementOne(_OneDisagreement):
-    """One pair."""
-
-    @operation("disagreement", answer=review_shapes.DisagreementShape, tags=TAGS)
-    def get(self, request: Request, pk: int, pair_pk: int) -> Response:
+    @operation(review_shapes.DisagreementShape, name="disagreement")
+    def retrieve(self, request: Request, pk: int, pair_pk: int) -> Any:
         """One pair: how many judgments are for each passage now, and the decision that stands."""
-        campaign = self.campaign(pk)
-        return self.answer(campaign, adjudicating.pair_of(campaign, pair_pk))
+        return self.shown()
 
-
-class Adjudicate(_OneDisagreement):
-    """Settling a disagreement."""
-
-    @operation(
-        "disagreement_decide",
-        takes=review_shapes.NewAdjudication,
-        answer=review_shapes.DisagreementShape,
-        right=Right.DECIDE,
-        tags=TAGS,
-    )
-    def post(self, request: Request, pk: int, pair_pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="decide")
+    @operation(review_shapes.DisagreementShape, Right.DECIDE, takes=review_shapes.NewAdjudication)
+    def disagreement_decide(self, request: Request, pk: int, pair_pk: int) -> Any:
         """Decide on a pair whose judgments disagree. The judgments stay; what was decided before is taken back."""
-        campaign, sent = self.campaign(pk), checked(review_shapes.NewAdjudication, request)
-        pair = adjudicating.pair_of(campaign, pair_pk)
+        campaign, sent = self.campaign, self.sent
         decided = {"choice": sent["choice"], "note": sent["note"], "seen": sent["seen"] or 0}
-        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, by=user_of(request), at=timezone.now(), **decided)
-        return self.answer(campaign, pair)
+        adjudicating.pair_adjudicate(campaign=campaign, pair=self.pair, **self.signed, **decided)
+        return self.shown()
 
-
-class AdjudicationUndo(_OneDisagreement):
-    """Taking a decision back."""
-
-    @operation(
-        "disagreement_undo",
-        takes=review_shapes.AdjudicationUndo,
-        answer=review_shapes.DisagreementShape,
-        right=Right.DECIDE,
-        tags=TAGS,
-    )
-    def post(self, request: Request, pk: int, pair_pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="undo")
+    @operation(review_shapes.DisagreementShape, Right.DECIDE, takes=review_shapes.AdjudicationUndo)
+    def disagreement_undo(self, request: Request, pk: int, pair_pk: int) -> Any:
         """Take the decision on a pair back: its judgments count again. Again is not an error."""
-        campaign, sent = self.campaign(pk), checked(review_shapes.AdjudicationUndo, request)
-        pair, at = adjudicating.pair_of(campaign, pair_pk), timezone.now()
-        adjudicating.adjudication_undo(campaign=campaign, pair=pair, seen=sent["seen"], by=user_of(request), at=at)
-        return self.answer(campaign, pair)
-
-
-class Adjudications(Endpoint):
-    """What was decided on disagreements."""
-
-    pagination_class = Pages
-
-    @operation("adjudications", answer=review_shapes.AdjudicationShape(many=True), tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
-        """Every decision on a pair whose judgments disagree, newest first; those taken back too."""
-        found = self.campaign(pk).adjudications.select_related("by", "undone_by")
-        return self.page_of(found, review_shapes.AdjudicationShape)
-
-
-# --- what workers told
-
-
-class Reports(Endpoint):
-    """Reported pairs."""
-
-    pagination_class = Pages
-
-    @operation("reports", answer=review_shapes.ReportedShape(many=True), tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
-        """The pairs with which workers say that something is wrong."""
-        campaign = self.campaign(pk)
-        return self.page_of(
-            reported.reported_pairs(campaign), review_shapes.ReportedShape, lambda page: _rows(campaign, page)
-        )
+        campaign, sent = self.campaign, self.sent
+        adjudicating.adjudication_undo(campaign=campaign, pair=self.pair, seen=sent["seen"], **self.signed)
+        return self.shown()
 
 
 def _rows(campaign: Campaign, pairs: list[Any]) -> list[dict[str, Any]]:
@@ -281,109 +318,75 @@ def _rows(campaign: Campaign, pairs: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-class ReportDecide(Endpoint):
-    """Decisions about reported pairs."""
-
-    @operation(
-        "report_decide",
-        takes=review_shapes.PairRuling,
-        answer=review_shapes.ReportedShape,
-        right=Right.DECIDE,
-        tags=TAGS,
-    )
-    def post(self, request: Request, pk: int, pair_pk: int) -> Response:
-        """Set a reported pair aside, so that nobody is asked about it, or have it asked about again."""
-        campaign, sent = self.campaign(pk), checked(review_shapes.PairRuling, request)
-        pair = Pair.objects.filter(pk=pair_pk, pool__campaign=campaign).first()
-        if pair is None:
-            raise NotYours(_("This campaign has no such pair."))
-        kind = PairDecision.Kind(sent["decision"])
-        about: dict[str, Any] = {"campaign": campaign, "pair": pair, "by": user_of(request), "at": timezone.now()}
-        reports.pair_decide(kind=kind, why=sent["why"], **about)
-        found = list(reported.reported_pairs(campaign).filter(pk=pair_pk))
-        return Response(review_shapes.ReportedShape(_rows(campaign, found)[0]).data)
-
-
 class NoteFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
     """By whether somebody has read it."""
 
     is_read = BooleanFilter(field_name="read_at", lookup_expr="isnull", exclude=True)
 
 
-class Notes(Endpoint):
-    """What workers wrote."""
+class Review(Resource):
+    """What a person looks at in a campaign."""
 
-    pagination_class = Pages
-    filterset_class = NoteFilter
+    tags = ["Review"]
 
-    @operation("notes", answer=review_shapes.NoteShape(many=True), tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="adjudications")
+    @operation(review_shapes.AdjudicationShape(many=True))
+    def adjudications(self, request: Request, pk: int) -> Any:
+        """Every decision on a pair whose judgments disagree, newest first; those taken back too."""
+        return self.campaign.adjudications.select_related("by", "undone_by")
+
+    @action(detail=True, url_path="reports")
+    @operation(review_shapes.ReportedShape(many=True))
+    def reports(self, request: Request, pk: int) -> Any:
+        """The pairs with which workers say that something is wrong."""
+        return self.page_of(reported.reported_pairs(self.campaign), lambda page: _rows(self.campaign, page))
+
+    @action(detail=True, methods=["post"], url_path="reports/<int:pair_pk>/decide")
+    @operation(review_shapes.ReportedShape, Right.DECIDE, takes=review_shapes.PairRuling)
+    def report_decide(self, request: Request, pk: int, pair_pk: int) -> Any:
+        """Set a reported pair aside, so that nobody is asked about it, or have it asked about again."""
+        campaign, sent = self.campaign, self.sent
+        pair = adjudicating.pair_of(campaign, pair_pk)
+        kind = PairDecision.Kind(sent["decision"])
+        reports.pair_decide(campaign=campaign, pair=pair, kind=kind, why=sent["why"], **self.signed)
+        return _rows(campaign, list(reported.reported_pairs(campaign).filter(pk=pair_pk)))[0]
+
+    @action(detail=True, url_path="notes", filterset_class=NoteFilter)
+    @operation(review_shapes.NoteShape(many=True))
+    def notes(self, request: Request, pk: int) -> Any:
         """What workers wrote to the research group from their receipts, newest first."""
-        return self.page_of(reported.notes_of(self.campaign(pk)), review_shapes.NoteShape)
+        return reported.notes_of(self.campaign)
 
-
-class NoteRead(Endpoint):
-    """Reading a note."""
-
-    @operation("note_read", status=204, right=Right.DECIDE, tags=TAGS)
-    def post(self, request: Request, pk: int, note_pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="notes/<int:note_pk>/read")
+    @operation(right=Right.DECIDE)
+    def note_read(self, request: Request, pk: int, note_pk: int) -> Any:
         """Mark a note as read."""
-        campaign = self.campaign(pk)
-        reports.note_mark_read(campaign=campaign, note_id=note_pk, by=user_of(request), at=timezone.now())
-        return Response(status=204)
+        reports.note_mark_read(campaign=self.campaign, note_id=note_pk, **self.signed)
 
-
-class Alarms(Endpoint):
-    """What a person must look at."""
-
-    pagination_class = Pages
-
-    @operation("alarms", answer=review_shapes.AlarmShape(many=True), tags=TAGS)
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="alarms")
+    @operation(review_shapes.AlarmShape(many=True))
+    def alarms(self, request: Request, pk: int) -> Any:
         """What is wrong with a campaign, as long as it is. Problems at its platform are listed with its publication."""
-        return self.page_of(alarms_raised(self.campaign(pk)), review_shapes.AlarmShape)
+        return alarms_raised(self.campaign)
 
-
-# --- a pilot
-
-
-class Pilot(Endpoint):
-    """A campaign's pilot."""
-
-    @operation("pilot", answer=review_shapes.PilotShape, tags=["Campaigns"])
-    def get(self, request: Request, pk: int) -> Response:
+    @action(detail=True, url_path="pilot")
+    @operation(review_shapes.PilotShape, tags=["Campaigns"])
+    def pilot(self, request: Request, pk: int) -> Any:
         """What the newest work of a campaign taught: time, agreement, failed tests, pay an hour."""
-        lessons = pilot_lessons(self.campaign(pk))
-        content = lessons._asdict() | {"agreement": lessons.agreement._asdict()}
-        return Response(review_shapes.PilotShape(content).data)
+        lessons = pilot_lessons(self.campaign)
+        return lessons._asdict() | {"agreement": lessons.agreement._asdict()}
 
-
-class RestLaunch(Endpoint):
-    """The rest, after a pilot."""
-
-    @operation("rest_launch", answer=review_shapes.Launched, right=Right.SPEND, tags=["Campaigns"])
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="pilot/launch-rest")
+    @operation(review_shapes.Launched, Right.SPEND, tags=["Campaigns"])
+    def rest_launch(self, request: Request, pk: int) -> Any:
         """Launch the HITs that were held back after a pilot. Again is not an error."""
-        return Response({"launched": pilots.rest_launch(campaign=self.campaign(pk))})
+        return {"launched": pilots.rest_launch(campaign=self.campaign)}
 
-
-class RestRepay(Endpoint):
-    """The rest at another pay."""
-
-    @operation(
-        "rest_repay",
-        takes=review_shapes.NewPay,
-        answer=shapes.CampaignDetail,
-        status=201,
-        right=Right.DESIGN,
-        tags=["Campaigns"],
-    )
-    def post(self, request: Request, pk: int) -> Response:
+    @action(detail=True, methods=["post"], url_path="pilot/repay-rest")
+    @operation(shapes.CampaignDetail, Right.DESIGN, takes=review_shapes.NewPay, status=201, tags=["Campaigns"])
+    def rest_repay(self, request: Request, pk: int) -> Any:
         """End a pilot, and get a draft like it at another pay, which asks only about what the pilot did not finish.
         Refused where that is below the lab's pay floor. Start the draft to go on."""
-        campaign, sent = self.campaign(pk), checked(review_shapes.NewPay, request)
-        try:
-            draft = rest_copy(campaign=campaign, reward=sent["reward"], by=user_of(request), at=timezone.now())
-        except BelowFloor as error:
-            raise ValidationError({"reward": [str(error)]}) from error
-        return Response(shapes.CampaignDetail(draft).data, status=201)
+        campaign, sent = self.campaign, self.sent
+        with refusals_of("reward", BelowFloor):
+            return rest_copy(campaign=campaign, reward=sent["reward"], **self.signed)

@@ -10,9 +10,11 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.throttling import SimpleRateThrottle
 
-from api import frame, tokens
-from api.frame import SCOPES, Endpoint
+from api import access, tokens
+from api.frame import Resource
 from api.models import Token
+from api.nowhere import Nowhere
+from api.tokens import SCOPES
 from api.urls import routes
 from core.models import User
 from core.roles import Right
@@ -105,16 +107,15 @@ def test_a_cookie_is_no_token(rita: User) -> None:
 def test_every_operation_says_which_right_it_needs() -> None:
     operations = 0
     for route in routes:
-        view = route.callback.view_class
-        for verb in ("get", "post", "put", "patch", "delete"):
-            method = getattr(view, verb, None)
-            if method is not None:
-                operations += 1
-                assert isinstance(method.right, Right), f"{view.__name__}.{verb}"
-                assert method.right in SCOPES
-                assert method.right != Right.SEE or verb == "get", f"{view.__name__}.{verb} changes something"
+        view = route.callback.cls
+        for verb, name in list(getattr(route.callback, "actions", {}).items()):
+            operations += 1
+            right = getattr(view, name).operation.right
+            assert isinstance(right, Right), f"{view.__name__}.{name}"
+            assert right in SCOPES
+            assert right != Right.SEE or verb in ("get", "head"), f"{view.__name__}.{name} changes something"
     assert operations > 50
-    assert all(issubclass(route.callback.view_class, Endpoint) for route in routes)
+    assert all(issubclass(route.callback.cls, Resource | Nowhere) for route in routes)
 
 
 def test_a_token_does_no_more_than_its_scopes(rita: User, campaign: Campaign) -> None:
@@ -133,11 +134,10 @@ def test_a_viewer_changes_nothing_whatever_the_token(viewer: Program, campaign: 
     job = Job.objects.create(lab=campaign.lab, collection=campaign.collection, kind="run", asked_at=timezone.now())
     refused = 0
     for route in routes:
-        view = route.callback.view_class
-        for verb in ("post", "put", "patch", "delete"):
-            method = getattr(view, verb, None)
-            if method is None or "<int:pk>" not in str(route.pattern):
+        for verb, name in list(getattr(route.callback, "actions", {}).items()):
+            if verb in ("get", "head") or "<int:pk>" not in str(route.pattern):
                 continue
+            right = getattr(route.callback.cls, name).operation.right
             of = {
                 "collections": campaign.collection_id,
                 "runs": campaign.runs.first().pk,  # type: ignore[union-attr]
@@ -152,7 +152,7 @@ def test_a_viewer_changes_nothing_whatever_the_token(viewer: Program, campaign: 
             answer = getattr(viewer, verb)(address, {}) if verb != "delete" else viewer.delete(address)
             if answer.status_code == 415:  # of files
                 answer = viewer.upload(address, verb)
-            assert_problem(answer, 403, says="viewer" if method.right != Right.SITE else "admin of this site")
+            assert_problem(answer, 403, says="viewer" if right != Right.SITE else "admin of this site")
             refused += 1
     assert refused > 20
     assert viewer.get(f"campaigns/{key}/").status_code == 200
@@ -260,6 +260,13 @@ def test_every_error_is_a_problem(program: Program, campaign: Campaign, monkeypa
     assert b"secret" not in answer.content
 
 
+def test_options_answers_without_looking_at_anything(program: Program, campaign: Campaign) -> None:
+    for address in ("campaigns/", f"campaigns/{campaign.pk}/", f"campaigns/{campaign.pk}/consent/", "runs/"):
+        headers = {"Authorization": f"Bearer {program.text}"}
+        assert program.client.options(f"/api/v1/{address}", headers=headers).status_code == 200
+        assert program.client.head(f"/api/v1/{address}", headers=headers).status_code == 200
+
+
 def test_mistakes_name_their_fields(program: Program, collection: Collection) -> None:
     sent = {"collection": collection.pk, "name": "pilot", "runs": "all"}
     assert_problem(program.post("campaigns/", sent | {"overlap": 0}), 400, field="overlap")
@@ -280,7 +287,7 @@ def test_a_token_has_so_many_requests_a_minute(
     program: Program, stranger: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.clear()
-    monkeypatch.setattr(frame, "READS", "3/min")
+    monkeypatch.setattr(access, "READS", "3/min")
     monkeypatch.setattr(SimpleRateThrottle, "timer", lambda _throttle: 1_800_000_000.0)
     answers = [program.get("token/").status_code for _number in range(3)]
     assert answers == [200, 200, 200]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import schemathesis
-from allauth.usersessions.models import UserSession
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
@@ -152,7 +151,6 @@ def things(campaign: Campaign, alice: Worker, rita: User) -> dict[str, Any]:
         "pool_pk": campaign.pools.earliest("id").pk,
         "jobs": Job.objects.create(lab=lab, collection=collection, kind="run", asked_by=rita, asked_at=at).pk,
         "token_pk": Program(rita, "read").token.pk,
-        "session_pk": UserSession.objects.create(user=rita, session_key="x", ip="203.0.113.7", user_agent="").pk,
         "platform": "prolific",
         "worker_pk": alice.pk,
     }

@@ -155,7 +155,7 @@ def test_other_metadata_is_asked_for_decided_on_and_taken_back(
     assert member.post(f"{place}999/take-back/").status_code == 404
 
 
-def test_teams_are_founded_and_merged_and_dev_runs_scored(board: Board, olga: User, paul: User) -> None:
+def test_teams_are_founded_and_dev_runs_scored(board: Board, olga: User, paul: User) -> None:
     organizer, member = Program(olga), Program(paul)
     place = f"boards/{board.slug}/teams/"
     founded = member.post(place, {"organization": "Example University", "group": "Red"}, idempotency_key="team")
@@ -164,13 +164,6 @@ def test_teams_are_founded_and_merged_and_dev_runs_scored(board: Board, olga: Us
     assert again.json() == founded.json() and Team.objects.count() == 1
     taking_part.team(board, factories.user("vera"), "Green")
     assert len(member.get(place).json()["results"]) == 1 and len(organizer.get(place).json()["results"]) == 2
-    into = Team.objects.get(group="Green").public_id
-    merging = {"reason": "The same people", "into": into}
-    place += f"{founded.json()['id']}/merge/"
-    assert member.post(place, merging).status_code == 404
-    assert organizer.post(place, merging | {"into": "nobody"}).status_code == 404
-    assert organizer.post(place, merging).status_code == 200
-    assert Team.objects.get(group="Red").merged_into == Team.objects.get(group="Green")
     run = SimpleUploadedFile("dev.txt", taking_part.run(taking_part.DEV, 3).encode())
     scoring = member.upload(f"boards/{board.slug}/dev-scorings/", file=run)
     assert scoring.status_code == 201 and scoring.json()["state"] == "waiting"

@@ -56,9 +56,10 @@ def operations(there: dict[str, Any]) -> Iterator[Operation]:
         if "upkeep" in parts:
             keys["slug"] = there["upkeep slug"]
         address = re.sub(r"<\w+:(\w+)>", lambda name: str(keys.get(name[1]) or 1), pattern)  # noqa: B023
-        for verb in VERBS:
-            if method := getattr(route.callback.view_class, verb, None):
-                yield Operation(verb, address, method.right, address != pattern)
+        for verb, name in list(getattr(route.callback, "actions", {}).items()):
+            if verb in VERBS:
+                right = getattr(route.callback.cls, name).operation.right
+                yield Operation(verb, address, right, address != pattern)
 
 
 @pytest.fixture
