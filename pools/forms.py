@@ -620,7 +620,7 @@ class TemplateForm(SettingsForm):
     )
 
     class Meta(SettingsForm.Meta):
-        fields: ClassVar = KEPT
+        fields: ClassVar = [*KEPT]
         widgets = SettingsForm.Meta.widgets | {
             name: forms.Textarea(attrs={"rows": 3, "dir": "auto"}) for name in EXAMPLE
         }

@@ -308,7 +308,7 @@ class JudgingSettings(Settings):
         most=Decimal("0.999"),
         null=True,
         blank=True,
-        default=Decimal("0.9"),
+        default=Decimal("0.900"),
         help_text=_(
             "Asking again ends earlier once it is this probable which of the two is better, by their own judgments and "
             "by those that were made before the campaign. Leave empty to go by the majority alone. For “challengers” "

@@ -25,6 +25,7 @@ from api.problems import NotAskedFor
 from api.resources.collections import accepted
 from core.errors import NotNow, NotYours
 from core.models import User
+from core.percent import ShareField
 from core.roles import Right
 from judgments import selectors as judgment_selectors
 from platforms import publishing
@@ -38,6 +39,7 @@ from pools import services as pool_services
 from pools.forms import CampaignForm
 from pools.models import Campaign, CampaignTemplate, Collection, Job
 from pools.practice import PracticePair, lacking_practice, read_practice_pairs, right_needed
+from pools.settings import settings_of
 from pools.templating import template_settings
 from tasks import jobs as task_jobs
 from tasks import selectors as task_selectors
@@ -48,7 +50,6 @@ from tasks.models import TestPair
 from tasks.opening import test_open, unread_reason
 from tasks.practice import practice_counts, practice_minutes
 
-RATES = ("fee_rate", "error_rate", "redo_rate")  # which the form asks for in percent
 log = logging.getLogger(__name__)
 Form = TypeVar("Form", bound=BaseForm)
 
@@ -101,9 +102,9 @@ def valid(form: Form) -> Form:
 
 def as_percent(data: dict[str, Any]) -> None:
     """Make the shares among settings what the form asks for."""
-    for name in RATES:
-        if data[name] is not None:
-            data[name] = f"{(data[name] * 100).normalize():f}"
+    for field in settings_of(Campaign):
+        if isinstance(field, ShareField) and data[field.name] is not None:
+            data[field.name] = f"{(data[field.name] * 100).normalize():f}"
 
 
 def template_taken(collection: Collection, sent: dict[str, Any]) -> CampaignTemplate | None:

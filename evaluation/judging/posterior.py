@@ -498,7 +498,7 @@ def _sum_orders(lead: Floats) -> tuple[Floats, Floats]:
 
 
 def _first_of(subset: Integers, rows: Integers, above: Floats, sums: Floats) -> Floats:
-    """How probable it is of each passage that it is the first of a subset [subsets x size], each of a pool in `rows`."""
+    """How probable it is of each passage that it is the first of a subset [subsets x size] of a pool in `rows`."""
     size = len(above)
     bits = 1 << np.arange(size)
     others = subset[:, None] & ~bits

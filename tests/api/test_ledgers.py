@@ -119,7 +119,7 @@ def test_the_ledger_is_summed_compared_and_costs_are_those_of_the_page(
     assert program.get(f"{base}ledger/").json()["compared"] is None
     clock = Clock()
     work(published, wanda)
-    monkeypatch.setattr("api.resources.ledgers.transaction.on_commit", lambda do: do())
+    monkeypatch.setattr("django.db.transaction.on_commit", lambda do: do())
 
     def ask(job: Any, address: str) -> None:
         keys: list[int] = []
