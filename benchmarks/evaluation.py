@@ -384,12 +384,12 @@ def certainty(_bench: Bench) -> Iterator[Row]:
     alone = Board({"run": _shuffled(every, random)}, TOP, "score")
 
     def of_results() -> None:
-        found = certainty_of(every, once, board=alone)
+        certain = certainty_of(every, once, board=alone)
         for group in by_size(every, once):
             fragilities(group)
         reverse_judgments(every, once, board=alone, queries=list(every))
-        sets = {query: confidence_set(of) for query, of in found.chances.items()}
-        settling_prospects(every, once, sets, judging=found.judging)
+        sets = {query: confidence_set(of) for query, of in certain.chances.items()}
+        settling_prospects(every, once, sets, judging=certain.judging)
 
     yield Row("certainty for the results of all queries", cost(of_results), peer * QUERIES / queries, 0.4)
 

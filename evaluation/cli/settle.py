@@ -71,7 +71,7 @@ def _next(options: argparse.Namespace) -> int:
     pairs = worth_asking(verdicts, options.budget)
     if options.again:
         left = None if options.budget is None else options.budget - len(pairs)
-        again = choose_again(members, rows, judgments=options.again, wanted=options.set, budget=left, seed=options.seed)
+        again = choose_again(members, rows, judgments=options.again, size=options.set, budget=left, seed=options.seed)
         pairs = sorted([*pairs, *again])
     sys.stdout.writelines(" ".join(pair) + "\n" for pair in pairs)
     sys.stdout.flush()

@@ -150,7 +150,7 @@ def _settle(
         return probable is None or 1 - level < probable < level
 
     outcomes = {(challenger, answer): outcome(challenger, answer) for challenger in challengers for answer in before}
-    missing = sorted(Pair(query, *canonical(*own)) for own, came_to in outcomes.items() if came_to is None)
+    missing = sorted(Pair(query, *canonical(*rivals)) for rivals, came_to in outcomes.items() if came_to is None)
     if missing:
         return Challenge(query, before, before, tuple(missing))
     left = {*before, *(challenger for (challenger, _), came_to in outcomes.items() if came_to != -1)}

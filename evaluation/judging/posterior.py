@@ -207,21 +207,21 @@ def play_forward(
     How probable a truth is then is told by so many `draws` of it, and how people judge stays as it is known now.
     """
     random, after = np.random.default_rng([seed, group.size]), [list[Floats]() for _ in more]
-    asked = np.sum(more, axis=0) > 0
-    pairs = max(1, int(asked.sum(axis=1).max(initial=0)))
+    in_question = np.sum(more, axis=0) > 0
+    pairs = max(1, int(in_question.sum(axis=1).max(initial=0)))
     step = max(1, _NUMBERS // (draws * max(futures, pairs, group.size)))
     for start in range(0, len(group.counts), step):
         part = slice(start, start + step)
-        own = np.argsort(~asked[part], axis=1, kind="stable")[:, :pairs]
+        chosen = np.argsort(~in_question[part], axis=1, kind="stable")[:, :pairs]
         wins = _wins(group.size, group.counts[part])
-        truths = [_draw_truths(hypothesis, wins, own, draws, random) for hypothesis in judging.weights]
+        truths = [_draw_truths(hypothesis, wins, chosen, draws, random) for hypothesis in judging.weights]
         rows, weights = np.arange(len(wins))[:, None], list(judging.weights.values())
         kinds = random.choice(len(weights), (len(wins), futures), p=weights)
         drawn = np.stack([_drawn(truth.weights, futures, random) for truth in truths])
         chances = np.stack([truth.chances[rows, at] for truth, at in zip(truths, drawn, strict=True)])
         truly = np.take_along_axis(chances, kinds[None, ..., None], axis=0)[0]
-        for found, times in zip(after, more, strict=True):
-            asks = np.take_along_axis(times[part], own, axis=1)[:, None]
+        for futures_best, times in zip(after, more, strict=True):
+            asks = np.take_along_axis(times[part], chosen, axis=1)[:, None]
             won = random.binomial(asks, truly).astype(np.float32).swapaxes(1, 2)
             lost = asks.swapaxes(1, 2) - won
             best = np.zeros((len(wins), futures, group.size))
@@ -232,7 +232,7 @@ def play_forward(
                 likely[alone] *= kinds != number  # what is true is not among what is thought of
                 likely /= np.maximum(likely.sum(axis=1, keepdims=True), _TINY)
                 best += weight * (likely.swapaxes(1, 2) @ truth.best)
-            found.append(best)
+            futures_best.append(best)
     return [np.concatenate(parts) if parts else np.zeros((0, futures, group.size)) for parts in after]
 
 
@@ -271,8 +271,8 @@ def _draw_truths(
 def _drawn(weights: Singles, count: int, random: np.random.Generator) -> Integers:
     """So many of the draws [pools x count], by their weights [pools x draws]."""
     sums = np.cumsum(weights, axis=1)
-    found: Integers = (sums[:, None] > random.random((len(weights), count, 1)) * sums[:, None, -1:]).argmax(axis=2)
-    return found
+    draws: Integers = (sums[:, None] > random.random((len(weights), count, 1)) * sums[:, None, -1:]).argmax(axis=2)
+    return draws
 
 
 class _Told(NamedTuple):
@@ -339,8 +339,8 @@ def _tell_strengths(
     best: Floats = np.bincount(places.ravel(), weights.ravel(), pools * size).reshape(pools, size).astype(np.float64)
     better = np.zeros(pools)
     if rivals is not None:
-        one, other = (strengths[np.arange(pools), :, rivals[:, at]] for at in (0, 1))
-        better = (weights * (one > other)).sum(axis=1)
+        challenger, other = (strengths[np.arange(pools), :, rivals[:, at]] for at in (0, 1))
+        better = (weights * (challenger > other)).sum(axis=1)
     chances = np.zeros((pools, 0))
     if again:
         drawn = (np.cumsum(weights, axis=1) > random.random((pools, 1))).argmax(axis=1)
@@ -468,12 +468,12 @@ def _lead(of: Order, wins: Floats) -> Floats:
 def _draw_orders(above: Floats, sums: Floats, draws: int, random: np.random.Generator) -> Integers:
     """The places of passages, from 0, in orders that are drawn by how probable they are [pools x draws x size]."""
     size, _, pools = above.shape
-    own = np.repeat(np.arange(pools), draws)
-    left, places = np.full(len(own), (1 << size) - 1), np.zeros((len(own), size), np.int64)
+    rows = np.repeat(np.arange(pools), draws)
+    left, places = np.full(len(rows), (1 << size) - 1), np.zeros((len(rows), size), np.int64)
     for place in range(size):
-        likely = np.cumsum(_first_of(left, own, above, sums), axis=1)
-        drawn = (likely > random.random((len(own), 1)) * likely[:, -1:]).argmax(axis=1)
-        places[np.arange(len(own)), drawn] = place
+        likely = np.cumsum(_first_of(left, rows, above, sums), axis=1)
+        drawn = (likely > random.random((len(rows), 1)) * likely[:, -1:]).argmax(axis=1)
+        places[np.arange(len(rows)), drawn] = place
         left = left - (1 << drawn)
     return places.reshape(pools, draws, size)
 

@@ -81,23 +81,23 @@ def learn_from(preferences: Iterable[Preference], *, seed: int = 0) -> Judging:
 
 
 def chances(
-    made: Iterable[Preference], before: Iterable[Preference], judging: Judging, *, seed: int = 0
+    since: Iterable[Preference], before: Iterable[Preference], judging: Judging, *, seed: int = 0
 ) -> Callable[[Pair], float]:
     """How probable it is that the first of a pair is better, by what was judged before and by the pair's own judgments
-    of those that were made since: whatever else is judged meanwhile changes nothing.
+    of those `since`: whatever else is judged meanwhile changes nothing.
     """
     earlier: dict[str, list[Preference]] = defaultdict(list)
-    since: dict[Pair, list[Preference]] = defaultdict(list)
+    of_pair: dict[Pair, list[Preference]] = defaultdict(list)
     for row in before:
         earlier[row.query].append(row)
-    for row in made:
-        since[Pair(row.query, *canonical(row.a, row.b))].append(row)
+    for row in since:
+        of_pair[Pair(row.query, *canonical(row.a, row.b))].append(row)
 
     @cache
     def chance(pair: Pair) -> float:
         query, *rivals = pair
-        rows = [*earlier[query], *since[pair]]
-        (group,) = by_size({query: {*rivals, *(own for row in rows for own in (row.a, row.b))}}, rows)
+        rows = [*earlier[query], *of_pair[pair]]
+        (group,) = by_size({query: {*rivals, *(passage for row in rows for passage in (row.a, row.b))}}, rows)
         return _better([group], {query: [(pair.a, pair.b)]}, judging, seed)[pair]
 
     return chance

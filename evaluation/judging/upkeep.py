@@ -123,17 +123,17 @@ class Upkeep:
                 self._open[query].setdefault(passage, set()).add(name)
         challengers = self.open
         before, rounds = self.total, 0
-        earlier, made = self._rows(challengers), list[Preference]()
-        challenges = self._settle(challengers, earlier, made)
+        earlier, since = self._rows(challengers), list[Preference]()
+        challenges = self._settle(challengers, earlier, since)
         while missing := sorted(pair for challenge in challenges for pair in challenge.missing):
             total, answered = self.total, list(judge(missing))
             self._again += len({Pair(row.query, *canonical(row.a, row.b)) for row in answered} & self._judged)
             self._learn(answered)
-            made += answered
+            since += answered
             if self.total == total:
                 break
             rounds += 1
-            challenges = self._settle(challengers, earlier, made)
+            challenges = self._settle(challengers, earlier, since)
         outcomes: Counter[str] = Counter()
         for challenge in challenges:
             outcomes.update(challenge.outcome(passage) for passage in challengers[challenge.query])
@@ -169,11 +169,11 @@ class Upkeep:
             left = {passage: names - {name} for passage, names in rivals.items()}
             self._open[query] = {passage: names for passage, names in left.items() if names}
 
-    def _settle(self, challengers: Answers, earlier: list[Preference], made: list[Preference]) -> list[Challenge]:
-        rows, most = [*earlier, *made], self._most
+    def _settle(self, challengers: Answers, earlier: list[Preference], since: list[Preference]) -> list[Challenge]:
+        rows, most = [*earlier, *since], self._most
         if self._judging is None:
             return settle_challenges(self.answers, challengers, rows, most=most)
-        chance = chances(made, earlier, self._judging)
+        chance = chances(since, earlier, self._judging)
         return settle_challenges(self.answers, challengers, rows, most=most, level=LEVEL, chance=chance)
 
     def _rows(self, queries: Iterable[str]) -> list[Preference]:

@@ -92,10 +92,10 @@ class Worth(NamedTuple):
         return sum(needed * pairs for needed, pairs in self.lacking.items())
 
 
-def rank_by_worth(prospects: Mapping[str, Prospect], wanted: int) -> list[Worth]:
-    """The queries that may come to a set of `wanted` passages, those first where a judgment settles the most."""
+def rank_by_worth(prospects: Mapping[str, Prospect], size: int) -> list[Worth]:
+    """The queries that may come to a set of `size` passages, those first where a judgment settles the most."""
     rows = (
-        Worth(0.0, query, prospect.chances[WANTED.index(wanted)], prospect.lacking)
+        Worth(0.0, query, prospect.chances[WANTED.index(size)], prospect.lacking)
         for query, prospect in prospects.items()
     )
     return sorted(row._replace(rank=-row.chance / row.judgments) for row in rows if row.lacking and row.chance)
@@ -106,21 +106,21 @@ def choose_again(
     preferences: Iterable[Preference],
     *,
     judgments: int,
-    wanted: int = 1,
+    size: int = 1,
     budget: int | None = None,
     seed: int = 0,
 ) -> list[Pair]:
     """The pairs of whole tournaments to ask again, sorted, each as often as it lacks one of so many judgments: those of
-    confidence sets with more than `wanted` passages, as `rank_by_worth` has them, within a budget of judgments.
+    confidence sets with more than `size` passages, as `rank_by_worth` has them, within a budget of judgments.
     """
     rows = list(preferences)
     certain = certainty(pools, rows, seed=seed)
     sets = {query: confidence_set(chances) for query, chances in certain.chances.items()}
-    sets = {query: passages for query, passages in sets.items() if len(passages) > wanted}
+    sets = {query: passages for query, passages in sets.items() if len(passages) > size}
     prospects = settling_prospects(pools, rows, sets, judging=certain.judging, judgments=(judgments,), seed=seed)
     times = Counter(Pair(row.query, *canonical(row.a, row.b)) for row in rows)
     pairs: list[Pair] = []
-    for worth in rank_by_worth({query: by_number[judgments] for query, by_number in prospects.items()}, wanted):
+    for worth in rank_by_worth({query: by_number[judgments] for query, by_number in prospects.items()}, size):
         if budget is not None and len(pairs) + worth.judgments > budget:
             break
         among = (Pair(worth.query, *pair) for pair in combinations(sorted(sets[worth.query]), 2))

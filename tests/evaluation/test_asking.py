@@ -23,12 +23,12 @@ def test_only_pairs_of_the_set_are_asked_and_only_of_queries_that_are_open() -> 
     pools = {"p": "abcd", "q": "ab", "r": "ab"}
     rows = [*judged("p", "abcd"), *judged("p", "ab"), *judged("q", "ab", 5), *judged("r", "ab")]
     sets = {"p": ["a", "b", "c"], "q": ["a"], "r": ["a", "b"]}
-    found = settling_prospects(pools, rows, sets, judging=given(0.2))
-    assert list(found) == ["p", "r"] and list(found["p"]) == list(JUDGMENTS)
+    prospects = settling_prospects(pools, rows, sets, judging=given(0.2))
+    assert list(prospects) == ["p", "r"] and list(prospects["p"]) == list(JUDGMENTS)
     # a against b has two judgments, the other pairs of the set one, and those of d are not asked about.
-    lacking = {wanted: own.lacking for wanted, own in found["p"].items()}
+    lacking = {count: prospect.lacking for count, prospect in prospects["p"].items()}
     assert lacking == {3: {1: 1, 2: 2}, 5: {3: 1, 4: 2}, 7: {5: 1, 6: 2}}
-    for prospect in found["p"].values():
+    for prospect in prospects["p"].values():
         assert prospect.chances == sorted(prospect.chances) and 0 <= prospect.chances[0] <= prospect.chances[-1] <= 1
 
 
@@ -38,8 +38,8 @@ def test_more_judgments_settle_more_where_people_are_right_and_nothing_where_the
     sets = dict.fromkeys(pools, "ab")
 
     def settled(rate: float) -> list[float]:
-        found = settling_prospects(pools, rows, sets, judging=given(rate))
-        return [float(np.mean([found[query][wanted].chances[0] for query in pools])) for wanted in JUDGMENTS]
+        prospects = settling_prospects(pools, rows, sets, judging=given(rate))
+        return [float(np.mean([prospects[query][count].chances[0] for query in pools])) for count in JUDGMENTS]
 
     right = settled(0.2)
     assert settled(0.1)[0] > right[0] > settled(0.35)[0] and min(right) > 0.4
@@ -48,14 +48,14 @@ def test_more_judgments_settle_more_where_people_are_right_and_nothing_where_the
 
 
 @pytest.mark.parametrize(
-    ("in_rounds", "is_order", "size", "wanted"),
+    ("in_rounds", "is_order", "size", "count"),
     [
         pytest.param(False, True, 3, 7, id="all pairs, an order"),
         pytest.param(True, True, 8, 5, id="rounds, an order"),
         pytest.param(True, False, 9, 5, id="rounds, strengths"),
     ],
 )
-def test_as_many_queries_are_settled_as_was_expected(in_rounds: bool, is_order: bool, size: int, wanted: int) -> None:
+def test_as_many_queries_are_settled_as_was_expected(in_rounds: bool, is_order: bool, size: int, count: int) -> None:
     """Simulated people judge once, or as rounds ask them; then the pairs of the sets, or of the finals, are asked."""
     judging = given(0.2) if is_order else Judging({Strengths(1.4, 0.1): 1.0})
     expected = settled = 0.0
@@ -83,20 +83,20 @@ def test_as_many_queries_are_settled_as_was_expected(in_rounds: bool, is_order: 
 
         def sets_of(rows: list[Preference], pools: Any = pools) -> dict[str, list[str]]:
             (group,) = by_size(pools, rows)
-            found = zip(group.pools.items(), best_chances(group, judging).tolist(), strict=True)
-            return {query: confidence_set(dict(zip(pool, row, strict=True))) for (query, pool), row in found}
+            rows_of_pools = zip(group.pools.items(), best_chances(group, judging).tolist(), strict=True)
+            return {query: confidence_set(dict(zip(pool, row, strict=True))) for (query, pool), row in rows_of_pools}
 
         sets = sets_of(rows)
-        found = settling_prospects(pools, rows, sets, judging=judging, judgments=(wanted,), finals=finals, seed=seed)
-        expected += sum(own[wanted].chances[0] for own in found.values())
+        prospects = settling_prospects(pools, rows, sets, judging=judging, judgments=(count,), finals=finals, seed=seed)
+        expected += sum(by_count[count].chances[0] for by_count in prospects.values())
         times = Counter((row.query, *sorted((row.a, row.b))) for row in rows)
-        for query in found:
+        for query in prospects:
             among = {*sets[query]} if finals is None else {*sets[query]} & {*finals[query]}
             pairs = [(query, *pair) for pair in combinations(sorted(among), 2)]
-            assert sum(k * n for k, n in found[query][wanted].lacking.items()) == sum(
-                wanted - times[own] for own in pairs
+            assert sum(k * n for k, n in prospects[query][count].lacking.items()) == sum(
+                count - times[pair] for pair in pairs
             )
-            rows += [ask(*pair) for pair in pairs for _ in range(wanted - times[pair])]
+            rows += [ask(*pair) for pair in pairs for _ in range(count - times[pair])]
         after = sets_of(rows)
-        settled += sum(len(after[query]) == 1 for query in found)
+        settled += sum(len(after[query]) == 1 for query in prospects)
     assert settled > 40 and 0.8 <= expected / settled <= 1.25

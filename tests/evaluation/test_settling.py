@@ -65,22 +65,22 @@ def test_a_challenger_is_confirmed_as_settle_confirms_it_whatever_is_judged_else
     random, judging, most = np.random.default_rng(2), Judging({Strengths(1.2, 0.1): 0.5, Strengths(2.4, 0.3): 0.5}), 4
     pools = {f"q{number:02}": "abcx" for number in range(60)}
     before = [row for query in pools for row in judged("abc", query)]
-    made: list[Preference] = []
+    since: list[Preference] = []
     over = dict[str, int]()
     while len(over) < len(pools):
-        made += [Preference(query, "a", "x", "ax"[random.integers(2)]) for query in pools if query not in over]
-        chance = chances(made, before, judging)
+        since += [Preference(query, "a", "x", "ax"[random.integers(2)]) for query in pools if query not in over]
+        chance = chances(since, before, judging)
         challenges = settle_challenges(
-            dict.fromkeys(pools, "a"), dict.fromkeys(pools, "x"), [*before, *made], most=most, level=0.7, chance=chance
+            dict.fromkeys(pools, "a"), dict.fromkeys(pools, "x"), [*before, *since], most=most, level=0.7, chance=chance
         )
-        found = settle(pools, [*before, *made], judging=judging, most=most, level=0.7)
-        for challenge, settled in zip(challenges, found, strict=True):
+        verdicts = settle(pools, [*before, *since], judging=judging, most=most, level=0.7)
+        for challenge, settled in zip(challenges, verdicts, strict=True):
             assert bool(challenge.missing) == bool(settled.pairs)
             if not challenge.missing:
                 is_tie = len(challenge.best) == 2  # which `settle` does not let replace an answer
                 assert is_tie or challenge.best == settled.answers
                 assert over.setdefault(challenge.query, len(challenge.best)) == len(challenge.best)
-    assert any(sum(row.query == query for row in made) == 2 for query in pools)
+    assert any(sum(row.query == query for row in since) == 2 for query in pools)
 
 
 def test_confirming_keeps_the_best_more_often_than_one_judgment_does() -> None:
