@@ -35,7 +35,7 @@ def _default(field: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(field, ShareField) and value is not None:
-        return f"{100 * value:g} %"
+        return f"{100 * float(value):g} %"
     return str(dict(field.flatchoices).get(value, "" if value is None else value))
 
 
