@@ -494,6 +494,23 @@ def test_what_was_asked_for_again_while_it_was_being_asked_about_is_still_polled
     assert published_hit_of(published, 1).next_poll_at is not None
 
 
+def test_a_hit_that_ended_long_ago_is_polled_while_work_on_it_waits_and_then_costs_little_once_more(
+    published: Publication, django_assert_num_queries: Any
+) -> None:
+    client, at = client_for(endpoint_of("marketplace")), timezone.now() + timedelta(days=60)
+    ended = published_hit_of(published, 1)
+    ids = {"platform_assignment_id": "3MEANWHILE", "platform_worker_id": "A1"}
+    submission = published.submissions.create(published_hit=ended, status="Submitted", submitted_at=at, **ids)
+
+    published_hit_poll(client=client, published_hit=ended, at=at)
+    assert published_hit_of(published, 1).next_poll_at is not None
+
+    published.submissions.filter(pk=submission.pk).update(status="Approved")
+    with django_assert_num_queries(3):
+        published_hit_poll(client=client, published_hit=ended, at=at)
+    assert published_hit_of(published, 1).next_poll_at is None
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_who_arrive_at_the_same_moment_are_shown_different_layouts(
     collection: Collection, requester: Requester
