@@ -310,8 +310,8 @@ class JudgingSettings(Settings):
         blank=True,
         default=Decimal("0.900"),
         help_text=_(
-            "Asking again ends earlier once it is this probable which of the two is better, by earlier judgments and by "
-            "this pair’s own. Leave empty for the majority alone. For “challengers” only."
+            "Asking again ends earlier once it is this probable which of the two is better, by earlier judgments and "
+            "by this pair’s own. Leave empty for the majority alone. For “challengers” only."
         ),
     )
     reuse = models.CharField(
