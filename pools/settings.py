@@ -1,7 +1,7 @@
 """The settings of a campaign: each is declared here, and nowhere else.
 
 Forms, templates, copies, the API, manifests, pages and docs/settings.md have every field of these classes, with its
-label, help, limits and default.
+label, help, limits and default. All are columns of one table: one row to lock, to copy and to export.
 """
 
 from decimal import Decimal
