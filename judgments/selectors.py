@@ -39,7 +39,7 @@ from evaluation.judging.pooling import canonical
 from evaluation.judging.posterior import Judging
 from evaluation.judging.reading import least_minutes
 from evaluation.judging.rounds import Status, replay
-from evaluation.judging.settling import chances
+from evaluation.judging.settling import assess_pairs
 from evaluation.judging.tournament import Derived, Method, derive
 from judgments.models import (
     Acceptance,
@@ -502,7 +502,7 @@ def challenges_of(
     rows, most = [*own, *before], campaign.confirmations
     if most == 1 or campaign.confirm_level is None or campaign.error_model is None:
         return settle_challenges(answers, challengers, rows, most=most)
-    probable, decided = chances(own, before, Judging.of_rows(campaign.error_model)), decided_pairs(campaign, pool)
+    probable, decided = assess_pairs(own, before, Judging.of_rows(campaign.error_model)), decided_pairs(campaign, pool)
     return settle_challenges(
         answers,
         challengers,

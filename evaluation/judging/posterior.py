@@ -217,7 +217,7 @@ def play_forward(
         truths = [_draw_truths(hypothesis, wins, chosen, draws, random) for hypothesis in judging.weights]
         rows, weights = np.arange(len(wins))[:, None], list(judging.weights.values())
         kinds = random.choice(len(weights), (len(wins), futures), p=weights)
-        drawn = np.stack([_drawn(truth.weights, futures, random) for truth in truths])
+        drawn = np.stack([_choose_draws(truth.weights, futures, random) for truth in truths])
         chances = np.stack([truth.chances[rows, at] for truth, at in zip(truths, drawn, strict=True)])
         truly = np.take_along_axis(chances, kinds[None, ..., None], axis=0)[0]
         for futures_best, times in zip(after, more, strict=True):
@@ -268,7 +268,7 @@ def _draw_truths(
     return _Truths(*(value.astype(np.float32) for value in (weights, best, chances)))
 
 
-def _drawn(weights: Singles, count: int, random: np.random.Generator) -> Integers:
+def _choose_draws(weights: Singles, count: int, random: np.random.Generator) -> Integers:
     """So many of the draws [pools x count], by their weights [pools x draws]."""
     sums = np.cumsum(weights, axis=1)
     draws: Integers = (sums[:, None] > random.random((len(weights), count, 1)) * sums[:, None, -1:]).argmax(axis=2)

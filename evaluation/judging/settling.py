@@ -80,7 +80,7 @@ def learn_from(preferences: Iterable[Preference], *, seed: int = 0) -> Judging:
     return learn(by_size(pools, rows), seed=seed)
 
 
-def chances(
+def assess_pairs(
     since: Iterable[Preference], before: Iterable[Preference], judging: Judging, *, seed: int = 0
 ) -> Callable[[Pair], float]:
     """How probable it is that the first of a pair is better, by what was judged before and by the pair's own judgments

@@ -19,7 +19,7 @@ from evaluation.files.qrels import Policy, Qrels
 from evaluation.judging.challengers import OUTCOMES, Answers, Challenge, find_challengers, settle_challenges
 from evaluation.judging.pooling import Tops, all_pairs, canonical, pool_queries
 from evaluation.judging.posterior import Judging
-from evaluation.judging.settling import LEVEL, chances, expected_wrong
+from evaluation.judging.settling import LEVEL, assess_pairs, expected_wrong
 from evaluation.judging.tournament import derive
 
 # Given pairs, sorted, the judgments of them. It may leave some out, which are asked for again with the next submission.
@@ -173,7 +173,7 @@ class Upkeep:
         rows, most = [*earlier, *since], self._most
         if self._judging is None:
             return settle_challenges(self.answers, challengers, rows, most=most)
-        chance = chances(since, earlier, self._judging)
+        chance = assess_pairs(since, earlier, self._judging)
         return settle_challenges(self.answers, challengers, rows, most=most, level=LEVEL, chance=chance)
 
     def _rows(self, queries: Iterable[str]) -> list[Preference]:

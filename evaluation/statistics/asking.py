@@ -116,11 +116,12 @@ def choose_again(
     rows = list(preferences)
     certain = certainty(pools, rows, seed=seed)
     sets = {query: confidence_set(chances) for query, chances in certain.chances.items()}
-    sets = {query: passages for query, passages in sets.items() if len(passages) > size}
-    prospects = settling_prospects(pools, rows, sets, judging=certain.judging, judgments=(judgments,), seed=seed)
+    # As results have them, of all that may be asked, so that the same is drawn.
+    prospects = settling_prospects(pools, rows, sets, judging=certain.judging, seed=seed)
     times = Counter(Pair(row.query, *canonical(row.a, row.b)) for row in rows)
     pairs: list[Pair] = []
-    for worth in rank_by_worth({query: by_number[judgments] for query, by_number in prospects.items()}, size):
+    larger = {query: by_number[judgments] for query, by_number in prospects.items() if len(sets[query]) > size}
+    for worth in rank_by_worth(larger, size):
         if budget is not None and len(pairs) + worth.judgments > budget:
             break
         among = (Pair(worth.query, *pair) for pair in combinations(sorted(sets[worth.query]), 2))

@@ -11,7 +11,7 @@ from evaluation.cli.main import main
 from evaluation.files.preferences import Preference
 from evaluation.judging.challengers import settle_challenges
 from evaluation.judging.posterior import Judging, Strengths, given
-from evaluation.judging.settling import chances, expected_wrong, settle, worth_asking
+from evaluation.judging.settling import assess_pairs, expected_wrong, settle, worth_asking
 
 from .conftest import Write
 
@@ -69,7 +69,7 @@ def test_a_challenger_is_confirmed_as_settle_confirms_it_whatever_is_judged_else
     over = dict[str, int]()
     while len(over) < len(pools):
         since += [Preference(query, "a", "x", "ax"[random.integers(2)]) for query in pools if query not in over]
-        chance = chances(since, before, judging)
+        chance = assess_pairs(since, before, judging)
         challenges = settle_challenges(
             dict.fromkeys(pools, "a"), dict.fromkeys(pools, "x"), [*before, *since], most=most, level=0.7, chance=chance
         )

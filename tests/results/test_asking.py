@@ -77,9 +77,9 @@ def test_the_site_asks_the_pairs_that_the_command_settle_names(
     pools = judgment_selectors.pools_of(open_campaign)
     (tmp_path / "pools").write_text("".join(f"{query} {pid}\n" for query, own in pools.items() for pid in own))
     (tmp_path / "judged").write_bytes(factories.exported(open_campaign)["preferences.txt"])
-    whole = asking.offer_for(open_campaign, **WISH)
-    for budget in (whole.bill.total, whole.bill.total - Decimal("0.01")):
-        offer = asking.offer_for(open_campaign, **WISH | {"budget": budget})
+    whole = asking.offer_for(open_campaign, **WISH).bill.total
+    for budget, judgments in [(whole, 3), (whole - Decimal("0.01"), 3), (Decimal(1000), 5)]:
+        offer = asking.offer_for(open_campaign, budget=budget, judgments=judgments)
         lacking = {pk: group.needed for group in offer.groups for own in group.pairs_by_query for pk in own}
         assert lacking
         names = Pair.objects.in_bulk(lacking)
@@ -90,7 +90,7 @@ def test_the_site_asks_the_pairs_that_the_command_settle_names(
             }
         )
         where = ["--pools", str(tmp_path / "pools"), "--judgments", str(tmp_path / "judged")]
-        few = ["--again", "3", "--budget", str(asked.total()), "--seed", str(open_campaign.seed)]
+        few = ["--again", str(judgments), "--budget", str(asked.total()), "--seed", str(open_campaign.seed)]
         assert main(["settle", "next", *where, *few]) == 0
         assert Counter(capsys.readouterr().out.splitlines()) == asked
 

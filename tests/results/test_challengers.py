@@ -191,6 +191,11 @@ def test_a_challenger_is_confirmed_once_it_is_probable_enough_that_it_is_better(
         Campaign.objects.filter(pk=second.pk).update(confirm_level=level)
         second.refresh_from_db()
         assert dict(judgment_selectors.derived(second).qrels) == {"q2": "p4"}
+    # A campaign of before: what it exports has nothing new.
+    Campaign.objects.filter(pk=second.pk).update(error_model=None)
+    second.refresh_from_db()
+    manifest = json.loads(factories.exported(second)["manifest.json"])
+    assert "confirm_level" not in manifest["settings"] and "error_model" not in manifest
 
 
 def test_what_a_person_decides_of_a_challenger_comes_before_what_is_probable(
