@@ -69,6 +69,27 @@ def address(settings: object) -> None:
     settings.MARKETPLACE_URL = "http://localhost:8100"  # type: ignore[attr-defined]
 
 
+def test_what_was_approved_before_its_work_was_found_here_is_paid_once_when_it_comes_back(
+    campaign: Campaign, rita: User
+) -> None:
+    publication, at = opened(campaign), timezone.now()
+    work = done(publication)
+    submission = submitted(publication, work)
+    submission_approve(submission=submission, by=rita, why="They wrote to us.", at=at)
+    reward = Payment.objects.get(purpose="reward")
+    assert reward.assignment is None
+
+    # Returned, so that the approval was void; then taken back and approved at the platform.
+    Payment.objects.filter(pk=reward.pk).update(state="refused")
+    publication.submissions.update(decision="", status="Approved", assignment=work)
+    judgment_services.confirmed_check_all(at=at)
+    assert publication_settle(publication=publication, at=at) == 1
+
+    paid = Payment.objects.get(purpose="reward")
+    assert (paid.pk, paid.assignment, paid.state) == (reward.pk, work, "paid")
+    assert not publication.alarms.filter(settled_at=None).exists()
+
+
 def test_work_that_is_too_fast_to_be_read_waits_for_a_person_and_is_paid_once_they_approve(
     campaign: Campaign, rita: User
 ) -> None:
