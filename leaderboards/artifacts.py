@@ -36,9 +36,9 @@ def top_depth_of(board: Board) -> int:
 
 def write(*, submission: Submission, part: str, run: RunArtifact, at: datetime) -> Artifact:
     """Keep the top of a submission's dev or eval run. Doing it again leaves the first one."""
-    kept = Artifact.objects.filter(submission=submission, part=part).first()
-    if kept is not None:
-        return kept
+    stored = Artifact.objects.filter(submission=submission, part=part).first()
+    if stored is not None:
+        return stored
     packed = io.BytesIO()
     run.cut(min(depth_of(submission.board), run.depth)).save(packed)
     content = packed.getvalue()

@@ -115,17 +115,17 @@ def measures_read(names: Sequence[str], hits: int) -> list[str]:
     try:
         measures = [read_measure(name) for name in names if name.strip()]
     except ValueError as error:
-        said = str(error)
-        raise Refused(f"{said[:1].upper()}{said[1:]}.", field="measures") from error
+        text = str(error)
+        raise Refused(f"{text[:1].upper()}{text[1:]}.", field="measures") from error
     if not measures:
         raise Refused(_("Name at least one measure, such as RR@10."), field="measures")
     if measures[0].kind == "Judged":
-        said = _("%(measure)s cannot come first: it tells how much was judged, and the first orders the entries.")
-        raise Refused(said % {"measure": measures[0]}, field="measures")
+        text = _("%(measure)s cannot come first: it tells how much was judged, and the first orders the entries.")
+        raise Refused(text % {"measure": measures[0]}, field="measures")
     deep = [str(measure) for measure in measures if measure.cutoff is not None and measure.cutoff > hits]
     if deep:
-        said = _("%(measure)s needs more passages of a query than the %(hits)s that the board takes.")
-        raise Refused(said % {"measure": deep[0], "hits": hits}, field="measures")
+        text = _("%(measure)s needs more passages of a query than the %(hits)s that the board takes.")
+        raise Refused(text % {"measure": deep[0], "hits": hits}, field="measures")
     return list(dict.fromkeys(map(str, measures)))
 
 
@@ -138,8 +138,8 @@ def board_change(*, board: Board, **fields: Any) -> Board:
     Raises Refused: a public board has a season.
     """
     board = Board.objects.select_for_update(of=("self",)).get(pk=board.pk)
-    known = {"name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks", "correction"}
-    assert fields.keys() <= known, fields.keys() - known
+    allowed = {"name", "about", "is_public", "season_months", "publishes_qrels", "spot_checks", "correction"}
+    assert fields.keys() <= allowed, fields.keys() - allowed
     if fields.get("is_public") and not board.seasons.exists():
         raise Refused(
             _("A leaderboard needs a season with its queries before everybody can see it."), field="is_public"
@@ -164,9 +164,9 @@ def policy_add(
             _("A policy begins now or later: nobody is judged by one that they could not read."), field="begins"
         )
     if newest is not None and begins_at < newest.begins_at:
-        said = _("Version %(number)s begins on %(day)s: the next one begins then or later.")
+        message = _("Version %(number)s begins on %(day)s: the next one begins then or later.")
         raise Refused(
-            said % {"number": newest.number, "day": f"{newest.begins_at:%d %b %Y, %H:%M} UTC"}, field="begins"
+            message % {"number": newest.number, "day": f"{newest.begins_at:%d %b %Y, %H:%M} UTC"}, field="begins"
         )
     if newest is not None and not why.strip():
         raise Refused(_("Say what changed, and why: it is shown with the policy."), field="why")
@@ -270,15 +270,15 @@ def _turn(board: Board, files: Mapping[str, tuple[str, bytes]], at: datetime) ->
     due = board.season_due(at)
     season = board.seasons.filter(opens_at__lte=at).order_by("-number").first()
     if season is None or due is None:
-        said = _("Seasons do not follow each other here: set the months of a season, or say when this one opens.")
-        raise Refused(said)
+        text = _("Seasons do not follow each other here: set the months of a season, or say when this one opens.")
+        raise Refused(text)
     ids = _new_eval_queries(files)
     for other in board.seasons.order_by("number"):
-        if known := ids & _eval_queries(other):
-            said = _(
+        if used := ids & _eval_queries(other):
+            text = _(
                 "%(count)s of its eval queries are in the season %(season)s, too. In turn, a season needs new ones."
             )
-            raise Refused(said % {"count": len(known), "season": other}, field=str(Part.EVAL_QUERIES))
+            raise Refused(text % {"count": len(used), "season": other}, field=str(Part.EVAL_QUERIES))
     return season, max(due, at)
 
 
@@ -289,13 +289,13 @@ def _check_unpublished(board: Board, files: Mapping[str, tuple[str, bytes]]) -> 
     """
     ids = _new_eval_queries(files)
     for other in board.seasons.select_for_update(of=("self",)).order_by("number"):
-        if other.eval_qrels_published_at is not None and (known := ids & _eval_queries(other)):
-            said = _(
+        if other.eval_qrels_published_at is not None and (used := ids & _eval_queries(other)):
+            text = _(
                 "%(count)s of its eval queries were asked in the season %(season)s, whose eval qrels are public; "
                 "the first is “%(query)s”. Take them out: their answers can be looked up."
             )
             raise Refused(
-                said % {"count": len(known), "season": other, "query": min(known)}, field=str(Part.EVAL_QUERIES)
+                text % {"count": len(used), "season": other, "query": min(used)}, field=str(Part.EVAL_QUERIES)
             )
 
 
@@ -303,20 +303,20 @@ def _check_no_dev(board: Board, files: Mapping[str, tuple[str, bytes]]) -> None:
     """Raise Refused where some eval queries are dev queries, of the season or of another: dev qrels are public."""
     ids = _new_eval_queries(files)
     name, content = files[Part.DEV_QUERIES]
-    if known := ids & {query.id for query in read_queries(io.BytesIO(content), name=name)}:
-        said = _(
+    if used := ids & {query.id for query in read_queries(io.BytesIO(content), name=name)}:
+        text = _(
             "%(count)s of its eval queries are in %(file)s, too, the first is “%(query)s”. Dev qrels are public, so an "
             "eval query cannot be a dev query."
         )
-        raise Refused(said % {"count": len(known), "file": name, "query": min(known)}, field=str(Part.EVAL_QUERIES))
+        raise Refused(text % {"count": len(used), "file": name, "query": min(used)}, field=str(Part.EVAL_QUERIES))
     for other in board.seasons.order_by("number"):
-        if known := ids & _queries_of(other, Part.DEV_QUERIES):
-            said = _(
+        if used := ids & _queries_of(other, Part.DEV_QUERIES):
+            text = _(
                 "%(count)s of its eval queries are dev queries of the season %(season)s, whose qrels are public; the "
                 "first is “%(query)s”. Take them out: their answers can be looked up."
             )
             raise Refused(
-                said % {"count": len(known), "season": other, "query": min(known)}, field=str(Part.EVAL_QUERIES)
+                text % {"count": len(used), "season": other, "query": min(used)}, field=str(Part.EVAL_QUERIES)
             )
 
 
@@ -351,7 +351,7 @@ def _counts(part: str, name: str, content: bytes) -> dict[str, Any]:
         return {"queries": len(qrels.queries), "lines": len(qrels.entries()), "relevant": relevant}
     if part == Part.DEV_GROUPS:
         groups = read_groups(file, name=name)
-        return {"queries": len({query for own in groups.values() for query in own}), "groups": len(groups)}
+        return {"queries": len({query for group in groups.values() for query in group}), "groups": len(groups)}
     candidates = read_candidates(file, name=name)
     return {"queries": len(candidates.queries), "lines": int(candidates.hits.sum())}
 
@@ -363,8 +363,8 @@ def _check_fit(half: str, files: Mapping[str, tuple[str, bytes]]) -> None:
     qrels = read_qrels(io.BytesIO(content), name=qrels_name)
     unknown = [query for query in qrels.queries if query not in ids]
     if unknown:
-        said = _("%(count)s queries that %(file)s does not have, the first is “%(query)s”.")
-        raise BadInput(qrels_name, None, said % {"count": len(unknown), "file": queries_name, "query": unknown[0]})
+        text = _("%(count)s queries that %(file)s does not have, the first is “%(query)s”.")
+        raise BadInput(qrels_name, None, text % {"count": len(unknown), "file": queries_name, "query": unknown[0]})
     if not any(qrels.relevant("all").values()):
         raise BadInput(qrels_name, None, _("no passage is relevant (grade 1 or above) for any query."))
 
@@ -375,11 +375,11 @@ def _check_groups(files: Mapping[str, tuple[str, bytes]]) -> None:
         return
     (queries_name, queries), (name, content) = files[Part.DEV_QUERIES], files[Part.DEV_GROUPS]
     ids = {query.id for query in read_queries(io.BytesIO(queries), name=queries_name)}
-    for group, own in read_groups(io.BytesIO(content), name=name).items():
-        for query, line in own.items():
+    for group, lines in read_groups(io.BytesIO(content), name=name).items():
+        for query, line in lines.items():
             if query not in ids:
-                said = _("query “%(query)s” of group “%(group)s” is not in %(file)s.")
-                raise BadInput(name, line, said % {"query": query, "group": group, "file": queries_name})
+                text = _("query “%(query)s” of group “%(group)s” is not in %(file)s.")
+                raise BadInput(name, line, text % {"query": query, "group": group, "file": queries_name})
 
 
 @transaction.atomic
@@ -406,9 +406,9 @@ def qrels_publish(*, season: Season, at: datetime) -> Season:
         raise NotNow(_("The eval qrels can be published once the season has closed."))
     if season.eval_qrels_published_at is None:
         for other in season.board.seasons.filter(Q(closes_at=None) | Q(closes_at__gt=at)).exclude(pk=season.pk):
-            if known := _eval_queries(season) & _eval_queries(other):
-                said = _("%(count)s of its eval queries are asked in the season %(season)s, which has not closed.")
-                raise NotNow(said % {"count": len(known), "season": other})
+            if used := _eval_queries(season) & _eval_queries(other):
+                text = _("%(count)s of its eval queries are asked in the season %(season)s, which has not closed.")
+                raise NotNow(text % {"count": len(used), "season": other})
         season.eval_qrels_published_at = at
         season.save(update_fields=["eval_qrels_published_at"])
     return season

@@ -139,13 +139,13 @@ def _alike(submission: Submission, answer: Message, at: datetime) -> list[dict[s
     rows = Artifact.objects.filter(submission__season=submission.season_id, part="eval").exclude(submission=submission)
     keys = list(rows.order_by("submission__arrived_at", "submission").values_list("pk", flat=True))
     similar: dict[str, float] = {}
-    found: list[dict[str, Any]] = []
+    alike: list[dict[str, Any]] = []
     try:
         for start in range(0, len(keys), ALIKE_AT_ONCE):
             blobs = _opened(keys[start : start + ALIKE_AT_ONCE], submission, at)
             similar |= _compared("alike", values, run, blobs, ends).values["similar"]
         nearest = sorted(similar, key=lambda key: -similar[key])[:NEAREST]
-        found += [
+        alike += [
             {"keys": [key], "method": "", "similarity": similar[key]}
             for key in sorted(similar, key=lambda key: -similar[key])
             if similar[key] >= float(submission.policy.alike_threshold)
@@ -154,10 +154,10 @@ def _alike(submission: Submission, answer: Message, at: datetime) -> list[dict[s
             opened = Artifact.objects.filter(submission__in=map(int, nearest), part="eval")
             blobs = {str(row.submission_id): artifacts.content(row) for row in opened.order_by("submission")}
             fusion = _compared("fusion", values, run, blobs, ends).values["fusion"]
-            found += [fusion] if fusion else []
+            alike += [fusion] if fusion else []
     except (ProcessFailed, TimeoutError):
         log.exception("Submission %s was not compared with all others", submission.pk)
-    return found
+    return alike
 
 
 def _compared(kind: str, values: dict[str, Any], run: bytes, blobs: dict[str, bytes], ends: float) -> Message:
@@ -282,21 +282,21 @@ def _fail(submission: Submission, error: Exception, at: datetime) -> None:
     locked = _still_ours(submission)
     if locked is None:
         return
-    said = str(error)
+    reason = str(error)
     if isinstance(error, SealedOtherwise):
-        said = _("the leaderboard's private key cannot be read with this site's SECRET_KEY")
+        reason = _("the leaderboard's private key cannot be read with this site's SECRET_KEY")
     if locked.tries < TRIES:
         locked.state, locked.retry_at = State.RECEIVED, at + PAUSE * locked.tries
         locked.save(update_fields=["state", "retry_at"])
         return
-    _end_failed(locked, said, at)
+    _end_failed(locked, reason, at)
 
 
-def _end_failed(submission: Submission, said: str, at: datetime) -> None:
+def _end_failed(submission: Submission, reason: str, at: datetime) -> None:
     submission.state = State.FAILED
     submission.save(update_fields=["state"])
     note = _("The evaluation failed: %(said)s. It used no quota; the organizers can have it tried again.")
-    events.event_add(submission=submission, state=State.FAILED, note=note % {"said": said}, at=at)
+    events.event_add(submission=submission, state=State.FAILED, note=note % {"said": reason}, at=at)
 
 
 def _store(submission: Submission, answer: Message, alike: list[dict[str, Any]], at: datetime) -> None:
@@ -435,12 +435,12 @@ def dev_scoring_do(*, scoring_id: int, at: datetime, limits: Limits | None = Non
 def _beside_published(entry: Submission, row: DevScoring) -> str:
     measure = row.season.board.ranking_measure
     here = rounded(Fraction(row.scores[measure]))
-    said = {"measure": measure, "part": row.get_part_display(), "here": here}
+    values = {"measure": measure, "part": row.get_part_display(), "here": here}
     score = entry.scores.filter(part=row.part, measure=measure, origin=Score.Origin.PUBLISHED).first()
     if score is None:
-        return _("%(measure)s on %(part)s: %(here)s here; nothing was published.") % said
-    said["there"] = rounded(Fraction(score.fraction))
-    return _("%(measure)s on %(part)s: %(here)s here, %(there)s as published.") % said
+        return _("%(measure)s on %(part)s: %(here)s here; nothing was published.") % values
+    values["there"] = rounded(Fraction(score.fraction))
+    return _("%(measure)s on %(part)s: %(here)s here, %(there)s as published.") % values
 
 
 def _add_scores(entry: Submission, answer: Message, at: datetime) -> None:

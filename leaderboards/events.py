@@ -27,11 +27,11 @@ def event_add(*, submission: Submission, state: str, at: datetime, by: User | No
     for them, the organizers too.
     """
     SubmissionEvent.objects.create(submission=submission, state=state, by=by, note=note, at=at)
-    said = str(State(state).label)
-    told = {user.pk: user for user in members_of(submission)}
+    label = str(State(state).label)
+    recipients = {user.pk: user for user in members_of(submission)}
     if state in (State.RECEIVED, State.WAITING):
-        told |= {user.pk: user for user in organizers_of(submission.board)}
-    mails_add(submission=submission, to=list(told.values()), what=said, text=note, at=at)
+        recipients |= {user.pk: user for user in organizers_of(submission.board)}
+    mails_add(submission=submission, to=list(recipients.values()), what=label, text=note, at=at)
 
 
 def mails_add(*, submission: Submission, to: list[User], what: str, text: str, at: datetime) -> None:
@@ -40,8 +40,8 @@ def mails_add(*, submission: Submission, to: list[User], what: str, text: str, a
         return
     names = {"board": submission.board.name, "run": submission.run_id, "what": what}
     address = settings.SITE_URL.rstrip("/") + reverse("leaderboards:submission", args=[submission.public_id])
-    said = _("Your submission %(run)s to “%(board)s”: %(what)s.") % names
-    body = "\n\n".join(filter(None, [said, text, address])) + "\n"
+    sentence = _("Your submission %(run)s to “%(board)s”: %(what)s.") % names
+    body = "\n\n".join(filter(None, [sentence, text, address])) + "\n"
     _mails_add(to, _("%(board)s: %(run)s: %(what)s") % names, body, at, submission)
 
 

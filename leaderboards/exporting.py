@@ -41,14 +41,14 @@ def export_begin(*, board: Board, why: str, by: User, at: datetime) -> list[Subm
     if selectors.submissions_of(by, board).exists():
         raise NotNow(_("You take part in this leaderboard. Somebody who does not can export its runs."))
     rows = Submission.objects.filter(board=board, state__in=OPENED, artifacts__isnull=False).distinct()
-    found = list(rows.select_related("season", "team", "board").order_by("arrived_at", "pk"))
-    if not found:
+    submissions = list(rows.select_related("season", "team", "board").order_by("arrived_at", "pk"))
+    if not submissions:
         raise NotNow(_("No run has been evaluated here yet, so there is nothing to export."))
-    for submission in found:
+    for submission in submissions:
         events.opening_add(submission=submission, what=Opening.What.EXPORT, why=why, by=by, at=at)
         to = events.members_of(submission)
         events.mails_add(submission=submission, to=to, what=_("its run is in an export"), text=why, at=at)
-    return found
+    return submissions
 
 
 def export_stream(submissions: Sequence[Submission]) -> Iterator[bytes]:
@@ -102,30 +102,30 @@ def _files(submissions: Sequence[Submission]) -> Iterator[tuple[str, Iterator[by
         _csv(
             ("id", "season", "state", "arrived", "team", "type"),
             (
-                (one.run_id, one.season, one.state, one.arrived_at.isoformat(), one.team, one.type)
-                for one in submissions
+                (run.run_id, run.season, run.state, run.arrived_at.isoformat(), run.team, run.type)
+                for run in submissions
             ),
         ),
     )
     yield "scores.csv", _csv(("id", "part", "measure", "qrels", "queries", "score", "fraction"), _scores(submissions))
     queries: dict[tuple[int, str], tuple[str, ...]] = {}
-    for one in submissions:
-        yield f"metadata/{one.run_id}.json", iter((json.dumps(one.metadata, ensure_ascii=False, indent=1).encode(),))
-        for row in Artifact.objects.filter(submission=one).order_by("part"):
-            yield f"runs/{one.run_id}-{row.part}.txt", _run(one, row.part)
-        for score in Score.objects.filter(submission=one, version=None).exclude(per_query="").order_by("pk"):
-            place = (one.season_id, score.part)
+    for run in submissions:
+        yield f"metadata/{run.run_id}.json", iter((json.dumps(run.metadata, ensure_ascii=False, indent=1).encode(),))
+        for row in Artifact.objects.filter(submission=run).order_by("part"):
+            yield f"runs/{run.run_id}-{row.part}.txt", _run(run, row.part)
+        for score in Score.objects.filter(submission=run, version=None).exclude(per_query="").order_by("pk"):
+            place = (run.season_id, score.part)
             if place not in queries:
-                queries[place] = _queries(one.season, score.part)
-            name = f"queries/{one.run_id}-{score.part}-{score.measure}.tsv"
+                queries[place] = _queries(run.season, score.part)
+            name = f"queries/{run.run_id}-{score.part}-{score.measure}.tsv"
             yield name, _by_query(score, queries[place])
 
 
 def _scores(submissions: Sequence[Submission]) -> Iterator[tuple[object, ...]]:
-    for one in submissions:
-        for row in Score.objects.filter(submission=one).select_related("version").order_by("pk"):
+    for run in submissions:
+        for row in Score.objects.filter(submission=run).select_related("version").order_by("pk"):
             qrels = "original" if row.version is None else f"version {row.version.number}"
-            yield one.run_id, row.part, row.measure, qrels, row.query_count, row.value, row.fraction
+            yield run.run_id, row.part, row.measure, qrels, row.query_count, row.value, row.fraction
 
 
 def _run(submission: Submission, part: str) -> Iterator[bytes]:

@@ -48,8 +48,8 @@ class _Small(forms.FileField):
     def clean(self, data: Any, initial: Any = None) -> Any:
         file = super().clean(data, initial)
         if file and file.size > settings.BOARD_UPLOAD_MEGABYTES * MEGABYTE:
-            said = _("This file has more than %(most)s MB.")
-            raise forms.ValidationError(said % {"most": settings.BOARD_UPLOAD_MEGABYTES})
+            text = _("This file has more than %(most)s MB.")
+            raise forms.ValidationError(text % {"most": settings.BOARD_UPLOAD_MEGABYTES})
         if file:
             try:
                 refuse_burnt([str(file.name)])
@@ -433,8 +433,8 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in its st
         assert isinstance(choice, forms.ModelChoiceField)
         chosen = str((self.data if self.is_bound else self.initial).get("collection") or "")
         if collections[OFFERED:].exists():
-            known = chosen.isdecimal() and len(chosen) < 19
-            collections = collections.filter(pk=int(chosen)) if known else collections[:OFFERED]
+            is_key = chosen.isdecimal() and len(chosen) < 19
+            collections = collections.filter(pk=int(chosen)) if is_key else collections[:OFFERED]
         choice.queryset = collections
         choice.empty_label = None
         self.fields["hits"].initial = 1000

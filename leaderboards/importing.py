@@ -39,7 +39,7 @@ class BoardImport:
     def disagreements(self) -> list[tuple[int, Entry, bool]]:
         """Line, entry, and whether it has earned a trophy: for each whose mark in the file says otherwise."""
         by_key = {entry.key: entry for entry in self.file.entries}
-        return [(self.file.lines[one.key], by_key[one.key], one.earned) for one in self.summary.disagreements]
+        return [(self.file.lines[row.key], by_key[row.key], row.earned) for row in self.summary.disagreements]
 
 
 @transaction.atomic

@@ -73,10 +73,10 @@ def forget() -> str:
 @job(_("the job that deletes files of leaderboards that no row names"))
 def delete_unnamed_files() -> str:
     """Delete files that no row names, from a day after a killed process left them. Safe to run many at once."""
-    found = unnamed_files.unnamed_delete(at=timezone.now())
-    if found.is_suspect:
-        raise RuntimeError(f"{len(found.names)} of {found.all} files are named by no row: is this their database?")
-    return f"deleted: {len(found.names)}"
+    unnamed = unnamed_files.unnamed_delete(at=timezone.now())
+    if unnamed.is_suspect:
+        raise RuntimeError(f"{len(unnamed.names)} of {unnamed.all} files are named by no row: is this their database?")
+    return f"deleted: {len(unnamed.names)}"
 
 
 @job(_("the job that publishes the eval qrels of closed seasons"))

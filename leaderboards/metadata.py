@@ -50,8 +50,8 @@ def request_add(
     submission = Submission.objects.select_for_update(of=("self",)).get(pk=submission.pk)
     if by.pk not in {user.pk for user in events.members_of(submission)}:
         raise NotYours(_("Only the team that sent a submission can ask for other metadata."))
-    wanted = {name: _tidy(name, text) for name, text in after.items() if name in FIELDS[kind]}
-    return _add(submission, kind, wanted, why, by, at)
+    fields = {name: _tidy(name, text) for name, text in after.items() if name in FIELDS[kind]}
+    return _add(submission, kind, fields, why, by, at)
 
 
 @transaction.atomic
@@ -72,28 +72,28 @@ def request_add_old(
     except (NotOpened, BadKey) as error:
         raise Refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     if opened.run_id != submission.run_id:
-        said = _("These are files of “%(other)s”, and this is “%(run)s”.")
-        raise Refused(said % {"other": opened.run_id, "run": submission.run_id})
+        text = _("These are files of “%(other)s”, and this is “%(run)s”.")
+        raise Refused(text % {"other": opened.run_id, "run": submission.run_id})
     check = check_metadata(opened.content, types=submission.board.types)
     if check.metadata is None:
         name = f"{opened.run_id}-metadata.json"
         raise Refused(" ".join(str(BadInput(name, line, message)) for line, message in check.errors))
-    told = check.metadata
-    wanted = {"team_words": told.team, "description": told.description, "paper": told.paper, "code": told.code}
-    wanted |= {name: plain_cost(told.costs.get(name)) for name in FIELDS[Kind.COSTS]}
-    return _add(submission, Kind.OLD_KEY, wanted, why, by, at)
+    meta = check.metadata
+    fields = {"team_words": meta.team, "description": meta.description, "paper": meta.paper, "code": meta.code}
+    fields |= {name: plain_cost(meta.costs.get(name)) for name in FIELDS[Kind.COSTS]}
+    return _add(submission, Kind.OLD_KEY, fields, why, by, at)
 
 
 def _add(
-    submission: Submission, kind: str, wanted: Mapping[str, str], why: str, by: User, at: datetime
+    submission: Submission, kind: str, fields: Mapping[str, str], why: str, by: User, at: datetime
 ) -> MetadataRequest:
     """The caller holds the submission's lock."""
     if submission.state not in (Submission.State.WAITING, Submission.State.PUBLISHED):
         raise NotNow(_("Metadata can be changed of what waits for the organizers or is published."))
     if submission.metadata_requests.filter(state=State.OPEN).exists():
         raise NotNow(_("The last request for this submission is open still. Take it back first."))
-    before = {name: _now(submission, name) for name in wanted}
-    changed = {name: text for name, text in wanted.items() if text != before[name]}
+    before = {name: _now(submission, name) for name in fields}
+    changed = {name: text for name, text in fields.items() if text != before[name]}
     if not changed:
         raise Refused(_("Nothing would change."))
     if kind == Kind.TYPO:
@@ -125,8 +125,8 @@ def _tidy(name: str, text: str) -> str:
         return _tidy_cost(name, text)
     if name in HARDWARE:
         if len(text) > HARDWARE_LENGTH:
-            said = _("%(name)s has %(count)d characters, where at most %(most)d are allowed.")
-            raise Refused(said % {"name": name, "count": len(text), "most": HARDWARE_LENGTH})
+            message = _("%(name)s has %(count)d characters, where at most %(most)d are allowed.")
+            raise Refused(message % {"name": name, "count": len(text), "most": HARDWARE_LENGTH})
         return text
     if name in LINKS:
         try:
@@ -146,8 +146,8 @@ def _tidy_cost(name: str, text: str) -> str:
     except ValueError:
         number = -1.0
     if not 0 <= number < COST_LIMIT:  # nor NaN
-        said = _("%(name)s is “%(seen)s”, where a number from 0 on is needed.")
-        raise Refused(said % {"name": name, "seen": text[:50]})
+        message = _("%(name)s is “%(seen)s”, where a number from 0 on is needed.")
+        raise Refused(message % {"name": name, "seen": text[:50]})
     return plain_cost(number)
 
 
@@ -197,10 +197,10 @@ def request_decide(
     submission = Submission.objects.select_for_update(of=("self",)).get(pk=row.submission_id)
     if accept:
         new = row.after.get("team_words")
-        known = submission.published_at is not None
-        if new and known and not override and is_more_specific(submission.team_words, new):
-            said = _("The score is known, and the team's name would tell more than before. Override that, or refuse.")
-            raise Refused(said)
+        is_published = submission.published_at is not None
+        if new and is_published and not override and is_more_specific(submission.team_words, new):
+            why = _("The score is known, and the team's name would tell more than before. Override that, or refuse.")
+            raise Refused(why)
         stale = [name for name, text in row.before.items() if _now(submission, name) != text]
         if stale:
             raise NotNow(_("The submission has changed since. Refuse this request, and have a new one made."))

@@ -110,8 +110,8 @@ class Board(models.Model):
 
     def policy_at(self, at: datetime) -> "PolicyVersion":
         """The policy that holds at a time: before the first one begins, that one."""
-        held = self.policies.filter(begins_at__lte=at).order_by("-number").first()
-        return held or self.policies.earliest("number")
+        policy = self.policies.filter(begins_at__lte=at).order_by("-number").first()
+        return policy or self.policies.earliest("number")
 
 
 class PolicyVersion(models.Model):

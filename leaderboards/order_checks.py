@@ -94,13 +94,13 @@ def order_check(*, season: Season, at: datetime, by: User | None = None) -> list
     for another number of queries than most, is left out, and logged.
     """
     seed = int(f"{at.astimezone(UTC):%Y%m%d}")
-    made = []
+    checks = []
     for part in (Part.DEV, Part.EVAL):
-        found = scores_to_check(season, part, at)
-        table, submissions = _table(found, at, by)
+        scores = scores_to_check(season, part, at)
+        table, submissions = _table(scores, at, by)
         if len(submissions) < FEWEST:
             continue
-        made.append(
+        checks.append(
             OrderCheck.objects.create(
                 season=season,
                 part=part,
@@ -114,13 +114,13 @@ def order_check(*, season: Season, at: datetime, by: User | None = None) -> list
                 made_at=at,
             )
         )
-    return made
+    return checks
 
 
-def _table(found: Sequence[Score], at: datetime, by: User | None) -> tuple[np.ndarray, list[Submission]]:
+def _table(scores: Sequence[Score], at: datetime, by: User | None) -> tuple[np.ndarray, list[Submission]]:
     rows, submissions = [], []
     why = _("To see how sure the order of the leaderboard is.")
-    for score in found:
+    for score in scores:
         what, job = Opening.What.PER_QUERY, "" if by else JOB
         events.opening_add(submission=score.submission, what=what, why=why, by=by, job=job, at=at)
         try:
@@ -140,8 +140,8 @@ def _table(found: Sequence[Score], at: datetime, by: User | None) -> tuple[np.nd
     for submission, length in zip(submissions, lengths, strict=True):
         if length != usual:
             log.error("Submission %s has scores for %s queries, not %s", submission.pk, length, usual)
-    kept = [number for number, length in enumerate(lengths) if length == usual]
-    return np.stack([rows[number] for number in kept]), [submissions[number] for number in kept]
+    numbers = [number for number, length in enumerate(lengths) if length == usual]
+    return np.stack([rows[number] for number in numbers]), [submissions[number] for number in numbers]
 
 
 def _lines(
@@ -169,7 +169,7 @@ def shown_checks(season: Season, at: datetime) -> dict[str, list[OrderCheck]]:
     """By part, eval first: the checks that everybody may see now, newest first; nothing of a part without any."""
     parts = [Part.EVAL, Part.DEV] if is_open(season, at) else [Part.DEV]
     checks = {str(part): checks_of(season, part, public=True) for part in parts}
-    return {part: own for part, own in checks.items() if own}
+    return {part: rows for part, rows in checks.items() if rows}
 
 
 def checks_for(organizer: User, season: Season, at: datetime) -> dict[str, list[OrderCheck]]:
@@ -184,13 +184,13 @@ def checks_for(organizer: User, season: Season, at: datetime) -> dict[str, list[
         ids = [row["id"] for row in checks[Part.EVAL][0].entries]
         for row in season.submissions.filter(public_id__in=ids, release__is_shown=False):
             events.scores_seen(submission=row, by=organizer, at=at)
-    return {part: own for part, own in checks.items() if own}
+    return {part: rows for part, rows in checks.items() if rows}
 
 
 def lines_of(check: OrderCheck, before: OrderCheck | None = None) -> list[Line]:
     """The entries of a check in its order, each with its ranks in the one before."""
-    known = {row["id"]: (row["rank_low"], row["rank_high"]) for row in before.entries} if before else {}
-    return [Line(**row, before=known.get(row["id"], ())) for row in check.entries]
+    ranks = {row["id"]: (row["rank_low"], row["rank_high"]) for row in before.entries} if before else {}
+    return [Line(**row, before=ranks.get(row["id"], ())) for row in check.entries]
 
 
 def summary(check: OrderCheck) -> Summary:

@@ -98,8 +98,8 @@ def _form_page(
 @require_http_methods(["GET", "POST"])
 def board_new(request: Request) -> HttpResponse:
     """Create a leaderboard over one of the lab's collections."""
-    given = {"collection": request.GET.get("collection", "")}
-    form, status = BoardForm(user=request.user, initial=given), 200
+    initial = {"collection": request.GET.get("collection", "")}
+    form, status = BoardForm(user=request.user, initial=initial), 200
     if request.method == "POST":
         form, status = BoardForm(request.POST, user=request.user), 400
         if form.is_valid():
@@ -163,8 +163,8 @@ def policy_new(request: Request, board_slug: str) -> HttpResponse:
             except Refused as error:
                 status = refuse_in(form, error)
             else:
-                said = _("Version %(number)s of the policy is there.")
-                messages.success(request, said % {"number": policy.number})
+                text = _("Version %(number)s of the policy is there.")
+                messages.success(request, text % {"number": policy.number})
                 return see_other("leaderboards:organize", board.slug, fragment="policy")
     lead = _("It acts forward: runs that were sent before are judged by the version that their teams accepted.")
     return _form_page(request, form, _("New version of the policy"), _("Add"), status, board, lead)
@@ -228,21 +228,21 @@ def order(request: Request, board_slug: str) -> HttpResponseBase:
         messages.success(request, _("The order is being checked. Load the page again in a minute."))
         return see_other("leaderboards:order", board.slug)
     takes_part = selectors.submissions_of(request.user, board).exists()
-    shown = [(season, _checks_shown(request, season, at)) for season in seasons]
-    context = {"board": board, "seasons": shown, "takes_part": takes_part}
+    sections = [(season, _checks_shown(request, season, at)) for season in seasons]
+    context = {"board": board, "seasons": sections, "takes_part": takes_part}
     return render(request, "leaderboards/order.html", context)
 
 
 def _checks_shown(request: Request, season: Season, at: datetime) -> list[dict[str, Any]]:
     """The last check of each part, and those before it."""
-    found = []
+    parts = []
     for part, checks in order_checks.checks_for(request.user, season, at).items():
         lines = order_checks.lines_of(checks[0], checks[1] if len(checks) > 1 else None)
-        runs = {row.public_id: row for row in season.submissions.filter(public_id__in=[one.id for one in lines])}
+        runs = {row.public_id: row for row in season.submissions.filter(public_id__in=[line.id for line in lines])}
         rows = [(runs[line.id], line) for line in lines if line.id in runs]
-        past = [order_checks.summary(one) for one in checks]
-        found.append({"part": Part(part), "check": checks[0], "rows": rows, "past": past})
-    return found
+        past = [order_checks.summary(check) for check in checks]
+        parts.append({"part": Part(part), "check": checks[0], "rows": rows, "past": past})
+    return parts
 
 
 @needs(Right.MAINTAIN)
@@ -250,9 +250,9 @@ def _checks_shown(request: Request, season: Season, at: datetime) -> list[dict[s
 def export(request: Request, board_slug: str) -> StreamingHttpResponse:
     """All opened runs, as a zip; each opening is written down before it begins."""
     board, at = board_of(request, board_slug), timezone.now()
-    found = exporting.export_begin(board=board, why=request.POST.get("reason", "")[:2000], by=request.user, at=at)
+    submissions = exporting.export_begin(board=board, why=request.POST.get("reason", "")[:2000], by=request.user, at=at)
     return StreamingHttpResponse(
-        exporting.export_stream(found),
+        exporting.export_stream(submissions),
         content_type="application/zip",
         headers={"Content-Disposition": f'attachment; filename="{board.slug}-runs.zip"', "Cache-Control": "no-store"},
     )
@@ -327,56 +327,58 @@ def _team(request: Request, board: Board, name: str) -> Team:
 @require_POST
 def decide(request: Request, submission_id: str) -> HttpResponse:
     """What an organizer rules on a submission, with a reason."""
-    found = Submission.objects.select_related("board__lab", "team", "policy").filter(public_id=submission_id).first()
-    if found is None:
+    submission = (
+        Submission.objects.select_related("board__lab", "team", "policy").filter(public_id=submission_id).first()
+    )
+    if submission is None:
         raise NotYours(_("There is no such submission, or it is another team's."))
-    require(request.user, found.board.lab, Right.MAINTAIN)
+    require(request.user, submission.board.lab, Right.MAINTAIN)
     at, by, what = timezone.now(), request.user, request.POST.get("do", "")
     if what == "old metadata":
-        return _old_metadata(request, found)
+        return _old_metadata(request, submission)
     shared: dict[str, Any] = {"reason": request.POST.get("reason", "").strip()[:2000], "by": by, "at": at}
-    about: dict[str, Any] = {"submission": found, **shared}
+    about: dict[str, Any] = {"submission": submission, **shared}
     acts: dict[str, Callable[[], object]] = {
         "publish": lambda: publishing.submission_publish(**about),
         "reject": lambda: publishing.submission_reject(**about),
         "flag": lambda: publishing.submission_flag(flag=request.POST.get("flag", "")[:2000], **about),
-        "baseline": lambda: publishing.submission_mark(is_baseline=not found.is_baseline, **about),
+        "baseline": lambda: publishing.submission_mark(is_baseline=not submission.is_baseline, **about),
         "variant": lambda: publishing.submission_mark_variant(
             variant_of=request.POST.get("variant_of", "")[:100], **about
         ),
         "again": lambda: publishing.submission_reevaluate(**about),
         "extend": lambda: publishing.embargo_extend(until=_day(request), **about),
-        "accept": lambda: _metadata(request, found, True, shared),
-        "refuse": lambda: _metadata(request, found, False, shared),
+        "accept": lambda: _metadata(request, submission, True, shared),
+        "refuse": lambda: _metadata(request, submission, False, shared),
     }
     if what not in acts:
         raise BadRequest(_("This button is not known here. Load the page again."))
     try:
         acts[what]()
     except Refused as error:
-        found.refresh_from_db()
+        submission.refresh_from_db()
         tried = {name: text[:2000] for name, text in request.POST.items() if isinstance(text, str)}
-        return submission_page(request, found, True, status=error.status, tried={**tried, "said": str(error)})
+        return submission_page(request, submission, True, status=error.status, tried={**tried, "said": str(error)})
     if what == "again":
-        start(jobs.evaluate, found.pk)
+        start(jobs.evaluate, submission.pk)
     messages.success(request, _("Done. The team is told."))
-    return see_other("leaderboards:submission", found.public_id)
+    return see_other("leaderboards:submission", submission.public_id)
 
 
-def _metadata(request: Request, found: Submission, accept: bool, shared: dict[str, Any]) -> None:
-    row = found.metadata_requests.filter(pk=_number(request, "request")).first()
+def _metadata(request: Request, submission: Submission, accept: bool, shared: dict[str, Any]) -> None:
+    row = submission.metadata_requests.filter(pk=_number(request, "request")).first()
     if row is None:
         raise NotYours(_("There is no such request."))
     metadata.request_decide(request=row, accept=accept, override="override" in request.POST, **shared)
 
 
-def _old_metadata(request: Request, found: Submission) -> HttpResponse:
+def _old_metadata(request: Request, submission: Submission) -> HttpResponse:
     form, status = OldMetadataForm(request.POST, request.FILES, prefix="old"), 400
     if form.is_valid():
         values = form.cleaned_data
         try:
             metadata.request_add_old(
-                submission=found,
+                submission=submission,
                 files=form.pair(),
                 private_pem=values["private"],
                 why=values["why"],
@@ -387,8 +389,8 @@ def _old_metadata(request: Request, found: Submission) -> HttpResponse:
             status = refuse_in(form, error)
         else:
             messages.success(request, _("The file opens. Its metadata wait for a decision below."))
-            return see_other("leaderboards:submission", found.public_id, fragment="metadata")
-    return submission_page(request, found, True, status=status, old_form=form)
+            return see_other("leaderboards:submission", submission.public_id, fragment="metadata")
+    return submission_page(request, submission, True, status=status, old_form=form)
 
 
 def _day(request: Request) -> date:

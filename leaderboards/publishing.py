@@ -80,9 +80,9 @@ def best_of(team: Team, submission: Submission) -> Submission | None:
     had = looks_by_person(team, submission.season, submission.submitted_by_id).values()
     theirs = {key for looks in had for key in looks.values_list("submission", flat=True)}
     for rows in (released.filter(submission__team__in=family(team)), released.filter(submission__in=theirs)):
-        shown = [(Fraction(row.fraction), -row.pk, row.submission) for row in rows.select_related("submission")]
-        if shown:
-            return max(shown, key=lambda row: row[:2])[2]
+        scored = [(Fraction(row.fraction), -row.pk, row.submission) for row in rows.select_related("submission")]
+        if scored:
+            return max(scored, key=lambda row: row[:2])[2]
     return None
 
 
@@ -98,11 +98,11 @@ def _release(submission: Submission, team: Team, at: datetime) -> Release:
     step = None if policy.release_step is None else float(policy.release_step)
     rule = cast(Rule, policy.release_rule)
     outcome = release(rule, reference, _per_query(submission, at), step=step, looks=looks, seed=seed)
-    shown = outcome.score
+    score = outcome.score
     return Release.objects.create(
         submission=submission,
         is_shown=outcome.shown,
-        fraction="" if shown is None else f"{shown.numerator}/{shown.denominator}",
+        fraction="" if score is None else f"{score.numerator}/{score.denominator}",
         rule=policy.release_rule,
         why=outcome.why,
         reference=best,
@@ -214,8 +214,8 @@ def embargo_extend(*, submission: Submission, until: date, reason: str, by: User
         raise NotNow(_("This entry is not under embargo: what was shown cannot be hidden again."))
     assert locked.embargo_until is not None
     if until <= locked.embargo_until or until <= at.astimezone(UTC).date():
-        said = _("The embargo ends on %(day)s: an extension ends later.")
-        raise Refused(said % {"day": f"{locked.embargo_until:%d %b %Y}"})
+        message = _("The embargo ends on %(day)s: an extension ends later.")
+        raise Refused(message % {"day": f"{locked.embargo_until:%d %b %Y}"})
     decide(locked, Kind.EXTEND, reason, by, at, before=f"{locked.embargo_until}", after=f"{until}")
     locked.embargo_until = until
     locked.save(update_fields=["embargo_until"])

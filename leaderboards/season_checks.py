@@ -51,15 +51,15 @@ def season_check(*, season: Season, at: datetime) -> bool:
     if check is None:
         return False
     board = season.board
-    shown = published(board, at, season=season)
-    entries = shown.of_season(season.name)
+    public = published(board, at, season=season)
+    entries = public.of_season(season.name)
     trend = grows(entries)
     side = "" if trend is None else trend.alarm
     if side != check.side:
         check.side, check.since = side, at if side else None
         if trend is not None and side:
             _tell(board, season, trend, at)
-    check.bests = {one.id: found for last, one in pairwise(bests(entries)) if (found := _p_values(shown, one, last))}
+    check.bests = {new.id: p for last, new in pairwise(bests(entries)) if (p := _p_values(public, new, last))}
     check.checked_at = at
     check.save(update_fields=["side", "since", "bests", "checked_at"])
     return True
@@ -81,11 +81,11 @@ def _tell(board: Board, season: Season, trend: Trend, at: datetime) -> None:
     events.board_mails_add(board=board, what=what, text=f"{numbers} {means}", at=at)
 
 
-def _p_values(shown: Published, one: Shown, last: Shown) -> dict[str, float]:
+def _p_values(board: Published, entry: Shown, last: Shown) -> dict[str, float]:
     """By part, of one entry against another, where both have runs here. An entry whose file is away has none now."""
     try:
-        found = {Part.DEV: compare_dev(shown, one, last), Part.EVAL: compare_eval(shown, one, last)}
+        outcomes = {Part.DEV: compare_dev(board, entry, last), Part.EVAL: compare_eval(board, entry, last)}
     except (*UNREADABLE, FileAway):
-        log.exception("The entries %s and %s were not compared", one.id, last.id)
+        log.exception("The entries %s and %s were not compared", entry.id, last.id)
         return {}
-    return {str(part): outcome.p for part, outcome in found.items() if outcome is not None}
+    return {str(part): outcome.p for part, outcome in outcomes.items() if outcome is not None}

@@ -34,8 +34,8 @@ def boards_of(user: User, right: Right = Right.SEE) -> QuerySet[Board]:
 def boards_seen(user: User) -> QuerySet[Board]:
     """The boards that somebody may know of: public ones, their labs', and where they were invited or sent runs."""
     invited = Q(invitations__accepted_by=user) | Q(invitations__team__members__user=user)
-    own = Q(lab__in=labs_of(user)) | invited | Q(submissions__team__members__user=user)
-    return Board.objects.filter(Q(is_public=True) | own).distinct()
+    takes_part = Q(lab__in=labs_of(user)) | invited | Q(submissions__team__members__user=user)
+    return Board.objects.filter(Q(is_public=True) | takes_part).distinct()
 
 
 def board_for(user: User, slug: str, right: Right) -> Board:
@@ -127,15 +127,15 @@ def looks_by_person(team: Team, season: Season, by: int | None = None) -> dict[i
     Of a team that somebody left, the looks at what it had sent by then count still; and who left this team counts with
     looks at what was sent by then.
     """
-    teams, found = family(team), dict[int, QuerySet[Look]]()
+    teams, looks = family(team), dict[int, QuerySet[Look]]()
     of_season = Look.objects.filter(season=season)
     for former in FormerMember.objects.filter(team__in=teams).order_by("left_at", "pk"):
         had = of_season.filter(_had_by(former.user_id), submission__arrived_at__lte=former.left_at)
-        found[former.user_id] = had.distinct()
+        looks[former.user_id] = had.distinct()
     members = set(TeamMember.objects.filter(team__in=teams).values_list("user", flat=True))
     for user in members | ({by} if by is not None else set()):
-        found[user] = of_season.filter(_had_by(user)).distinct()
-    return found
+        looks[user] = of_season.filter(_had_by(user)).distinct()
+    return looks
 
 
 def _had_by(user: int) -> Q:
@@ -181,8 +181,8 @@ def submission_for(user: User, public_id: str) -> tuple[Submission, bool]:
 
     Raises NotYours.
     """
-    found = Submission.objects.select_related("board__lab", "season", "team", "policy", "submitted_by")
-    submission = found.filter(public_id=public_id).first()
+    submissions = Submission.objects.select_related("board__lab", "season", "team", "policy", "submitted_by")
+    submission = submissions.filter(public_id=public_id).first()
     if submission is not None:
         if organizes(user, submission.board):
             return submission, True
@@ -193,8 +193,8 @@ def submission_for(user: User, public_id: str) -> tuple[Submission, bool]:
 
 def submissions_of(user: User, board: Board | None = None) -> QuerySet[Submission]:
     """What somebody's teams sent, to one board or to any, newest first."""
-    own = Team.objects.filter(members__user=user, merged_into=None) if board is None else teams_of(user, board)
-    sent = Submission.objects.filter(team__in=[key for team in own for key in family(team)])
+    teams = Team.objects.filter(members__user=user, merged_into=None) if board is None else teams_of(user, board)
+    sent = Submission.objects.filter(team__in=[key for team in teams for key in family(team)])
     return (sent if board is None else sent.filter(board=board)).order_by("-arrived_at", "-pk")
 
 
@@ -232,13 +232,13 @@ def teams_alike(board: Board) -> list[Alike]:
         if former.team not in by_person[former.user]:
             by_person[former.user].append(former.team)
     people, hosts = _pairs(by_person), _pairs(by_host)
-    found = [Alike(*pair, _("both have or had %(who)s") % {"who": ", ".join(who)}) for pair, who in people.items()]
-    found += [
+    rows = [Alike(*pair, _("both have or had %(who)s") % {"who": ", ".join(who)}) for pair, who in people.items()]
+    rows += [
         Alike(*pair, _("addresses at %(host)s") % {"host": ", ".join(at)})
         for pair, at in hosts.items()
         if pair not in people
     ]
-    return sorted(found, key=lambda one: (one.first.pk, one.second.pk))
+    return sorted(rows, key=lambda row: (row.first.pk, row.second.pk))
 
 
 def _pairs(shared: Mapping[Any, Sequence[Team]]) -> dict[tuple[Team, Team], list[str]]:

@@ -36,29 +36,29 @@ def obstacles(*, board: Board, team: Team, policy: PolicyVersion, at: datetime) 
     """Why a team can send nothing now, or an empty text. Pages say so before anything is uploaded."""
     quota = quota_of(team, board, policy, at)
     if quota.next_at is not None and not quota.free:
-        said = _("%(team)s has sent %(used)s of %(runs)s in %(days)s. The next can be sent from %(at)s UTC on.")
+        text = _("%(team)s has sent %(used)s of %(runs)s in %(days)s. The next can be sent from %(at)s UTC on.")
         runs = ngettext("%(n)d run", "%(n)d runs", quota.runs) % {"n": quota.runs}
         days = ngettext("%(n)d day", "%(n)d days", quota.days) % {"n": quota.days}
         names = {"team": team, "used": quota.used, "runs": runs, "days": days}
-        return said % {**names, "at": f"{quota.next_at:%d %b %Y, %H:%M}"}
+        return text % {**names, "at": f"{quota.next_at:%d %b %Y, %H:%M}"}
     of_team = Submission.objects.filter(board=board, team__in=family(team), arrived_at__gt=at - DAY)
     arrivals = of_team.order_by("-arrived_at").values_list("arrived_at", flat=True)[:ARRIVALS_A_DAY]
     if len(arrivals) == ARRIVALS_A_DAY:
-        said = _(
+        text = _(
             "%(team)s has sent %(most)s runs in 24 hours, with those that were refused, failed or were canceled. The "
             "next can be sent from %(at)s UTC on."
         )
-        return said % {"team": team, "most": ARRIVALS_A_DAY, "at": f"{min(arrivals) + DAY:%d %b %Y, %H:%M}"}
+        return text % {"team": team, "most": ARRIVALS_A_DAY, "at": f"{min(arrivals) + DAY:%d %b %Y, %H:%M}"}
     return ""
 
 
 def season_for(board: Board, season: Season | None, at: datetime) -> Season:
     """The season that a run is for: the newest that has begun, unless another was chosen. Raises NotNow."""
     begun = open_seasons(board, at)
-    found = begun.first() if season is None else begun.filter(pk=season.pk).first()
-    if found is None:
+    chosen = begun.first() if season is None else begun.filter(pk=season.pk).first()
+    if chosen is None:
         raise NotNow(_("No season of this leaderboard has begun yet."))
-    return found
+    return chosen
 
 
 def send_check(
@@ -70,17 +70,17 @@ def send_check(
     """
     policy = board.policy_at(at)
     if policy.number != policy_number:
-        said = _("The policy is version %(number)s now. Read it, and send the run again if you accept it.")
-        raise NotNow(said % {"number": policy.number})
+        text = _("The policy is version %(number)s now. Read it, and send the run again if you accept it.")
+        raise NotNow(text % {"number": policy.number})
     if problem := id_problem(run_id, arrived=at.astimezone(UTC).date()):
         raise Refused(problem[0].upper() + problem[1:] + ".")
     if team.merged_into_id is not None or not team.members.filter(user=by).exists():
         raise NotNow(_("You cannot submit for this team."))
-    if said := obstacles(board=board, team=team, policy=policy, at=at):
-        raise QuotaUsed(said)
+    if text := obstacles(board=board, team=team, policy=policy, at=at):
+        raise QuotaUsed(text)
     if board.submissions.filter(run_id__iexact=run_id).exists():
-        said = _("The id “%(run)s” is taken: ids are given once, for ever. Choose another name.")
-        raise Refused(said % {"run": run_id})
+        text = _("The id “%(run)s” is taken: ids are given once, for ever. Choose another name.")
+        raise Refused(text % {"run": run_id})
     return policy, season_for(board, season, at)
 
 
@@ -143,8 +143,8 @@ def refuse_key(names: Iterable[str], *contents: bytes) -> None:
     try:
         refuse_burnt(names, *contents)
     except Burnt as error:
-        said = str(error)
-        raise Refused(said[0].upper() + said[1:] + ".") from error
+        text = str(error)
+        raise Refused(text[0].upper() + text[1:] + ".") from error
 
 
 def _key_of(board: Board, run_id: str, package: bytes) -> BoardKey:
@@ -152,17 +152,17 @@ def _key_of(board: Board, run_id: str, package: bytes) -> BoardKey:
     try:
         label = read_label(package)
     except NotAPackage as error:
-        said = str(error)
-        raise Refused(said[0].upper() + said[1:] + ".") from error
+        text = str(error)
+        raise Refused(text[0].upper() + text[1:] + ".") from error
     if label.board != board.slug or label.run_id != run_id:
-        said = _(
+        text = _(
             "This package was sealed for “%(run)s” on the leaderboard “%(board)s”, not for “%(asked)s” on this one."
         )
-        raise Refused(said % {"run": label.run_id, "board": label.board, "asked": run_id})
+        raise Refused(text % {"run": label.run_id, "board": label.board, "asked": run_id})
     key = board.keys.filter(fingerprint__in=label.fingerprints).order_by("-pk").first()
     if key is None:
-        said = _("This package was sealed for another key. Seal it for the leaderboard's key: %(fingerprint)s.")
-        raise Refused(said % {"fingerprint": board.keys.get(retired_at=None)})
+        text = _("This package was sealed for another key. Seal it for the leaderboard's key: %(fingerprint)s.")
+        raise Refused(text % {"fingerprint": board.keys.get(retired_at=None)})
     return key
 
 
@@ -199,8 +199,8 @@ def _store(
                 submission.save()
         except IntegrityError as error:
             default_storage.delete(str(submission.package.name))
-            said = _("This id or this very package was submitted before. Choose another id, and seal the run again.")
-            raise Refused(said) from error
+            text = _("This id or this very package was submitted before. Choose another id, and seal the run again.")
+            raise Refused(text) from error
         events.event_add(submission=submission, state=State.RECEIVED, by=by, at=at)
     return submission
 
@@ -301,8 +301,8 @@ def old_runs_add(
         raise Refused(f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     entry = season.submissions.filter(run_id__iexact=opened.run_id).first()
     if entry is None:
-        said = _("This is the package of “%(run)s”, and the season has no entry of that id.")
-        raise Refused(said % {"run": opened.run_id})
+        text = _("This is the package of “%(run)s”, and the season has no entry of that id.")
+        raise Refused(text % {"run": opened.run_id})
     _check_addable(entry, season, by)
     why = _("Its package of the old scripts was read, to add its runs.")
     events.opening_add(submission=entry, what=Opening.What.PACKAGE, why=why, by=by, at=at)

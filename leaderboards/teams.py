@@ -30,15 +30,15 @@ def team_found(*, board: Board, organization: str, group: str, contributors: str
     organization, group = " ".join(organization.split()), " ".join(group.split())
     for field, text in (("organization", organization), ("group", group)):
         if is_anonymous(text):
-            said = _("“%(text)s” says nothing: teams are identifiable. An entry can be anonymous under an embargo.")
-            raise Refused(said % {"text": text}, field=field)
+            message = _("“%(text)s” says nothing: teams are identifiable. An entry can be anonymous under an embargo.")
+            raise Refused(message % {"text": text}, field=field)
     same = Team.objects.filter(lab=board.lab_id, organization_key=compared(organization), group_key=compared(group))
     if same.exists():
         raise Refused(_("There is a team of this name. Ask one of its members to invite you."), field="group")
     founded = Team.objects.filter(lab=board.lab_id, created_by=by, confirmed_at=None, merged_into=None).count()
     if founded >= UNCONFIRMED_OF_ONE:
-        said = _("You have founded %(most)s teams that the organizers have not confirmed yet. Ask them to, first.")
-        raise Refused(said % {"most": UNCONFIRMED_OF_ONE})
+        message = _("You have founded %(most)s teams that the organizers have not confirmed yet. Ask them to, first.")
+        raise Refused(message % {"most": UNCONFIRMED_OF_ONE})
     team = Team.objects.create(
         lab=board.lab,
         organization=organization,
@@ -84,8 +84,8 @@ def teams_merge(*, team: Team, into: Team, board: Board, reason: str, by: User, 
     if len(rows) < 2 or any(row.merged_into_id for row in rows.values()) or team.lab_id != into.lab_id:
         raise Refused(_("Choose two different teams of this lab that are not merged yet."))
     Team.objects.filter(pk=team.pk).update(merged_into=into)
-    known = set(into.members.values_list("user", flat=True))
-    for member in team.members.exclude(user__in=known):
+    users = set(into.members.values_list("user", flat=True))
+    for member in team.members.exclude(user__in=users):
         TeamMember.objects.create(team=into, user=member.user, joined_at=at)
     details = {"merged": str(team), "into": str(into)}
     for row in (team, into):
@@ -136,10 +136,10 @@ def open_invitations(at: datetime) -> QuerySet[TeamInvitation]:
 def invitation_at(token: str, at: datetime) -> tuple[TeamInvitation, bool]:
     """The open invitation of a link, and whether the link was mailed. Raises NotYours."""
     key, by_mail = invitation_read(token, _INVITED)
-    found = open_invitations(at).select_related("board__lab", "team").filter(pk=key).first()
-    if found is None:
+    invitation = open_invitations(at).select_related("board__lab", "team").filter(pk=key).first()
+    if invitation is None:
         raise invitation_gone()
-    return found, by_mail
+    return invitation, by_mail
 
 
 def invitation_mail(*, invitation: TeamInvitation, at: datetime) -> None:
@@ -151,12 +151,12 @@ def invitation_mail(*, invitation: TeamInvitation, at: datetime) -> None:
         "link": invitation_address(invitation, by_mail=True),
     }
     if invitation.team is not None:
-        said = _("You are invited to the team “%(team)s”, which takes part in the leaderboard “%(board)s”.")
+        sentence = _("You are invited to the team “%(team)s”, which takes part in the leaderboard “%(board)s”.")
     else:
-        said = _("You can take part in the leaderboard “%(board)s”.")
+        sentence = _("You can take part in the leaderboard “%(board)s”.")
     link = _("Open this link to choose your name and password. It works once, until %(until)s:\n\n%(link)s\n")
     subject = _("Taking part in “%(board)s”") % names
-    mail_send(to=invitation.email, subject=subject, text=f"{said % names}\n\n{link % names}")
+    mail_send(to=invitation.email, subject=subject, text=f"{sentence % names}\n\n{link % names}")
     TeamInvitation.objects.filter(pk=invitation.pk).update(mailed_at=at)
 
 
@@ -180,8 +180,8 @@ def invitation_accept(*, invitation: TeamInvitation, user: User, at: datetime) -
     """
     if user.pk is None:
         user_add(user)
-    taken = open_invitations(at).filter(pk=invitation.pk).update(accepted_at=at, accepted_by=user, email="")
-    if not taken:
+    count = open_invitations(at).filter(pk=invitation.pk).update(accepted_at=at, accepted_by=user, email="")
+    if not count:
         raise invitation_gone()
     team = None if invitation.team is None else root(invitation.team)
     if team is not None:

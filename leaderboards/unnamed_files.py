@@ -34,19 +34,19 @@ class Unnamed(NamedTuple):
 
 def unnamed_files(*, at: datetime) -> Unnamed:
     """What would be deleted."""
-    there = {name for folder in FOLDERS for name in _files_in(folder)}
-    unnamed = there.difference(_named())  # read after the files: a row that came meanwhile keeps its own
-    return Unnamed(sorted(name for name in unnamed if _written_at(name, at) < at - AGE), len(there))
+    stored = {name for folder in FOLDERS for name in _files_in(folder)}
+    unnamed = stored.difference(_named())  # read after the files: a row that came meanwhile keeps its own
+    return Unnamed(sorted(name for name in unnamed if _written_at(name, at) < at - AGE), len(stored))
 
 
 def unnamed_delete(*, at: datetime) -> Unnamed:
     """Delete them, unless they are suspect. Those that were deleted before are none."""
-    found = unnamed_files(at=at)
-    if not found.is_suspect:
-        for name in found.names:
+    unnamed = unnamed_files(at=at)
+    if not unnamed.is_suspect:
+        for name in unnamed.names:
             default_storage.delete(name)
             log.info("Deleted %s, which no row names", name)
-    return found
+    return unnamed
 
 
 def _files_in(folder: str) -> Iterator[str]:

@@ -52,13 +52,13 @@ def start(job: "Task[..., str]", *arguments: int) -> None:
 @require_GET
 def boards(request: Request) -> HttpResponseBase:
     """The leaderboards that somebody organizes or can take part in."""
-    seen = selectors.boards_seen(request.user).select_related("lab", "collection").order_by("name")
-    own = set(selectors.boards_of(request.user).values_list("pk", flat=True))
-    listing = Listing(request, seen, sorts={"name": "name", "lab": "lab__name", "created": "created_at"})
+    visible = selectors.boards_seen(request.user).select_related("lab", "collection").order_by("name")
+    keys = set(selectors.boards_of(request.user).values_list("pk", flat=True))
+    listing = Listing(request, visible, sorts={"name": "name", "lab": "lab__name", "created": "created_at"})
     sent = selectors.submissions_of(request.user).select_related("board", "team")
     context = {
         "listing": listing,
-        "rows": [(board, board.pk in own) for board in listing.page],
+        "rows": [(board, board.pk in keys) for board in listing.page],
         "sent": Listing(request, sent, key="sent"),
         "in_lab": first_labs(request),
     }
@@ -71,7 +71,7 @@ def take_part(request: Request, board_slug: str) -> HttpResponseBase:
     """What a participant can do at a board now: teams, quotas, the key, and what was sent."""
     board, at = selectors.board_seen(request.user, board_slug), timezone.now()
     policy = board.policy_at(at)
-    own = [
+    rows = [
         {"team": team, "quota": selectors.quota_of(team, board, policy, at)}
         for team in selectors.teams_of(request.user, board)
     ]
@@ -79,7 +79,7 @@ def take_part(request: Request, board_slug: str) -> HttpResponseBase:
     context = {
         "board": board,
         "policy": policy,
-        "teams": own,
+        "teams": rows,
         "key": board.keys.get(retired_at=None),
         "season": selectors.open_seasons(board, at).first(),
         "listing": Listing(request, sent, sorts={"run": "run_id", "arrived": "arrived_at", "state": "state"}),
@@ -116,8 +116,8 @@ def _board_for_all(request: HttpRequest, slug: str) -> Board:
     board = Board.objects.filter(slug=slug).first()
     if board is not None and not board.is_public:
         user = request.user
-        seen = user.is_authenticated and selectors.boards_seen(user).filter(pk=board.pk).exists()
-        board = board if seen else None
+        is_visible = user.is_authenticated and selectors.boards_seen(user).filter(pk=board.pk).exists()
+        board = board if is_visible else None
     if board is None:
         raise NotYours(_("There is no such leaderboard, or you are not invited to it."))
     return board
@@ -139,13 +139,13 @@ def submit(request: Request, board_slug: str) -> HttpResponse:
 def _submit_checked(request: Request, board: Board) -> HttpResponse:
     at = timezone.now()
     policy = board.policy_at(at)
-    own = selectors.teams_of(request.user, board)
-    if not own.exists():
+    teams = selectors.teams_of(request.user, board)
+    if not teams.exists():
         return see_other("leaderboards:team_new", board.slug)
-    obstacles = {team: submitting.obstacles(board=board, team=team, policy=policy, at=at) for team in own}
-    form, status = SubmitForm(board=board, teams=own, policy=policy), 200
+    obstacles = {team: submitting.obstacles(board=board, team=team, policy=policy, at=at) for team in teams}
+    form, status = SubmitForm(board=board, teams=teams, policy=policy), 200
     if request.method == "POST":
-        form, status = SubmitForm(request.POST, request.FILES, board=board, teams=own, policy=policy), 400
+        form, status = SubmitForm(request.POST, request.FILES, board=board, teams=teams, policy=policy), 400
         if form.is_valid():
             try:
                 submission = _submitted(form, board, request.user)
@@ -160,7 +160,7 @@ def _submit_checked(request: Request, board: Board) -> HttpResponse:
         "policy": policy,
         "form": form,
         "key": board.keys.get(retired_at=None),
-        "obstacles": [said for said in obstacles.values() if said],
+        "obstacles": [text for text in obstacles.values() if text],
         "can_send": not all(obstacles.values()) and selectors.open_seasons(board, at).exists(),
         "has_season": selectors.open_seasons(board, at).exists(),
         "installing": sealing.installing(),
@@ -170,8 +170,8 @@ def _submit_checked(request: Request, board: Board) -> HttpResponse:
 
 
 def _refuse_too_large(request: Request, board: Board) -> HttpResponse:
-    said = _("What you sent is larger than %(most)s MB. Compress the runs with bz2, or send fewer passages a query.")
-    refused = said % {"most": settings.BOARD_UPLOAD_MEGABYTES}
+    text = _("What you sent is larger than %(most)s MB. Compress the runs with bz2, or send fewer passages a query.")
+    refused = text % {"most": settings.BOARD_UPLOAD_MEGABYTES}
     return refuse_too_large(request, "leaderboards/too_large.html", None, board=board, refused=refused)
 
 
@@ -208,7 +208,7 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
         status = 400
         if old.is_valid():
             try:
-                asked = submitting.old_runs_add(
+                added = submitting.old_runs_add(
                     season=old.cleaned_data["season"],
                     files=old.pair(),
                     private_pem=old.cleaned_data["private"],
@@ -218,7 +218,7 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
             except Refused as error:
                 status = refuse_in(old, error)
             else:
-                for row in asked:
+                for row in added:
                     start(jobs.score_dev, row.pk)
                 return see_other("leaderboards:dev", board.slug, fragment="scored")
     elif request.method == "POST":
@@ -298,14 +298,14 @@ def team_of(request: Request, board: Board, team_id: str) -> Team:
 def team(request: Request, board_slug: str, team_id: str) -> HttpResponseBase:
     """A team's people. POST invites somebody by mail, or by a link."""
     board = selectors.board_seen(request.user, board_slug)
-    found, at = team_of(request, board, team_id), timezone.now()
+    team, at = team_of(request, board, team_id), timezone.now()
     form, status = AddressForm(), 200
     if request.method == "POST":
         form, status = AddressForm(request.POST), 400
         if form.is_valid():
             email = form.cleaned_data["email"]
             try:
-                invitation = teams.invitation_add(board=board, team=found, email=email, by=request.user, at=at)
+                invitation = teams.invitation_add(board=board, team=team, email=email, by=request.user, at=at)
             except Refused as refused:
                 status = refuse_in(form, refused)
             else:
@@ -313,19 +313,19 @@ def team(request: Request, board_slug: str, team_id: str) -> HttpResponseBase:
                 return see_other("leaderboards:team", board.slug, team_id)
     context = {
         "board": board,
-        "team": found,
-        "members": found.members.select_related("user").order_by("pk"),
+        "team": team,
+        "members": team.members.select_related("user").order_by("pk"),
         "form": form,
-        **invitations_listed(request, teams.open_invitations(at).filter(team=found)),
+        **invitations_listed(request, teams.open_invitations(at).filter(team=team)),
     }
     return render_lists(request, "leaderboards/team.html", context, status=status)
 
 
 def invitations_listed(request: Request, invitations: QuerySet[TeamInvitation]) -> dict[str, Any]:
     """Open invitations, newest first, and their links; none of what somebody asked for: the mail proves who it is."""
-    listed = Listing(request, invitations.order_by("-pk"), key="invitations", size=INVITATIONS_SHOWN)
-    links = [(row, teams.invitation_address(row) if row.invited_by_id else "") for row in listed.page]
-    return {"invitations": listed, "addresses": links}
+    listing = Listing(request, invitations.order_by("-pk"), key="invitations", size=INVITATIONS_SHOWN)
+    links = [(row, teams.invitation_address(row) if row.invited_by_id else "") for row in listing.page]
+    return {"invitations": listing, "addresses": links}
 
 
 @needs(Right.SIGNED_IN)
@@ -345,8 +345,8 @@ def invitation_send(request: HttpRequest, invitation: TeamInvitation) -> None:
     try:
         teams.invitation_mail(invitation=invitation, at=timezone.now())
     except OSError as error:
-        said = _("The invitation is ready, but the mail was not accepted (%(error)s). Copy its link below and send it.")
-        messages.warning(request, said % {"error": error})
+        text = _("The invitation is ready, but the mail was not accepted (%(error)s). Copy its link below and send it.")
+        messages.warning(request, text % {"error": error})
     else:
         messages.success(request, _("The invitation has been sent to %(email)s.") % {"email": invitation.email})
 
@@ -404,13 +404,13 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
 @require_GET
 def submission(request: Request, submission_id: str) -> HttpResponse:
     """What became of a submission: for its team, and for the organizers, who decide here."""
-    found, is_organizer = selectors.submission_for(request.user, submission_id)
-    return submission_page(request, found, is_organizer)
+    submission, is_organizer = selectors.submission_for(request.user, submission_id)
+    return submission_page(request, submission, is_organizer)
 
 
 def submission_page(
     request: Request,
-    found: Submission,
+    submission: Submission,
     is_organizer: bool,
     form: MetadataForm | None = None,
     status: int = 200,
@@ -418,53 +418,54 @@ def submission_page(
     tried: dict[str, str] | None = None,
 ) -> HttpResponse:
     """The page of a submission, maybe with a form that has errors, or a decision that was refused, and why: `said`."""
-    scores = found.scores.filter(version=None).order_by("measure")
-    release = getattr(found, "release", None)
+    scores = submission.scores.filter(version=None).order_by("measure")
+    release = getattr(submission, "release", None)
     States = Submission.State  # noqa: N806
     context: dict[str, Any] = {
-        "submission": found,
-        "board": found.board,
+        "submission": submission,
+        "board": submission.board,
         "is_organizer": is_organizer,
-        "is_member": selectors.is_member(request.user, found),
-        "events": found.events.select_related("by").order_by("pk"),
-        "openings": found.openings.select_related("by").order_by("pk"),
-        "talk": found.messages.select_related("by").order_by("pk"),
-        "decisions": found.decisions.select_related("by").order_by("pk"),
-        "requests": found.metadata_requests.select_related("asked_by", "decided_by").order_by("-pk"),
+        "is_member": selectors.is_member(request.user, submission),
+        "events": submission.events.select_related("by").order_by("pk"),
+        "openings": submission.openings.select_related("by").order_by("pk"),
+        "talk": submission.messages.select_related("by").order_by("pk"),
+        "decisions": submission.decisions.select_related("by").order_by("pk"),
+        "requests": submission.metadata_requests.select_related("asked_by", "decided_by").order_by("-pk"),
         "dev": [(row.measure, selectors.printed(row.fraction)) for row in scores if row.part == "dev"],
         "release": release,
-        "reference": _reference(request, found, is_organizer),
+        "reference": _reference(request, submission, is_organizer),
         "shown": selectors.printed(release.fraction) if release is not None and release.is_shown else "",
-        "sentences": found.diagnostics.get("sentences", []),
+        "sentences": submission.diagnostics.get("sentences", []),
         "headers": [
             (part, list(flatten(header)))
             for part in Part.values
-            if (header := found.diagnostics.get("runs", {}).get(part, {}).get("metadata"))
+            if (header := submission.diagnostics.get("runs", {}).get(part, {}).get("metadata"))
         ],
-        "can_cancel": found.state in (States.RECEIVED, States.CHECKED),
-        "can_withdraw": found.state in (States.WAITING, States.PUBLISHED),
-        "form": form or MetadataForm(submission=found),
+        "can_cancel": submission.state in (States.RECEIVED, States.CHECKED),
+        "can_withdraw": submission.state in (States.WAITING, States.PUBLISHED),
+        "form": form or MetadataForm(submission=submission),
         "old_form": old_form or OldMetadataForm(prefix="old"),
-        "is_hidden": found.is_hidden(timezone.now()),
+        "is_hidden": submission.is_hidden(timezone.now()),
         "tried": tried,
     }
     if is_organizer:
-        known = found.board.submissions.in_bulk([key for row in found.alike for key in row["keys"]])
-        context["alike"] = [row | {"runs": [known[int(key)] for key in row["keys"]]} for row in found.alike]
-        asked = found.state in (States.CHOOSING, States.CANCELED)  # whether it counts: nobody looks before, or if not
-        own = selectors.is_member(request.user, found) and found.state != States.PUBLISHED
-        if not asked and not own:
+        by_key = submission.board.submissions.in_bulk([key for row in submission.alike for key in row["keys"]])
+        context["alike"] = [row | {"runs": [by_key[int(key)] for key in row["keys"]]} for row in submission.alike]
+        # Whether it counts is not decided: nobody looks before, or if it does not.
+        undecided = submission.state in (States.CHOOSING, States.CANCELED)
+        is_own = selectors.is_member(request.user, submission) and submission.state != States.PUBLISHED
+        if not undecided and not is_own:
             context["eval"] = [(row.measure, selectors.printed(row.fraction)) for row in scores if row.part == "eval"]
             if len(context["eval"]) > bool(context["shown"]):  # before the page lists who opened what
-                events.scores_seen(submission=found, by=request.user, at=timezone.now())
-        if found.team is not None:
-            context["looks"] = selectors.looks_of(selectors.root(found.team), found.season)
+                events.scores_seen(submission=submission, by=request.user, at=timezone.now())
+        if submission.team is not None:
+            context["looks"] = selectors.looks_of(selectors.root(submission.team), submission.season)
     return render(request, "leaderboards/submission.html", context, status=status)
 
 
-def _reference(request: Request, found: Submission, is_organizer: bool) -> str:
+def _reference(request: Request, submission: Submission, is_organizer: bool) -> str:
     """The id of the run that a submission was compared with, for whoever may know it: it may be another team's."""
-    reference = found.release.reference if hasattr(found, "release") else None
+    reference = submission.release.reference if hasattr(submission, "release") else None
     if reference is None:
         return ""
     is_open = is_organizer or not reference.is_hidden(timezone.now()) or selectors.is_member(request.user, reference)
@@ -475,37 +476,37 @@ def _reference(request: Request, found: Submission, is_organizer: bool) -> str:
 @require_POST
 def submission_act(request: Request, submission_id: str) -> HttpResponse:
     """What a team does with its submission: cancel, withdraw, write, ask for other metadata, take that back."""
-    found, is_organizer = selectors.submission_for(request.user, submission_id)
+    submission, is_organizer = selectors.submission_for(request.user, submission_id)
     at, by, what = timezone.now(), request.user, request.POST.get("do", "")
     text = request.POST.get("text", "").strip()[:5000]
-    is_member = selectors.is_member(by, found)
+    is_member = selectors.is_member(by, submission)
     if what == "write":
         if not text:
             raise BadRequest(_("Write something first."))
-        events.message_add(submission=found, text=text, by=by, is_organizers=is_organizer and not is_member, at=at)
+        events.message_add(submission=submission, text=text, by=by, is_organizers=is_organizer and not is_member, at=at)
     elif not is_member:
         raise NotYours(_("Only the team that sent a submission can do this."))
     elif what == "metadata":
-        form = MetadataForm(request.POST, submission=found)
+        form = MetadataForm(request.POST, submission=submission)
         if not form.is_valid():
-            return submission_page(request, found, is_organizer, form, 400)
+            return submission_page(request, submission, is_organizer, form, 400)
         values = form.cleaned_data
         try:
             metadata.request_add(
-                submission=found, kind=values["kind"], after=form.after(), why=values["why"], by=by, at=at
+                submission=submission, kind=values["kind"], after=form.after(), why=values["why"], by=by, at=at
             )
         except Refused as error:
-            return submission_page(request, found, is_organizer, form, refuse_in(form, error))
+            return submission_page(request, submission, is_organizer, form, refuse_in(form, error))
     else:
         acts: dict[str, Callable[[], object]] = {
-            "enter": lambda: submitting.submission_enter(submission=found, by=by, at=at),
-            "leave out": lambda: submitting.submission_leave_out(submission=found, by=by, at=at),
-            "cancel": lambda: submitting.submission_cancel(submission=found, by=by, at=at),
-            "withdraw": lambda: submitting.submission_withdraw(submission=found, why=text, by=by, at=at),
-            "take back": partial(metadata.request_take_back, submission=found, at=at),
+            "enter": lambda: submitting.submission_enter(submission=submission, by=by, at=at),
+            "leave out": lambda: submitting.submission_leave_out(submission=submission, by=by, at=at),
+            "cancel": lambda: submitting.submission_cancel(submission=submission, by=by, at=at),
+            "withdraw": lambda: submitting.submission_withdraw(submission=submission, why=text, by=by, at=at),
+            "take back": partial(metadata.request_take_back, submission=submission, at=at),
         }
         if what not in acts:
             raise BadRequest(_("This button is not known here. Load the page again."))
         acts[what]()
     messages.success(request, _("Done."))
-    return see_other("leaderboards:submission", found.public_id)
+    return see_other("leaderboards:submission", submission.public_id)

@@ -166,30 +166,30 @@ def _small_files(board: Published) -> Iterator[tuple[str, bytes]]:
             if drawing:
                 yield f"figures/season-{season.number}-{name}.svg", drawing.encode()
     for name in STYLES:
-        found = finders.find(name)
-        assert isinstance(found, str), name
-        yield staticfiles_storage.url(name).lstrip("/"), Path(found).read_bytes()
+        path = finders.find(name)
+        assert isinstance(path, str), name
+        yield staticfiles_storage.url(name).lstrip("/"), Path(path).read_bytes()
 
 
 def _versions(board: Published) -> Iterator[tuple[str, bytes]]:
     """Each version of the preference qrels: the dev qrels, what changed, and the order of the entries on it."""
-    listed = versions.summaries(board.board)
-    if not listed:
+    summaries = versions.summaries(board.board)
+    if not summaries:
         return
     head = ["version", "made", "why", "answers", "added", "changed", "challengers", "won"]
-    rows = [[one.version.number, one.version.made_at.isoformat(), one.version.why, *one[1:]] for one in listed]
+    rows = [[row.version.number, row.version.made_at.isoformat(), row.version.why, *row[1:]] for row in summaries]
     yield "versions/versions.csv", _csv(head, rows)
-    for one in listed:
-        folder = f"versions/{one.version.number}"
-        yield f"{folder}/dev-qrels.txt", "".join(versions.dev_qrels(board.board, one.version)).encode()
-        changes = versions.changes_of(board.board, one.version)
+    for summary in summaries:
+        folder = f"versions/{summary.version.number}"
+        yield f"{folder}/dev-qrels.txt", "".join(versions.dev_qrels(board.board, summary.version)).encode()
+        changes = versions.changes_of(board.board, summary.version)
         rows = [[change.qid, " ".join(change.before), " ".join(change.after)] for change in changes]
         yield f"{folder}/changes.csv", _csv(["query", "before", "after"], rows)
         rows = [
-            [order.season.name, own.rank or "", own.before or "", own.entry.id, own.entry.run_id,
-             own.printed_dev, own.printed_eval]
-            for order in versions.order_on(board, one.version)
-            for own in order.placed
+            [order.season.name, row.rank or "", row.before or "", row.entry.id, row.entry.run_id,
+             row.printed_dev, row.printed_eval]
+            for order in versions.order_on(board, summary.version)
+            for row in order.placed
         ]  # fmt: skip
         yield f"{folder}/order.csv", _csv(["season", "rank", "rank_before", "id", "run", "dev", "eval"], rows)
 
@@ -206,8 +206,8 @@ def _order_checks(board: Published, season: Season) -> Iterator[tuple[str, bytes
         head = ["id", "run", "band", "mean", "low", "high", "rank_low", "rank_high", "first"]
         yield f"season-{season.number}/order-{part}.csv", _csv(head, rows)
         past += [
-            [part, one.check.made_at.isoformat(), one.check.queries, one.check.draws, one.check.seed, *one[1:]]
-            for one in map(order_checks.summary, checks)
+            [part, row.check.made_at.isoformat(), row.check.queries, row.check.draws, row.check.seed, *row[1:]]
+            for row in map(order_checks.summary, checks)
         ]
     if past:
         head = ["part", "checked", "queries", "draws", "seed", "entries", "bands", "mean_ranks", "most_first"]
@@ -218,11 +218,11 @@ def _groups(board: Published) -> bytes:
     """The dev scores of entries on groups of queries; empty where no season has any."""
     grouped = {season.name for season in board.seasons if season.files.filter(part=SeasonFile.Part.DEV_GROUPS).exists()}
     rows = [
-        [season, entry.id, one.group, one.queries, score]
+        [season, entry.id, row.group, row.queries, score]
         for season in sorted(grouped)
         for entries in [board.of_season(season)]
-        for one in dev_groups(board, *entries)
-        for entry, score in zip(entries, one.scores, strict=True)
+        for row in dev_groups(board, *entries)
+        for entry, score in zip(entries, row.scores, strict=True)
         if score
     ]
     return _csv(["season", "id", "group", "queries", "dev"], rows) if rows else b""

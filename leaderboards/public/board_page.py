@@ -24,54 +24,54 @@ def page(files: dict[str, bytes], query: str = "") -> bytes:
 
 def content(board: dict[str, Any], entries: list[dict[str, str]], query: str) -> str:
     """What the page has of entries, which are in the board's order, between its head and its foot."""
-    asked = {name: value.strip() for name, value in parse_qsl(query[:1000])}
-    season = asked["season"] if asked.get("season") in board["seasons"] else board["seasons"][0]
-    asked |= {"season": season} if len(board["seasons"]) > 1 else {}
+    params = {name: value.strip() for name, value in parse_qsl(query[:1000])}
+    season = params["season"] if params.get("season") in board["seasons"] else board["seasons"][0]
+    params |= {"season": season} if len(board["seasons"]) > 1 else {}
     entries = [entry for entry in entries if entry["season"] == season]
-    chosen, more = _choose(entries, asked, board["numbers"]), board["more"].get(asked.get("show"), [])
+    chosen, more = _choose(entries, params, board["numbers"]), board["more"].get(params.get("show"), [])
     board = {**board, "columns": [*board["columns"][:-2], *more, *board["columns"][-2:]]}
-    first = chosen if "all" in asked else chosen[: board["at_once"]]
-    every = [*asked.items(), ("all", 1)] if len(first) < len(chosen) else [("season", season)]
+    first = chosen if "all" in params else chosen[: board["at_once"]]
+    every = [*params.items(), ("all", 1)] if len(first) < len(chosen) else [("season", season)]
     offer = f' <a href="?{escape(urlencode(every))}">Show all</a>' if len(first) < len(entries) else ""
     cut = f", the first {len(first)} shown" * (len(first) < len(chosen))
-    shown = f"<p role=status>{len(chosen)} of {len(entries)} entries{cut}.{offer}</p>\n{_table(board, first, asked)}"
-    shown += "".join(f"<p class=quiet>{escape(note)}</p>\n" for note in board["notes"])
+    html = f"<p role=status>{len(chosen)} of {len(entries)} entries{cut}.{offer}</p>\n{_table(board, first, params)}"
+    html += "".join(f"<p class=quiet>{escape(note)}</p>\n" for note in board["notes"])
     is_empty = not entries and len(board["seasons"]) == 1
-    return "<p class=empty>No entry yet.</p>\n" if is_empty else _form(board, asked) + shown
+    return "<p class=empty>No entry yet.</p>\n" if is_empty else _form(board, params) + html
 
 
-def _choose(entries: list[dict[str, str]], asked: dict[str, str], numbers: list[str]) -> list[dict[str, str]]:
-    word, column = asked.get("q", "").casefold(), asked.get("sort", "").removeprefix("-")
+def _choose(entries: list[dict[str, str]], params: dict[str, str], numbers: list[str]) -> list[dict[str, str]]:
+    word, column = params.get("q", "").casefold(), params.get("sort", "").removeprefix("-")
     chosen = [entry for entry in entries if word in f"{entry['description']}\n{entry['team']}".casefold()]
-    chosen = [entry for entry in chosen if all(asked.get(name, "") in ("", entry[name]) for name in entry)]
-    if (cost := asked.get("show", "")) in numbers and (most := asked.get("most", "")).isdecimal():
+    chosen = [entry for entry in chosen if all(params.get(name, "") in ("", entry[name]) for name in entry)]
+    if (cost := params.get("show", "")) in numbers and (most := params.get("most", "")).isdecimal():
         chosen = [entry for entry in chosen if entry[cost] and float(entry[cost]) <= float(most)]
     filled = [entry for entry in chosen if entry.get(column)]
     key: Any = float if column in numbers else str.casefold
-    filled.sort(key=lambda entry: key(entry[column]), reverse=asked.get("sort", "").startswith("-"))
+    filled.sort(key=lambda entry: key(entry[column]), reverse=params.get("sort", "").startswith("-"))
     return filled + [entry for entry in chosen if not entry.get(column)]
 
 
-def _form(board: dict[str, Any], asked: dict[str, str]) -> str:  # it keeps the order that the page has now
-    fields = f'<label class=field>Word <input type=search name=q value="{escape(asked.get("q", ""))}"></label>'
+def _form(board: dict[str, Any], params: dict[str, str]) -> str:  # it keeps the order that the page has now
+    fields = f'<label class=field>Word <input type=search name=q value="{escape(params.get("q", ""))}"></label>'
     for name, label, choices in board["filters"]:
-        chosen = {asked.get(name, ""): " selected"}
+        chosen = {params.get(name, ""): " selected"}
         options = "".join(f'<option value="{escape(key)}"{chosen.get(key, "")}>{escape(text)}' for key, text in choices)
         fields += f'<label class=field>{escape(label)} <select name="{name}">{options}</select></label>'
-    most = f'At most <input type=number min=0 name=most value="{escape(asked.get("most", ""))}">'
-    fields += f"<label class=field>{most}</label>" if asked.get("show") in board["numbers"] else ""
-    fields += f'<input type=hidden name=sort value="{escape(asked["sort"])}">' if asked.get("sort") else ""
-    used = " open" * any(asked.get(name) for name in ("q", "type", "mark", "show", "most"))
+    most = f'At most <input type=number min=0 name=most value="{escape(params.get("most", ""))}">'
+    fields += f"<label class=field>{most}</label>" if params.get("show") in board["numbers"] else ""
+    fields += f'<input type=hidden name=sort value="{escape(params["sort"])}">' if params.get("sort") else ""
+    used = " open" * any(params.get(name) for name in ("q", "type", "mark", "show", "most"))
     more = ", or show another season" * (len(board["seasons"]) > 1)
     fields = f'<form class="row end" role=search>{fields}<button class=button>Show</button></form>'
     return f"<details{used}><summary>Filter the entries{more}</summary>{fields}</details>\n"
 
 
-def _table(board: dict[str, Any], entries: list[dict[str, str]], asked: dict[str, str]) -> str:
-    heads, bodies, kept = "", "", [(name, value) for name, value in asked.items() if name != "sort"]
+def _table(board: dict[str, Any], entries: list[dict[str, str]], params: dict[str, str]) -> str:
+    heads, bodies, rest = "", "", [(name, value) for name, value in params.items() if name != "sort"]
     for column, text in board["columns"]:
-        now = {column: "ascending", f"-{column}": "descending"}.get(asked.get("sort", ""))
-        link = escape(urlencode([*kept, ("sort", f"-{column}" if now == "ascending" else column)]))
+        now = {column: "ascending", f"-{column}": "descending"}.get(params.get("sort", ""))
+        link = escape(urlencode([*rest, ("sort", f"-{column}" if now == "ascending" else column)]))
         heads += f'<th{f" aria-sort={now}" if now else ""}><a class=sort href="?{link}">{escape(text)}</a>'
     for section in board["sections"]:
         rows = "".join(_row(board, entry) for entry in entries if entry["section"] == section)
@@ -84,7 +84,7 @@ def _table(board: dict[str, Any], entries: list[dict[str, str]], asked: dict[str
 def _row(board: dict[str, Any], entry: dict[str, str]) -> str:
     note = f"<br><small>{escape(entry['note'])}</small>" if entry["note"] else ""
     cells = {name: f"<td>{escape(text.strip())}" for name, text in entry.items()}
-    cells |= {one: f"<td>{float(entry[one]):,.6f}".rstrip("0").rstrip(".") for one in board["numbers"] if entry[one]}
+    cells |= {key: f"<td>{float(entry[key]):,.6f}".rstrip("0").rstrip(".") for key in board["numbers"] if entry[key]}
     cells["mark"] = "<td>" + {"trophy": "🏆", "baseline": "🏛"}.get(entry["mark"], "")
     cells["description"] = f"<th><a href=e/{entry['id']}>{escape(entry['description'])}</a>{note}"
     for name, link in ((name, escape(entry[name])) for name in ("paper", "code") if entry[name]):

@@ -40,11 +40,11 @@ class Outcome(NamedTuple):
         return self.p < LEVEL
 
 
-def compare_dev(board: Published, one: Shown, other: Shown) -> Outcome | None:
+def compare_dev(board: Published, entry: Shown, other: Shown) -> Outcome | None:
     """The outcome on the dev queries; None where one of them has no run here, or they are of different seasons."""
-    if one.season != other.season:
+    if entry.season != other.season:
         return None
-    return _outcome(_per_query(board, one), _per_query(board, other))
+    return _outcome(_per_query(board, entry), _per_query(board, other))
 
 
 def _outcome(scores: NDArray[np.float64] | None, others: NDArray[np.float64] | None) -> Outcome | None:
@@ -60,22 +60,22 @@ def _outcome(scores: NDArray[np.float64] | None, others: NDArray[np.float64] | N
     )
 
 
-def compare_eval(board: Published, one: Shown, other: Shown) -> Outcome | None:
+def compare_eval(board: Published, entry: Shown, other: Shown) -> Outcome | None:
     """The outcome on the eval queries; None as on dev, and unless everybody may see it.
 
     That is where every score is shown, now and when either came, or the season's eval qrels are public. That the scores
     of each query were opened for it is written down, once for each entry.
     """
-    if one.season != other.season or one.gains_nothing or other.gains_nothing:
+    if entry.season != other.season or entry.gains_nothing or other.gains_nothing:
         return None
-    season = Season.objects.get(board=board.board, name=one.season)
+    season = Season.objects.get(board=board.board, name=entry.season)
     allowed = scores_to_check(season, Part.EVAL, board.at) if is_open(season, board.at) else []
     by_id = {score.submission.public_id: score for score in allowed}
-    if one.id not in by_id or other.id not in by_id:
+    if entry.id not in by_id or other.id not in by_id:
         return None
-    for score in (by_id[one.id], by_id[other.id]):
+    for score in (by_id[entry.id], by_id[other.id]):
         _write_down(score, board.at)
-    return _outcome(artifacts.per_query(by_id[one.id]), artifacts.per_query(by_id[other.id]))
+    return _outcome(artifacts.per_query(by_id[entry.id]), artifacts.per_query(by_id[other.id]))
 
 
 def _write_down(score: Score, at: datetime) -> None:
@@ -88,7 +88,7 @@ def best_before(board: Published, entry: Shown) -> Shown | None:
     """The entry that had the highest printed eval score when this one came; None for the first, or without a score."""
     if entry.eval is None:
         return None
-    before = bests(one for one in board.of_season(entry.season) if one.arrived < entry.arrived)
+    before = bests(earlier for earlier in board.of_season(entry.season) if earlier.arrived < entry.arrived)
     return before[-1] if before else None
 
 

@@ -37,9 +37,9 @@ def board_data(board: Published) -> dict[str, Any]:
     row, policy = board.board, board.policy
     measure = row.ranking_measure
     seasons = [season.name for season in board.seasons] or [""]
-    told = costs_told(board)
-    more = {name: [[name, COST_NAMES[name]], *([list(ON[name])] if name in ON else [])] for name in told}
-    choices = [["", "none"], [ALL_COSTS, "all"], *([name, COST_NAMES[name]] for name in told)]
+    costs = costs_told(board)
+    more = {name: [[name, COST_NAMES[name]], *([list(ON[name])] if name in ON else [])] for name in costs}
+    choices = [["", "none"], [ALL_COSTS, "all"], *([name, COST_NAMES[name]] for name in costs)]
     return {
         "format": FORMAT,
         "slug": row.slug,
@@ -65,7 +65,7 @@ def board_data(board: Published) -> dict[str, Any]:
             ["type", "Type", [["", "all"], *([name, name] for name in row.types)]],
             ["mark", "Mark", [["", "any"], ["trophy", "best when it came"], ["baseline", "baseline"]]],
             *([["season", "Season", [[name, name] for name in seasons]]] if len(seasons) > 1 else []),
-            *([["show", "Costs", choices]] if told else []),
+            *([["show", "Costs", choices]] if costs else []),
         ],
         "facts": facts(board),
         "calls": calls(board),
@@ -99,7 +99,7 @@ def facts(board: Published) -> list[list[str]]:
     """The head of the page. Teams are counted among entries that are not under embargo."""
     entries = [entry for entry in board.entries if not entry.withdrawn_on]
     changes = [entry.changed_at for entry in board.entries]
-    found = [
+    rows = [
         ["Open since", min((season.opens_at for season in board.seasons), default=board.board.created_at)],
         ["Entries", len(entries)],
         ["Teams", len({entry.team.casefold() for entry in entries if not entry.is_hidden})],
@@ -108,15 +108,15 @@ def facts(board: Published) -> list[list[str]]:
         ["Under embargo", sum(entry.is_hidden for entry in entries)],
         ["Last activity", max(changes, default=board.board.created_at)],
     ]
-    found += season_facts(board)
+    rows += season_facts(board)
     for type_ in board.board.types:
         best = best_of_type(board, type_)
         if best is not None:
-            found.append([f"Best {type_}", best.printed_eval])
+            rows.append([f"Best {type_}", best.printed_eval])
     if board.overdue:
-        found.append(["Waiting longer than promised", board.overdue])
+        rows.append(["Waiting longer than promised", board.overdue])
     return [
-        [str(name), f"{value:%Y-%m-%d}" if hasattr(value, "strftime") else str(value)] for name, value in found if value
+        [str(name), f"{value:%Y-%m-%d}" if hasattr(value, "strftime") else str(value)] for name, value in rows if value
     ]
 
 
@@ -141,22 +141,22 @@ def best_of_type(board: Published, type_: str) -> Shown | None:
 def notes(board: Published) -> list[str]:
     """What a reader must know to read the table."""
     order = {"rank": "by rank, with gaps closed", "score": "by score, ties by id as trec_eval does"}[board.board.order]
-    said = [
+    notes = [
         "🏆 best when it came, by the printed score; 🏛 the organizers’ baseline: a mark to beat, without 🏆.",
         "Scores are rounded half up to three places. Equal printed scores are a tie (=), listed in order of arrival.",
         f"{board.board.ranking_measure} of the first {board.board.hits} passages of each query, in order {order}; "
         "the mean is over all queries of the qrels.",
     ]
     if board.policy.release_rule != "plain":
-        said.append(
+        notes.append(
             "The release rule shows a new score only where it is a gain over what the team was shown before by more "
             "than chance explains; the policy says how."
         )
     if any(entry.is_imported for entry in board.entries):
-        said.append("Scores of imported entries are as published; their level is not compared between dev and eval.")
+        notes.append("Scores of imported entries are as published; their level is not compared between dev and eval.")
     if any(entry.is_hidden for entry in board.entries):
-        said.append("Anonymous entries are under an embargo, and are revealed automatically when it ends.")
-    return said
+        notes.append("Anonymous entries are under an embargo, and are revealed automatically when it ends.")
+    return notes
 
 
 def entry_data(board: Published) -> list[dict[str, str]]:
@@ -202,15 +202,15 @@ def cost_text(value: str, name: str) -> str:
 
 def note(entry: Shown, names: dict[str, str]) -> str:
     """What is said under an entry's description."""
-    said = []
+    remarks = []
     if entry.gains_nothing:
         over = names.get(entry.repeats, "an earlier entry of the same people")
-        said.append(f"no gain over {over}")
+        remarks.append(f"no gain over {over}")
     if entry.withdrawn_on:
-        said.append(f"withdrawn on {entry.withdrawn_on}")
+        remarks.append(f"withdrawn on {entry.withdrawn_on}")
     if entry.flag:
-        said.append(f"flagged: {entry.flag}")
-    return "; ".join(said)
+        remarks.append(f"flagged: {entry.flag}")
+    return "; ".join(remarks)
 
 
 def verdict(entry: Shown) -> str:

@@ -43,7 +43,7 @@ def over_time(entries: Sequence[Shown], word: str = "") -> str:
     description has the word, whatever its case, are squares, unless they are under embargo.
     """
     scored = sorted(
-        (entry for entry in entries if entry.eval is not None and not entry.is_post_hoc), key=lambda one: one.arrived
+        (entry for entry in entries if entry.eval is not None and not entry.is_post_hoc), key=lambda row: row.arrived
     )
     if not scored:
         return ""
@@ -74,7 +74,7 @@ def dev_against_eval(entries: Sequence[Shown], *, imported: bool = False) -> str
     both = _with_both(entries, imported)
     if not both:
         return ""
-    dev, eval_ = [_value(one.dev) for one in both], [_value(one.eval) for one in both]
+    dev, eval_ = [_value(entry.dev) for entry in both], [_value(entry.eval) for entry in both]
     up = _scores(eval_ if imported else dev + eval_)
     side = _scores(dev) if imported else up
     across = Axis(side.low, side.high, _LEFT, WIDTH - _RIGHT)
@@ -126,9 +126,9 @@ def gaps(entries: Sequence[Shown], *, imported: bool = False) -> str:
 def _with_both(entries: Iterable[Shown], imported: bool) -> list[Shown]:
     """The entries scored here, or the imported ones, that show both scores and were not withdrawn."""
     return [
-        one
-        for one in entries
-        if one.is_imported == imported and not one.withdrawn_on and one.dev is not None and one.eval is not None
+        entry
+        for entry in entries
+        if entry.is_imported == imported and not entry.withdrawn_on and entry.dev is not None and entry.eval is not None
     ]
 
 
@@ -137,15 +137,15 @@ def against_cost(entries: Sequence[Shown], cost: str, label: str) -> str:
 
     `cost` is one of COSTS. From 0 on the scale is even; where all costs are above, it is of powers of ten.
     """
-    found = with_cost(entries, cost)
-    if not found:
+    costed = with_cost(entries, cost)
+    if not costed:
         return ""
-    costs = [float(entry.costs[cost]) for entry in found]
+    costs = [float(entry.costs[cost]) for entry in costed]
     is_log = min(costs) > 0
     places = [log10(value) for value in costs] if is_log else costs
     room = max((max(places) - min(places)) * 0.06, 0.1 if is_log else max(places) * 0.06 or 1.0)
     across = Axis(min(places) - room, max(places) + room, _LEFT, WIDTH - _RIGHT)
-    up = _scores([_value(entry.eval) for entry in found])
+    up = _scores([_value(entry.eval) for entry in costed])
     path = ""
     for entry in front(entries, cost):
         place = float(entry.costs[cost])
@@ -159,9 +159,9 @@ def against_cost(entries: Sequence[Shown], cost: str, label: str) -> str:
         lines += _label(at, HEIGHT - _BOTTOM + 18, short(10**value if is_log else value), "middle")
     points = [
         _point(entry, across.at(place), up.at(_value(entry.eval)), False)
-        for entry, place in zip(found, places, strict=True)
+        for entry, place in zip(costed, places, strict=True)
     ]
-    text = f"Eval score against {label} of {len(found)} entries; on the line are those that no other beats."
+    text = f"Eval score against {label} of {len(costed)} entries; on the line are those that no other beats."
     scale = f"{label}, in powers of ten" if is_log else label
     labels = _label(WIDTH / 2, HEIGHT - 4, scale, "middle")
     drawn = [_grid(up, across=True), lines, labels, f'<path class="best" d="{path}"/>', *points]
@@ -175,8 +175,8 @@ def with_cost(entries: Iterable[Shown], cost: str) -> list[Shown]:
 
 def front(entries: Iterable[Shown], cost: str) -> list[Shown]:
     """Those of them that no other beats in score and cost (the Pareto front), by rising cost."""
-    found = with_cost(entries, cost)
-    return [found[at] for at in pareto_front([(float(one.costs[cost]), _value(one.eval)) for one in found])]
+    costed = with_cost(entries, cost)
+    return [costed[at] for at in pareto_front([(float(entry.costs[cost]), _value(entry.eval)) for entry in costed])]
 
 
 def short(value: float) -> str:

@@ -31,9 +31,9 @@ class Step(NamedTuple):
 
 def steps(entries: Sequence[Shown]) -> list[Step]:
     """The entries of a season that were the best when they came, newest first."""
-    found = bests(entries)
-    gains = [f"+{(one.eval or 0) - (last.eval or 0)}" for last, one in pairwise(found)]
-    return [Step(entry, gain) for entry, gain in zip(found, ["", *gains], strict=False)][::-1]
+    best = bests(entries)
+    gains = [f"+{(entry.eval or 0) - (last.eval or 0)}" for last, entry in pairwise(best)]
+    return [Step(entry, gain) for entry, gain in zip(best, ["", *gains], strict=False)][::-1]
 
 
 class Added(NamedTuple):
@@ -51,10 +51,10 @@ def added_run(board: Published, entry: Shown) -> Added | None:
         submission__public_id=entry.id, part="dev", measure=board.board.ranking_measure, version=None
     )
     scores = {row.origin: rounded(Fraction(row.fraction)) for row in rows}
-    here, there = scores.get(Score.Origin.COMPUTED), scores.get(Score.Origin.PUBLISHED)
+    here, published = scores.get(Score.Origin.COMPUTED), scores.get(Score.Origin.PUBLISHED)
     if here is None:
         return None
-    return Added(str(here), "" if there is None else f"{here - there:+}")
+    return Added(str(here), "" if published is None else f"{here - published:+}")
 
 
 class Gaps(NamedTuple):
@@ -75,10 +75,10 @@ def gap_numbers(entries: Sequence[Shown]) -> list[Gaps]:
     They are not mixed: published eval scores may be at another level, and what is said of both together would come of
     that alone. A part without an entry that shows both is left out.
     """
-    shown = [one for one in entries if not one.withdrawn_on]
-    parts = [(imported, _plain(one for one in shown if one.is_imported == imported)) for imported in (False, True)]
-    found = [Gaps(imported, summarize(plain), gap_trend(plain)) for imported, plain in parts]
-    return [one for one in found if one.summary.both]
+    valid = [entry for entry in entries if not entry.withdrawn_on]
+    parts = [(imported, _plain(row for row in valid if row.is_imported == imported)) for imported in (False, True)]
+    rows = [Gaps(imported, summarize(plain), gap_trend(plain)) for imported, plain in parts]
+    return [gaps for gaps in rows if gaps.summary.both]
 
 
 def _plain(entries: Iterable[Shown]) -> list[Entry]:
@@ -89,7 +89,7 @@ def grows(entries: Sequence[Shown]) -> Trend | None:
     """The trend of a season's gap, if it grows by more than chance explains: of the entries scored here, or, where
     these are too few, of imported ones.
     """
-    trends = [one.trend for one in gap_numbers(entries) if one.trend is not None]
+    trends = [gaps.trend for gaps in gap_numbers(entries) if gaps.trend is not None]
     return trends[0] if trends and trends[0].alarm else None
 
 
@@ -102,8 +102,8 @@ class Alarm(NamedTuple):
 
 def gap_alarms(board: Board, at: datetime) -> list[Alarm]:
     """The seasons of a board whose gap grows, newest first."""
-    shown = published(board, at)
-    trends = [(season, grows(shown.of_season(season.name))) for season in shown.seasons]
+    public = published(board, at)
+    trends = [(season, grows(public.of_season(season.name))) for season in public.seasons]
     return [Alarm(season, trend) for season, trend in trends if trend is not None]
 
 
@@ -124,7 +124,7 @@ class SetFacts(NamedTuple):
 
 def collection_facts(board: Published) -> list[SetFacts]:
     """Each set of queries of each season, as it was counted when its files came."""
-    found = []
+    facts = []
     for season in board.seasons:
         counts = {file.part: file.counts for file in public_files(season)}
         for part, queries, qrels in (
@@ -133,7 +133,7 @@ def collection_facts(board: Published) -> list[SetFacts]:
         ):
             if queries in counts:
                 size, judged = counts[queries].get("queries", 0), counts.get(qrels, {})
-                found.append(
+                facts.append(
                     SetFacts(
                         season=season.name,
                         part=part,
@@ -144,7 +144,7 @@ def collection_facts(board: Published) -> list[SetFacts]:
                         relevant_per_query=_share(judged.get("relevant"), judged.get("queries")),
                     )
                 )
-    return found
+    return facts
 
 
 def _share(count: int | None, of: int | None) -> float | None:

@@ -82,11 +82,11 @@ class Shown:
     @property
     def verdict(self) -> str:
         """Whether a new best was significantly better than the one before it; empty where that is not known."""
-        said = [
+        parts = [
             f"{'significant' if p < LEVEL else 'not significant'} on {part} (p = {p:.3f})"
             for part, p in self.best_p.items()
         ]
-        return ", ".join(said)
+        return ", ".join(parts)
 
     @property
     def printed_dev(self) -> str:
@@ -151,10 +151,10 @@ def published(board: Board, at: datetime, *, season: Season | None = None) -> Pu
     if season is not None:
         rows = rows.filter(season=season)
     seasons = list(board.seasons.filter(opens_at__lte=at).select_related("check_of_entries").order_by("-number"))
-    best_p = {key: found for each in seasons for key, found in _bests(each).items()}
+    best_p = {key: p_values for each in seasons for key, p_values in _bests(each).items()}
     arrived = _without_hidden([_shown(row, at) for row in rows], {row.run_id for row in rows if row.is_hidden(at)})
-    entries = [entry for each in seasons for entry in _listed([one for one in arrived if one.season == each.name])]
-    entries = [replace(one, best_p=best_p[one.id]) if one.mark and one.id in best_p else one for one in entries]
+    entries = [entry for each in seasons for entry in _listed([row for row in arrived if row.season == each.name])]
+    entries = [replace(row, best_p=best_p[row.id]) if row.mark and row.id in best_p else row for row in entries]
     policy = board.policy_at(at)
     waiting = board.submissions.filter(state="waiting").select_related("policy")
     overdue = sum(row.promised_at is not None and row.promised_at <= at for row in waiting)
@@ -177,7 +177,7 @@ def bests(entries: Iterable[Shown]) -> list[Shown]:
 
     Baselines and entries that were withdrawn later count; what came after the season ended does not.
     """
-    arrived = {one.id: one for one in sorted(entries, key=lambda one: one.arrived) if not one.is_post_hoc}
+    arrived = {entry.id: entry for entry in sorted(entries, key=lambda entry: entry.arrived) if not entry.is_post_hoc}
     return [arrived[entry.key] for entry in board_entries.bests(map(_entry, arrived.values()))]
 
 
@@ -207,23 +207,23 @@ def dev_groups(board: Published, *entries: Shown) -> list[GroupScores]:
         submission__board=board.board, submission__public_id__in=[entry.id for entry in entries], part=Part.DEV,
         version=None, origin=Score.Origin.COMPUTED, measure=board.board.ranking_measure,
     )  # fmt: skip
-    known = dict(rows.values_list("submission__public_id", "groups"))
-    own = [known.get(entry.id, {}) for entry in entries]
-    found = {group: score["queries"] for groups in own for group, score in groups.items()}
+    by_id = dict(rows.values_list("submission__public_id", "groups"))
+    all_groups = [by_id.get(entry.id, {}) for entry in entries]
+    counts = {group: score["queries"] for groups in all_groups for group, score in groups.items()}
 
     if not entries:
         return []
 
     def key(group: str) -> tuple[float, str]:
-        return (float(Fraction(own[0][group]["fraction"])) if group in own[0] else math.inf, group)
+        return (float(Fraction(all_groups[0][group]["fraction"])) if group in all_groups[0] else math.inf, group)
 
     return [
         GroupScores(
             group,
-            found[group],
-            tuple(printed(Fraction(groups[group]["fraction"])) if group in groups else "" for groups in own),
+            counts[group],
+            tuple(printed(Fraction(groups[group]["fraction"])) if group in groups else "" for groups in all_groups),
         )
-        for group in sorted(found, key=key)
+        for group in sorted(counts, key=key)
     ]
 
 
@@ -285,9 +285,9 @@ def _text_of(metadata: Mapping[str, object], name: str) -> str:
 
 
 def _costs(metadata: Mapping[str, object]) -> dict[str, str]:
-    told = {name: plain_cost(metadata.get(name)) for name in (*COSTS, *HARDWARE)}
+    costs = {name: plain_cost(metadata.get(name)) for name in (*COSTS, *HARDWARE)}
     return {
-        name: text for name, text in told.items() if text and (name in HARDWARE or not isinstance(metadata[name], str))
+        name: text for name, text in costs.items() if text and (name in HARDWARE or not isinstance(metadata[name], str))
     }
 
 
@@ -296,22 +296,22 @@ def _listed(arrived: list[Shown]) -> list[Shown]:
 
     A withdrawn entry has no rank, and nobody's trophy changes by it.
     """
-    plain = {one.id: _entry(one) for one in arrived}
-    earned = {one.id for one in bests(arrived) if one.mark != "baseline"}
-    shown = {one.id: replace(one, mark="trophy") if one.id in earned else one for one in arrived}
-    ranked = [one for one in shown.values() if not one.section]
-    places = ranks(plain[one.id] for one in ranked)
+    plain = {entry.id: _entry(entry) for entry in arrived}
+    earned = {entry.id for entry in bests(arrived) if entry.mark != "baseline"}
+    by_id = {entry.id: replace(entry, mark="trophy") if entry.id in earned else entry for entry in arrived}
+    ranked = [entry for entry in by_id.values() if not entry.section]
+    places = ranks(plain[entry.id] for entry in ranked)
     shared = Counter(places.values())
-    for one in ranked:
-        place = places.get(one.id, 0)
-        shown[one.id] = replace(one, rank=place, is_tied=shared[place] > 1)
-    listed: list[Shown] = []
+    for entry in ranked:
+        place = places.get(entry.id, 0)
+        by_id[entry.id] = replace(entry, rank=place, is_tied=shared[place] > 1)
+    entries: list[Shown] = []
     for section in ("", POST_HOC, WITHDRAWN):
-        together = [plain[one.id] for one in shown.values() if one.section == section]
-        listed += [shown[entry.key] for entry in ordered(together)]
-    return listed
+        together = [plain[entry.id] for entry in by_id.values() if entry.section == section]
+        entries += [by_id[entry.key] for entry in ordered(together)]
+    return entries
 
 
-def _entry(one: Shown) -> Entry:
-    mark: Mark = "baseline" if one.mark == "baseline" else ""
-    return Entry(key=one.id, date=one.day, mark=mark, dev=one.dev, eval=one.eval, repeats=one.repeats)
+def _entry(entry: Shown) -> Entry:
+    mark: Mark = "baseline" if entry.mark == "baseline" else ""
+    return Entry(key=entry.id, date=entry.day, mark=mark, dev=entry.dev, eval=entry.eval, repeats=entry.repeats)

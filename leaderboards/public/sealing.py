@@ -54,9 +54,9 @@ class Installing(NamedTuple):
 
 def installing() -> Installing:
     """The wheel, and where this site serves it."""
-    made = wheel()
-    address = settings.SITE_URL + reverse("boards:wheel", args=[made.name.removesuffix(".whl")])
-    return Installing(made.name, len(made.content), made.sha256, f"{address}#sha256={made.sha256}")
+    package = wheel()
+    address = settings.SITE_URL + reverse("boards:wheel", args=[package.name.removesuffix(".whl")])
+    return Installing(package.name, len(package.content), package.sha256, f"{address}#sha256={package.sha256}")
 
 
 def seal_command(terms: str) -> str:
@@ -79,7 +79,7 @@ def sample(board: Board, season: Season, at: datetime) -> bytes | None:
     terms = replace(terms, board=f"{board.slug}-sample", public_key=key.public_pem)
     run_id = f"{at:%Y%m%d}-sample"
     metadata = {"team": "Sample Group, Example University", "model_description": "A sample", "type": terms.types[0]}
-    held = {
+    contents = {
         "board.json": json.dumps(terms.as_dict(), indent=1).encode(),
         "metadata.json": json.dumps(metadata, indent=1).encode(),
         "sample.pem": key.private_pem.encode(),
@@ -87,11 +87,11 @@ def sample(board: Board, season: Season, at: datetime) -> bytes | None:
     for half, part in _PARTS.items():
         with files[part].file.open("rb") as file:
             queries = list(islice(read_queries(cast(BinaryIO, file), name=files[part].name), QUERIES))
-        held[f"{half}-queries.tsv"] = "".join(f"{query.id}\t{query.text}\n" for query in queries).encode()
-        held[f"{half}.txt"] = _run(queries, terms).encode()
-    packed = {"metadata.json": held["metadata.json"]}
-    packed |= {f"{half}.txt.bz2": bz2.compress(held[f"{half}.txt"]) for half in _PARTS}
-    held[f"{run_id}.sealed"] = sealing.seal(packed, to=key.public_pem, board=terms.board, run_id=run_id)
+        contents[f"{half}-queries.tsv"] = "".join(f"{query.id}\t{query.text}\n" for query in queries).encode()
+        contents[f"{half}.txt"] = _run(queries, terms).encode()
+    packed = {"metadata.json": contents["metadata.json"]}
+    packed |= {f"{half}.txt.bz2": bz2.compress(contents[f"{half}.txt"]) for half in _PARTS}
+    contents[f"{run_id}.sealed"] = sealing.seal(packed, to=key.public_pem, board=terms.board, run_id=run_id)
     words = {
         "name": board.name, "season": season.name, "id": run_id, "address": installing().address,
         "seal": seal_command("board.json").replace("NAME", "sample"),
@@ -100,7 +100,7 @@ def sample(board: Board, season: Season, at: datetime) -> bytes | None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("README.txt", _README.format(**words))
-        for name, written in held.items():
+        for name, written in contents.items():
             archive.writestr(name, written)
     return content.getvalue()
 

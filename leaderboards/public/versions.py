@@ -94,34 +94,34 @@ def summaries(board: Board) -> list[Summary]:
             count=Count("challengers", filter=judged), won=Count("challengers", filter=became)
         )
     }
-    found, answers = [], 0
+    rows, answers = [], 0
     for version in reversed(versions):
         answers += counts[version.pk]["added"]
         challengers, won = of_rounds.get(version.pk, (0, 0))
-        found.append(
+        rows.append(
             Summary(version, answers, counts[version.pk]["added"], counts[version.pk]["changed"], challengers, won)
         )
-    return found[::-1]
+    return rows[::-1]
 
 
 def version_of(board: Board, number: int) -> QrelsVersion | None:
     return QrelsVersion.objects.filter(collection=board.collection_id, number=number).first()
 
 
-def order_on(shown: Published, version: QrelsVersion) -> list[Order]:
+def order_on(board: Published, version: QrelsVersion) -> list[Order]:
     """The order of each season's entries on a version, beside that on the version before it. Seasons without entries
     that were scored on it are left out.
 
     An eval score is shown where the release rule showed one of the entry.
     """
-    now, earlier = _scores(shown.board, version), {}
-    if (before := version_of(shown.board, version.number - 1)) is not None:
-        earlier = _scores(shown.board, before)
+    now, earlier = _scores(board.board, version), {}
+    if (before := version_of(board.board, version.number - 1)) is not None:
+        earlier = _scores(board.board, before)
     orders = []
-    for season in shown.seasons:
-        entries = [one for one in shown.of_season(season.name) if not one.section and one.id in now]
+    for season in board.seasons:
+        entries = [entry for entry in board.of_season(season.name) if not entry.section and entry.id in now]
         if entries:
-            by = Part.EVAL if any(_eval(one, now) is not None for one in entries) else Part.DEV
+            by = Part.EVAL if any(_eval(entry, now) is not None for entry in entries) else Part.DEV
             orders.append(Order(season, by, _placed(entries, now, earlier, by)))
     return orders
 
@@ -134,24 +134,24 @@ class _Own(NamedTuple):
 def _scores(board: Board, version: QrelsVersion) -> dict[str, _Own]:
     """By public id, exact scores of an entry by the board's ranking measure."""
     rows = Score.objects.filter(submission__board=board, version=version, measure=board.ranking_measure)
-    found: dict[str, _Own] = {}
+    scores: dict[str, _Own] = {}
     for key, at, part, fraction in rows.values_list(
         "submission__public_id", "submission__arrived_at", "part", "fraction"
     ):
-        found.setdefault(key, _Own(at, {})).parts[part] = Fraction(fraction)
-    return found
+        scores.setdefault(key, _Own(at, {})).parts[part] = Fraction(fraction)
+    return scores
 
 
-def _eval(one: Shown, scores: dict[str, _Own]) -> Fraction | None:
-    is_shown = one.eval is not None and not one.gains_nothing
-    return scores[one.id].parts.get(Part.EVAL) if is_shown and one.id in scores else None
+def _eval(entry: Shown, scores: dict[str, _Own]) -> Fraction | None:
+    is_shown = entry.eval is not None and not entry.gains_nothing
+    return scores[entry.id].parts.get(Part.EVAL) if is_shown and entry.id in scores else None
 
 
 def _placed(entries: list[Shown], now: dict[str, _Own], earlier: dict[str, _Own], by: str) -> list[Placed]:
-    arrived = sorted(entries, key=lambda one: now[one.id].arrived_at)
-    listed = list(_entries(arrived, now, by))
-    before = ranks(_entries([one for one in arrived if one.id in earlier], earlier, by))
-    places, by_id = ranks(listed), {one.id: one for one in entries}
+    arrived = sorted(entries, key=lambda entry: now[entry.id].arrived_at)
+    rows = list(_entries(arrived, now, by))
+    before = ranks(_entries([entry for entry in arrived if entry.id in earlier], earlier, by))
+    places, by_id = ranks(rows), {entry.id: entry for entry in entries}
     return [
         Placed(
             by_id[entry.key],
@@ -160,14 +160,14 @@ def _placed(entries: list[Shown], now: dict[str, _Own], earlier: dict[str, _Own]
             places.get(entry.key, 0),
             before.get(entry.key, 0),
         )
-        for entry in ordered(listed)
+        for entry in ordered(rows)
     ]
 
 
 def _entries(arrived: list[Shown], scores: dict[str, _Own], by: str) -> Iterator[Entry]:
-    for one in arrived:
-        score = _eval(one, scores) if by == Part.EVAL else scores[one.id].parts.get(Part.DEV)
-        yield Entry(key=one.id, date=one.day, eval=None if score is None else rounded(score), repeats=one.repeats)
+    for entry in arrived:
+        score = _eval(entry, scores) if by == Part.EVAL else scores[entry.id].parts.get(Part.DEV)
+        yield Entry(key=entry.id, date=entry.day, eval=None if score is None else rounded(score), repeats=entry.repeats)
 
 
 def changes_of(board: Board, version: QrelsVersion) -> list[Change]:

@@ -79,49 +79,49 @@ def boards(request: HttpRequest) -> HttpResponse:
 
 @needs(Right.PUBLIC)
 @of_board
-def board(request: HttpRequest, shown: Published) -> HttpResponse:
+def board(request: HttpRequest, board: Published) -> HttpResponse:
     """A board's page, sorted and filtered as the address asks: byte for byte what `docs/board_page.py` makes."""
-    return HttpResponse(archive.page(shown, request.META["QUERY_STRING"]))
+    return HttpResponse(archive.page(board, request.META["QUERY_STRING"]))
 
 
 @needs(Right.PUBLIC)
 @of_board
-def entry(request: HttpRequest, shown: Published, key: str) -> HttpResponseBase:
+def entry(request: HttpRequest, board: Published, key: str) -> HttpResponseBase:
     """An entry by its random id, which never changes; by the id of its run it leads there, unless under embargo."""
-    found = shown.entry(key)
-    if found is None:
-        named = next((one for one in shown.entries if one.run_id and one.run_id.casefold() == key.casefold()), None)
+    entry = board.entry(key)
+    if entry is None:
+        named = next((row for row in board.entries if row.run_id and row.run_id.casefold() == key.casefold()), None)
         if named is None:
             raise Http404
-        return HttpResponseRedirect(reverse("boards:entry", args=[shown.board.slug, named.id]))
-    row = next(line for line in entry_data(shown) if line["id"] == found.id)
-    before = best_before(shown, found)
+        return HttpResponseRedirect(reverse("boards:entry", args=[board.board.slug, named.id]))
+    row = next(line for line in entry_data(board) if line["id"] == entry.id)
+    before = best_before(board, entry)
     context = {
-        "board": shown.board, "entry": found, "row": row, "season": found.season,
-        "note": note(found, {one.id: one.run_id for one in shown.entries}),
-        "others": other_dev_scores(shown, found),
-        "before": before, "outcome": None if before is None else compare_dev(shown, found, before),
-        "on_eval": None if before is None else compare_eval(shown, found, before),
-        "costs": cost_lines(found), "added": added_run(shown, found), "groups": dev_groups(shown, found),
-        "address": f"{settings.SITE_URL}{reverse('boards:entry', args=[shown.board.slug, found.id])}",
-        "policy": shown.board.submissions.filter(public_id=found.id).values_list("policy__number", flat=True).first(),
+        "board": board.board, "entry": entry, "row": row, "season": entry.season,
+        "note": note(entry, {other.id: other.run_id for other in board.entries}),
+        "others": other_dev_scores(board, entry),
+        "before": before, "outcome": None if before is None else compare_dev(board, entry, before),
+        "on_eval": None if before is None else compare_eval(board, entry, before),
+        "costs": cost_lines(entry), "added": added_run(board, entry), "groups": dev_groups(board, entry),
+        "address": f"{settings.SITE_URL}{reverse('boards:entry', args=[board.board.slug, entry.id])}",
+        "policy": board.board.submissions.filter(public_id=entry.id).values_list("policy__number", flat=True).first(),
     }  # fmt: skip
     return render(request, "leaderboards/public/entry.html", context)
 
 
 @needs(Right.PUBLIC)
 @of_board
-def time(request: HttpRequest, shown: Published) -> HttpResponse:
+def time(request: HttpRequest, board: Published) -> HttpResponse:
     """Scores over time, dev against eval and their gap, and entries by team, of one season."""
     season = request.GET.get("season", "")
-    names = [one.name for one in shown.seasons]
+    names = [season.name for season in board.seasons]
     if season not in names and names:
         season = names[0]
     word, type_ = request.GET.get("word", "").strip(), request.GET.get("type", "")
-    entries = [one for one in shown.of_season(season) if type_ in ("", one.type)]
+    entries = [entry for entry in board.of_season(season) if type_ in ("", entry.type)]
     context = {
-        "board": shown.board, "season": season, "seasons": names, "word": word, "type": type_,
-        "with_word": sum(figures.has_word(one, word) for one in entries),
+        "board": board.board, "season": season, "seasons": names, "word": word, "type": type_,
+        "with_word": sum(figures.has_word(entry, word) for entry in entries),
         "over_time": figures.over_time(entries, word), "steps": steps(entries), "teams": figures.of_teams(entries),
         "gaps": [
             {
@@ -137,24 +137,24 @@ def time(request: HttpRequest, shown: Published) -> HttpResponse:
 
 @needs(Right.PUBLIC)
 @of_board
-def costs(request: HttpRequest, shown: Published) -> HttpResponse:
+def costs(request: HttpRequest, board: Published) -> HttpResponse:
     """Eval score against one of the costs that entries tell, and which of them no other beats."""
-    told = [name for name in COSTS if any(name in entry.costs for entry in shown.entries)]
-    names = [one.name for one in shown.seasons]
+    available = [name for name in COSTS if any(name in entry.costs for entry in board.entries)]
+    names = [season.name for season in board.seasons]
     season, cost = request.GET.get("season", ""), request.GET.get("cost", "")
     season = season if season in names else next(iter(names), "")
-    cost = cost if cost in told else next(iter(told), "")
-    entries, best, rows = shown.of_season(season), set(), []
+    cost = cost if cost in available else next(iter(available), "")
+    entries, best, rows = board.of_season(season), set(), []
     if cost:
         best = {entry.id for entry in figures.front(entries, cost)}
         on = ON[cost][0] if cost in ON else ""
-        found = sorted(figures.with_cost(entries, cost), key=lambda one: float(one.costs[cost]))
+        costed = sorted(figures.with_cost(entries, cost), key=lambda entry: float(entry.costs[cost]))
         rows = [
-            (entry, cost_text(entry.costs[cost], cost), entry.costs.get(on, ""), entry.id in best) for entry in found
+            (entry, cost_text(entry.costs[cost], cost), entry.costs.get(on, ""), entry.id in best) for entry in costed
         ]
     context = {
-        "board": shown.board, "season": season, "seasons": names, "cost": cost,
-        "choices": [(name, COST_NAMES[name]) for name in told], "label": COST_NAMES.get(cost, ""),
+        "board": board.board, "season": season, "seasons": names, "cost": cost,
+        "choices": [(name, COST_NAMES[name]) for name in available], "label": COST_NAMES.get(cost, ""),
         "on": ON[cost][1] if cost in ON else "", "rows": rows,
         "figure": figures.against_cost(entries, cost, COST_NAMES[cost]) if cost else "",
     }  # fmt: skip
@@ -163,23 +163,23 @@ def costs(request: HttpRequest, shown: Published) -> HttpResponse:
 
 @needs(Right.PUBLIC)
 @of_board
-def order(request: HttpRequest, shown: Published) -> HttpResponse:
+def order(request: HttpRequest, board: Published) -> HttpResponse:
     """How sure the order of a season is, as it was last checked, and whether it was as sure before.
 
     On the eval queries only where every score is shown; on the dev queries always.
     """
-    names = [one.name for one in shown.seasons]
-    season = next((one for one in shown.seasons if one.name == request.GET.get("season", "")), None)
-    season = season or next(iter(shown.seasons), None)
+    names = [season.name for season in board.seasons]
+    season = next((season for season in board.seasons if season.name == request.GET.get("season", "")), None)
+    season = season or next(iter(board.seasons), None)
     sections = []
     if season is not None:
-        for part, checks in order_checks.shown_checks(season, shown.at).items():
+        for part, checks in order_checks.shown_checks(season, board.at).items():
             lines = order_checks.lines_of(checks[0], checks[1] if len(checks) > 1 else None)
-            rows = [(entry, line) for line in lines if (entry := shown.entry(line.id)) is not None]
-            sections.append((part, checks[0], rows, [order_checks.summary(one) for one in checks]))
+            rows = [(entry, line) for line in lines if (entry := board.entry(line.id)) is not None]
+            sections.append((part, checks[0], rows, [order_checks.summary(check) for check in checks]))
     context = {
-        "board": shown.board, "seasons": names, "season": season, "sections": sections,
-        "hides_eval": season is not None and not order_checks.is_open(season, shown.at),
+        "board": board.board, "seasons": names, "season": season, "sections": sections,
+        "hides_eval": season is not None and not order_checks.is_open(season, board.at),
     }  # fmt: skip
     return render(request, "leaderboards/public/order.html", context)
 
@@ -198,127 +198,125 @@ class Side(NamedTuple):
 
 @needs(Right.PUBLIC)
 @of_board
-def compare(request: HttpRequest, shown: Published) -> HttpResponse:
+def compare(request: HttpRequest, board: Published) -> HttpResponse:
     """Two entries against each other: query by query on dev, and on eval where everybody may see it."""
-    asked = [request.GET.get(name, "").strip()[:200] for name in ("a", "b")]
-    found = [matching(shown, text) if text else shown.entries[at : at + 1] for at, text in enumerate(asked)]
-    one, other = (entries[0] if len(entries) == 1 else None for entries in found)
-    names = [entry.run_id or entry.id if entry else text for entry, text in zip((one, other), asked, strict=True)]
+    texts = [request.GET.get(name, "").strip()[:200] for name in ("a", "b")]
+    hits = [matching(board, text) if text else board.entries[at : at + 1] for at, text in enumerate(texts)]
+    first, other = (entries[0] if len(entries) == 1 else None for entries in hits)
+    names = [entry.run_id or entry.id if entry else text for entry, text in zip((first, other), texts, strict=True)]
     sides = [
-        Side("a", "First", names[0], one, [(entry, urlencode({"a": entry.id, "b": names[1]})) for entry in found[0]]),
-        Side(
-            "b", "Second", names[1], other, [(entry, urlencode({"a": names[0], "b": entry.id})) for entry in found[1]]
-        ),
+        Side("a", "First", names[0], first, [(entry, urlencode({"a": entry.id, "b": names[1]})) for entry in hits[0]]),
+        Side("b", "Second", names[1], other, [(entry, urlencode({"a": names[0], "b": entry.id})) for entry in hits[1]]),
     ]
     context = {
-        "board": shown.board, "are_two": len(shown.entries) > 1, "one": one, "other": other, "sides": sides,
-        "outcome": compare_dev(shown, one, other) if one and other else None,
-        "on_eval": compare_eval(shown, one, other) if one and other else None,
-        "groups": dev_groups(shown, one, other) if one and other and one.season == other.season else [],
+        "board": board.board, "are_two": len(board.entries) > 1, "one": first, "other": other, "sides": sides,
+        "outcome": compare_dev(board, first, other) if first and other else None,
+        "on_eval": compare_eval(board, first, other) if first and other else None,
+        "groups": dev_groups(board, first, other) if first and other and first.season == other.season else [],
     }  # fmt: skip
     return render(request, "leaderboards/public/compare.html", context)
 
 
 @needs(Right.PUBLIC)
 @of_board
-def terms(request: HttpRequest, shown: Published) -> HttpResponse:
+def terms(request: HttpRequest, board: Published) -> HttpResponse:
     """What participants check and seal with (`bestknown seal --board`): the board's key and rules."""
-    if not shown.board.keys.filter(retired_at=None).exists():
+    if not board.board.keys.filter(retired_at=None).exists():
         raise Http404
-    told = board_terms(shown.board, shown.policy)
-    return JsonResponse(told.as_dict(), json_dumps_params={"indent": 1})
+    terms = board_terms(board.board, board.policy)
+    return JsonResponse(terms.as_dict(), json_dumps_params={"indent": 1})
 
 
 @needs(Right.PUBLIC)
 @require_safe
 def wheel(request: HttpRequest, name: str) -> HttpResponseBase:
     """What participants install to check and seal runs: the same for all boards."""
-    made = sealing.wheel()
-    if f"{name}.whl" != made.name:
+    package = sealing.wheel()
+    if f"{name}.whl" != package.name:
         raise Http404
-    etag = quote_etag(made.sha256[:32])
+    etag = quote_etag(package.sha256[:32])
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
-    response = HttpResponse(made.content, content_type="application/octet-stream", headers={"ETag": etag})
-    response["Content-Disposition"] = f'attachment; filename="{made.name}"'
+    response = HttpResponse(package.content, content_type="application/octet-stream", headers={"ETag": etag})
+    response["Content-Disposition"] = f'attachment; filename="{package.name}"'
     patch_cache_control(response, public=True, max_age=SECONDS)
     return response
 
 
 @needs(Right.PUBLIC)
 @of_board
-def policy(request: HttpRequest, shown: Published) -> HttpResponse:
+def policy(request: HttpRequest, board: Published) -> HttpResponse:
     """What the board asks of who submits, in every version that held."""
-    versions = list(shown.board.policies.filter(begins_at__lte=shown.at).order_by("-number")) or [shown.policy]
-    key = shown.board.keys.filter(retired_at=None).first()
-    context = {"board": shown.board, "policy": shown.policy, "versions": versions, "key": key}
+    versions = list(board.board.policies.filter(begins_at__lte=board.at).order_by("-number")) or [board.policy]
+    key = board.board.keys.filter(retired_at=None).first()
+    context = {"board": board.board, "policy": board.policy, "versions": versions, "key": key}
     return render(request, "leaderboards/public/policy.html", context)
 
 
 @needs(Right.PUBLIC)
 @of_board
-def files(request: HttpRequest, shown: Published) -> HttpResponse:
+def files(request: HttpRequest, board: Published) -> HttpResponse:
     """The queries and qrels that everybody may have, with checksums, and the collection in numbers."""
-    seasons = [(season, archive.public_files(season)) for season in shown.seasons]
-    corpus = shown.board.collection.statistics.get("corpus")
+    seasons = [(season, archive.public_files(season)) for season in board.seasons]
+    corpus = board.board.collection.statistics.get("corpus")
     context = {
-        "board": shown.board, "seasons": seasons, "facts": collection_facts(shown), "corpus": corpus,
-        "installing": sealing.installing(), "seal": sealing.seal_command(f"{shown.board.slug}.json"),
+        "board": board.board, "seasons": seasons, "facts": collection_facts(board), "corpus": corpus,
+        "installing": sealing.installing(), "seal": sealing.seal_command(f"{board.board.slug}.json"),
     }  # fmt: skip
     return render(request, "leaderboards/public/files.html", context)
 
 
 @needs(Right.PUBLIC)
 @of_board
-def file(request: HttpRequest, shown: Published, number: int, part: str) -> HttpResponseBase:
+def file(request: HttpRequest, board: Published, number: int, part: str) -> HttpResponseBase:
     """One file of a season, as it was uploaded."""
-    season = next((one for one in shown.seasons if one.number == number), None)
-    found = next((one for one in archive.public_files(season) if one.part == part), None) if season else None
-    if found is None:
+    season = next((season for season in board.seasons if season.number == number), None)
+    row = next((row for row in archive.public_files(season) if row.part == part), None) if season else None
+    if row is None:
         raise Http404
-    return FileResponse(found.file.open("rb"), as_attachment=True, filename=found.name)
+    return FileResponse(row.file.open("rb"), as_attachment=True, filename=row.name)
 
 
 @needs(Right.PUBLIC)
 @ratelimit(key="ip", rate="30/m", block=False)  # type: ignore[untyped-decorator]
 @of_board
-def everything(request: HttpRequest, shown: Published) -> HttpResponseBase:
+def everything(request: HttpRequest, board: Published) -> HttpResponseBase:
     """The whole board as a zip."""
     if getattr(request, "limited", False):
         raise TooManyTries(_("This board was asked for too often. Please wait a minute and try again."))
-    packed = archive.Archive(shown)
+    packed = archive.Archive(board)
     etag = quote_etag(packed.digest[:32])
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
-    name = f"{shown.board.slug}.zip"
-    response = FileResponse(packed.open(shown.at), as_attachment=True, filename=name, content_type="application/zip")
+    name = f"{board.board.slug}.zip"
+    response = FileResponse(packed.open(board.at), as_attachment=True, filename=name, content_type="application/zip")
     response["ETag"] = etag
     return response
 
 
 @needs(Right.PUBLIC)
 @of_board
-def atom(request: HttpRequest, shown: Published) -> HttpResponse:
-    address = settings.SITE_URL + reverse("boards:board", args=[shown.board.slug])
-    return HttpResponse(feed(shown, address), content_type="application/atom+xml; charset=utf-8")
+def atom(request: HttpRequest, board: Published) -> HttpResponse:
+    address = settings.SITE_URL + reverse("boards:board", args=[board.board.slug])
+    return HttpResponse(feed(board, address), content_type="application/atom+xml; charset=utf-8")
 
 
 @needs(Right.PUBLIC)
 @of_board
-def embedding(request: HttpRequest, shown: Published) -> HttpResponse:
+def embedding(request: HttpRequest, board: Published) -> HttpResponse:
     """How to show the board on another site."""
-    address = settings.SITE_URL + reverse("boards:embed", args=[shown.board.slug])
-    return render(request, "leaderboards/public/embedding.html", {"board": shown.board, "address": address})
+    address = settings.SITE_URL + reverse("boards:embed", args=[board.board.slug])
+    return render(request, "leaderboards/public/embedding.html", {"board": board.board, "address": address})
 
 
 @needs(Right.PUBLIC)
 @of_board
-def embed(request: HttpRequest, shown: Published) -> HttpResponse:
+def embed(request: HttpRequest, board: Published) -> HttpResponse:
     """The first entries of the newest season, to be shown in a frame on any site: text and links, and nothing else."""
-    newest = shown.of_season(shown.seasons[0].name) if shown.seasons else []
-    context = {"board": shown.board, "entries": [one for one in newest if one.rank][:_EMBEDDED], "all": len(newest)}
+    newest = board.of_season(board.seasons[0].name) if board.seasons else []
+    context = {"board": board.board, "entries": [row for row in newest if row.rank][:_EMBEDDED], "all": len(newest)}
     response = render(request, "leaderboards/public/embed.html", context)
     response.xframe_options_exempt = True
     # as csp.decorators.csp_replace does to a whole view

@@ -117,18 +117,18 @@ def _examine(submission: Submission, versions: Sequence[QrelsVersion], layouts: 
     """Whether it could be read."""
     try:
         runs = {Part(row.part): _Run(row, layouts.order) for row in submission.artifacts.select_related("submission")}
-        scores, found = [], []
+        scores, challengers = [], []
         for version in versions:
             for part, run in sorted(runs.items()):
                 scores += list(_scores(submission, version, part, run, layouts, at))
                 if version in layouts.newest:
-                    found += layouts.challengers(submission.season, part, run.first())
+                    challengers += layouts.challengers(submission.season, part, run.first())
     except (*UNREADABLE, FileAway) as error:
-        said = str(error) or _("Its file was sealed with another key, or is damaged.")
-        log.warning("Submission %s is not scored on versions: %s", submission.pk, said)
-        _note(submission, versions, said, at)
+        reason = str(error) or _("Its file was sealed with another key, or is damaged.")
+        log.warning("Submission %s is not scored on versions: %s", submission.pk, reason)
+        _note(submission, versions, reason, at)
         return False
-    _store(submission, versions, scores, found, at)
+    _store(submission, versions, scores, challengers, at)
     return True
 
 
@@ -189,7 +189,7 @@ def _store(
     submission: Submission,
     versions: Sequence[QrelsVersion],
     scores: Sequence[Score],
-    found: Sequence[Found],
+    challengers: Sequence[Found],
     at: datetime,
 ) -> None:
     numbers = ", ".join(str(version.number) for version in sorted(versions, key=lambda version: version.number))
@@ -202,7 +202,7 @@ def _store(
         at=at,
     )
     Score.objects.bulk_create(scores, ignore_conflicts=True)
-    _store_challengers(submission, found, at)
+    _store_challengers(submission, challengers, at)
     _note(submission, versions, "", at)
 
 
@@ -215,26 +215,26 @@ def _note(submission: Submission, versions: Sequence[QrelsVersion], error: str, 
     )
 
 
-def _store_challengers(submission: Submission, found: Sequence[Found], at: datetime) -> None:
-    if not found:
+def _store_challengers(submission: Submission, challengers: Sequence[Found], at: datetime) -> None:
+    if not challengers:
         return
     board = submission.board
-    qids = {own.qid for own in found}
+    qids = {row.qid for row in challengers}
     keys = dict(Query.objects.filter(collection=board.collection_id, qid__in=qids).values_list("qid", "id"))
     Challenger.objects.bulk_create(
         [
-            Challenger(board=board, query_id=keys[own.qid], part=own.part, pid=own.pid, first=submission, found_at=at)
-            for own in found
+            Challenger(board=board, query_id=keys[row.qid], part=row.part, pid=row.pid, first=submission, found_at=at)
+            for row in challengers
         ],
         ignore_conflicts=True,
     )
-    there = Challenger.objects.filter(board=board, query__in=keys.values(), outcome=Challenger.Outcome.OPEN)
-    stored = {(qid, pid): pk for pk, qid, pid in there.values_list("id", "query__qid", "pid")}
+    waiting = Challenger.objects.filter(board=board, query__in=keys.values(), outcome=Challenger.Outcome.OPEN)
+    stored = {(qid, pid): pk for pk, qid, pid in waiting.values_list("id", "query__qid", "pid")}
     Challenger.submissions.through.objects.bulk_create(
         [
-            Challenger.submissions.through(challenger_id=stored[own.qid, own.pid], submission_id=submission.pk)
-            for own in found
-            if (own.qid, own.pid) in stored
+            Challenger.submissions.through(challenger_id=stored[row.qid, row.pid], submission_id=submission.pk)
+            for row in challengers
+            if (row.qid, row.pid) in stored
         ],
         ignore_conflicts=True,
     )
@@ -257,7 +257,7 @@ class _Layouts:
         if key not in self._made:
             answers = self._of_version(version)
             queries = self.queries(season, part)
-            self._made[key] = Rescoring({qid: own for qid, own in answers.items() if qid in queries}, k)
+            self._made[key] = Rescoring({qid: pids for qid, pids in answers.items() if qid in queries}, k)
         return self._made[key]
 
     def scorer(self, version: QrelsVersion, season: Season, part: Part) -> Scorer:
@@ -266,7 +266,7 @@ class _Layouts:
         if key not in self._scorers:
             answers, queries = self._of_version(version), self.queries(season, part)
             self._scorers[key] = Scorer(
-                Qrels({qid: dict.fromkeys(own, 1) for qid, own in answers.items() if qid in queries})
+                Qrels({qid: dict.fromkeys(pids, 1) for qid, pids in answers.items() if qid in queries})
             )
         return self._scorers[key]
 
@@ -280,9 +280,9 @@ class _Layouts:
     def challengers(self, season: Season, part: Part, first: dict[str, tuple[str, ...]]) -> list[Found]:
         """What a run puts first and nobody has considered, for queries that have a best known answer."""
         queries = self.queries(season, part)
-        pools: Mapping[str, set[str]] = {qid: own for qid, own in self._considered.items() if qid in queries}
-        found = find_challengers([first], pools)
-        return [Found(part, qid, pid) for qid, pids in found.items() for pid in pids]
+        pools: Mapping[str, set[str]] = {qid: pids for qid, pids in self._considered.items() if qid in queries}
+        by_query = find_challengers([first], pools)
+        return [Found(part, qid, pid) for qid, pids in by_query.items() for pid in pids]
 
     @cached_property
     def _considered(self) -> dict[str, set[str]]:
@@ -296,10 +296,10 @@ class _Layouts:
 
 def considered(board: Board, version: QrelsVersion) -> dict[str, set[str]]:
     """By query of a version, its answers, what its campaigns considered, and what upkeep of the board has settled."""
-    passages = {qid: {*own} for qid, own in pool_selectors.version_answers(version).items()}
-    for qid, own in pool_selectors.considered_passages(version).items():
+    passages = {qid: {*pids} for qid, pids in pool_selectors.version_answers(version).items()}
+    for qid, pids in pool_selectors.considered_passages(version).items():
         if qid in passages:
-            passages[qid] |= own
+            passages[qid] |= pids
     settled = board.challengers.exclude(outcome__in=[Challenger.Outcome.OPEN, Challenger.Outcome.DROPPED])
     for qid, pid in settled.values_list("query__qid", "pid").iterator(chunk_size=20_000):
         if qid in passages:

@@ -123,8 +123,8 @@ def challengers_drop(*, board: Board, at: datetime) -> int:
     if version is not None:
         passages = considered(board, version)
         waiting = waiting_challengers(board).values_list("id", "query__qid", "pid")
-        known = [pk for pk, qid, pid in waiting if pid in passages.get(qid, ())]
-        count += Challenger.objects.filter(pk__in=known).update(outcome=Outcome.KNOWN, settled_at=at)
+        keys = [pk for pk, qid, pid in waiting if pid in passages.get(qid, ())]
+        count += Challenger.objects.filter(pk__in=keys).update(outcome=Outcome.KNOWN, settled_at=at)
     return count
 
 
@@ -239,8 +239,8 @@ def round_go_on(*, round: UpkeepRound, by: User, reason: str, at: datetime) -> U
     if round.although_nobody_qualifies:
         return round
     if not round.nobody_qualifies:
-        said = _("Round %(number)d does not wait for workers who qualify.")
-        raise NotNow(said % {"number": round.number})
+        text = _("Round %(number)d does not wait for workers who qualify.")
+        raise NotNow(text % {"number": round.number})
     round.although_nobody_qualifies, round.retry_at = True, None
     round.decided_by, round.decided_at = by, at
     round.reason = " ".join(part for part in (round.reason, reason.strip()) if part)
@@ -264,8 +264,8 @@ def round_decline(*, round: UpkeepRound, by: User, reason: str, at: datetime) ->
         raise _ended(round)
     campaign = round.campaign
     if campaign is not None and campaign.state not in (Campaign.State.DRAFT, Campaign.State.CLOSED):
-        said = _("The campaign “%(campaign)s” is going on. Close it: the round then ends with what was judged by then.")
-        raise NotNow(said % {"campaign": campaign.name})
+        text = _("The campaign “%(campaign)s” is going on. Close it: the round then ends with what was judged by then.")
+        raise NotNow(text % {"campaign": campaign.name})
     if campaign is not None and campaign.state == Campaign.State.CLOSED:
         round.spent = _spent(campaign)
     else:
@@ -402,7 +402,7 @@ def _runs_of(round: UpkeepRound) -> list[Run]:
         name = f"upkeep-{round.board.slug}-{round.number}-{number + 1}"
         run = Run.objects.filter(collection=collection, name=name).first()
         if run is None:
-            rows = (f"{qid} Q0 {own[number]} 1 1 {name}\n" for qid, own in by_query.items() if len(own) > number)
+            rows = (f"{qid} Q0 {pids[number]} 1 1 {name}\n" for qid, pids in by_query.items() if len(pids) > number)
             run = pool_services.run_import(
                 collection=collection,
                 name=name,
@@ -417,8 +417,8 @@ def _runs_of(round: UpkeepRound) -> list[Run]:
 
 def _check_bill(campaign: Campaign, upkeep: Upkeep) -> None:
     if campaign.currency != DOLLARS:
-        said = _("The budgets of an upkeep are in dollars, and the lab's account at this platform is in %(currency)s.")
-        raise Refused(said % {"currency": campaign.get_currency_display()})
+        text = _("The budgets of an upkeep are in dollars, and the lab's account at this platform is in %(currency)s.")
+        raise Refused(text % {"currency": campaign.get_currency_display()})
     bill = campaign_bill(publication_likely(campaign)).total
     if bill > upkeep.campaign_dollars:
         raise Refused(
@@ -433,9 +433,9 @@ def is_judged(campaign: Campaign, at: datetime) -> bool:
         return True
     if campaign.state != Campaign.State.OPEN:
         return False
-    wanted = Hit.objects.filter(Q(needed__gt=0) | Q(is_held=True), campaign=campaign)
+    unfinished = Hit.objects.filter(Q(needed__gt=0) | Q(is_held=True), campaign=campaign)
     at_work = campaign.assignments.filter(state=Assignment.State.ACTIVE, leased_until__gt=at)
-    return not wanted.exists() and not at_work.exists()
+    return not unfinished.exists() and not at_work.exists()
 
 
 def is_confirming(campaign: Campaign) -> bool:
