@@ -122,7 +122,7 @@ def _all_done(campaign: Campaign) -> str:
 
 def _cost(campaign: Campaign) -> Cost:
     sums, publication = sums_of(campaign), publication_likely(campaign)
-    to_come = remaining_bill(publication, held=True).total
+    to_come = remaining_bill(publication, with_held=True).total
     return Cost(sums.owed, sums.paid, sums.to_pay, sums.fees, sums.owed + sums.fees + to_come)
 
 

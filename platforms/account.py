@@ -43,8 +43,8 @@ def platform_refusals(publication: Publication) -> Iterator[Adapter]:
     except adapter.errors as error:
         raise NoAnswer(_in_words(adapter, error)) from error
     except ValueError as error:  # of an address that is none
-        said = phrase(publication, _("The platform's address is not valid: %(error)s."))
-        raise NoAnswer(said % {"error": error}) from error
+        text = phrase(publication, _("The platform's address is not valid: %(error)s."))
+        raise NoAnswer(text % {"error": error}) from error
 
 
 def balance_look(publication: Publication) -> Balance:
@@ -110,9 +110,9 @@ def publication_ask_for_money(*, publication: Publication, at: datetime) -> Deci
 def _in_words(adapter: Adapter, error: Exception) -> str:
     trouble, phrase = adapter.trouble_of(error), adapter.vocabulary.phrase
     if trouble == Trouble.ACCOUNT:
-        said = _("The platform does not accept our access key, or none is set. %(what_to_do)s (%(code)s)")
-        return phrase(said) % {"what_to_do": adapter.how_to_give_access(), "code": adapter.code_of(error)}
+        text = _("The platform does not accept our access key, or none is set. %(what_to_do)s (%(code)s)")
+        return phrase(text) % {"what_to_do": adapter.how_to_give_access(), "code": adapter.code_of(error)}
     if trouble in (Trouble.UNKNOWN, Trouble.THROTTLED):
-        said = _("The platform does not answer at the moment. Try again in a minute. (%(error)s)")
-        return phrase(said) % {"error": error}
+        text = _("The platform does not answer at the moment. Try again in a minute. (%(error)s)")
+        return phrase(text) % {"error": error}
     return phrase(_("The platform refused: %(error)s")) % {"error": error}

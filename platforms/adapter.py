@@ -447,7 +447,7 @@ class Adapter(ABC):
         """
 
     @abstractmethod
-    def may_extend(self, max_assignments: int, wanted: int) -> bool:
+    def may_extend(self, max_assignments: int, target: int) -> bool:
         """Whether a HIT of so many assignments may have as many as are wanted."""
 
     @abstractmethod
@@ -463,11 +463,11 @@ class Adapter(ABC):
         """What was submitted on a HIT, in the platform's words, each to be read with `work_of`."""
 
     @abstractmethod
-    def work_of(self, said: Answer) -> Work:
+    def work_of(self, answer: Answer) -> Work:
         """One submitted assignment. Raises KeyError where the platform leaves out what it always says."""
 
     def changes(
-        self, client: Any, publication: Publication, counted: dict[str, int], *, at: datetime, everything: bool
+        self, client: Any, publication: Publication, before: dict[str, int], *, at: datetime, everything: bool
     ) -> Changes:
         """What may have changed of a study since its submissions were `counted`, or `everything` there is. Only asked
         of a platform that `opens_together`.

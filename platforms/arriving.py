@@ -70,9 +70,9 @@ def must_be_free(*, publication: Publication, hit: Hit, at: datetime) -> None:
         )
 
 
-def may_be_an_id(given: str) -> bool:
+def may_be_an_id(text: str) -> bool:
     """Whether a platform could have made this id: not the preview's, letters and digits only, not too long."""
-    return given != PREVIEW and 0 < len(given) <= 64 and given.isascii() and given.isalnum()
+    return text != PREVIEW and 0 < len(text) <= 64 and text.isascii() and text.isalnum()
 
 
 def worker_of(*, publication: Publication, worker_id: str) -> Worker:

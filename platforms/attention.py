@@ -52,10 +52,10 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
         since = max(first, publication.terms.aggregate(last=Max("at"))["last"] or first)
         look = last_look(publication) if at - since >= PATIENCE else at
         if look is None or look < since:
-            said = _("Published at %(time)s UTC, and no worker has opened a task since.")
+            sentence = _("Published at %(time)s UTC, and no worker has opened a task since.")
             if since > first:
-                said = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
-            text = phrase(publication, said) % {"time": date_format(since, "j M Y, H:i")}
+                sentence = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
+            text = phrase(publication, sentence) % {"time": date_format(since, "j M Y, H:i")}
             alarm_raise(publication=publication, kind=Alarm.Kind.UNSEEN, text=text, at=at)
             return True
     alarm_settle(publication=publication, kind=Alarm.Kind.UNSEEN, at=at)
@@ -77,12 +77,12 @@ def returns_check(*, publication: Publication, at: datetime) -> bool:
 
     Whoever was turned away counts as having returned the task. Other returns count where the platform reports them.
     """
-    taken = Assignment.objects.filter(campaign=publication.campaign_id, taken_at__gt=at - PATIENCE).exclude(
+    attempts = Assignment.objects.filter(campaign=publication.campaign_id, taken_at__gt=at - PATIENCE).exclude(
         platform_assignment_id=""
     )
-    given_back = taken.filter(state=Assignment.State.ACTIVE, leased_until__lte=F("taken_at") + AT_ONCE).count()
+    given_back = attempts.filter(state=Assignment.State.ACTIVE, leased_until__lte=F("taken_at") + AT_ONCE).count()
     turned_away = int(cache.get(_turned_away(publication)) or 0)
-    returned, accepted = given_back + turned_away, taken.count() + turned_away
+    returned, accepted = given_back + turned_away, attempts.count() + turned_away
     if returned < FEWEST_RETURNED or 2 * returned <= accepted:
         alarm_settle(publication=publication, kind=Alarm.Kind.LEAVES, at=at)
         return False

@@ -80,8 +80,8 @@ def campaign_bill(publication: Publication, *, pairs: int | None = None, overlap
     another number of them; `overlap` asks what another number of judgments a pair would cost.
     """
     campaign = publication.campaign
-    asked = pairs_to_ask(campaign) if pairs is None else pairs
-    hits, each = -(-asked // campaign.pairs_per_hit), overlap or campaign.overlap
+    number = pairs_to_ask(campaign) if pairs is None else pairs
+    hits, each = -(-number // campaign.pairs_per_hit), overlap or campaign.overlap
     repeated = campaign.repeated_hits(hits) if each == 1 else 0
     return hits_bill(publication, [(each + 1, repeated), (each, hits - repeated)])._replace(repeated=repeated)
 
@@ -123,7 +123,7 @@ def rounds_bills(publication: Publication) -> list[RoundsBill]:
     if campaign.design == Campaign.Design.ROUNDS:
         designs = {_("rounds, as set"): round_settings(campaign)}
     elif campaign.design == Campaign.Design.ALL_PAIRS:
-        designs = {name: own for name, own in DESIGNS.items() if not all(map(own.is_full, sizes))}
+        designs = {name: design for name, design in DESIGNS.items() if not all(map(design.is_full, sizes))}
     else:
         return []
     if not designs:
@@ -147,18 +147,18 @@ def rounds_forecast(publication: Publication) -> RoundsBill | None:
     return RoundsBill(_("rounds, as set"), pairs_to_ask(campaign), rounds, campaign_bill(publication))
 
 
-def remaining_bill(publication: Publication, *, held: bool = False) -> Bill:
+def remaining_bill(publication: Publication, *, with_held: bool = False) -> Bill:
     """The bill for the work that a campaign still needs: all of it while its HITs are not packed. What a pilot holds
-    back is in it only with `held`.
+    back is in it only with `with_held`.
     """
     campaign = publication.campaign
     if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return campaign_bill(publication)
-    waits = Q(needed__gt=0) | Q(is_held=True) if held else Q(needed__gt=0)
+    waits = Q(needed__gt=0) | Q(is_held=True) if with_held else Q(needed__gt=0)
     waiting = Hit.objects.filter(waits, campaign=campaign).order_by().values_list("needed", "wanted", "is_held")
     groups: Counter[int] = Counter()
-    for needed, wanted, is_held, count in waiting.annotate(Count("id")):
-        groups[(wanted or campaign.overlap) if is_held else needed] += count
+    for needed, copies, is_held, count in waiting.annotate(Count("id")):
+        groups[(copies or campaign.overlap) if is_held else needed] += count
     return hits_bill(publication, sorted(groups.items(), reverse=True))
 
 
@@ -194,11 +194,11 @@ def _own_rate(publication: Publication) -> Decimal | None:
 
 def _fee(publication: Publication, max_assignments: int) -> Decimal:
     """The fees of one finished assignment of a HIT of so many."""
-    reward, listed, rate = publication.campaign.reward, publication.listed, _own_rate(publication)
+    reward, base, rate = publication.campaign.reward, publication.listed, _own_rate(publication)
     if rate is not None:
         return (reward * rate).quantize(CENT, rounding=ROUND_HALF_UP)
     adapter = adapter_of(publication)
-    return adapter.reward_fee(listed, max_assignments) + adapter.bonus_fee(reward - listed)
+    return adapter.reward_fee(base, max_assignments) + adapter.bonus_fee(reward - base)
 
 
 def _fees_in_words(publication: Publication, max_assignments: int) -> str:

@@ -25,8 +25,8 @@ def check_operations(**_options: Any) -> list[CheckMessage]:
         for kind in set(Operation.Kind) - adapter.lacks:
             handler = adapter.operations.get(kind)
             if handler is None or handler.kind != kind:
-                said = f"There is no class for operations of kind “{kind.value}” at {platform}."
-                messages.append(Error(said, hint="Write it, beside the others of that platform.", id="platforms.E002"))
+                text = f"There is no class for operations of kind “{kind.value}” at {platform}."
+                messages.append(Error(text, hint="Write it, beside the others of that platform.", id="platforms.E002"))
                 continue
             messages += [
                 Error(f"{type(handler).__name__} does not say “{flag}”.", id="platforms.E003")

@@ -66,15 +66,15 @@ def consequences_of(campaign: Campaign, runs: Sequence[Run]) -> Consequences:
     Raises Refused if settings and runs do not fit each other.
     """
     preview = pools_preview(campaign, runs)
-    asked = preview.pairs - preview.reused
+    pairs = preview.pairs - preview.reused
     pace = expected_pace(campaign, pairs=_texts(campaign, preview))
-    bill = campaign_bill(_publication(campaign), pairs=asked)
-    return Consequences(preview, bill, pace, offers_of(campaign, asked))
+    bill = campaign_bill(_publication(campaign), pairs=pairs)
+    return Consequences(preview, bill, pace, offers_of(campaign, pairs))
 
 
-def offers_of(campaign: Campaign, asked: int | None = None) -> list[Offer]:
+def offers_of(campaign: Campaign, pairs: int | None = None) -> list[Offer]:
     """What so many pairs cost (or those of a stored campaign) at each platform, and by a link."""
-    asked = campaign.pair_count - reused_pairs(campaign) if asked is None else asked
+    pairs = campaign.pair_count - reused_pairs(campaign) if pairs is None else pairs
     stored = _publication(campaign)
     chosen = stored.platform if stored.pk else ""
     offers = []
@@ -85,11 +85,11 @@ def offers_of(campaign: Campaign, asked: int | None = None) -> list[Offer]:
         publication.platform, publication.pay = platform, adapter_named(platform).pay_at_first()
         if platform == chosen:
             publication.pay, publication.base = stored.pay, stored.base
-        bill, currency = campaign_bill(publication, pairs=asked), adapter_of(publication).currency
+        bill, currency = campaign_bill(publication, pairs=pairs), adapter_of(publication).currency
         offers.append(Offer(platform, str(name), bill.fees_detail, bill.total, currency, platform == chosen))
     by_link = copy(campaign)
     by_link.fee_rate = Decimal(0)
-    bill = campaign_bill(publication_unsaved(by_link), pairs=asked)
+    bill = campaign_bill(publication_unsaved(by_link), pairs=pairs)
     return [*offers, Offer(LINK, _("a link or a panel"), _("no fees"), bill.total, campaign.currency, False)]
 
 

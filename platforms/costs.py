@@ -106,17 +106,17 @@ def _costs(campaigns: Sequence[Campaign]) -> Iterator[Cost]:
 
 def _paid(keys: Sequence[int]) -> defaultdict[int, Amounts]:
     """What is owed and paid in campaigns, by campaign."""
-    found: defaultdict[int, Amounts] = defaultdict(Amounts)
+    amounts: defaultdict[int, Amounts] = defaultdict(Amounts)
     for campaign, payers in sums_by_payer(keys).items():
         for sums in payers:
-            found[campaign] = found[campaign].plus(Amounts(owed=sums.owed, paid=sums.paid, outstanding=sums.to_pay))
+            amounts[campaign] = amounts[campaign].plus(Amounts(owed=sums.owed, paid=sums.paid, outstanding=sums.to_pay))
     paid = Payment.objects.filter(publication__campaign__in=keys, state=Payment.State.PAID).order_by()
     is_bonus = Q(purpose__in=Payment.BONUSES)
     for campaign, bonuses, fees in paid.values_list("publication__campaign").annotate(
         bonuses=Sum("amount", filter=is_bonus, default=ZERO), fees=Sum("fee")
     ):
-        found[campaign] = found[campaign].plus(Amounts(bonuses=bonuses, fees=fees))
-    return found
+        amounts[campaign] = amounts[campaign].plus(Amounts(bonuses=bonuses, fees=fees))
+    return amounts
 
 
 def costs_by_platform(campaigns: QuerySet[Campaign]) -> list[PlatformCosts]:
@@ -131,16 +131,16 @@ def costs_by_platform(campaigns: QuerySet[Campaign]) -> list[PlatformCosts]:
         sums[key] = sums[key].plus(cost.amounts)
     rows: list[PlatformCosts] = []
     for currency in CURRENCIES:
-        there = [platform for platform in (*PUBLISHED_TO, "") if (currency, platform) in counts]
-        for platform in there:
+        platforms = [platform for platform in (*PUBLISHED_TO, "") if (currency, platform) in counts]
+        for platform in platforms:
             key = currency, platform
             rows.append(PlatformCosts(name_of_platform(platform), counts[key], sums[key], currency))
-        real = [platform for platform in there if platform != Platform.MTURK_SANDBOX]
-        if len(there) > 1:
+        real = [platform for platform in platforms if platform != Platform.MTURK_SANDBOX]
+        if len(platforms) > 1:
             total = Amounts()
             for platform in real:
                 total = total.plus(sums[currency, platform])
-            name = _("Total") if len(real) == len(there) else _("Total, without the sandbox's play money")
+            name = _("Total") if len(real) == len(platforms) else _("Total, without the sandbox's play money")
             rows.append(PlatformCosts(name, sum(counts[currency, platform] for platform in real), total, currency))
     return rows
 

@@ -52,5 +52,5 @@ PAPER = Demands(("US",), 10_000, 97)
 
 def unknown_countries(codes: Iterable[str]) -> list[str]:
     """Those that are no country's code, each once."""
-    known = {country.alpha_2 for country in pycountry.countries}
-    return [code for code in dict.fromkeys(codes) if code not in known]
+    countries = {country.alpha_2 for country in pycountry.countries}
+    return [code for code in dict.fromkeys(codes) if code not in countries]

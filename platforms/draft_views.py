@@ -30,20 +30,20 @@ def consequences(request: Request) -> HttpResponse:
         draft = campaign_of(request, int(key))
     form = CampaignForm(request.POST, collection=collection, instance=copy(draft) if draft else None)
     campaign = draft or Campaign(lab=collection.lab, collection=collection)
-    found: Consequences | None = None
+    outcome: Consequences | None = None
     troubles: list[str] = []
     if form.is_valid() or not set(form.errors) - {"name"}:
         campaign.name = new_token()  # whatever it will be called
         for name, value in form.settings().items():
             setattr(campaign, name, value)
         try:
-            found = consequences_of(campaign, list(form.cleaned_data["runs"]))
+            outcome = consequences_of(campaign, list(form.cleaned_data["runs"]))
         except Refused as refused:
             troubles.append(str(refused))
     else:
         labels = {name: form.fields[name].label for name in form.errors if name in form.fields}
         troubles += [f"{labels.get(name, '')}: {error}" for name, errors in form.errors.items() for error in errors]
-    context = {"found": found, "campaign": campaign, "troubles": troubles, "collection": collection}
+    context = {"found": outcome, "campaign": campaign, "troubles": troubles, "collection": collection}
     whole = "HX-Request" not in request.headers
     return render(request, "platforms/consequences.html" if whole else "platforms/_consequences.html", context)
 

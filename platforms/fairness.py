@@ -132,11 +132,11 @@ def pay_rate_check(*, publication: Publication, at: datetime) -> PayRate:
 
 def pay_rate_compute(*, publication: Publication, at: datetime) -> PayRate:
     """Compute and store the medians now."""
-    count, there, here, seconds_there, seconds_here = _rows(publication, _RATES, ZERO)[0]
+    count, hourly_there, hourly_here, seconds_there, seconds_here = _rows(publication, _RATES, ZERO)[0]
     values = {
         "submissions": count,
-        "hourly_there": _rounded(there),
-        "hourly_here": _rounded(here),
+        "hourly_there": _rounded(hourly_there),
+        "hourly_here": _rounded(hourly_here),
         "seconds_there": seconds_there,
         "seconds_here": seconds_here,
         "at": at,
@@ -150,16 +150,16 @@ def adjustment_of(publication: Publication, hourly: Decimal) -> Adjustment:
     """
     money = publication.campaign.money
     if not ZERO < hourly <= MOST_HOURLY:
-        said = _("The pay per hour can be between %(least)s and %(most)s.")
-        raise BadRequest(said % {"least": money(CENT), "most": money(MOST_HOURLY)})
+        text = _("The pay per hour can be between %(least)s and %(most)s.")
+        raise BadRequest(text % {"least": money(CENT), "most": money(MOST_HOURLY)})
     times = [seconds for seconds in _rows(publication, _RATES, ZERO)[0][3:] if seconds]
     if not times:
         raise NotNow(_("No submission's time is known yet."))
     to = (hourly * Decimal(max(times)) / 3600).quantize(CENT, rounding=ROUND_CEILING)
     raises = _rows(publication, _RAISES, to)
     if raises and raises[0][0] > MOST_BONUS:
-        said = _("That would be a bonus of %(amount)s for one submission, and %(most)s is the most.")
-        raise BadRequest(said % {"amount": money(raises[0][0]), "most": money(MOST_BONUS)})
+        text = _("That would be a bonus of %(amount)s for one submission, and %(most)s is the most.")
+        raise BadRequest(text % {"amount": money(raises[0][0]), "most": money(MOST_BONUS)})
     adapter = adapter_of(publication)
     after = [_rounded(rate) for rate in _rows(publication, _RATES, to)[0][1:3]]
     return Adjustment(

@@ -67,13 +67,13 @@ class FilterForm(EditForm, forms.Form):
             if not data["values"]:
                 self.add_error("values", _("Choose at least one."))
             return data
-        given = [value for value in (data["lower"], data["upper"]) if value is not None]
+        limits = [value for value in (data["lower"], data["upper"]) if value is not None]
         least, most = self.kind.least, self.kind.most
-        if not given or given != sorted(given):
+        if not limits or limits != sorted(limits):
             self.add_error(None, _("Enter where the range begins or ends, or both, the lower number first."))
-        elif (least is not None and given[0] < least) or (most is not None and given[-1] > most):
-            said = _("This filter goes from %(least)s to %(most)s.")
-            self.add_error(None, said % {"least": least, "most": most})
+        elif (least is not None and limits[0] < least) or (most is not None and limits[-1] > most):
+            text = _("This filter goes from %(least)s to %(most)s.")
+            self.add_error(None, text % {"least": least, "most": most})
         return data
 
     def requirement(self) -> dict[str, Any]:
@@ -99,19 +99,19 @@ def filters(request: Request, pk: int) -> HttpResponse:
     offered = {kind.key: kind for kind in adapter_of(publication).filters_offered()}
     if not offered:
         raise NotYours(_("This platform has no filters of its own: the requirements are in the terms."))
-    asked, status, form = request.GET.get("filter", "")[:100], 200, None
-    if asked in offered:
-        form = FilterForm(kind=offered[asked], initial=_initial(publication, asked))
+    key, status, form = request.GET.get("filter", "")[:100], 200, None
+    if key in offered:
+        form = FilterForm(kind=offered[key], initial=_initial(publication, key))
     if request.method == "POST":
-        asked = request.POST.get("filter", "")[:100]
+        key = request.POST.get("filter", "")[:100]
         with edit_in_turn(request):
             publication.refresh_from_db()
             publication.campaign = campaign
-            form, status = _save(request, campaign, publication, offered, asked)
+            form, status = _save(request, campaign, publication, offered, key)
         if form is None:
             return see_other("platforms:filters", pk)
     words = request.GET.get("q", "").strip()[:100]
-    found = [kind for kind in offered.values() if words.casefold() in f"{kind.title} {kind.question}".casefold()]
+    kinds = [kind for kind in offered.values() if words.casefold() in f"{kind.title} {kind.question}".casefold()]
     context = {
         "campaign": campaign,
         "publication": publication,
@@ -119,42 +119,42 @@ def filters(request: Request, pk: int) -> HttpResponse:
         "chosen": chosen_filters(publication, offered),
         "form": form,
         "words": words,
-        "found": found[:SHOWN],
-        "more": max(0, len(found) - SHOWN),
+        "found": kinds[:SHOWN],
+        "more": max(0, len(kinds) - SHOWN),
     }
     return render(request, "platforms/filters.html", context, status=status)
 
 
 def _save(
-    request: Request, campaign: Campaign, publication: Publication, offered: dict[str, FilterKind], asked: str
+    request: Request, campaign: Campaign, publication: Publication, offered: dict[str, FilterKind], key: str
 ) -> tuple[FilterForm | None, int]:
     """Set one filter, or remove it. The form with its errors, if there are any."""
-    kept = [one for one in publication.requirements if one.get("filter_id") != asked]
+    others = [row for row in publication.requirements if row.get("filter_id") != key]
     if "remove" in request.POST:
-        publishing.publication_write(campaign=campaign, requirements=kept)
+        publishing.publication_write(campaign=campaign, requirements=others)
         return None, 303
-    if asked not in offered:
+    if key not in offered:
         raise NotYours(_("The platform does not offer this filter."))
-    form = FilterForm(request.POST, kind=offered[asked], initial=_initial(publication, asked))
+    form = FilterForm(request.POST, kind=offered[key], initial=_initial(publication, key))
     if not form.is_valid():
         return form, 400
     try:
-        publishing.publication_write(campaign=campaign, requirements=[*kept, form.requirement()])
+        publishing.publication_write(campaign=campaign, requirements=[*others, form.requirement()])
     except Refused as error:
         return form, refuse_in(form, error)
     return None, 303
 
 
 def _initial(publication: Publication, key: str) -> dict[str, Any]:
-    set_before: dict[str, Any] = next((one for one in publication.requirements if one.get("filter_id") == key), {})
+    set_before: dict[str, Any] = next((row for row in publication.requirements if row.get("filter_id") == key), {})
     return {"values": set_before.get("selected_values", [])} | dict(set_before.get("selected_range") or {})
 
 
 def chosen_filters(publication: Publication, offered: dict[str, FilterKind]) -> list[Chosen]:
     """The platform's own filters that a publication has, in words."""
     chosen = []
-    for one in adapter_of(publication).demands_of(publication.requirements).others:
-        key = str(one.get("filter_id"))
+    for row in adapter_of(publication).demands_of(publication.requirements).others:
+        key = str(row.get("filter_id"))
         kind = offered.get(key) or FilterKind(key, key, "", {})
-        chosen.append(Chosen(key, kind.title, kind.in_words(one), key not in offered))
+        chosen.append(Chosen(key, kind.title, kind.in_words(row), key not in offered))
     return chosen

@@ -53,9 +53,9 @@ class Told(forms.Field):
         try:
             return super().clean(value)
         except forms.ValidationError:
-            seen = "" if value is None else str(value).strip()[:100]
-            said = _("“%(seen)s” was given.") % {"seen": seen} if seen else _("No value was given.")
-            raise forms.ValidationError(f"{said} {self.expected}") from None
+            text = "" if value is None else str(value).strip()[:100]
+            sentence = _("“%(seen)s” was given.") % {"seen": text} if text else _("No value was given.")
+            raise forms.ValidationError(f"{sentence} {self.expected}") from None
 
 
 class MoneyField(Told, forms.DecimalField):
@@ -111,16 +111,16 @@ class RequirementsField(Told, forms.CharField):
 
     def to_python(self, value: Any) -> Any:
         try:
-            given = json.loads(value) if (value or "").strip() else []
+            requirements = json.loads(value) if (value or "").strip() else []
         except (ValueError, RecursionError):
             raise forms.ValidationError("") from None
         needed = ({"QualificationTypeId", "Comparator"}, {"filter_id"})  # Mechanical Turk's, and Prolific's
-        if not isinstance(given, list) or not all(
+        if not isinstance(requirements, list) or not all(
             isinstance(requirement, dict) and any(names <= requirement.keys() for names in needed)
-            for requirement in given
+            for requirement in requirements
         ):
             raise forms.ValidationError("")
-        return tuple(given)
+        return tuple(requirements)
 
 
 def in_words_of(form: forms.Form, publication: Publication) -> None:
@@ -290,8 +290,8 @@ class TermsForm(EditForm, forms.Form):
     def demanding(self, demands: Demands) -> "TermsForm":
         """The form as it was filled in, with other requirements on workers, to be checked."""
         typed = dict(self.data.items())
-        shown = {"countries": ", ".join(demands.countries), "approved": demands.approved, "percent": demands.percent}
-        for name, value in shown.items():
+        initial = {"countries": ", ".join(demands.countries), "approved": demands.approved, "percent": demands.percent}
+        for name, value in initial.items():
             typed[name] = "" if value is None else str(value)
         self.data = typed
         self._errors = ErrorDict()
@@ -302,17 +302,17 @@ class TermsForm(EditForm, forms.Form):
         data = super().clean() or self.cleaned_data
         base, reward = data.get("base"), self.campaign.reward
         if data.get("pay") == Publication.Pay.BASE_AND_BONUS and base is not None and base > reward:
-            said = _("“%(seen)s” was given. It must be at most the campaign's reward, %(reward)s.")
-            self.add_error("base", said % {"seen": base, "reward": self.campaign.money(reward)})
+            text = _("“%(seen)s” was given. It must be at most the campaign's reward, %(reward)s.")
+            self.add_error("base", text % {"seen": base, "reward": self.campaign.money(reward)})
         wait, clock = data.get("approve_after"), data.get("auto_approval")
         if wait is not None and clock is not None and wait > clock - timedelta(days=1):
-            said = _(
+            text = _(
                 "“%(seen)s” was given. It must be at most %(most)g hours, a day less than the platform's "
                 "automatic approval."
             )
             hour = timedelta(hours=1)
             most = (clock - timedelta(days=1)) / hour
-            self.add_error("approve_after", said % {"seen": f"{wait / hour:g}", "most": most})
+            self.add_error("approve_after", text % {"seen": f"{wait / hour:g}", "most": most})
         return data
 
     def terms(self) -> dict[str, Any]:
@@ -362,8 +362,8 @@ class PublishForm(forms.Form):
     def clean_typed_name(self) -> str:
         typed: str = self.cleaned_data["typed_name"]
         if typed != self.campaign.name:
-            said = _("“%(seen)s” was given. It must be “%(name)s”.")
-            raise forms.ValidationError(said % {"seen": typed, "name": self.campaign.name})
+            text = _("“%(seen)s” was given. It must be “%(name)s”.")
+            raise forms.ValidationError(text % {"seen": typed, "name": self.campaign.name})
         return typed
 
 
@@ -398,8 +398,8 @@ class ExtendForm(forms.Form):
         """The last minute of that day, in UTC: the same day asked for again is the same time."""
         day = self.cleaned_data["until"]
         if not self.first <= day <= self.last:
-            said = _("“%(seen)s” was given. It must be a day from %(first)s to %(last)s.")
-            raise forms.ValidationError(said % {"seen": day, "first": self.first, "last": self.last})
+            text = _("“%(seen)s” was given. It must be a day from %(first)s to %(last)s.")
+            raise forms.ValidationError(text % {"seen": day, "first": self.first, "last": self.last})
         return datetime.combine(day, time(23, 59), UTC)
 
 

@@ -64,42 +64,42 @@ def hooks_keep(*, at: datetime) -> int:
 def _keep(account: LabAccount, at: datetime) -> bool:
     hook: AccountHook | None = getattr(account, "hook", None)
     adapter = adapter_for(account.platform, account.lab_id)
-    wanted = adapter.may_notify(str(settings.SITE_URL)) and _going_on(account).exists()
+    is_needed = adapter.may_notify(str(settings.SITE_URL)) and _going_on(account).exists()
     if hook is None:
-        if not wanted:
+        if not is_needed:
             return False
         hook = AccountHook.objects.get_or_create(account=account)[0]
     address = hook_address(hook.reference)
-    if not wanted and not hook.address:
+    if not is_needed and not hook.address:
         return False
     pause = RETRY_AFTER if hook.trouble else CHECK_EVERY
-    if wanted and hook.address == address and hook.checked_at is not None and hook.checked_at + pause > at:
+    if is_needed and hook.address == address and hook.checked_at is not None and hook.checked_at + pause > at:
         return not hook.trouble
     if hook.trouble and hook.checked_at is not None and hook.checked_at + RETRY_AFTER > at:
         return False
     if not AccountHook.objects.filter(pk=hook.pk, checked_at=hook.checked_at).update(checked_at=at):
         return False  # another process is at it
     try:
-        _change(adapter, hook, address if wanted else "")
+        _change(adapter, hook, address if is_needed else "")
     except EXPECTED as error:
         log.warning("Notifications of account %s: %s", account.pk, error)
         AccountHook.objects.filter(pk=hook.pk).update(trouble=str(error)[:500] or type(error).__name__)
         return False
     AccountHook.objects.filter(pk=hook.pk).update(trouble="")
-    return wanted
+    return is_needed
 
 
-def _change(adapter: Adapter, hook: AccountHook, wanted: str) -> None:
+def _change(adapter: Adapter, hook: AccountHook, new: str) -> None:
     """Be subscribed under the address that is wanted, or, where that is empty, under none."""
     client = adapter.client()
-    if hook.address and hook.address != wanted:
+    if hook.address and hook.address != new:
         adapter.end_hooks(client, hook.address)
         AccountHook.objects.filter(pk=hook.pk).update(address="", sealed="")
-    if wanted:
+    if new:
         # Stored first: the first notification may come before the last answer.
         secret = seal(adapter.hook_secret(client))
-        AccountHook.objects.filter(pk=hook.pk).update(address=wanted, sealed=secret)
-        adapter.keep_hooks(client, wanted)
+        AccountHook.objects.filter(pk=hook.pk).update(address=new, sealed=secret)
+        adapter.keep_hooks(client, new)
 
 
 def _going_on(account: LabAccount) -> QuerySet[Publication]:

@@ -198,10 +198,10 @@ def compare(publication_id: int) -> str:
 
 def _compare(publication: Publication) -> int:
     """Go on with the comparison of a publication, for as long as one job may."""
-    made = ledger_comparison.comparison_continue(
+    comparison = ledger_comparison.comparison_continue(
         publication=publication, at=timezone.now(), seconds=SECONDS, rate=publication.rate
     )
-    return 0 if made is None else made.differences
+    return 0 if comparison is None else comparison.differences
 
 
 @job(gettext_lazy("the job that sends and collects messages"))

@@ -70,9 +70,9 @@ def lab_account(request: Request, pk: int, platform: str) -> HttpResponse:
             except Refused as error:
                 status = refuse_in(form, error)
             else:
-                said = _("The token has been stored. The workspace “%(name)s” has %(balance)s.")
+                text = _("The token has been stored. The workspace “%(name)s” has %(balance)s.")
                 messages.success(
-                    request, said % {"name": facts.workspace, "balance": in_currency(facts.balance, facts.currency)}
+                    request, text % {"name": facts.workspace, "balance": in_currency(facts.balance, facts.currency)}
                 )
                 return see_other("platforms:lab_account", pk, platform)
     context = {

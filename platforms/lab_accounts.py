@@ -33,8 +33,8 @@ def lab_account_store(
         if before is not None and before.workspace_id != facts.workspace_id and _is_used(lab, platform):
             raise NotNow(_("Campaigns of this lab are published in the workspace “%s”.") % before.workspace)
         if before is not None and before.currency != facts.currency and _is_used(lab, platform):
-            said = _("Campaigns of this lab are published there, and their pay is in %(before)s, not %(now)s.")
-            raise NotNow(said % {"before": before.currency, "now": facts.currency})
+            text = _("Campaigns of this lab are published there, and their pay is in %(before)s, not %(now)s.")
+            raise NotNow(text % {"before": before.currency, "now": facts.currency})
         LabAccount.objects.update_or_create(
             lab=lab,
             platform=platform,

@@ -83,10 +83,10 @@ def ledger_rows(publication: Publication, payments: QuerySet[Payment] | None = N
 def _without_worker(payment: Payment) -> dict[str, str]:
     ids = {payment.submission.platform_worker_id} if payment.submission else set()
     ids |= {payment.assignment.worker.external_id} if payment.assignment else set()
-    kept = {name: str(value) for name, value in payment.evidence.items() if not isinstance(value, dict | list)}
+    evidence = {name: str(value) for name, value in payment.evidence.items() if not isinstance(value, dict | list)}
     for worker_id in ids - {""}:
-        kept = {name: value.replace(worker_id, "…") for name, value in kept.items()}
-    return kept
+        evidence = {name: value.replace(worker_id, "…") for name, value in evidence.items()}
+    return evidence
 
 
 def totals(publication: Publication) -> Totals:

@@ -114,8 +114,8 @@ def comparison_begin(*, publication: Publication, at: datetime, full: bool) -> b
         return False
     running.began_at, running.is_full, running.strays = at, full, None
     running.save()
-    there = publication.published_hits.exclude(platform_hit_id="")
-    chosen = there if full else unsettled(there)
+    posted = publication.published_hits.exclude(platform_hit_id="")
+    chosen = posted if full else unsettled(posted)
     worked = Exists(Submission.objects.filter(published_hit=OuterRef("pk")))
     compensated = Exists(Operation.objects.filter(published_hit=OuterRef("pk"), payment__state=State.PAID))
     chosen.filter(worked | compensated).update(compare_due=True)
@@ -143,9 +143,9 @@ def comparison_continue(
         adapter = adapter_of(publication)
         client = adapter.client()
         if running.strays is None:
-            there = adapter.marked_hits(client, publication)
-            _keep_rewards(publication, there)
-            running.strays = _strays(publication, adapter, there)
+            hits = adapter.marked_hits(client, publication)
+            _keep_rewards(publication, hits)
+            running.strays = _strays(publication, adapter, hits)
             running.save(update_fields=["strays"])
         ends = time.monotonic() + seconds
         due = publication.published_hits.filter(compare_due=True).order_by("id")
@@ -188,10 +188,10 @@ def unsettled(published_hits: QuerySet[PublishedHit]) -> QuerySet[PublishedHit]:
     return published_hits.filter(stirred)
 
 
-def _keep_rewards(publication: Publication, there: dict[str, MarkedHit]) -> None:
+def _keep_rewards(publication: Publication, hits: dict[str, MarkedHit]) -> None:
     """Write down what the platform lists for each HIT, so that it is not asked about each of them."""
     by_reward: dict[Decimal, list[str]] = {}
-    for hit_id, hit in there.items():
+    for hit_id, hit in hits.items():
         by_reward.setdefault(hit.reward, []).append(hit_id)
     for reward, hit_ids in by_reward.items():
         for batch in batches(hit_ids):
@@ -199,10 +199,10 @@ def _keep_rewards(publication: Publication, there: dict[str, MarkedHit]) -> None
             others.update(listed_reward=reward)
 
 
-def _strays(publication: Publication, adapter: Adapter, there: dict[str, MarkedHit]) -> list[str]:
+def _strays(publication: Publication, adapter: Adapter, hits: dict[str, MarkedHit]) -> list[str]:
     """HITs that bear the publication's mark and that we do not know: published twice, whatever the reason."""
-    known = set(publication.published_hits.exclude(platform_hit_id="").values_list("platform_hit_id", flat=True))
-    unknown = {hit_id: hit.mark for hit_id, hit in there.items() if hit_id not in known}
+    ours = set(publication.published_hits.exclude(platform_hit_id="").values_list("platform_hit_id", flat=True))
+    unknown = {hit_id: hit.mark for hit_id, hit in hits.items() if hit_id not in ours}
     if not unknown:
         return []
     publishing = [Operation.Kind.CREATE, Operation.Kind.COMPENSATE]
@@ -227,11 +227,11 @@ def _compare_alone(adapter: Adapter, client: Any, published_hit: PublishedHit, a
             raise
         log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
         text = _("HIT %(hit)s: the platform's answer could not be understood (%(error)s).")
-        said = phrase(published_hit.publication, text) % {
+        sentence = phrase(published_hit.publication, text) % {
             "hit": published_hit.platform_hit_id,
             "error": in_words(error),
         }
-        compared = {"difference": said}
+        compared = {"difference": sentence}
     this = PublishedHit.objects.filter(pk=published_hit.pk)
     this.update(compare_due=False, compared_at=at, settled_at=None, **compared)
     if not compared["difference"]:
@@ -243,13 +243,13 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
     are marked paid on the way.
     """
     hit_id = published_hit.platform_hit_id
-    works = (adapter.work_of(said) for said in adapter.submitted(client, hit_id))
+    works = (adapter.work_of(answer) for answer in adapter.submitted(client, hit_id))
     approved = {work.assignment_id: work.approval for work in works if work.status == Status.APPROVED}
     bonuses = adapter.bonuses_of(client, hit_id)
     rewards = ZERO
     if approved:
-        listed = published_hit.listed_reward
-        rewards = len(approved) * (adapter.reward_of(client, hit_id) if listed is None else listed)
+        base = published_hit.listed_reward
+        rewards = len(approved) * (adapter.reward_of(client, hit_id) if base is None else base)
     unpaid = Payment.objects.filter(
         submission__published_hit=published_hit,
         purpose=Purpose.REWARD,
@@ -263,8 +263,8 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
         operations__published_hit=published_hit, purpose=Purpose.COMPENSATION, state=State.PAID
     )
     paid = Payment.objects.filter(submission__published_hit=published_hit, state=State.PAID)
-    taken = [row for row in offered if _taken_on(row) == published_hit]
-    rows = {row.pk: row for row in [*paid, *taken]}.values()
+    accepted = [row for row in offered if _taken_on(row) == published_hit]
+    rows = {row.pk: row for row in [*paid, *accepted]}.values()
     amounts = (
         sum((row.amount for row in rows if row.purpose not in adapter.bonus_purposes), ZERO),
         sum((row.amount for row in rows if row.purpose in adapter.bonus_purposes), ZERO),
@@ -281,8 +281,8 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
 
 def _taken_on(payment: Payment) -> PublishedHit | None:
     """Of the HITs by which a compensation was offered, one after another, that which was taken; else the last."""
-    taken = Submission.objects.filter(published_hit=OuterRef("pk")).exclude(status=Status.REJECTED)
-    offers = PublishedHit.objects.filter(operations__payment=payment, hit=None).annotate(is_taken=Exists(taken))
+    submissions = Submission.objects.filter(published_hit=OuterRef("pk")).exclude(status=Status.REJECTED)
+    offers = PublishedHit.objects.filter(operations__payment=payment, hit=None).annotate(is_taken=Exists(submissions))
     return offers.order_by("-is_taken", "-pk").first()
 
 
@@ -310,17 +310,17 @@ def _end(running: RunningComparison, balance: Decimal, at: datetime) -> LedgerCo
     publication = running.publication
     stray = phrase(publication, _("HIT %(hit)s is at the platform but unknown here."))
     strays = [stray % {"hit": hit_id} for hit_id in running.strays or []]
-    there = publication.published_hits
-    _settle(there.filter(~Exists(Submission.objects.filter(published_hit=OuterRef("pk")))), at)
-    differing = there.exclude(difference="").order_by("id")
+    hits = publication.published_hits
+    _settle(hits.filter(~Exists(Submission.objects.filter(published_hit=OuterRef("pk")))), at)
+    differing = hits.exclude(difference="").order_by("id")
     count = len(strays) + differing.count()
     words = [*strays, *differing.values_list("difference", flat=True)[:MOST_SENTENCES]][:MOST_SENTENCES]
-    sums = there.aggregate(**{name: Sum(name, default=ZERO) for name in SUMS})
+    sums = hits.aggregate(**{name: Sum(name, default=ZERO) for name in SUMS})
     comparison = Comparison(**sums, fees=totals(publication).fees, balance=balance, differences=words)
     if words:
         text = phrase(publication, _("The platform's ledger differs on %(count)d HITs. %(first)s"))
-        said = text % {"count": count, "first": words[0]}
-        alarm_raise(publication=publication, kind=Alarm.Kind.LEDGER, text=said, at=at)
+        sentence = text % {"count": count, "first": words[0]}
+        alarm_raise(publication=publication, kind=Alarm.Kind.LEDGER, text=sentence, at=at)
     else:
         alarm_settle(publication=publication, kind=Alarm.Kind.LEDGER, at=at)
     content = {

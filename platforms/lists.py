@@ -28,11 +28,11 @@ class SubmissionFilter(ListFilter):
         method="by_decision",
     )
 
-    def by_decision(self, submissions: QuerySet[Submission], _name: str, wanted: str) -> QuerySet[Submission]:
+    def by_decision(self, submissions: QuerySet[Submission], _name: str, choice: str) -> QuerySet[Submission]:
         """Those that wait for a person (the oldest first), or that somebody rejected, here or there."""
-        if wanted == "waiting":
+        if choice == "waiting":
             return platform_status.for_a_person(submissions).order_by("submitted_at", "id")
-        if wanted == "rejected":
+        if choice == "rejected":
             rejected = Q(status=Submission.Status.REJECTED) | Q(decision=Submission.Decision.REJECT)
             return submissions.filter(rejected)
         return submissions
@@ -92,14 +92,14 @@ class PayFilter(ListFilter):
         method="by_payer",
     )
 
-    def by_state(self, assignments: QuerySet[Any], _name: str, wanted: str) -> QuerySet[Any]:
+    def by_state(self, assignments: QuerySet[Any], _name: str, choice: str) -> QuerySet[Any]:
         """Those of a receipt are found whether they are paid or not."""
-        if wanted == "all" or self.form.cleaned_data.get("receipt"):
+        if choice == "all" or self.form.cleaned_data.get("receipt"):
             return assignments
-        return assignments.filter(to_pay__gt=0) if wanted == "waiting" else assignments.filter(to_pay=0)
+        return assignments.filter(to_pay__gt=0) if choice == "waiting" else assignments.filter(to_pay=0)
 
-    def by_payer(self, assignments: QuerySet[Assignment], _name: str, wanted: str) -> QuerySet[Assignment]:
-        return assignments.filter(BY_HAND) if wanted == "lab" else assignments.exclude(BY_HAND)
+    def by_payer(self, assignments: QuerySet[Assignment], _name: str, choice: str) -> QuerySet[Assignment]:
+        return assignments.filter(BY_HAND) if choice == "lab" else assignments.exclude(BY_HAND)
 
 
 PAY_SORTS: dict[str, Sort] = {

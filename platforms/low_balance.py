@@ -32,8 +32,8 @@ def cost_to_come(publication: Publication, at: datetime) -> Decimal:
     bill = remaining_bill(publication)
     open_hits = publication.published_hits.filter(hit__needed__gt=0, expires_at__gt=at).exclude(platform_hit_id="")
     slots = open_hits.aggregate(sum=Sum("max_assignments", default=0))["sum"]
-    taken = Submission.objects.filter(published_hit__in=open_hits).count()
-    offered = min(bill.assignments, max(0, slots - taken))
+    used = Submission.objects.filter(published_hit__in=open_hits).count()
+    offered = min(bill.assignments, max(0, slots - used))
     fee = adapter_of(publication).reward_fee(publication.listed, publication.campaign.overlap)
     rewards = Q(purpose=Payment.Purpose.REWARD)  # these are kept back until the work is decided on
     owed = publication.payments.filter(state=Payment.State.OWED).exclude(rewards)
@@ -73,7 +73,7 @@ def balances_check(*, at: datetime) -> int:
 
 
 def _raise(
-    publication: Publication, balance: Decimal, of_lab: Decimal, own: Decimal, is_shared: bool, at: datetime
+    publication: Publication, balance: Decimal, of_lab: Decimal, of_campaign: Decimal, is_shared: bool, at: datetime
 ) -> None:
     """Once while it lasts: the sums of that moment stay in it. What other labs spend is no number of it."""
     if publication.alarms.filter(kind=Alarm.Kind.LOW, settled_at=None).exists():
@@ -92,7 +92,7 @@ def _raise(
     text = phrase(publication, text) % {
         "balance": publication.campaign.money(balance),
         "total": publication.campaign.money(of_lab),
-        "own": publication.campaign.money(own),
+        "own": publication.campaign.money(of_campaign),
         "who": adapter_of(publication).who_adds_money(),
     }
     alarm_raise(publication=publication, kind=Alarm.Kind.LOW, text=text, at=at)

@@ -82,10 +82,10 @@ def conversation(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     if request.method == "POST":
         form, status = MessageForm(request.POST, publication=publication), 400
         if form.is_valid():
-            given: dict[str, Any] = {"subject": subject, **form.cleaned_data}
+            fields: dict[str, Any] = {"subject": subject, **form.cleaned_data}
             try:
                 messaging.message_write(
-                    publication=publication, worker=worker, by=request.user, at=timezone.now(), **given
+                    publication=publication, worker=worker, by=request.user, at=timezone.now(), **fields
                 )
             except Refused as error:
                 status = refuse_in(form, error)

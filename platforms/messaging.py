@@ -46,9 +46,9 @@ def may_be_written_to(publication: Publication) -> QuerySet[Worker]:
     adapter = adapter_of(publication)
     if adapter.reaches_beginners:
         return workers
-    there = Submission.objects.filter(publication__platform=publication.platform, assignment__worker__lab=campaign.lab)
+    works = Submission.objects.filter(publication__platform=publication.platform, assignment__worker__lab=campaign.lab)
     confirmed = Operation.objects.filter(kind__in=_DECIDED, state=Operation.State.DONE, submission__isnull=False)
-    decided = there.filter(
+    decided = works.filter(
         Q(status__in=[Submission.Status.APPROVED, Submission.Status.REJECTED])
         | Q(pk__in=confirmed.filter(publication__platform=publication.platform).values("submission"))
     )
@@ -83,9 +83,9 @@ def message_write(
         )
     answers = wrote.filter(state=State.RECEIVED).update(state=State.ANSWERED)
     same = publication.messages.filter(worker=worker, subject=subject, text=text, by=by, at__gt=at - SAME)
-    known = same.exclude(state=State.FAILED).order_by("id").last()
-    if known is not None and not answers:
-        return known
+    earlier = same.exclude(state=State.FAILED).order_by("id").last()
+    if earlier is not None and not answers:
+        return earlier
     return Message.objects.create(
         publication=publication, worker=worker, state=State.PLANNED, subject=subject, text=text, by=by, at=at
     )
@@ -192,46 +192,46 @@ def messages_receive(*, platform: str, lab_id: int | None = None) -> int:
 @transaction.atomic
 def _store(platform: str, lab_id: int | None, heard: Iterable[Heard]) -> int:
     stored = 0
-    for said in heard:
-        publication = _about(platform, lab_id, said)
+    for message in heard:
+        publication = _about(platform, lab_id, message)
         if publication is not None:
-            stored += _store_one(publication, said)
-        if not MessageCursor.objects.filter(platform=platform, lab=lab_id).update(message_id=said.cursor):
-            MessageCursor.objects.create(platform=platform, lab_id=lab_id, message_id=said.cursor)
+            stored += _store_one(publication, message)
+        if not MessageCursor.objects.filter(platform=platform, lab=lab_id).update(message_id=message.cursor):
+            MessageCursor.objects.create(platform=platform, lab_id=lab_id, message_id=message.cursor)
     return stored
 
 
-def _about(platform: str, lab_id: int | None, said: Heard) -> Publication | None:
+def _about(platform: str, lab_id: int | None, message: Heard) -> Publication | None:
     """The publication whose HIT or study a message is about, or else the last that the worker wrote or submitted to."""
     ours = Publication.objects.filter(platform=platform).select_related("campaign")
     if lab_id is not None:
         ours = ours.filter(campaign__lab=lab_id)
-    if said.hit_id:
-        return ours.filter(published_hits__platform_hit_id=said.hit_id).first()
-    if said.study:
-        return ours.filter(hit_type_id=said.study).first()
-    worker = {"worker__external_id": said.worker_id, "worker__platform": platform}
+    if message.hit_id:
+        return ours.filter(published_hits__platform_hit_id=message.hit_id).first()
+    if message.study:
+        return ours.filter(hit_type_id=message.study).first()
+    worker = {"worker__external_id": message.worker_id, "worker__platform": platform}
     written = Message.objects.filter(**worker, publication__in=ours).order_by("-id").values_list("publication")
-    submitted = Submission.objects.filter(platform_worker_id=said.worker_id, publication__in=ours).order_by("-id")
+    submitted = Submission.objects.filter(platform_worker_id=message.worker_id, publication__in=ours).order_by("-id")
     last = written.first() or submitted.values_list("publication").first()
     return None if last is None else ours.get(pk=last[0])
 
 
-def _store_one(publication: Publication, said: Heard) -> bool:
+def _store_one(publication: Publication, message: Heard) -> bool:
     worker, _new = Worker.objects.get_or_create(
-        lab_id=publication.campaign.lab_id, platform=publication.platform, external_id=said.worker_id
+        lab_id=publication.campaign.lab_id, platform=publication.platform, external_id=message.worker_id
     )
-    hit = publication.published_hits.filter(platform_hit_id=said.hit_id).first() if said.hit_id else None
+    hit = publication.published_hits.filter(platform_hit_id=message.hit_id).first() if message.hit_id else None
     _message, new = Message.objects.get_or_create(
         publication=publication,
-        platform_message_id=said.message_id,
+        platform_message_id=message.message_id,
         defaults={
             "worker": worker,
             "hit": None if hit is None else hit.hit,
             "state": State.RECEIVED,
-            "subject": said.subject[:MOST_SUBJECT],
-            "text": said.text,
-            "at": said.sent_at,
+            "subject": message.subject[:MOST_SUBJECT],
+            "text": message.text,
+            "at": message.sent_at,
         },
     )
     return new

@@ -211,7 +211,7 @@ class Publication(models.Model):
     def longest_time(self) -> timedelta:
         """What any of its terms so far gave a worker for a HIT: work keeps the time that it was accepted with."""
         seconds = self.terms.values_list("values__assignment_duration", flat=True)
-        return max([self.assignment_duration, *(timedelta(seconds=float(given)) for given in seconds if given)])
+        return max([self.assignment_duration, *(timedelta(seconds=float(value)) for value in seconds if value)])
 
     def is_done(self, assignment: Assignment) -> bool:
         """Whether somebody has finished work here so that what they submit at the platform is paid in full."""

@@ -81,16 +81,16 @@ def operations_run(
     client = adapter.client()
     calls, settled = 0, set[Alarm.Kind]()
     while calls < limit:
-        taken = _take(publication, clock())
-        if taken is None:
+        call = _take(publication, clock())
+        if call is None:
             break
-        operation = taken.operation
-        if taken.wait > 0:
-            sleep(taken.wait)
+        operation = call.operation
+        if call.wait > 0:
+            sleep(call.wait)
         adapter.assert_host(client)
         together = [operation, *_take_more(publication, operation, adapter, clock())]
         calls += len(together)
-        done = _attempt(client, taken, clock) if len(together) == 1 else _attempt_together(client, together, clock)
+        done = _attempt(client, call, clock) if len(together) == 1 else _attempt_together(client, together, clock)
         if done:
             spends = adapter.operations[operation.kind].spends
             over = {Alarm.Kind.ACCOUNT, Alarm.Kind.FUNDS} if spends else {Alarm.Kind.ACCOUNT}
@@ -210,9 +210,9 @@ def operations_finish(*, operations: Sequence[Operation], answers: Mapping[int, 
     return len(rows)
 
 
-def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
+def _attempt(client: Any, call: Taken, clock: Callable[[], datetime]) -> bool:
     """Make a taken call and write down what came of it. Whether the platform took it."""
-    operation = taken.operation
+    operation = call.operation
     try:
         answer = _answer(client, operation, clock())
         if answer is not None:
@@ -221,7 +221,7 @@ def _attempt(client: Any, taken: Taken, clock: Callable[[], datetime]) -> bool:
         _unsettle(operation, clock())
         return False
     except adapter_of(operation.publication).errors as error:
-        _fail(taken, error, clock())
+        _fail(call, error, clock())
         return False
     except Exception as error:
         log.exception("%s of publication %s", operation, operation.publication_id)
@@ -295,8 +295,8 @@ def _apply(operation: Operation, answer: Answer, at: datetime) -> None:
         end_plan(publication=publication, published_hits=[published_hit], at=at)
 
 
-def _fail(taken: Taken, error: Exception, at: datetime) -> None:
-    operation, publication = taken.operation, taken.operation.publication
+def _fail(call: Taken, error: Exception, at: datetime) -> None:
+    operation, publication = call.operation, call.operation.publication
     adapter = adapter_of(publication)
     trouble = adapter.trouble_of(error)
     text = f"{adapter.code_of(error)}: {error}"[:2000]
@@ -305,7 +305,7 @@ def _fail(taken: Taken, error: Exception, at: datetime) -> None:
         pause = _wait(operation.attempts)
         slower = at + min(pause, timedelta(seconds=PATIENCE))
         Publication.objects.filter(pk=publication.pk, next_call_at__lt=slower).update(next_call_at=slower)
-        _not_done(taken, text, at)
+        _not_done(call, text, at)
     elif trouble in (Trouble.FUNDS, Trouble.ACCOUNT):
         words = {
             Trouble.FUNDS: _(
@@ -315,11 +315,11 @@ def _fail(taken: Taken, error: Exception, at: datetime) -> None:
         }[trouble]
         words = phrase(publication, words) % {"what_to_do": adapter.how_to_give_access()}
         alarm_raise(publication=publication, kind=Alarm.Kind(trouble), text=words, at=at)
-        _not_done(taken, text, at)
+        _not_done(call, text, at)
     elif trouble == Trouble.UNKNOWN:
         _again(operation, State.UNKNOWN, text, at)
     elif trouble == Trouble.STATE and operation.attempts < 12:  # within minutes of a submission, reviews can fail
-        _not_done(taken, text, at)
+        _not_done(call, text, at)
     else:
         _refuse(operation, text, at)
 
@@ -364,8 +364,8 @@ def _refuse(operation: Operation, text: str, at: datetime) -> None:
         Payment.objects.filter(operations=operation).exclude(state=Payment.State.PAID).update(
             state=Payment.State.REFUSED, evidence={"error": text}
         )
-        said = phrase(operation.publication, _("The platform refused to %(what)s: %(error)s"))
-        words = said % {"what": _what(operation), "error": text}
+        sentence = phrase(operation.publication, _("The platform refused to %(what)s: %(error)s"))
+        words = sentence % {"what": _what(operation), "error": text}
         alarm_raise(publication=operation.publication, kind=Alarm.Kind.REFUSED, operation=operation, text=words, at=at)
 
 
@@ -374,13 +374,13 @@ def _what(operation: Operation) -> str:
     return phrase(operation.publication, operation.get_kind_display())
 
 
-def _not_done(taken: Taken, error: str, at: datetime) -> None:
+def _not_done(call: Taken, error: str, at: datetime) -> None:
     """This attempt did nothing. An earlier one may have: then it stays in doubt."""
-    if taken.in_doubt:
-        _again(taken.operation, State.UNKNOWN, error, at)
+    if call.in_doubt:
+        _again(call.operation, State.UNKNOWN, error, at)
     else:
-        Operation.objects.filter(pk=taken.operation.pk, state=State.SENT).update(first_sent_at=None)
-        _again(taken.operation, State.PLANNED, error, at)
+        Operation.objects.filter(pk=call.operation.pk, state=State.SENT).update(first_sent_at=None)
+        _again(call.operation, State.PLANNED, error, at)
 
 
 def _again(operation: Operation, state: str, error: str, at: datetime) -> None:

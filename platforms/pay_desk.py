@@ -124,8 +124,8 @@ def _replaced(assignments: QuerySet[Assignment]) -> QuerySet[Any, Any]:
     """
     compensated = Payment.objects.filter(assignment=OuterRef("pk"), purpose=Payment.Purpose.COMPENSATION)
     is_settled = Case(When(Q(submission__isnull=False) | Exists(compensated), then=1), default=0)
-    there = Assignment.objects.filter(worker__in=assignments.order_by().values("worker")).exclude(BY_HAND)
-    settled = there.annotate(is_settled=is_settled)
+    works = Assignment.objects.filter(worker__in=assignments.order_by().values("worker")).exclude(BY_HAND)
+    settled = works.annotate(is_settled=is_settled)
     on_it = Window(Sum("is_settled"), partition_by=[F("hit"), F("worker")])
     return settled.annotate(others=on_it - F("is_settled")).filter(others__gt=0).values("pk")
 
@@ -159,7 +159,7 @@ def sums_of(campaign: Campaign) -> Sums:
 
 def sums_by_payer(campaigns: Collection[int]) -> defaultdict[int, tuple[Sums, Sums]]:
     """What is owed and paid, by campaign: what labs pay themselves, and what platforms pay."""
-    found: defaultdict[int, tuple[Sums, Sums]] = defaultdict(lambda: (Sums(), Sums()))
+    sums_of: defaultdict[int, tuple[Sums, Sums]] = defaultdict(lambda: (Sums(), Sums()))
     ended = Assignment.objects.filter(campaign__in=campaigns, finished_at__isnull=False).order_by()
     marked = HandPayment.objects.filter(campaign__in=campaigns).order_by()
     booked = Payment.objects.filter(publication__campaign__in=campaigns).exclude(state=Payment.State.REFUSED).order_by()
@@ -183,10 +183,10 @@ def sums_by_payer(campaigns: Collection[int]) -> defaultdict[int, tuple[Sums, Su
         unbooked.values_list("campaign", Value(1)).annotate(a=Sum("owed"), b=nothing, c=nothing),
     )
     for campaign, payer, *amounts in rows[0].union(*rows[1:], all=True):
-        sums = list(found[campaign])
+        sums = list(sums_of[campaign])
         sums[payer] = sums[payer].plus(Sums(*amounts))
-        found[campaign] = sums[0], sums[1]
-    return found
+        sums_of[campaign] = sums[0], sums[1]
+    return sums_of
 
 
 # --- what a lab has paid itself
@@ -216,8 +216,8 @@ def payments_mark(
     unpaid = [row for row in _locked(campaign, chosen) if row.to_pay > 0]
     amount = sum((row.to_pay for row in unpaid), ZERO)
     if chosen is None and unpaid and amount != expected:
-        said = _("Now %(amount)s is to be paid, and not %(expected)s. Nothing was marked. Check the list again.")
-        raise NotNow(said % {"amount": campaign.money(amount), "expected": campaign.money(expected)})
+        text = _("Now %(amount)s is to be paid, and not %(expected)s. Nothing was marked. Check the list again.")
+        raise NotNow(text % {"amount": campaign.money(amount), "expected": campaign.money(expected)})
     _write(unpaid, {row.pk: row.to_pay for row in unpaid}, by, at, paid_on, note)
     return Marked(len(unpaid), amount)
 

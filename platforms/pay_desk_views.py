@@ -35,7 +35,7 @@ def pay(request: Request, pk: int) -> HttpResponseBase:
     if request.method == "POST":
         return _mark(request, campaign)
     may_pay = may(request.user, campaign.lab, Right.SPEND)
-    asked = pay_words_of(campaign).asked
+    words = pay_words_of(campaign).asked
 
     def with_details(rows: Sequence[Any]) -> list[Any]:
         """Each with what its worker left so that they can be paid."""
@@ -56,7 +56,7 @@ def pay(request: Request, pk: int) -> HttpResponseBase:
         "campaign": campaign,
         "listing": listing,
         "rows": with_details(list(listing.page)) if may_pay else listing.page,
-        "asked": asked if may_pay else "",
+        "asked": words if may_pay else "",
         "desk": pay_desk.desk_of(campaign),
         "today": timezone.now().date(),
         "longest_note": pay_desk.LONGEST_NOTE,
@@ -84,7 +84,7 @@ def _mark(request: Request, campaign: Campaign) -> HttpResponse:
     note, now = request.POST.get("note", ""), timezone.now()
     if act == "take-back":
         marked = pay_desk.payments_take_back(campaign=campaign, chosen=chosen, by=request.user, at=now, note=note)
-        said = ngettext(
+        text = ngettext(
             "%(count)s payment was taken back: %(amount)s is to be paid again.",
             "%(count)s payments were taken back: %(amount)s is to be paid again.",
             marked.assignments,
@@ -104,14 +104,14 @@ def _mark(request: Request, campaign: Campaign) -> HttpResponse:
             paid_on=paid_on,
             note=note,
         )
-        said = ngettext(
+        text = ngettext(
             "%(count)s task was marked as paid: %(amount)s.",
             "%(count)s tasks were marked as paid: %(amount)s.",
             marked.assignments,
         )
     if marked.assignments:
         facts = {"count": counted(marked.assignments), "amount": campaign.money(marked.amount)}
-        messages.success(request, said % facts)
+        messages.success(request, text % facts)
     else:
         messages.info(request, _("Nothing was changed: this had been done before."))
     return see_other("platforms:pay", campaign.pk)

@@ -28,9 +28,9 @@ class About(TypedDict, total=False):
 
 def operation_plan(*, publication: Publication, kind: str, at: datetime, **about: Unpack[About]) -> Operation:
     """The operation of that kind about that, planned now if there is none yet."""
-    wanted = _operation(publication, kind, at, about)
+    draft = _operation(publication, kind, at, about)
     operation, _new = Operation.objects.get_or_create(
-        publication=publication, kind=kind, **about, defaults={"request": wanted.request, "next_try": at}
+        publication=publication, kind=kind, **about, defaults={"request": draft.request, "next_try": at}
     )
     return operation
 
@@ -54,19 +54,19 @@ def published_hits_plan(
 
     The caller holds the transaction.
     """
-    wanted = list(hits)
+    chosen = list(hits)
     PublishedHit.objects.bulk_create(
         [
             PublishedHit(
                 publication=publication, hit=hit, round=round_number, max_assignments=max_assignments or hit.needed
             )
-            for hit in wanted
+            for hit in chosen
             if hit.needed
         ],
         ignore_conflicts=True,
     )
     published_hits = PublishedHit.objects.filter(
-        publication=publication, hit__in=wanted, round=round_number, operations=None
+        publication=publication, hit__in=chosen, round=round_number, operations=None
     )
     planned = list(published_hits.select_related("hit").order_by("hit__number"))
     if adapter_of(publication).opens_together:  # one call for all of them

@@ -56,10 +56,10 @@ def publication_at_first(campaign: Campaign) -> Publication:
     publication = publication_unsaved(copy(campaign))
     open_to = platforms_of(campaign.lab_id)
     used = Publication.objects.filter(campaign__lab=campaign.lab_id, platform__in=open_to).order_by("-pk")
-    held = LabAccount.objects.filter(lab=campaign.lab_id, platform__in=open_to).order_by("pk")
-    wanted = used.values_list("platform", flat=True).first() or held.values_list("platform", flat=True).first()
-    if wanted is not None:
-        publication.platform = wanted
+    accounts = LabAccount.objects.filter(lab=campaign.lab_id, platform__in=open_to).order_by("pk")
+    platform = used.values_list("platform", flat=True).first() or accounts.values_list("platform", flat=True).first()
+    if platform is not None:
+        publication.platform = platform
         adapter = adapter_of(publication)
         publication.pay, publication.campaign.currency = adapter.pay_at_first(), adapter.currency
     return publication
@@ -141,8 +141,8 @@ def terms_set(publication: Publication, terms: Mapping[str, Any]) -> None:
     }
     broken = [phrase(publication, sentence) for sentence, holds in limits.items() if not holds]
     if strange := unknown_countries(adapter.countries_of(publication.requirements)):
-        said = _("“%(codes)s” is not an ISO 3166 country code. The United States are US, and Great Britain is GB.")
-        broken.append(said % {"codes": ", ".join(strange)})
+        text = _("“%(codes)s” is not an ISO 3166 country code. The United States are US, and Great Britain is GB.")
+        broken.append(text % {"codes": ", ".join(strange)})
     broken += adapter.terms_troubles(publication)
     if broken:
         raise Refused(" ".join(broken))
@@ -191,16 +191,16 @@ def publication_publish(
         raise Refused(_("Type the campaign's name to publish it where real people are paid real money."))
     first = Hit.objects.filter(campaign=campaign).order_by("number").first()
     if first is None:
-        said = _("There is nothing to publish: every pair was judged before, so the campaign has no HITs.")
-        raise Refused(phrase(publication, said))
+        text = _("There is nothing to publish: every pair was judged before, so the campaign has no HITs.")
+        raise Refused(phrase(publication, text))
     frame_address(publication, first)
     if lacking := task_selectors.lacking_time(campaign, publication.assignment_duration):
         raise Refused(" ".join(lacking))
     owed, balance = remaining_bill(publication).total, balance_of(publication)
     if balance < owed:
-        said = _("The account at the platform has %(balance)s, but the campaign may cost %(bill)s. %(who)s")
+        text = _("The account at the platform has %(balance)s, but the campaign may cost %(bill)s. %(who)s")
         raise Refused(
-            phrase(publication, said)
+            phrase(publication, text)
             % {
                 "balance": campaign.money(balance),
                 "bill": campaign.money(owed),

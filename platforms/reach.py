@@ -34,25 +34,25 @@ class Reach(NamedTuple):
     def sentence(self) -> str:
         """`41 of the marketplace's 63 active workers could take this.`"""
         if self.qualified is None or self.active is None:
-            said = _("How many workers could take this is not known at this platform. %(why)s")
-            return self.vocabulary.phrase(said) % {"why": self.why_unknown}
+            text = _("How many workers could take this is not known at this platform. %(why)s")
+            return self.vocabulary.phrase(text) % {"why": self.why_unknown}
         if self.least_told > 1:
-            said = _("%(qualified)s of the %(active)s people who were active in the last 90 days could take this.")
+            text = _("%(qualified)s of the %(active)s people who were active in the last 90 days could take this.")
             few = _("Fewer than %(least)d") % {"least": self.least_told}
             if not self.active:
-                said = _("Fewer than %(least)d people were active in the last 90 days.")
-                return self.vocabulary.phrase(said) % {"least": self.least_told}
+                text = _("Fewer than %(least)d people were active in the last 90 days.")
+                return self.vocabulary.phrase(text) % {"least": self.least_told}
             qualified = counted(self.qualified) if self.qualified else few
-            return self.vocabulary.phrase(said) % {"qualified": qualified, "active": counted(self.active)}
+            return self.vocabulary.phrase(text) % {"qualified": qualified, "active": counted(self.active)}
         if not self.active:
             return _("The marketplace has no active workers, so nobody could take this.")
-        said = ngettext(
+        text = ngettext(
             "%(qualified)s of the marketplace's %(active)s active worker could take this.",
             "%(qualified)s of the marketplace's %(active)s active workers could take this.",
             self.active,
         )
         qualified = counted(self.qualified) if self.qualified else _("None")
-        return said % {"qualified": qualified, "active": counted(self.active)}
+        return text % {"qualified": qualified, "active": counted(self.active)}
 
 
 def reach_look(publication: Publication) -> Reach:

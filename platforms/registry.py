@@ -21,8 +21,8 @@ CALL_ERRORS = tuple({error: None for adapter in ADAPTERS.values() for error in a
 
 def platforms_of(lab_id: int) -> dict[str, str | Promise]:
     """The platforms that a lab can publish at, by name: where labs have accounts of their own, only with one."""
-    held = set(LabAccount.objects.filter(lab=lab_id).values_list("platform", flat=True))
-    return {name: label for name, label in PUBLISHED_TO.items() if name in held or not ADAPTERS[name].has_lab_accounts}
+    names = set(LabAccount.objects.filter(lab=lab_id).values_list("platform", flat=True))
+    return {name: label for name, label in PUBLISHED_TO.items() if name in names or not ADAPTERS[name].has_lab_accounts}
 
 
 def adapter_named(platform: str) -> Adapter:

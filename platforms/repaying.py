@@ -62,9 +62,9 @@ def rest_copy(*, campaign: Campaign, reward: Decimal, by: User, at: datetime) ->
     consent = task_selectors.current_consent(campaign)
     if consent is not None:
         task_services.consent_write(campaign=draft, text=consent.text)
-    said = pay_words_of(campaign)
-    if said.pk is not None:
-        pay_words_write(campaign=draft, how=said.how, asked=said.asked)
+    words = pay_words_of(campaign)
+    if words.pk is not None:
+        pay_words_write(campaign=draft, how=words.how, asked=words.asked)
     task_services.test_pairs_copy(campaign=draft, source=campaign, by=by, at=at)
     _check_floor(draft)
     publication = Publication.objects.filter(campaign=campaign).first()
@@ -119,13 +119,13 @@ def _check_reuse(campaign: Campaign) -> None:
     others = others.exclude(pk=campaign.pk).exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING])
     names = list(others.order_by("id").values_list("name", flat=True)[: NAMED + 1])
     if names:
-        shown = ", ".join(f"“{name}”" for name in names[:NAMED]) + (" …" if len(names) > NAMED else "")
+        shortened = ", ".join(f"“{name}”" for name in names[:NAMED]) + (" …" if len(names) > NAMED else "")
         text = _(
             "This campaign reuses no judgments of others. A copy that reuses those of the pilot would also reuse "
             "those of %(others)s, which ask the same question. Launch the rest at the present pay, or close the "
             "campaign and copy it with “Copy it with other settings”."
         )
-        raise Refused(text % {"others": shown})
+        raise Refused(text % {"others": shortened})
 
 
 def _check_floor(campaign: Campaign) -> None:
@@ -135,10 +135,10 @@ def _check_floor(campaign: Campaign) -> None:
 
 def _free_name(campaign: Campaign) -> str:
     """The pilot's name, cut to what fits, and that this is the rest; with a number where that is taken."""
-    taken = set(Campaign.objects.filter(lab=campaign.lab_id).values_list("name", flat=True))
+    names = set(Campaign.objects.filter(lab=campaign.lab_id).values_list("name", flat=True))
     for number in count(1):
         rest = _("%(name)s, the rest") % {"name": ""} + (f" {number}" if number > 1 else "")
         name = campaign.name[: LONGEST_NAME - len(rest)].rstrip() + rest
-        if name not in taken:
+        if name not in names:
             return name
     raise AssertionError  # numbers do not end

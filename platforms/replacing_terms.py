@@ -63,7 +63,7 @@ def publication_replace_terms(
         for name in REPLACEABLE:
             setattr(locked, name, getattr(changed, name))
         locked.save(update_fields=REPLACEABLE)
-        kept = newest.hit_type_id if newest is not None and same else ""
-        terms_keep(publication=locked, by=by, at=at, hit_type_id=kept)
+        hit_type = newest.hit_type_id if newest is not None and same else ""
+        terms_keep(publication=locked, by=by, at=at, hit_type_id=hit_type)
     publication.refresh_from_db()
     return True

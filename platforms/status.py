@@ -169,7 +169,7 @@ def compensation_rows(payments: list[Payment]) -> list[CompensationRow]:
         .select_related("published_hit")
         .order_by("id")
     }
-    taken = set(
+    used = set(
         Submission.objects.filter(published_hit__operations__in=offers.values()).values_list("published_hit", flat=True)
     )
     ids = [payment.assignment.platform_assignment_id for payment in payments if payment.assignment]
@@ -183,18 +183,18 @@ def compensation_rows(payments: list[Payment]) -> list[CompensationRow]:
     for payment in payments:
         offer, work = offers.get(payment.pk), payment.assignment
         same = unmatched.get((work.platform_assignment_id, work.worker.external_id)) if work else None
-        rows.append(CompensationRow(payment, offer, _offer_state(payment, offer, taken), same))
+        rows.append(CompensationRow(payment, offer, _offer_state(payment, offer, used), same))
     return rows
 
 
-def _offer_state(payment: Payment, offer: Operation | None, taken: set[int]) -> str:
+def _offer_state(payment: Payment, offer: Operation | None, used: set[int]) -> str:
     if payment.state == Payment.State.PAID:
         return _("paid")
     if offer is None:
         return _("not offered")
     if offer.state == Operation.State.REFUSED:
         return phrase(payment.publication, _("the platform refused the offer"))
-    if offer.published_hit_id in taken:
+    if offer.published_hit_id in used:
         return _("taken, and being paid")
     return _("offered") if offer.state == Operation.State.DONE else _("the offer is on its way")
 

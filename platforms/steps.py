@@ -47,9 +47,9 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
         platform = publication.get_platform_display()
         missing_money = money_missing(publication, publication.balance)
         if missing_money and publication.balance_at:
-            said = _("%(platform)s; %(amount)s was missing in the account on %(time)s UTC")
+            text = _("%(platform)s; %(amount)s was missing in the account on %(time)s UTC")
             time = date_format(publication.balance_at, "j M Y, H:i")
-            platform = said % {"platform": platform, "amount": campaign.money(missing_money), "time": time}
+            platform = text % {"platform": platform, "amount": campaign.money(missing_money), "time": time}
     written = task_selectors.current_consent(campaign)
     pairs = ngettext("%(n)s pair", "%(n)s pairs", campaign.pair_count) % {"n": counted(campaign.pair_count)}
     pools = ngettext("%(pairs)s in %(n)s pool", "%(pairs)s in %(n)s pools", sizes.queries)
@@ -62,12 +62,12 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
             pay = f"{pay}, {first}"
         if pace.is_low:
             pay += ", " + _("which is less than %(floor)s") % {"floor": campaign.money(pace.floor)}
-    asked = ngettext("%(n)d pair", "%(n)d pairs", campaign.pairs_per_hit) % {"n": campaign.pairs_per_hit}
+    size = ngettext("%(n)d pair", "%(n)d pairs", campaign.pairs_per_hit) % {"n": campaign.pairs_per_hit}
     task = ngettext(
         "%(pairs)s and %(tests)s test pair a HIT, each judged by %(overlap)s",
         "%(pairs)s and %(tests)s test pairs a HIT, each judged by %(overlap)s",
         campaign.tests_per_hit,
-    ) % {"pairs": asked, "tests": campaign.tests_per_hit, "overlap": campaign.overlap}
+    ) % {"pairs": size, "tests": campaign.tests_per_hit, "overlap": campaign.overlap}
     if repeated := campaign.repeated_hits(-(-campaign.pair_count // campaign.pairs_per_hit)):
         task += ", " + ngettext("%(n)d HIT also by another", "%(n)d HITs also by another", repeated) % {"n": repeated}
     return [

@@ -73,11 +73,11 @@ def _finds_nothing(publication: Publication, at: datetime) -> bool:
     """Whether the study has a free place, and all HITs are with others, or are left for those who are on their way: who
     took a place there and have not begun here. Where nobody comes by a link, there are as many HITs as places.
     """
-    given = Assignment.objects.filter(campaign=publication.campaign_id)
-    if not given.filter(platform_assignment_id="").exists():
+    rows = Assignment.objects.filter(campaign=publication.campaign_id)
+    if not rows.filter(platform_assignment_id="").exists():
         return False
     counts = StudySync.objects.filter(publication=publication).values_list("counts", flat=True).first() or {}
-    taken, at_work = adapter_of(publication).places_taken(counts)
+    used, at_work = adapter_of(publication).places_taken(counts)
     places = publication.published_hits.filter(hit__isnull=False).aggregate(n=Sum("max_assignments", default=0))["n"]
-    begun = given.filter(submission=None, leased_until__gt=at).exclude(platform_assignment_id="").count()
-    return taken < places and task_selectors.hits_free(publication.campaign, at) <= max(0, at_work - begun)
+    begun = rows.filter(submission=None, leased_until__gt=at).exclude(platform_assignment_id="").count()
+    return used < places and task_selectors.hits_free(publication.campaign, at) <= max(0, at_work - begun)

@@ -108,8 +108,8 @@ def _warn_of_unreturned(publication: Publication, works: Sequence[Work], at: dat
         "Some workers came back to the platform without work, and have not returned their assignments. Unless these "
         "are returned or decided on there, they are paid automatically, the first on %(time)s UTC."
     )
-    said = phrase(publication, text) % {"time": date_format(first, "j M Y, H:i")}
-    alarm_raise(publication=publication, kind=Alarm.Kind.UNRETURNED, text=said, at=at)
+    sentence = phrase(publication, text) % {"time": date_format(first, "j M Y, H:i")}
+    alarm_raise(publication=publication, kind=Alarm.Kind.UNRETURNED, text=sentence, at=at)
 
 
 def _close_those_over(publication: Publication, at: datetime) -> None:

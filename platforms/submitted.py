@@ -48,10 +48,10 @@ def submissions_return(*, publication: Publication, assignment_ids: Iterable[str
     """
     returned = 0
     for batch in batches(key for key in assignment_ids if key):
-        there = publication.submissions.select_for_update(no_key=True)
+        stored = publication.submissions.select_for_update(no_key=True)
         # Of what was rejected there, the rejection was taken back before.
-        kept = there.filter(_named(batch), status__in=[Status.SUBMITTED, Status.REJECTED])
-        keys = list(kept.order_by("pk").values_list("pk", flat=True))
+        returning = stored.filter(_named(batch), status__in=[Status.SUBMITTED, Status.REJECTED])
+        keys = list(returning.order_by("pk").values_list("pk", flat=True))
         rows = Submission.objects.filter(pk__in=keys)
         unpaid = Payment.objects.filter(submission__in=keys).exclude(state=Payment.State.PAID)
         Operation.objects.filter(payment__in=unpaid, state=Operation.State.PLANNED, first_sent_at=None).update(
@@ -91,9 +91,9 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
     )
     seconds = work.seconds if work.seconds is not None else submission.seconds_there
     receipt = submission.receipt or work.receipt
-    said, known = (work.status, seconds, receipt), (submission.status, submission.seconds_there, submission.receipt)
-    if said != known:
-        submission.status, submission.seconds_there, submission.receipt = said
+    facts, old = (work.status, seconds, receipt), (submission.status, submission.seconds_there, submission.receipt)
+    if facts != old:
+        submission.status, submission.seconds_there, submission.receipt = facts
         submission.save(update_fields=["status", "seconds_there", "receipt"])
     if _is_taken_back(submission):
         submission.decision, submission.decided_at, submission.reason = Decision.NONE, None, ""
@@ -265,14 +265,14 @@ def works_store(
 def _store_plain(publication: Publication, works: dict[str, Work], at: datetime) -> tuple[int, list[Work]]:
     """Store the plain ones of some work. How many submissions were new, and the work that is not plain."""
     names = ("platform_assignment_id", "status", "seconds_there", "assignment", "decision", "decided_by")
-    known = {row[0]: row[1:] for row in publication.submissions.filter(_named(works)).values_list(*names)}
+    stored = {row[0]: row[1:] for row in publication.submissions.filter(_named(works)).values_list(*names)}
     watched = set(_watched(publication, works, at))
     singly, moved, fresh = list[Work](), dict[str, list[str]](), dict[str, Work]()
     for key, work in works.items():
-        if key not in known:
+        if key not in stored:
             fresh[key] = work
             continue
-        status, seconds, assignment, decision, decided_by = known[key]
+        status, seconds, assignment, decision, decided_by = stored[key]
         unmatched = assignment is None and not decision
         before = Submission(status=work.status, decision=decision, decided_by_id=decided_by)
         if key in watched or unmatched or _is_taken_back(before) or (seconds is None and work.seconds is not None):
@@ -309,10 +309,10 @@ def _plain(publication: Publication, works: dict[str, Work], at: datetime) -> tu
     erased = {erased_name(publication.campaign, key): key for key in works}
     gone = set(publication.submissions.filter(_named(erased)).values_list("platform_assignment_id", flat=True))
     works = {key: work for name, key in erased.items() if name not in gone and (work := works[key])}
-    given = Assignment.objects.filter(
+    rows = Assignment.objects.filter(
         _named(works), campaign=publication.campaign_id, worker__platform=publication.platform, submission=None
     )
-    mine = {(row.platform_assignment_id, row.worker.external_id): row for row in given.select_related("worker")}
+    mine = {(row.platform_assignment_id, row.worker.external_id): row for row in rows.select_related("worker")}
     homes = _newest_rounds(publication, {row.hit_id for row in mine.values()})
     plain, others = [], []
     for key, work in works.items():
@@ -359,8 +359,8 @@ def _homes(publication: Publication, works: Sequence[Work]) -> Iterator[tuple[Pu
     keys = [work.assignment_id for work in works if "\0" not in work.assignment_id]
     stored = publication.submissions.filter(_named(keys)).select_related("published_hit__publication__campaign")
     homes = {row.platform_assignment_id: row.published_hit for row in stored}
-    given = Assignment.objects.filter(_named(keys), campaign=publication.campaign_id).select_related("worker")
-    mine = {(row.platform_assignment_id, row.worker.external_id): row for row in given}
+    rows = Assignment.objects.filter(_named(keys), campaign=publication.campaign_id).select_related("worker")
+    mine = {(row.platform_assignment_id, row.worker.external_id): row for row in rows}
     hits = {row.platform_assignment_id: row.hit_id for row in mine.values()}
     posted = _newest_rounds(publication, hits.values())
     ours = publication.published_hits.filter(hit__isnull=False).select_related("publication__campaign").order_by("id")

@@ -82,8 +82,8 @@ def _shorten_list(
     for batch in batches(reviewable):
         complete = publication.published_hits.filter(platform_hit_id__in=batch, submissions__isnull=False)
         full = complete.annotate(count=Count("submissions")).filter(count__gte=F("max_assignments"))
-        known = stored.intersection(batch).union(full.values_list("platform_hit_id", flat=True))
-        for hit_id in sorted(known)[:SHORTENED]:
+        hit_ids = stored.intersection(batch).union(full.values_list("platform_hit_id", flat=True))
+        for hit_id in sorted(hit_ids)[:SHORTENED]:
             try:
                 adapter.take_off_list(client, hit_id)
             except adapter.errors as error:
@@ -91,7 +91,7 @@ def _shorten_list(
                     continue  # it is not reviewable any more
                 log.warning("HITs of publication %s stay on the platform's list: %s", publication.pk, error)
                 return
-        if len(known) > SHORTENED:
+        if len(hit_ids) > SHORTENED:
             return
 
 
@@ -110,7 +110,7 @@ def _poll_alone(
             raise
         log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
         text = _("Work submitted on HIT %(hit)s could not be stored (%(error)s). It is tried again automatically.")
-        said = phrase(published_hit.publication, text) % {
+        sentence = phrase(published_hit.publication, text) % {
             "hit": published_hit.platform_hit_id,
             "error": in_words(error),
         }
@@ -118,7 +118,7 @@ def _poll_alone(
             publication=published_hit.publication,
             kind=Alarm.Kind.JOB,
             published_hit=published_hit,
-            text=said,
+            text=sentence,
             at=at,
             retried=True,
         )
@@ -134,15 +134,15 @@ def assignment_sync(*, publication: Publication, assignment_id: str, at: datetim
     Whether anything has changed here.
     """
     adapter = adapter_of(publication)
-    seen = adapter.look(adapter.client(), publication, assignment_id)
-    if seen.is_over:
+    state = adapter.look(adapter.client(), publication, assignment_id)
+    if state.is_over:
         returned = submissions_return(publication=publication, assignment_ids=[assignment_id], at=at)
         return bool(returned + leases_end(publication=publication, assignment_ids=[assignment_id], at=at))
-    given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
-    home = publication.published_hits.filter(hit__in=given.values("hit")).order_by("-round", "-id").first()
-    if seen.work is None or home is None:
+    rows = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
+    home = publication.published_hits.filter(hit__in=rows.values("hit")).order_by("-round", "-id").first()
+    if state.work is None or home is None:
         return False
-    return submission_store(published_hit=home, work=seen.work, at=at)
+    return submission_store(published_hit=home, work=state.work, at=at)
 
 
 def hints_take(*, publication: Publication, platform_hit_ids: Iterable[str], at: datetime) -> int:
@@ -195,9 +195,9 @@ def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime
     """Store what the platform says was submitted on a HIT, page by page. How many submissions were new."""
     new, undecided, failed = 0, False, None
     adapter = adapter_of(published_hit.publication)
-    for said in adapter.submitted(client, published_hit.platform_hit_id):
+    for answer in adapter.submitted(client, published_hit.platform_hit_id):
         try:
-            work = adapter.work_of(said)
+            work = adapter.work_of(answer)
             new += submission_store(published_hit=published_hit, work=work, at=at)
             undecided = undecided or work.status == Status.SUBMITTED
         except Exception as error:  # what others submitted on the HIT is stored all the same
@@ -244,8 +244,8 @@ def finished_end(*, publication: Publication, at: datetime) -> int:
     stored = Submission.objects.filter(**mine).order_by().values("published_hit").annotate(n=Count("pk")).values("n")
     ending = Operation.objects.filter(kind=Operation.Kind.EXPIRE, ended_at=None, **mine)
     by_link = task_selectors.at_work_by_link(at).filter(hit=OuterRef("hit")).order_by().values("hit")
-    there = publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
+    hits = publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
     if publication.campaign.state != Campaign.State.CLOSED:
-        there = there.filter(hit__needed__lte=Coalesce(Subquery(by_link.annotate(n=Count("pk")).values("n")), 0))
-    free = there.exclude(Exists(ending)).filter(max_assignments__gt=Coalesce(Subquery(stored), 0))
+        hits = hits.filter(hit__needed__lte=Coalesce(Subquery(by_link.annotate(n=Count("pk")).values("n")), 0))
+    free = hits.exclude(Exists(ending)).filter(max_assignments__gt=Coalesce(Subquery(stored), 0))
     return end_plan(publication=publication, published_hits=free.order_by("id")[:ENDED], at=at, for_now=True)

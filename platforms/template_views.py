@@ -58,9 +58,9 @@ class PayFloorForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gene
 def templates(request: Request) -> HttpResponseBase:
     """The templates and pay floors of the user's labs."""
     labs = labs_of(request.user)
-    listed = CampaignTemplate.objects.filter(lab__in=labs).select_related("lab").order_by("lab__name", "name")
+    rows = CampaignTemplate.objects.filter(lab__in=labs).select_related("lab").order_by("lab__name", "name")
     context = {
-        "listing": Listing(request, listed, sorts=SORTS, columns=COLUMNS),
+        "listing": Listing(request, rows, sorts=SORTS, columns=COLUMNS),
         "labs": Listing(request, labs.order_by("name"), key="labs"),
     }
     return render_lists(request, "platforms/templates.html", context)
@@ -92,22 +92,22 @@ def template_save(request: Request, pk: int) -> HttpResponse:
 @edits
 def template(request: Request, pk: int) -> HttpResponse:
     """What a template has. POST changes it; campaigns that began with it stay as they are."""
-    found, status = template_for(request.user, pk, right_of(request)), 200
-    form = TemplateForm(request.POST or None, template=found)
+    template, status = template_for(request.user, pk, right_of(request)), 200
+    form = TemplateForm(request.POST or None, template=template)
     if request.method == "POST":
         status = 400
         if form.is_valid():
             try:
-                templating.template_change(template=found, at=timezone.now(), **form.changes())
+                templating.template_change(template=template, at=timezone.now(), **form.changes())
             except Refused as error:
                 status = refuse_in(form, error)
             else:
                 messages.success(request, _("The template has been changed. Campaigns stay as they are."))
                 return see_other("platforms:template", pk)
-    if not may(request.user, found.lab, Right.DESIGN):
+    if not may(request.user, template.lab, Right.DESIGN):
         for field in form.fields.values():
             field.disabled = True
-    context = {"template": found, "form": form, "terms": terms_templating.publication_of(found)}
+    context = {"template": template, "form": form, "terms": terms_templating.publication_of(template)}
     return render(request, "platforms/template.html", context, status=status)
 
 
@@ -116,37 +116,37 @@ def template(request: Request, pk: int) -> HttpResponse:
 @edits
 def template_terms(request: Request, pk: int) -> HttpResponse:
     """The terms of a template at a platform; `remove` leaves them out."""
-    found, status = template_for(request.user, pk, right_of(request)), 200
+    template, status = template_for(request.user, pk, right_of(request)), 200
     if request.method == "POST" and "remove" in request.POST:
-        terms_templating.template_terms_set(template=found, terms=None, at=timezone.now())
+        terms_templating.template_terms_set(template=template, terms=None, at=timezone.now())
         messages.success(request, _("The template has no terms any more."))
         return see_other("platforms:template", pk)
-    publication = terms_templating.publication_of(found)
+    publication = terms_templating.publication_of(template)
     form = TermsForm(request.POST or None, publication=publication, requirements=publication.requirements)
     if request.method == "POST":
         status = 400
         if form.is_valid():
             try:
-                terms_templating.template_terms_set(template=found, terms=form.terms(), at=timezone.now())
+                terms_templating.template_terms_set(template=template, terms=form.terms(), at=timezone.now())
             except Refused as error:
                 status = refuse_in(form, error)
             else:
                 messages.success(request, _("The template's terms have been saved. Campaigns stay as they are."))
                 return see_other("platforms:template", pk)
-    return render(request, "platforms/template_terms.html", {"template": found, "form": form}, status=status)
+    return render(request, "platforms/template_terms.html", {"template": template, "form": form}, status=status)
 
 
 @needs(Right.DESIGN)
 @require_POST
 def template_default(request: Request, pk: int) -> HttpResponse:
     """Have the lab's new campaigns begin with this template, or with none."""
-    found = template_for(request.user, pk, right_of(request))
+    template = template_for(request.user, pk, right_of(request))
     is_wanted = request.POST.get("is_default") == "yes"
     if is_wanted:
-        templating.template_default_set(lab=found.lab, template=found)
-        messages.success(request, _("New campaigns of the lab begin with “%(name)s”.") % {"name": found.name})
-    elif found.is_default:
-        templating.template_default_set(lab=found.lab, template=None)
+        templating.template_default_set(lab=template.lab, template=template)
+        messages.success(request, _("New campaigns of the lab begin with “%(name)s”.") % {"name": template.name})
+    elif template.is_default:
+        templating.template_default_set(lab=template.lab, template=None)
         messages.success(request, _("New campaigns of the lab begin with the usual settings."))
     return see_other("platforms:templates")
 
@@ -154,9 +154,9 @@ def template_default(request: Request, pk: int) -> HttpResponse:
 @needs(Right.DESIGN)
 @require_POST
 def template_delete(request: Request, pk: int) -> HttpResponse:
-    found = template_for(request.user, pk, right_of(request))
-    templating.template_delete(template=found)
-    messages.success(request, _("The template “%(name)s” has been deleted.") % {"name": found.name})
+    template = template_for(request.user, pk, right_of(request))
+    templating.template_delete(template=template)
+    messages.success(request, _("The template “%(name)s” has been deleted.") % {"name": template.name})
     return see_other("platforms:templates")
 
 

@@ -36,13 +36,13 @@ def template_terms_set(
     *, template: CampaignTemplate, terms: Mapping[str, Any] | None, at: datetime
 ) -> CampaignTemplate:
     """Give a template other terms, or none."""
-    kept = None
+    fields = None
     if terms is not None:
         publication = publication_of(template)
         for name, value in terms.items():
             setattr(publication, name, value)
-        kept = terms_as_json(publication)
-    return templating.template_change(template=template, terms=kept, at=at)
+        fields = terms_as_json(publication)
+    return templating.template_change(template=template, terms=fields, at=at)
 
 
 def publication_of(template: CampaignTemplate) -> Publication:
@@ -73,5 +73,5 @@ def follow_template(campaign: Campaign, template: CampaignTemplate, **_named: An
         try:
             publication_write(campaign=campaign, **_terms_of(template))
         except Refused as error:
-            said = _("The terms of the template “%(name)s” cannot be set: %(why)s Change them in the template.")
-            raise Refused(said % {"name": template.name, "why": error}) from error
+            text = _("The terms of the template “%(name)s” cannot be set: %(why)s Change them in the template.")
+            raise Refused(text % {"name": template.name, "why": error}) from error

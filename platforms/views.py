@@ -111,8 +111,8 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
             return _preview_terms(request, answer, form)
     stored, publication = _terms_of(campaign)
     requirements = publication.requirements
-    kept = TermsForm(publication=publication, requirements=requirements)
-    form, draft = form or kept, publication.state == State.DRAFT
+    current = TermsForm(publication=publication, requirements=requirements)
+    form, draft = form or current, publication.state == State.DRAFT
     saved = TermsVersion.objects.filter(publication=stored).select_related("by").order_by("-version")
     versions = Listing(request, saved, key="versions", size=VERSIONS, columns=platform_lists.TERMS_COLUMNS)
     balance = balance_kept(publication) if draft and stored is not None else None
@@ -127,7 +127,7 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
         "draft": draft,
         "bill": remaining_bill(publication) if draft else None,
         "form": form,
-        "kept": kept,
+        "kept": current,
         "demands": adapter_of(publication).demands_of(requirements),
         "unused": adapter_of(publication).unused_terms,
         "balance": balance,
@@ -174,8 +174,8 @@ def _replace(request: Request, publication: Publication, form: TermsForm) -> Htt
         if not names:
             messages.info(request, _("These are already the terms. Nothing was changed."))
             return see_other("platforms:terms", campaign.pk)
-        seen = _digest(changed, remaining_bill(publication))
-        if last_step.cleaned_data.get("seen") == seen:
+        digest = _digest(changed, remaining_bill(publication))
+        if last_step.cleaned_data.get("seen") == digest:
             replacing_terms.publication_replace_terms(
                 publication=publication,
                 terms=terms,
@@ -237,7 +237,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
     publication.campaign = campaign
     balance = balance_kept(publication)
     bill = remaining_bill(publication)
-    seen = _digest(publication, bill)
+    digest = _digest(publication, bill)
     reach = reach_look(publication)
     form = PublishForm(publication=publication, nobody=reach.is_nobody)
     status = 200
@@ -246,18 +246,18 @@ def publish(request: Request, pk: int) -> HttpResponse:
         status = 400
         if form.is_valid():
             try:
-                _publish(request, publication, form, seen)
+                _publish(request, publication, form, digest)
             except Refused as error:
                 status = refuse_in(form, error)
             else:
-                said = _("Publishing has begun. HITs go out in the background, at the set rate.")
-                messages.success(request, phrase(publication, said))
+                text = _("Publishing has begun. HITs go out in the background, at the set rate.")
+                messages.success(request, phrase(publication, text))
                 return see_other("platforms:publication", pk)
     platform_jobs.balance_soon(publication.pk)
     requests, obstacles = _requests(publication)
     if not _is_packed(campaign):
-        said = _("The campaign is a draft. Start it; you can publish it once its HITs are packed.")
-        obstacles.append(phrase(publication, said))
+        text = _("The campaign is a draft. Start it; you can publish it once its HITs are packed.")
+        obstacles.append(phrase(publication, text))
     elif campaign.state != Campaign.State.OPEN:
         obstacles.append(_("The campaign is not open. Open it before you publish it."))
     obstacles += lacking_time(campaign, publication.assignment_duration)
@@ -279,7 +279,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
         "obstacles": obstacles,
         "missing": money_missing(publication, balance.amount),
         "can_ask": adapter_of(publication).can_be_asked_for_money,
-        "seen": seen,
+        "seen": digest,
         "form": form,
     }
     return render(request, "platforms/publish.html", context, status=status)
@@ -294,9 +294,9 @@ def ask_for_money(request: Request, pk: int) -> HttpResponse:
     if publication is None:
         return see_other("platforms:terms", pk)
     publication.campaign = campaign
-    asked = publication_ask_for_money(publication=publication, at=timezone.now())
-    said = _("The marketplace's operator has been asked for %(amount)s. Come back once it has been granted.")
-    messages.success(request, said % {"amount": campaign.money(asked)})
+    amount = publication_ask_for_money(publication=publication, at=timezone.now())
+    text = _("The marketplace's operator has been asked for %(amount)s. Come back once it has been granted.")
+    messages.success(request, text % {"amount": campaign.money(amount)})
     return see_other("platforms:publish", pk)
 
 
@@ -304,12 +304,12 @@ def _too_little(publication: Publication, balance: Decimal, total: Decimal) -> s
     """What is missing in the account, and who can add it, and how."""
     money = publication.campaign.money
     amounts = {"balance": money(balance), "total": money(total), "missing": money(total - balance)}
-    said = _("The account at the platform has %(balance)s, but the bill is %(total)s: %(missing)s is missing.")
-    return f"{phrase(publication, said) % amounts} {adapter_of(publication).who_adds_money()}"
+    text = _("The account at the platform has %(balance)s, but the bill is %(total)s: %(missing)s is missing.")
+    return f"{phrase(publication, text) % amounts} {adapter_of(publication).who_adds_money()}"
 
 
-def _publish(request: Request, publication: Publication, form: PublishForm, seen: str) -> None:
-    if form.cleaned_data["seen"] != seen:
+def _publish(request: Request, publication: Publication, form: PublishForm, digest: str) -> None:
+    if form.cleaned_data["seen"] != digest:
         raise NotNow(_("The terms or the bill have changed since you opened this page. Check them, then publish."))
     with platform_refusals(publication):
         publishing.publication_publish(
@@ -335,7 +335,7 @@ def _requests(publication: Publication) -> tuple[list[tuple[str, str]], list[str
         first = list(islice(publishing.dry_run(publication), 3))
     except Refused as refused:
         return [], [str(refused)]
-    return [(name, json.dumps(asked, indent=2, ensure_ascii=False)) for name, asked in first], []
+    return [(name, json.dumps(body, indent=2, ensure_ascii=False)) for name, body in first], []
 
 
 # --- the status
@@ -612,8 +612,8 @@ def extend(request: Request, pk: int) -> HttpResponse:
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            said = ngettext("%(count)d HIT stays open longer.", "%(count)d HITs stay open longer.", count)
-            messages.success(request, phrase(publication, said) % {"count": count})
+            text = ngettext("%(count)d HIT stays open longer.", "%(count)d HITs stay open longer.", count)
+            messages.success(request, phrase(publication, text) % {"count": count})
             return see_other("platforms:publication", pk)
     return render(request, "platforms/state.html", _state_context(request, publication, form), status=status)
 
@@ -732,7 +732,7 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
 
 
 def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "submission": submission,
         "by": request.user,
         "why": form.cleaned_data["why"],
@@ -740,17 +740,17 @@ def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
     }
     if form.cleaned_data["decision"] == "approve":
         booked = submission.status == Submission.Status.APPROVED
-        deciding.submission_approve(**given)
-        said = _("Approved. The decision is sent to the platform in the background.")
+        deciding.submission_approve(**fields)
+        text = _("Approved. The decision is sent to the platform in the background.")
         if booked:
-            said = _("The reward that the platform has paid is in the ledger now.")
+            text = _("The reward that the platform has paid is in the ledger now.")
     elif form.cleaned_data["decision"] == "return":
-        deciding.return_ask(**given, return_reason=form.cleaned_data.get("return_reason", ""))
-        said = _("The worker is asked to return it, and reads your reason.")
+        deciding.return_ask(**fields, return_reason=form.cleaned_data.get("return_reason", ""))
+        text = _("The worker is asked to return it, and reads your reason.")
     else:
-        deciding.submission_reject(**given, category=form.cleaned_data.get("category", ""))
-        said = _("Rejected. The decision is sent to the platform in the background, and the worker reads your reason.")
-    messages.success(request, phrase(submission.publication, said))
+        deciding.submission_reject(**fields, category=form.cleaned_data.get("category", ""))
+        text = _("Rejected. The decision is sent to the platform in the background, and the worker reads your reason.")
+    messages.success(request, phrase(submission.publication, text))
 
 
 # --- compensations
@@ -787,8 +787,8 @@ def compensate(request: Request, pk: int, payment_pk: int) -> HttpResponse:
     """Offer one compensation. Again is the same offer."""
     payment = _compensation_of(request, pk, payment_pk)
     compensation_offer(payment=payment, at=timezone.now())
-    said = _("The compensation has been offered. Only this worker can take it, within 30 days.")
-    messages.success(request, phrase(payment.publication, said))
+    text = _("The compensation has been offered. Only this worker can take it, within 30 days.")
+    messages.success(request, phrase(payment.publication, text))
     return see_other("platforms:compensations", pk)
 
 
@@ -820,8 +820,8 @@ def adjustment(request: Request, pk: int) -> HttpResponse:
     """What raising the pay of those who were approved would cost. POST pays it; again pays nobody twice."""
     publication = _publication_of(campaign_of(request, pk))
     first = fairness.hourly_at_first(publication)
-    given = request.POST or request.GET or ({"hourly": first} if first is not None else None)
-    form, status, raised = HourlyForm(given), 200, None
+    data = request.POST or request.GET or ({"hourly": first} if first is not None else None)
+    form, status, raised = HourlyForm(data), 200, None
     if form.is_valid():
         hourly = form.cleaned_data["hourly"]
         try:
@@ -830,7 +830,7 @@ def adjustment(request: Request, pk: int) -> HttpResponse:
             raised = fairness.adjustment_of(publication, hourly)
         except Refused as error:
             status = refuse_in(form, error)
-    elif given is not None:
+    elif data is not None:
         status = 400
     balance = balance_kept(publication) if raised is not None and raised.people else None
     if balance is not None:
@@ -847,17 +847,17 @@ def adjustment(request: Request, pk: int) -> HttpResponse:
 
 
 def _adjust(request: Request, publication: Publication, hourly: Decimal) -> HttpResponse:
-    seen = request.POST.get("seen", "")
+    digest = request.POST.get("seen", "")
     count = fairness.adjustment_pay(
-        publication=publication, hourly=hourly, seen=seen, by=request.user, at=timezone.now()
+        publication=publication, hourly=hourly, seen=digest, by=request.user, at=timezone.now()
     )
     if count:
-        said = ngettext(
+        text = ngettext(
             "%(count)s submission gets a bonus, which is paid in the background.",
             "%(count)s submissions get a bonus, which is paid in the background.",
             count,
         )
-        messages.success(request, said % {"count": counted(count)})
+        messages.success(request, text % {"count": counted(count)})
     else:
         messages.info(request, _("Everyone who can be raised was raised before. Nothing was paid."))
     return see_other("platforms:publication", publication.campaign_id)
@@ -1010,10 +1010,10 @@ def account_heard(request: HttpRequest, reference: str) -> HttpResponse:
         return HttpResponse(str(error), status=400, content_type="text/plain; charset=utf-8")
     if notice is None:
         return HttpResponse(status=403)
-    asked = hooks.notice_take(hook=hook, notice=notice, at=at)
-    if asked is not None:
+    keys = hooks.notice_take(hook=hook, notice=notice, at=at)
+    if keys is not None:
         try:
-            platform_jobs.hear.delay(*asked)
+            platform_jobs.hear.delay(*keys)
         except OperationalError as error:
             log.warning("A notification waits until it comes again: %s", error)
             hooks.notice_forget(hook=hook, notice=notice)

@@ -23,8 +23,8 @@ class Vocabulary:
         """A general text in the platform's words."""
         if not self.terms and not self.sentences:
             return text
-        own = self.sentences.get(text)
-        return self._pattern.sub(self._replaced, text) if own is None else own
+        sentence = self.sentences.get(text)
+        return self._pattern.sub(self._replaced, text) if sentence is None else sentence
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -34,10 +34,10 @@ class Vocabulary:
 
     def _replaced(self, match: re.Match[str]) -> str:
         term = match[0]
-        own = self.terms[term] if term in self.terms else self.terms[term[0].lower() + term[1:]]
+        word = self.terms[term] if term in self.terms else self.terms[term[0].lower() + term[1:]]
         # HIT has capitals anywhere, and what replaces it only where a sentence begins.
         begins = not (before := match.string[: match.start()].rstrip()) or before.endswith((".", "?", "!"))
-        return _capital(own) if (begins and term[0].isupper()) or term not in self.terms else own
+        return _capital(word) if (begins and term[0].isupper()) or term not in self.terms else word
 
 
 def _capital(text: str) -> str:

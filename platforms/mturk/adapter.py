@@ -130,11 +130,11 @@ class MTurkAdapter(Adapter):
     def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
         if self.platform != Platform.MARKETPLACE:
             raise NotTold(_("Mechanical Turk does not say."))
-        wanted = list(publication.requirements)
+        needed = list(publication.requirements)
         if publication.exclusion_id:
-            wanted.append(requirements.exclusion_of(publication.exclusion_id))
+            needed.append(requirements.exclusion_of(publication.exclusion_id))
         self.assert_host(self.client())
-        answer = signed_post(self.endpoint, COUNT_PATH, COUNT_TARGET, {"QualificationRequirements": wanted}, seconds)
+        answer = signed_post(self.endpoint, COUNT_PATH, COUNT_TARGET, {"QualificationRequirements": needed}, seconds)
         try:
             return int(answer["QualifiedWorkers"]), int(answer["ActiveWorkers"])
         except (KeyError, TypeError, ValueError) as error:
@@ -186,14 +186,14 @@ class MTurkAdapter(Adapter):
 
     def about_rejecting(self, publication: Publication) -> str:
         """A rejection stays on a worker's record; the feedback has at most 1,024 characters."""
-        said = _(
+        text = _(
             "A rejected worker is not paid and reads the first 1,024 characters of your reason. Only work that has not "
             "been approved yet can be rejected."
         )
         if self.platform == Platform.MARKETPLACE:
-            return said
+            return text
         return (
-            said
+            text
             + " "
             + _(
                 "The rejection lowers their approval rate, which can keep them from other work for a long time. It "
@@ -219,10 +219,10 @@ class MTurkAdapter(Adapter):
                 "A message reaches workers whose work you have approved or rejected, or who have written to you, and "
                 "has at most 4,096 characters."
             )
-        said = _(
+        text = _(
             "A message reaches workers whose work you have approved or rejected, and has at most 4,096 characters."
         )
-        return said + " " + _("Workers answer by mail, to the address of the requester's account.")
+        return text + " " + _("Workers answer by mail, to the address of the requester's account.")
 
     def write_to(
         self, client: Any, publication: Publication, *, subject: str, text: str, worker_ids: list[str]
@@ -246,20 +246,20 @@ class MTurkAdapter(Adapter):
         answer = signed_post(self.endpoint, MESSAGES_PATH, MESSAGES_TARGET, {"After": cursor or "0"}, READ_SECONDS)
         return [
             Heard(
-                str(said["MessageId"]),
-                str(said["WorkerId"]),
-                str(said["HITId"]),
-                str(said["Subject"]),
-                str(said["MessageText"]),
-                datetime.fromtimestamp(float(said["SentTime"]), UTC),
-                str(said["MessageId"]),
+                str(row["MessageId"]),
+                str(row["WorkerId"]),
+                str(row["HITId"]),
+                str(row["Subject"]),
+                str(row["MessageText"]),
+                datetime.fromtimestamp(float(row["SentTime"]), UTC),
+                str(row["MessageId"]),
             )
-            for said in answer["Messages"]
+            for row in answer["Messages"]
         ]
 
-    def may_extend(self, max_assignments: int, wanted: int) -> bool:
+    def may_extend(self, max_assignments: int, target: int) -> bool:
         """Ten assignments cost more, so a HIT of fewer may not come to have so many."""
-        return not max_assignments < LARGE <= wanted
+        return not max_assignments < LARGE <= target
 
     def reviewable_hits(self, client: Any, hit_type_id: str) -> Iterator[str]:
         return (hit["HITId"] for hit in listed(client.list_reviewable_hits, "HITs", HITTypeId=hit_type_id))
@@ -270,17 +270,17 @@ class MTurkAdapter(Adapter):
     def submitted(self, client: Any, platform_hit_id: str) -> Iterator[Answer]:
         return listed(client.list_assignments_for_hit, "Assignments", HITId=platform_hit_id)
 
-    def work_of(self, said: Answer) -> Work:
+    def work_of(self, answer: Answer) -> Work:
         """An Assignment, with the receipt from its answers."""
-        accepted, submitted = _time(said.get("AcceptTime")), _time(said.get("SubmitTime"))
+        accepted, submitted = _time(answer.get("AcceptTime")), _time(answer.get("SubmitTime"))
         return Work(
-            assignment_id=said["AssignmentId"],
-            worker_id=said["WorkerId"],
-            status=said["AssignmentStatus"],
+            assignment_id=answer["AssignmentId"],
+            worker_id=answer["WorkerId"],
+            status=answer["AssignmentStatus"],
             submitted_at=submitted,
-            auto_approval_at=_time(said.get("AutoApprovalTime")),
-            approval=str(said.get("ApprovalTime", "")),
-            receipt=answers_of(said.get("Answer", "")).get("receipt", "")[:64],
+            auto_approval_at=_time(answer.get("AutoApprovalTime")),
+            approval=str(answer.get("ApprovalTime", "")),
+            receipt=answers_of(answer.get("Answer", "")).get("receipt", "")[:64],
             seconds=(submitted - accepted).total_seconds() if submitted and accepted else None,
         )
 

@@ -107,24 +107,24 @@ def signed_post(endpoint: Endpoint, path: str, target: str, body: Answer, second
     sender = URLLib3Session(trusted, get_environ_proxies(address), timeout=(CONNECT_SECONDS, seconds))
     answer = sender.send(request.prepare())
     try:
-        said = json.loads(answer.content)
+        content = json.loads(answer.content)
     except ValueError:
-        said = {}
+        content = {}
     if answer.status_code != 200:
-        code = str(said.get("__type", "")) if isinstance(said, dict) else ""
-        details = {"Code": code, "Message": str(said)[:500]}
+        code = str(content.get("__type", "")) if isinstance(content, dict) else ""
+        details = {"Code": code, "Message": str(content)[:500]}
         raise ClientError(
             {"Error": details, "ResponseMetadata": {"HTTPStatusCode": answer.status_code}}, target.rpartition(".")[2]
         )
-    if not isinstance(said, dict):
-        raise ValueError(said)
-    return said
+    if not isinstance(content, dict):
+        raise ValueError(content)
+    return content
 
 
 def assert_host(client: Any, endpoint: Endpoint) -> None:
     """Raise WrongHost unless the client's requests go to the platform's endpoint. To be asked before money is spent."""
-    actual, wanted = urlsplit(client.meta.endpoint_url), urlsplit(endpoint.url)
-    if (actual.scheme, actual.netloc) != (wanted.scheme, wanted.netloc):
+    actual, expected = urlsplit(client.meta.endpoint_url), urlsplit(endpoint.url)
+    if (actual.scheme, actual.netloc) != (expected.scheme, expected.netloc):
         raise WrongHost(
             _("The client is connected to %(actual)s, but %(platform)s is at %(wanted)s. Nothing was sent.")
             % {"actual": client.meta.endpoint_url, "platform": endpoint.name, "wanted": endpoint.url}
@@ -250,6 +250,6 @@ def answers_of(document: str) -> dict[str, str]:
 
 def as_json(answer: Answer) -> Any:
     """An answer as it can be stored: times as text, the transport's details reduced to the request's id."""
-    kept = {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+    fields = {name: value for name, value in answer.items() if name != "ResponseMetadata"}
     request_id = answer.get("ResponseMetadata", {}).get("RequestId")
-    return json.loads(json.dumps(kept | ({"request_id": request_id} if request_id else {}), default=str))
+    return json.loads(json.dumps(fields | ({"request_id": request_id} if request_id else {}), default=str))

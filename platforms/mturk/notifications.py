@@ -29,13 +29,13 @@ def is_signed(*, secret: str, header: str, body: bytes, at: datetime) -> bool:
     secret.
     """
     parts = dict(part.strip().partition("=")[::2] for part in header.split(","))
-    stamp, given = parts.get("t", ""), parts.get("v1", "")
+    stamp, signature = parts.get("t", ""), parts.get("v1", "")
     if not secret or not (stamp.isascii() and stamp.isdecimal() and len(stamp) <= 12):
         return False
     key = hmac.digest(secret.encode(), b"notifications", "sha256")
-    wanted = hmac.new(key, f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
+    expected = hmac.new(key, f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
     fresh = abs(at.timestamp() - int(stamp)) <= FRESH.total_seconds()
-    return hmac.compare_digest(wanted.encode(), given.encode()) and fresh
+    return hmac.compare_digest(expected.encode(), signature.encode()) and fresh
 
 
 def hit_ids(body: bytes) -> list[str]:
@@ -55,5 +55,5 @@ def notifications_ask(*, publication: Publication, address: str) -> None:
     endpoint = endpoint_of(publication.platform)
     client = client_for(endpoint)
     assert_host(client, endpoint)
-    wanted: dict[str, Any] = {"Destination": address, "Transport": "SNS", "Version": VERSION, "EventTypes": EVENTS}
-    client.update_notification_settings(HITTypeId=publication.hit_type_id, Notification=wanted, Active=True)
+    fields: dict[str, Any] = {"Destination": address, "Transport": "SNS", "Version": VERSION, "EventTypes": EVENTS}
+    client.update_notification_settings(HITTypeId=publication.hit_type_id, Notification=fields, Active=True)

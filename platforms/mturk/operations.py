@@ -84,10 +84,10 @@ class ExclusionType(MTurkHandler):
     def request(self, operation: Operation) -> Answer:
         """CreateQualificationType, under a name by which it is found again, also after the lab was renamed."""
         campaign, platform = operation.publication.campaign, operation.publication.platform
-        asked = Operation.objects.filter(
+        others = Operation.objects.filter(
             kind=self.kind, publication__campaign__lab=campaign.lab_id, publication__platform=platform
         )
-        first = asked.filter(request__has_key="Name").order_by("pk").first()
+        first = others.filter(request__has_key="Name").order_by("pk").first()
         return {
             "Name": first.request["Name"]
             if first
@@ -190,8 +190,8 @@ def _keywords(publication: Publication) -> str:
     if pace is not None:
         words.append(f"takes-{pace.minutes}-minutes")
     room = 1000 - len(", ".join(words)) - 2
-    kept = publication.keywords if len(publication.keywords) <= room else publication.keywords[:room].rpartition(",")[0]
-    return ", ".join([*filter(None, [kept]), *words])
+    text = publication.keywords if len(publication.keywords) <= room else publication.keywords[:room].rpartition(",")[0]
+    return ", ".join([*filter(None, [text]), *words])
 
 
 def _bonus_up_to(publication: Publication) -> Decimal:
@@ -235,11 +235,11 @@ class Posting(MTurkHandler):
     def store(self, operation: Operation, answer: Answer, *, lifetime: int, hit_type_id: str, at: datetime) -> None:
         """The HIT has its id and its end, and is asked about soon."""
         published_hit = lock_published_hit(operation)
-        said = answer["HIT"].get("Expiration")
+        expiry = answer["HIT"].get("Expiration")
         published_hit.platform_hit_id = answer["HIT"]["HITId"]
         published_hit.hit_type_id = hit_type_id
         published_hit.posted_at = at
-        published_hit.expires_at = (parse_datetime(said) if said else None) or (at + timedelta(seconds=lifetime))
+        published_hit.expires_at = (parse_datetime(expiry) if expiry else None) or (at + timedelta(seconds=lifetime))
         published_hit.next_poll_at = at + FIRST_POLL
         published_hit.save(update_fields=["platform_hit_id", "hit_type_id", "posted_at", "expires_at", "next_poll_at"])
 
@@ -269,10 +269,8 @@ class Create(Posting):
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """The HIT is at the platform."""
-        asked = operation.request
-        self.store(
-            operation, answer, lifetime=asked["LifetimeInSeconds"], hit_type_id=asked.get("HITTypeId", ""), at=at
-        )
+        body = operation.request
+        self.store(operation, answer, lifetime=body["LifetimeInSeconds"], hit_type_id=body.get("HITTypeId", ""), at=at)
 
 
 class Compensate(Posting):
@@ -318,14 +316,14 @@ class Compensate(Posting):
 
     def call(self, client: Any, operation: Operation) -> Answer:
         """Make and grant the qualification silently, then make type and HIT; what was made before is found."""
-        given = operation.request
-        type_id = make_own_qualification(client, given["qualification"])["QualificationType"]["QualificationTypeId"]
+        body = operation.request
+        type_id = make_own_qualification(client, body["qualification"])["QualificationType"]["QualificationTypeId"]
         client.associate_qualification_with_worker(
-            QualificationTypeId=type_id, WorkerId=given["worker"], IntegerValue=1, SendNotification=False
+            QualificationTypeId=type_id, WorkerId=body["worker"], IntegerValue=1, SendNotification=False
         )
         only = {"QualificationTypeId": type_id, "Comparator": "Exists", "ActionsGuarded": "DiscoverPreviewAndAccept"}
-        hit_type = client.create_hit_type(**given["hit_type"], QualificationRequirements=[only])["HITTypeId"]
-        return dict(client.create_hit_with_hit_type(HITTypeId=hit_type, **given["hit"], **token_of(operation)))
+        hit_type = client.create_hit_type(**body["hit_type"], QualificationRequirements=[only])["HITTypeId"]
+        return dict(client.create_hit_with_hit_type(HITTypeId=hit_type, **body["hit"], **token_of(operation)))
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """The offer is at the platform. It is paid when it was taken and approved."""
@@ -512,12 +510,12 @@ class Bonus(MTurkHandler):
         """SendBonus, but for the token."""
         submission = submission_of(operation)
         assert submission.assignment is not None
-        said = _("For the comparisons that you made: receipt %(receipt)s.") % {"receipt": submission.assignment.receipt}
+        text = _("For the comparisons that you made: receipt %(receipt)s.") % {"receipt": submission.assignment.receipt}
         return {
             "AssignmentId": submission.platform_assignment_id,
             "WorkerId": submission.platform_worker_id,
             "BonusAmount": f"{payment_of(operation).amount:.2f}",
-            "Reason": said,
+            "Reason": text,
         }
 
     def call(self, client: Any, operation: Operation) -> Answer:
@@ -527,11 +525,11 @@ class Bonus(MTurkHandler):
         """We pay an assignment one bonus for what it is owed, and one extra bonus, at most: one of this amount, with
         these words, to this worker is it.
         """
-        asked = operation.request
-        for bonus in listed(client.list_bonus_payments, "BonusPayments", AssignmentId=asked["AssignmentId"]):
-            same = Decimal(bonus["BonusAmount"]) == Decimal(asked["BonusAmount"])
-            same = same and bonus.get("Reason", asked["Reason"]) == asked["Reason"]
-            if same and bonus["WorkerId"] == asked["WorkerId"]:
+        body = operation.request
+        for bonus in listed(client.list_bonus_payments, "BonusPayments", AssignmentId=body["AssignmentId"]):
+            same = Decimal(bonus["BonusAmount"]) == Decimal(body["BonusAmount"])
+            same = same and bonus.get("Reason", body["Reason"]) == body["Reason"]
+            if same and bonus["WorkerId"] == body["WorkerId"]:
                 return {"BonusPayment": bonus}
         return None
 

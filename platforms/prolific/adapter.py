@@ -181,13 +181,13 @@ class ProlificAdapter(Adapter):
             if not workspace_id and len(workspaces) == 1:
                 workspace_id = next(iter(workspaces))
             if workspace_id not in workspaces:
-                known = ", ".join(f"“{title}” ({key})" for key, title in workspaces.items())
-                said = _("The token opens these workspaces: %(known)s. Choose one by its id.")
-                raise BadRequest(said % {"known": known or "–"})
+                names = ", ".join(f"“{title}” ({key})" for key, title in workspaces.items())
+                text = _("The token opens these workspaces: %(known)s. Choose one by its id.")
+                raise BadRequest(text % {"known": names or "–"})
             balance = client.get(f"workspaces/{workspace_id}/balance/")
             if balance["currency_code"] not in CURRENCIES:
-                said = _("The workspace's money is in %(currency)s. Only workspaces in these can be used: %(wanted)s.")
-                raise Refused(said % {"currency": balance["currency_code"], "wanted": ", ".join(CURRENCIES)})
+                text = _("The workspace's money is in %(currency)s. Only workspaces in these can be used: %(wanted)s.")
+                raise Refused(text % {"currency": balance["currency_code"], "wanted": ", ".join(CURRENCIES)})
             projects = list(client.listed(f"workspaces/{workspace_id}/projects/"))
             if not projects:
                 raise Refused(_("The workspace has no project. Create one at Prolific."))
@@ -224,8 +224,8 @@ class ProlificAdapter(Adapter):
             choices = self._countries()
             unknown = [code for code in demands.countries if code not in choices]
             if unknown:
-                said = _("Prolific has no participants to choose by country in: %(codes)s.")
-                raise Refused(said % {"codes": ", ".join(unknown)})
+                text = _("Prolific has no participants to choose by country in: %(codes)s.")
+                raise Refused(text % {"codes": ", ".join(unknown)})
             filters.append({"filter_id": COUNTRY, "selected_values": [choices[code] for code in demands.countries]})
         if demands.percent is not None:
             filters.append({"filter_id": RATE, "selected_range": {"lower": demands.percent, "upper": 100}})
@@ -271,40 +271,40 @@ class ProlificAdapter(Adapter):
     def _filters(self) -> list[Answer]:
         """The filters that Prolific offers, kept for an hour."""
         key = f"prolific-filters-{self.account.pk}"
-        kept: list[Answer] | None = cache.get(key)
-        if kept is None:
+        filters: list[Answer] | None = cache.get(key)
+        if filters is None:
             try:
-                kept = list(self.client(read_seconds=5).get("filters/", once=True).get("results") or [])
+                filters = list(self.client(read_seconds=5).get("filters/", once=True).get("results") or [])
             except self.errors as error:
                 raise Refused(_("Prolific does not say what it filters by: %(error)s") % {"error": error}) from error
-            cache.set(key, kept, FILTERS_KEPT)
-        return kept
+            cache.set(key, filters, FILTERS_KEPT)
+        return filters
 
     def filters_offered(self) -> list[FilterKind]:
         """Prolific's filters by title, but for country and approvals, which all platforms have."""
         earlier = earlier_studies(self.lab_id)
 
-        def with_earlier(one: Answer) -> Answer:
+        def with_earlier(row: Answer) -> Answer:
             """Of earlier studies, those of the lab's campaigns by name, whether or not Prolific lists them."""
-            if one.get("filter_id") not in (KEPT_OUT, LET_IN):
-                return one
-            return one | {
-                "choices": earlier | {k: v for k, v in (one.get("choices") or {}).items() if k not in earlier}
+            if row.get("filter_id") not in (KEPT_OUT, LET_IN):
+                return row
+            return row | {
+                "choices": earlier | {k: v for k, v in (row.get("choices") or {}).items() if k not in earlier}
             }
 
         kinds = [
             FilterKind(
-                key=str(one["filter_id"]),
-                title=str(one.get("title") or one["filter_id"]),
-                question=str(one.get("question") or one.get("description") or ""),
-                choices={str(choice): str(name) for choice, name in (one.get("choices") or {}).items()},
-                least=one.get("min"),
-                most=one.get("max"),
-                keeps_out=str(one["filter_id"]).endswith("_blocklist"),
+                key=str(row["filter_id"]),
+                title=str(row.get("title") or row["filter_id"]),
+                question=str(row.get("question") or row.get("description") or ""),
+                choices={str(choice): str(name) for choice, name in (row.get("choices") or {}).items()},
+                least=row.get("min"),
+                most=row.get("max"),
+                keeps_out=str(row["filter_id"]).endswith("_blocklist"),
             )
-            for one in map(with_earlier, self._filters())
-            if one.get("filter_id") not in (None, COUNTRY, RATE, NUMBER)
-            and (one.get("type") != "select" or one.get("choices"))
+            for row in map(with_earlier, self._filters())
+            if row.get("filter_id") not in (None, COUNTRY, RATE, NUMBER)
+            and (row.get("type") != "select" or row.get("choices"))
         ]
         return sorted(kinds, key=lambda kind: (kind.title.casefold(), kind.key))
 
@@ -320,8 +320,8 @@ class ProlificAdapter(Adapter):
             )
         least = least_allowed(minutes_of(publication))
         if allowed_minutes(publication) < least:
-            said = _("Prolific wants at least %(least)d minutes for a HIT of %(minutes)d: give it more time.")
-            troubles.append(said % {"least": least, "minutes": minutes_of(publication)})
+            text = _("Prolific wants at least %(least)d minutes for a HIT of %(minutes)d: give it more time.")
+            troubles.append(text % {"least": least, "minutes": minutes_of(publication)})
         if any(not isinstance(f.get("filter_id"), str) for f in publication.requirements):
             troubles.append(_("Each filter needs a filter_id, with selected_values or a selected_range."))
         if publication.state != Publication.State.DRAFT:
@@ -360,10 +360,10 @@ class ProlificAdapter(Adapter):
         client, workspace = self.client(read_seconds=seconds), self.account.workspace_id
 
         def count(filters: list[dict[str, Any]]) -> int:
-            said = client.post("eligibility-count/", {"workspace_id": workspace, "filters": filters})
-            if not isinstance(said.get("count"), int | float):
+            answer = client.post("eligibility-count/", {"workspace_id": workspace, "filters": filters})
+            if not isinstance(answer.get("count"), int | float):
                 raise NotTold(_("Prolific's answer has no count."))
-            return int(said["count"])
+            return int(answer["count"])
 
         return count(publication.requirements), count([])
 
@@ -383,10 +383,10 @@ class ProlificAdapter(Adapter):
 
     def balance(self, client: Any, *, once: bool = False) -> Decimal:
         """What the workspace can spend, without what running studies hold."""
-        said = client.get(f"workspaces/{self.account.workspace_id}/balance/", once=once)
-        if said["currency_code"] != self.currency:
-            raise ProlificError(409, "currency", _("The workspace's money is in %s.") % said["currency_code"])
-        return amount_of(said["available_balance"])
+        answer = client.get(f"workspaces/{self.account.workspace_id}/balance/", once=once)
+        if answer["currency_code"] != self.currency:
+            raise ProlificError(409, "currency", _("The workspace's money is in %s.") % answer["currency_code"])
+        return amount_of(answer["available_balance"])
 
     def pays_leavers(self, publication: Publication) -> bool:
         return shares(publication)
@@ -466,26 +466,26 @@ class ProlificAdapter(Adapter):
         since = parse_datetime(cursor) if cursor else None
         since = max(earliest, since - OVERLAP) if since is not None else earliest
         client = self.client(read_seconds=PATIENCE)
-        said = client.get("messages/", {"created_after": since.isoformat(), "excluded_sender_ids": self._user(client)})
+        page = client.get("messages/", {"created_after": since.isoformat(), "excluded_sender_ids": self._user(client)})
         heard = []
-        for row in said.get("results") or []:
+        for row in page.get("results") or []:
             at = parse_datetime(str(row["sent_at"])) or now
             study = str((row.get("data") or {}).get("study_id") or "")
             text = str(row["body"])
             sender, key = str(row["sender_id"]), str(row["id"])
             heard.append(Heard(key, sender, "", text.partition("\n")[0], text, at, at.isoformat(), study))
-        return sorted(heard, key=lambda one: (one.sent_at, one.message_id))
+        return sorted(heard, key=lambda row: (row.sent_at, row.message_id))
 
     def _user(self, client: Client) -> str:
         """The account's own id, kept for a day."""
         key = f"prolific-user-{self.account.pk}-{self.account.at.timestamp()}"
-        kept: str | None = cache.get(key)
-        if kept is None:
-            kept = str(client.get("users/me/")["id"])
-            cache.set(key, kept, 86_400)
-        return kept
+        user: str | None = cache.get(key)
+        if user is None:
+            user = str(client.get("users/me/")["id"])
+            cache.set(key, user, 86_400)
+        return user
 
-    def may_extend(self, max_assignments: int, wanted: int) -> bool:
+    def may_extend(self, max_assignments: int, target: int) -> bool:
         return True
 
     def reviewable_hits(self, client: Any, hit_type_id: str) -> Iterator[str]:
@@ -495,16 +495,16 @@ class ProlificAdapter(Adapter):
         """There is no list: what is known is not asked about again."""
 
     def changes(
-        self, client: Any, publication: Publication, counted: dict[str, int], *, at: datetime, everything: bool
+        self, client: Any, publication: Publication, before: dict[str, int], *, at: datetime, everything: bool
     ) -> Changes:
         """One request where the counts are the same, a few where they are not; the whole list where it must be."""
-        said = client.get(f"studies/{publication.hit_type_id}/submissions/counts/")
-        counts = {str(state): int(count) for state, count in said.items()}
+        answer = client.get(f"studies/{publication.hit_type_id}/submissions/counts/")
+        counts = {str(state): int(count) for state, count in answer.items()}
         is_quiet = not any(counts.get(state) for state in (*AT_WORK, "AWAITING REVIEW"))
-        if counts == counted and not everything:
+        if counts == before and not everything:
             return Changes([], [], [], counts, is_quiet)
         deciding = _being_decided(publication)
-        rows = None if everything else self._news(client, publication, counts, counted, deciding, at)
+        rows = None if everything else self._news(client, publication, counts, before, deciding, at)
         if is_all := rows is None:
             rows = list(submissions_of(client, publication.hit_type_id))
         left, returning = self._left(publication, rows), self._to_be_returned(publication, rows)
@@ -523,7 +523,7 @@ class ProlificAdapter(Adapter):
         client: Any,
         publication: Publication,
         counts: dict[str, int],
-        counted: dict[str, int],
+        before: dict[str, int],
         deciding: set[str],
         at: datetime,
     ) -> list[Answer] | None:
@@ -535,26 +535,26 @@ class ProlificAdapter(Adapter):
         """
         study, there_waiting = publication.hit_type_id, counts.get("AWAITING REVIEW", 0)
         decided = sum(counts.get(state, 0) for state in DECIDED)
-        known = publication.submissions.filter(status__in=(Status.APPROVED, Status.REJECTED)).count()
-        known += len(_shared(publication))
+        known_here = publication.submissions.filter(status__in=(Status.APPROVED, Status.REJECTED)).count()
+        known_here += len(_shared(publication))
         waiting = publication.submissions.filter(status=Status.SUBMITTED)
         missing = set(waiting.values_list("platform_assignment_id", flat=True)) - deciding
-        some_went = any(counts.get(state) != counted.get(state) for state in GONE)
-        if not some_went and not deciding and decided == known and there_waiting >= len(missing):
+        some_went = any(counts.get(state) != before.get(state) for state in GONE)
+        if not some_went and not deciding and decided == known_here and there_waiting >= len(missing):
             return _unknown_of(submissions_of(client, study, WAITING, NEWEST), missing, there_waiting - len(missing))
         rows = list(submissions_of(client, study, WAITING)) if there_waiting else []
-        there = {str(row["id"]) for row in rows}
+        waiting_keys = {str(row["id"]) for row in rows}
         if some_went:
             begun = Assignment.objects.filter(campaign=publication.campaign_id, submission=None, leased_until__gt=at)
             missing |= set(begun.exclude(platform_assignment_id="").values_list("platform_assignment_id", flat=True))
-            if missing - there and counts.get("ACTIVE"):
-                there |= {str(row["id"]) for row in submissions_of(client, study, "ACTIVE")}
-        missing -= there
+            if missing - waiting_keys and counts.get("ACTIVE"):
+                waiting_keys |= {str(row["id"]) for row in submissions_of(client, study, "ACTIVE")}
+        missing -= waiting_keys
         if len(missing) > MOST_LOOKS:
             return None
         rows += [_as_in_list(client.get(f"submissions/{key}/")) for key in sorted(missing)]
-        known += len(deciding) + sum(row["status"] in DECIDED for row in rows)
-        return rows if decided <= known else None
+        known_here += len(deciding) + sum(row["status"] in DECIDED for row in rows)
+        return rows if decided <= known_here else None
 
     def submitted(self, client: Any, platform_hit_id: str) -> Iterator[Answer]:
         """The submissions of those to whom we gave this HIT, matched by their ids, whatever code they came with. Those
@@ -570,8 +570,8 @@ class ProlificAdapter(Adapter):
         rows = [row for row in here if row["status"] in STATUSES]
         back = self._to_be_returned(publication, rows)
         back |= {*self._left(publication, rows), *_paid_apart(publication, rows)}
-        given = Assignment.objects.filter(campaign=publication.campaign_id, hit=published_hit.hit_id)
-        mine = {row.platform_assignment_id: row for row in given.exclude(platform_assignment_id="")}
+        of_hit = Assignment.objects.filter(campaign=publication.campaign_id, hit=published_hit.hit_id)
+        mine = {row.platform_assignment_id: row for row in of_hit.exclude(platform_assignment_id="")}
         for row in rows:
             if row["id"] not in back:
                 yield self._with_receipt(publication, row, mine.get(str(row["id"])))
@@ -587,14 +587,14 @@ class ProlificAdapter(Adapter):
         for those of nobody here the first that is still asked about.
         """
         rows = self._rows(client, publication.hit_type_id)
-        kept: tuple[list[Answer], dict[int, list[Answer]]] | None = client.kept_by_hit
-        if kept is not None and kept[0] is rows:
-            return kept[1]
+        cached: tuple[list[Answer], dict[int, list[Answer]]] | None = client.kept_by_hit
+        if cached is not None and cached[0] is rows:
+            return cached[1]
         ours = publication.published_hits.filter(hit__isnull=False).order_by("id")
         posted = dict(ours.values_list("hit", "pk"))  # the newest round of each
         stray = ours.filter(next_poll_at__isnull=False).first() or ours.first()
-        given = Assignment.objects.filter(campaign=publication.campaign_id).exclude(platform_assignment_id="")
-        at = {key: posted[hit] for key, hit in given.values_list("platform_assignment_id", "hit") if hit in posted}
+        placed = Assignment.objects.filter(campaign=publication.campaign_id).exclude(platform_assignment_id="")
+        at = {key: posted[hit] for key, hit in placed.values_list("platform_assignment_id", "hit") if hit in posted}
         at |= dict(publication.submissions.values_list("platform_assignment_id", "published_hit"))
         by_hit: dict[int, list[Answer]] = {}
         for row in rows:
@@ -610,7 +610,7 @@ class ProlificAdapter(Adapter):
         paid for them, whatever code they came with.
         """
         waiting = [str(row["id"]) for row in rows if row["status"] == "AWAITING REVIEW"]
-        given = Assignment.objects.filter(
+        leavers = Assignment.objects.filter(
             campaign=publication.campaign_id,
             platform_assignment_id__in=waiting,
             state=Assignment.State.LEFT,
@@ -620,9 +620,9 @@ class ProlificAdapter(Adapter):
         )
         # What a person decides on, or was paid apart as a bonus, is submitted work as any other.
         others = publication.submissions.filter(platform_assignment_id__in=waiting).exclude(status=Status.RETURNED)
-        given = given.exclude(platform_assignment_id__in=others.values("platform_assignment_id"))
-        given = given.exclude(Exists(_paid_as_bonus(publication).filter(payment__assignment=OuterRef("pk"))))
-        left = list(given.values_list("platform_assignment_id", flat=True))
+        leavers = leavers.exclude(platform_assignment_id__in=others.values("platform_assignment_id"))
+        leavers = leavers.exclude(Exists(_paid_as_bonus(publication).filter(payment__assignment=OuterRef("pk"))))
+        left = list(leavers.values_list("platform_assignment_id", flat=True))
         return left if left and shares(publication) else []
 
     @staticmethod
@@ -634,43 +634,43 @@ class ProlificAdapter(Adapter):
         back = {str(row["id"]) for row in rows if row["status"] == "AWAITING REVIEW" and row.get("study_code") in codes}
         if not back:
             return back
-        given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id__in=back)
+        returned = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id__in=back)
         paid = Exists(_paid_as_bonus(publication).filter(payment__assignment=OuterRef("pk")))
-        done = given.filter(paid | Q(state=Assignment.State.SUBMITTED))
+        done = returned.filter(paid | Q(state=Assignment.State.SUBMITTED))
         return back - set(done.values_list("platform_assignment_id", flat=True))
 
     def _rows(self, client: Any, study: str) -> list[Answer]:
         """A study's submissions, as one client keeps them for a minute."""
-        kept: tuple[float, str, list[Answer]] | None = client.kept_rows
-        if kept is None or kept[1] != study or time.monotonic() - kept[0] > ROWS_KEPT:
-            kept = client.kept_rows = (time.monotonic(), study, list(submissions_of(client, study)))
-        return kept[2]
+        cached: tuple[float, str, list[Answer]] | None = client.kept_rows
+        if cached is None or cached[1] != study or time.monotonic() - cached[0] > ROWS_KEPT:
+            cached = client.kept_rows = (time.monotonic(), study, list(submissions_of(client, study)))
+        return cached[2]
 
     def look(self, client: Any, publication: Publication, assignment_id: str) -> Seen:
         """GET /submissions/{id}/, whose rows are named otherwise than those of the list."""
-        said = client.get(f"submissions/{assignment_id}/")
-        if said["study_id"] != publication.hit_type_id:
+        answer = client.get(f"submissions/{assignment_id}/")
+        if answer["study_id"] != publication.hit_type_id:
             return Seen(is_over=False, work=None)
-        row = _as_in_list(said)
-        given = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
-        assignment = given.first()
+        row = _as_in_list(answer)
+        rows = Assignment.objects.filter(campaign=publication.campaign_id, platform_assignment_id=assignment_id)
+        assignment = rows.first()
         apart = self._left(publication, [row]) or _paid_apart(publication, [row])
         if row["status"] not in STATUSES or apart or self._to_be_returned(publication, [row]):
             return Seen(is_over=row["status"] in GONE, work=None)
         return Seen(is_over=False, work=self.work_of(self._with_receipt(publication, row, assignment)))
 
-    def work_of(self, said: Answer) -> Work:
+    def work_of(self, answer: Answer) -> Work:
         """A row of the list, with the receipt of our assignment."""
-        completed = parse_datetime(said.get("completed_at") or "")
-        started = parse_datetime(said.get("started_at") or "")
+        completed = parse_datetime(answer.get("completed_at") or "")
+        started = parse_datetime(answer.get("started_at") or "")
         return Work(
-            assignment_id=str(said["id"]),
-            worker_id=str(said["participant_id"]),
-            status=STATUSES[said["status"]],
+            assignment_id=str(answer["id"]),
+            worker_id=str(answer["participant_id"]),
+            status=STATUSES[answer["status"]],
             submitted_at=completed,
             auto_approval_at=None if completed is None else completed + APPROVED_BY_ITSELF,
-            approval=said["status"] if said["status"] != "AWAITING REVIEW" else "",
-            receipt=str(said.get("receipt", "")),
+            approval=answer["status"] if answer["status"] != "AWAITING REVIEW" else "",
+            receipt=str(answer.get("receipt", "")),
             seconds=(completed - started).total_seconds() if completed and started else None,
         )
 
@@ -678,14 +678,14 @@ class ProlificAdapter(Adapter):
         """The `prolific_token`: checked where there is one, and demanded where the study was made with signed
         addresses. It is for the address that the study was made with.
         """
-        token, made = parameters.get("prolific_token", ""), publication.operations.filter(kind=Kind.HIT_TYPE).first()
-        if not token and (made is None or not made.result.get(SIGNED)):
+        token, study = parameters.get("prolific_token", ""), publication.operations.filter(kind=Kind.HIT_TYPE).first()
+        if not token and (study is None or not study.result.get(SIGNED)):
             return
         if not token:
             raise BadRequest(_("This address lacks Prolific's signature. Open the study from Prolific's page again."))
         token_check(
             token,
-            address=str(made.request["external_study_url"]) if made is not None else "",
+            address=str(study.request["external_study_url"]) if study is not None else "",
             workspace_id=self.account.workspace_id,
             parameters=parameters,
             may_be_old=goes_on,
@@ -700,14 +700,14 @@ class ProlificAdapter(Adapter):
         ):
             raise unknown
         try:
-            said = self.client(read_seconds=4).get(f"submissions/{assignment_id}/")
+            answer = self.client(read_seconds=4).get(f"submissions/{assignment_id}/")
         except self.errors as error:
             if trouble_of(error) == Trouble.REFUSED:
                 raise unknown from error
             raise NotNow(_("Prolific does not answer at the moment. Please reload this page in a minute.")) from error
-        if said.get("study_id") != study or said.get("participant") != worker_id:
+        if answer.get("study_id") != study or answer.get("participant") != worker_id:
             raise unknown
-        if said.get("status") not in AT_WORK:
+        if answer.get("status") not in AT_WORK:
             raise NotNow(_("At Prolific, this submission is over. Open the study from Prolific's page again."))
         try:
             check_earlier(publication, worker_id)
@@ -726,17 +726,17 @@ class ProlificAdapter(Adapter):
     def marked_hits(self, client: Any, publication: Publication) -> dict[str, MarkedHit]:
         """Our HITs by the study that bears our mark; a published study of our mark that is unknown here, by its id."""
         mark = mark_of(publication)
-        found: dict[str, MarkedHit] = {}
+        marked: dict[str, MarkedHit] = {}
         for study in client.listed(f"projects/{self.account.project_id}/studies/"):
             if study.get("internal_name") != mark or study["status"] == "UNPUBLISHED":
                 continue
             hit = MarkedHit(mark, amount_of(study["reward"]))
             if study["id"] != publication.hit_type_id:
-                found[str(study["id"])] = hit
+                marked[str(study["id"])] = hit
                 continue
             ours = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
-            found |= dict.fromkeys(ours.values_list("platform_hit_id", flat=True), hit)
-        return found
+            marked |= dict.fromkeys(ours.values_list("platform_hit_id", flat=True), hit)
+        return marked
 
     def mark_of(self, operation: Operation) -> str:
         return mark_of(operation.publication)
@@ -756,22 +756,22 @@ class ProlificAdapter(Adapter):
             is_paid = submission["status"] == "PARTIALLY APPROVED"
             return bonuses + (amount_of_share(reward, percent) if is_paid else Decimal(0))
         publication, is_ours = published_hit.publication, published_hit.hit_id is not None
-        known = publication.submissions.filter(published_hit__hit__isnull=False)
+        matched = publication.submissions.filter(published_hit__hit__isnull=False)
         sessions = [platform_hit_id]
         if is_ours:
             sessions = list(published_hit.submissions.values_list("platform_assignment_id", flat=True))
         # A compensation counts by itself; what else was paid on its submission, with the HIT that this is known on.
-        alone = not is_ours and not known.filter(platform_assignment_id=platform_hit_id).exists()
+        alone = not is_ours and not matched.filter(platform_assignment_id=platform_hit_id).exists()
         paid_apart: dict[str, list[Decimal]] = {}
         for key, amount in _paid_as_bonus(publication).values_list("request__submission", "payment__amount"):
             paid_apart.setdefault(key, []).append(amount)
-        there = Decimal("0.00")
+        total = Decimal("0.00")
         for key in sessions:
             paid = list(map(amount_of, client.get(f"submissions/{key}/").get("bonus_payments") or []))
             compensations = sum((amount for amount in paid_apart.get(key, []) if amount in paid), Decimal("0.00"))
             whole = sum(paid, Decimal("0.00"))
-            there += whole if alone else whole - compensations if is_ours else compensations
-        return there
+            total += whole if alone else whole - compensations if is_ours else compensations
+        return total
 
     # --- notifications
 
@@ -786,8 +786,8 @@ class ProlificAdapter(Adapter):
 
     def may_notify(self, site: str) -> bool:
         """To https addresses that are not this machine's own; where Prolific itself is at one of these, to any."""
-        there, here = urlsplit(settings.PROLIFIC_API_URL), urlsplit(site)
-        return _is_local(there.hostname) or (here.scheme == "https" and not _is_local(here.hostname))
+        api, here = urlsplit(settings.PROLIFIC_API_URL), urlsplit(site)
+        return _is_local(api.hostname) or (here.scheme == "https" and not _is_local(here.hostname))
 
     def hook_secret(self, client: Any) -> str:
         return hooks.secret_of(client, self.account.workspace_id)
@@ -805,15 +805,15 @@ class ProlificAdapter(Adapter):
         return hooks.notice_of(headers, body)
 
 
-def _unknown_of(rows: Iterable[Answer], known: set[str], unknown: int) -> list[Answer]:
+def _unknown_of(rows: Iterable[Answer], keys: set[str], unknown: int) -> list[Answer]:
     """Of the submissions that wait for review the `unknown` ones, reading no further than the last of them."""
-    found: list[Answer] = []
+    chosen: list[Answer] = []
     for row in rows if unknown else ():
-        if str(row["id"]) not in known:
-            found.append(row)
-            if len(found) == unknown:
+        if str(row["id"]) not in keys:
+            chosen.append(row)
+            if len(chosen) == unknown:
                 break
-    return found
+    return chosen
 
 
 def _is_late(row: Answer, at: datetime) -> bool:
@@ -822,9 +822,9 @@ def _is_late(row: Answer, at: datetime) -> bool:
     return came_back is not None and came_back <= at - TIME_TO_RETURN
 
 
-def _as_in_list(said: Answer) -> Answer:
+def _as_in_list(answer: Answer) -> Answer:
     """A submission that was asked for alone, as the list names its parts."""
-    return said | {"participant_id": said["participant"], "study_code": said.get("entered_code")}
+    return answer | {"participant_id": answer["participant"], "study_code": answer.get("entered_code")}
 
 
 def _paid_apart(publication: Publication, rows: Iterable[Answer]) -> set[str]:

@@ -83,8 +83,8 @@ class Client:
                 if trouble_of(error) not in (Trouble.UNKNOWN, Trouble.THROTTLED) or attempt == tries - 1:
                     raise
                 pause = 0.05 * 2**attempt * (0.5 + secrets.randbelow(1000) / 1000)
-                asked = error.retry_after if isinstance(error, ProlificError) else None
-                self.sleep(min(LONGEST_PAUSE, max(pause, asked or 0.0)))
+                wait = error.retry_after if isinstance(error, ProlificError) else None
+                self.sleep(min(LONGEST_PAUSE, max(pause, wait or 0.0)))
         raise AssertionError("unreachable")
 
     def listed(self, path: str, *, page_size: int = PAGE, **parameters: str | int) -> Iterator[Answer]:
@@ -133,10 +133,10 @@ class Client:
     def _changed(self, method: str, path: str, body: Mapping[str, Any] | None) -> Answer:
         response = self._send(method, path, body, {})
         try:
-            said = response.json()
+            answer = response.json()
         except ValueError:
             return {}  # it was taken: the status says so
-        return said if isinstance(said, dict) else {"said": said}
+        return answer if isinstance(answer, dict) else {"said": answer}
 
     def _send(
         self, method: str, path: str, body: Mapping[str, Any] | None, parameters: Mapping[str, str | int]
@@ -149,13 +149,13 @@ class Client:
 
     def _object(self, response: httpx.Response) -> Answer:
         try:
-            said = response.json()
+            answer = response.json()
         except ValueError:
-            said = None
-        if not isinstance(said, dict):
+            answer = None
+        if not isinstance(answer, dict):
             text = _("The answer to %(path)s is not a JSON object: “%(start)s”.")
             raise ProlificError(0, "not_json", text % {"path": response.url.path, "start": response.text[:100]})
-        return said
+        return answer
 
 
 @cache
@@ -166,8 +166,8 @@ def _certificates() -> ssl.SSLContext:
 
 def assert_host(client: Client, url: str) -> None:
     """Raise WrongHost unless the client's requests go to this address. To be asked before money is spent."""
-    wanted = httpx.URL(url)
-    if (client.url.scheme, client.url.netloc) != (wanted.scheme, wanted.netloc):
+    expected = httpx.URL(url)
+    if (client.url.scheme, client.url.netloc) != (expected.scheme, expected.netloc):
         raise WrongHost(
             _("The client is connected to %(actual)s, but Prolific is at %(wanted)s. Nothing was sent.")
             % {"actual": client.url, "wanted": url}
@@ -177,10 +177,10 @@ def assert_host(client: Client, url: str) -> None:
 def _error_of(response: httpx.Response) -> ProlificError:
     """An error in the API's words: `400 validation_error: The study … (reward: too small)`."""
     try:
-        said = response.json()
+        answer = response.json()
     except ValueError:
-        said = {}
-    error = said.get("error") if isinstance(said, dict) else None
+        answer = {}
+    error = answer.get("error") if isinstance(answer, dict) else None
     error = error if isinstance(error, dict) else {}
     detail = "; ".join(_details(error.get("detail"))) or response.text[:300]
     title = str(error.get("title") or "")
@@ -200,8 +200,8 @@ def _details(detail: Any) -> list[str]:
 
 def _pause_in(response: httpx.Response) -> float | None:
     """The seconds of Retry-After; None without one, or where it is a date."""
-    given = response.headers.get("Retry-After", "")
-    return float(given) if given.isascii() and given.isdigit() else None
+    text = response.headers.get("Retry-After", "")
+    return float(text) if text.isascii() and text.isdigit() else None
 
 
 def trouble_of(error: Exception) -> Trouble:
@@ -222,8 +222,8 @@ def trouble_of(error: Exception) -> Trouble:
         return Trouble.ACCOUNT
     if error.status == 402 or (error.status == 400 and any(word in str(error).lower() for word in _FUNDS)):
         return Trouble.FUNDS
-    known = 400 <= error.status < 500 and error.status != 408
-    return Trouble.REFUSED if known else Trouble.UNKNOWN
+    is_refused = 400 <= error.status < 500 and error.status != 408
+    return Trouble.REFUSED if is_refused else Trouble.UNKNOWN
 
 
 def code_of(error: Exception) -> str:
@@ -239,9 +239,9 @@ def cents(amount: Decimal) -> int:
     return int((amount / CENT).to_integral_value(rounding=ROUND_HALF_UP))
 
 
-def amount_of(given: Any) -> Decimal:
+def amount_of(value: Any) -> Decimal:
     """Cents as the API says them, as an amount. Raises KeyError for what is no number."""
     try:
-        return (Decimal(str(given)) * CENT).quantize(CENT, rounding=ROUND_HALF_UP)
+        return (Decimal(str(value)) * CENT).quantize(CENT, rounding=ROUND_HALF_UP)
     except ArithmeticError:
-        raise KeyError(given) from None
+        raise KeyError(value) from None

@@ -21,9 +21,9 @@ def check_earlier(publication: Publication, worker_id: str) -> None:
     """
     studies = [
         study
-        for one in publication.requirements
-        if one.get("filter_id") == KEPT_OUT
-        for study in one.get("selected_values") or []
+        for row in publication.requirements
+        if row.get("filter_id") == KEPT_OUT
+        for study in row.get("selected_values") or []
     ]
     if not studies:
         return

@@ -27,8 +27,8 @@ def secret_of(client: Client, workspace: str) -> str:
     """The secret that the workspace's notifications are signed with. One that is there is left as it is, because others
     may use it. Raises the client's errors, and KeyError for an answer without it.
     """
-    known = client.get("hooks/secrets/", {"workspace_id": workspace}).get("results") or []
-    secret = known[0] if known else client.post("hooks/secrets/", {"workspace_id": workspace})
+    secrets = client.get("hooks/secrets/", {"workspace_id": workspace}).get("results") or []
+    secret = secrets[0] if secrets else client.post("hooks/secrets/", {"workspace_id": workspace})
     return str(secret["value"])
 
 
@@ -45,10 +45,10 @@ def keep_subscribed(client: Client, workspace: str, address: str) -> None:
     for event in EVENTS:
         if event in enabled:
             continue
-        asked = {"workspace_id": workspace, "event_type": event, "target_url": address}
-        answer, secret = client.post_for("hooks/subscriptions/", asked, header="X-Hook-Secret")
-        made = (answer.get("results") or [answer])[0]
-        client.post(f"hooks/subscriptions/{made['id']}/", {"secret": secret})
+        body = {"workspace_id": workspace, "event_type": event, "target_url": address}
+        answer, secret = client.post_for("hooks/subscriptions/", body, header="X-Hook-Secret")
+        hook = (answer.get("results") or [answer])[0]
+        client.post(f"hooks/subscriptions/{hook['id']}/", {"secret": secret})
 
 
 def end_subscriptions(client: Client, workspace: str, address: str) -> None:
@@ -78,19 +78,19 @@ def is_genuine(*, secret: str, headers: Mapping[str, str], body: bytes, at: date
     """Whether a notification was signed with the secret, not long ago: base64 of HMAC-SHA256 of its time and body."""
     stamp = headers.get("X-Prolific-Request-Timestamp", "")
     try:
-        given = base64.b64decode(headers.get("X-Prolific-Request-Signature", ""), validate=True)
+        signature = base64.b64decode(headers.get("X-Prolific-Request-Signature", ""), validate=True)
     except (binascii.Error, ValueError):
         return False
     right = hmac.digest(secret.encode(), stamp.encode() + body, hashlib.sha256)
     sent = _time_of(stamp)
-    return bool(secret) and hmac.compare_digest(given, right) and sent is not None and _is_recent(sent, at)
+    return bool(secret) and hmac.compare_digest(signature, right) and sent is not None and _is_recent(sent, at)
 
 
 def notice_of(headers: Mapping[str, str], body: bytes) -> Notice:
     """What a genuine notification is about. Its status is not believed. Raises BadRequest for what is none."""
     try:
-        said = json.loads(body)
-        event, about, status = said["event_type"], said["resource_id"], said.get("status", "")
+        event_body = json.loads(body)
+        event, about, status = event_body["event_type"], event_body["resource_id"], event_body.get("status", "")
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         raise BadRequest(_("That is no notification: a JSON object with event_type and resource_id is.")) from None
     if not isinstance(event, str) or not isinstance(about, str) or not 0 < len(about) <= 64:
@@ -110,7 +110,7 @@ def _time_of(stamp: str) -> datetime | None:
     if stamp.isascii() and stamp.isdigit() and len(stamp) <= 13:
         return datetime.fromtimestamp(int(stamp) / (1000 if len(stamp) > 11 else 1), UTC)
     try:
-        given = parse_datetime(stamp)
+        time = parse_datetime(stamp)
     except ValueError:
         return None
-    return None if given is None else given if given.tzinfo else given.replace(tzinfo=UTC)
+    return None if time is None else time if time.tzinfo else time.replace(tzinfo=UTC)

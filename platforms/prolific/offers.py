@@ -14,11 +14,11 @@ NAME = "Bestknown asks what this workspace offers (a draft, deleted at once)"
 
 def offers_of(client: Any, project_id: str) -> list[str]:
     """Which of these a workspace has. A draft costs nothing, and no participant sees it."""
-    wanted: dict[str, Answer] = {
+    offers: dict[str, Answer] = {
         SECURE: {"is_external_study_url_secure": True},
         PARTIAL: {"completion_codes": [_code("ASKED1", "COMPLETED", "MANUALLY_REVIEW"), _partial()]},
     }
-    return [offer for offer, fields in wanted.items() if _takes(client, project_id, fields)]
+    return [offer for offer, fields in offers.items() if _takes(client, project_id, fields)]
 
 
 def _takes(client: Any, project_id: str, fields: Answer) -> bool:

@@ -66,10 +66,10 @@ class ExclusionType(ProlificHandler):
     def request(self, operation: Operation) -> Answer:
         """POST /participant-groups/, under a name by which it is found again, also after the lab was renamed."""
         lab = operation.publication.campaign.lab
-        asked = Operation.objects.filter(
+        others = Operation.objects.filter(
             kind=self.kind, publication__campaign__lab=lab.pk, publication__platform=Platform.PROLIFIC
         )
-        first = asked.filter(request__has_key="name").order_by("pk").first()
+        first = others.filter(request__has_key="name").order_by("pk").first()
         name = first.request["name"] if first else f"No further tasks of {lab.name[:100]} ({lab.pk})"
         return {"workspace_id": account_of(operation.publication).workspace_id, "name": name}
 
@@ -79,9 +79,9 @@ class ExclusionType(ProlificHandler):
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
         """The group of that name."""
-        asked = operation.request
-        groups = client.listed("participant-groups/", workspace_id=asked["workspace_id"])
-        ours = next((group for group in groups if group.get("name") == asked["name"]), None)
+        body = operation.request
+        groups = client.listed("participant-groups/", workspace_id=body["workspace_id"])
+        ours = next((group for group in groups if group.get("name") == body["name"]), None)
         return None if ours is None else {"id": ours["id"], "found": True}
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
@@ -107,9 +107,9 @@ class HitType(ProlificHandler):
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
         """The study that has our mark as its internal name."""
-        asked = operation.request
-        studies = client.listed(f"projects/{asked['project']}/studies/")
-        ours = next((study for study in studies if study.get("internal_name") == asked["internal_name"]), None)
+        body = operation.request
+        studies = client.listed(f"projects/{body['project']}/studies/")
+        ours = next((study for study in studies if study.get("internal_name") == body["internal_name"]), None)
         return None if ours is None else _drafted(client.get(f"studies/{ours['id']}/")) | {"found": True}
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
@@ -233,8 +233,8 @@ class Places(ProlificHandler):
 
     def make(self, client: Any, operation: Operation) -> Answer:
         """Publish the draft with them, or raise them. What is so already stays."""
-        asked, path = operation.request, f"studies/{operation.request['study']}/"
-        places, study = int(asked["total_available_places"]), client.get(path)
+        body, path = operation.request, f"studies/{operation.request['study']}/"
+        places, study = int(body["total_available_places"]), client.get(path)
         if study["status"] in ("SCHEDULED", "PUBLISHING"):
             raise WrongState(_("The study is being published."))
         if study["status"] == "UNPUBLISHED":
@@ -247,9 +247,9 @@ class Places(ProlificHandler):
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
         """The study, if it is published with as many."""
-        asked = operation.request
-        study = client.get(f"studies/{asked['study']}/")
-        enough = int(study["total_available_places"]) >= int(asked["total_available_places"])
+        body = operation.request
+        study = client.get(f"studies/{body['study']}/")
+        enough = int(study["total_available_places"]) >= int(body["total_available_places"])
         return _shown(study) | {"found": True} if enough and study["status"] != "UNPUBLISHED" else None
 
 
@@ -334,19 +334,19 @@ class Expire(Moving):
     def request(self, operation: Operation) -> Answer:
         """POST /studies/{id}/transition/."""
         publication = operation.publication
-        wanted = Hit.objects.filter(campaign=publication.campaign_id, needed__gt=0).exists()
-        wanted = wanted and publication.campaign.state != publication.campaign.State.CLOSED
-        return {"study": publication.hit_type_id, "action": "PAUSE" if wanted else "STOP"}
+        is_short = Hit.objects.filter(campaign=publication.campaign_id, needed__gt=0).exists()
+        is_short = is_short and publication.campaign.state != publication.campaign.State.CLOSED
+        return {"study": publication.hit_type_id, "action": "PAUSE" if is_short else "STOP"}
 
     def make(self, client: Any, operation: Operation) -> Answer:
         """Move it from where it is; what is not open stays as it is."""
-        asked, path = operation.request, f"studies/{operation.request['study']}/"
+        body, path = operation.request, f"studies/{operation.request['study']}/"
         study = client.get(path)
         if study["status"] in ("SCHEDULED", "PUBLISHING"):
             raise WrongState(_("The study is being published."))
-        movable = ("ACTIVE", "PAUSED") if asked["action"] == "STOP" else ("ACTIVE",)
+        movable = ("ACTIVE", "PAUSED") if body["action"] == "STOP" else ("ACTIVE",)
         if study["status"] in movable:
-            study = client.post(f"{path}transition/", {"action": asked["action"]})
+            study = client.post(f"{path}transition/", {"action": body["action"]})
         return _shown(study)
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
@@ -374,8 +374,8 @@ class Reopen(Moving):
         if study["status"] == "PAUSED":
             study = client.post(f"{path}transition/", {"action": "START"})
         elif study["status"] == "COMPLETED":
-            said = _("The study was completed at Prolific, and only more places open it again.")
-            raise ProlificError(409, "completed", said)
+            text = _("The study was completed at Prolific, and only more places open it again.")
+            raise ProlificError(409, "completed", text)
         return _shown(study)
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
@@ -408,8 +408,8 @@ class Approve(ProlificHandler):
         if submission["status"] in NOT_YET:
             raise WrongState(_("The participant is at work on it still."))
         if submission["status"] != "AWAITING REVIEW":
-            said = _("The submission is %(status)s at Prolific, so it cannot be approved.")
-            raise ProlificError(409, "not_reviewable", said % {"status": submission["status"]})
+            text = _("The submission is %(status)s at Prolific, so it cannot be approved.")
+            raise ProlificError(409, "not_reviewable", text % {"status": submission["status"]})
         try:
             return _state(client.post(f"{path}transition/", {"action": "APPROVE"}))
         except ProlificError as error:
@@ -427,22 +427,22 @@ class Approve(ProlificHandler):
         is looked at afterwards.
         """
         study, keys = operations[0].publication.hit_type_id, {row.request["submission"]: row.pk for row in operations}
-        asked = _among(client, study, "AWAITING_REVIEW", keys)
-        if not asked:
+        rows = _among(client, study, "AWAITING_REVIEW", keys)
+        if not rows:
             return {}
-        client.post("submissions/bulk-approve/", {"submission_ids": sorted(asked)})
-        left = asked
+        client.post("submissions/bulk-approve/", {"submission_ids": sorted(rows)})
+        left = rows
         for pause in (0.0, *BULK_PAUSES):
             client.sleep(pause)
-            left = _among(client, study, "AWAITING_REVIEW", asked)
+            left = _among(client, study, "AWAITING_REVIEW", rows)
             if not left:
                 break
-        gone = {key: asked[key] for key in asked if key not in left}
+        gone = {key: rows[key] for key in rows if key not in left}
         if len(gone) > MOST_LOOKS:
             approved = _among(client, study, "APPROVED", gone)
         else:
-            said = (_state(client.get(f"submissions/{key}/")) for key in gone)
-            approved = {row["id"]: row for row in said if row["status"] in DONE_WELL}
+            states = (_state(client.get(f"submissions/{key}/")) for key in gone)
+            approved = {row["id"]: row for row in states if row["status"] in DONE_WELL}
         return {keys[key]: row for key, row in approved.items()}
 
     def apply_together(self, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> None:
@@ -483,14 +483,14 @@ class Reject(Approve):
         }
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        asked = dict(operation.request)
-        path = f"submissions/{asked.pop('submission')}/"
+        body = dict(operation.request)
+        path = f"submissions/{body.pop('submission')}/"
         submission = _state(client.get(path))
         if submission["status"] == "REJECTED":
             return submission | {"found": True}
         if submission["status"] in NOT_YET:
             raise WrongState(_("The participant is at work on it still."))
-        return _state(client.post(f"{path}transition/", asked))
+        return _state(client.post(f"{path}transition/", body))
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
         submission = _state(client.get(f"submissions/{operation.request['submission']}/"))
@@ -534,15 +534,15 @@ class AskReturn(ProlificHandler):
         """The next look says whether it was returned."""
 
 
-def _among(client: Any, study: str, status: str, wanted: Mapping[str, Any]) -> dict[str, Answer]:
+def _among(client: Any, study: str, status: str, keys: Mapping[str, Any]) -> dict[str, Answer]:
     """Those of some submissions that are in a state, by id, as far as the list must be read to find them all."""
-    found: dict[str, Answer] = {}
+    rows: dict[str, Answer] = {}
     for row in submissions_of(client, study, status):
-        if row["id"] in wanted:
-            found[row["id"]] = _state(row)
-            if len(found) == len(wanted):
+        if row["id"] in keys:
+            rows[row["id"]] = _state(row)
+            if len(rows) == len(keys):
                 break
-    return found
+    return rows
 
 
 def _state(submission: Answer) -> Answer:
@@ -585,21 +585,21 @@ class PaidOnce(ProlificHandler):
 
     def make(self, client: Any, operation: Operation) -> Answer:
         """Make the batch, store it, pay it."""
-        asked = operation.request
-        batch = client.post("submissions/bonus-payments/", {name: asked[name] for name in ("study_id", "csv_bonuses")})
+        body = operation.request
+        batch = client.post("submissions/bonus-payments/", {name: body[name] for name in ("study_id", "csv_bonuses")})
         if cents(payment_of(operation).amount) != int(batch["amount"]):
-            said = _("Prolific understood %(seen)s cents, where %(wanted)s cents are owed. Nothing was paid.")
-            wanted = cents(payment_of(operation).amount)
-            raise ProlificError(409, "other_amount", said % {"seen": batch["amount"], "wanted": wanted})
-        kept = {name: batch[name] for name in ("id", "amount", "fees", "vat", "total_amount") if name in batch}
-        self._keep(operation, kept)
+            text = _("Prolific understood %(seen)s cents, where %(wanted)s cents are owed. Nothing was paid.")
+            owed = cents(payment_of(operation).amount)
+            raise ProlificError(409, "other_amount", text % {"seen": batch["amount"], "wanted": owed})
+        facts = {name: batch[name] for name in ("id", "amount", "fees", "vat", "total_amount") if name in batch}
+        self._keep(operation, facts)
         try:
-            client.post(f"bulk-bonus-payments/{kept['id']}/pay/")
+            client.post(f"bulk-bonus-payments/{facts['id']}/pay/")
         except ERRORS as error:
             if trouble_of(error) != Trouble.UNKNOWN:  # the answer says that it was not done
-                Operation.objects.filter(pk=operation.pk, result__batch=kept).update(result={})
+                Operation.objects.filter(pk=operation.pk, result__batch=facts).update(result={})
             raise
-        return {"batch": kept}
+        return {"batch": facts}
 
     @staticmethod
     def _keep(operation: Operation, batch: Answer) -> None:
@@ -682,11 +682,11 @@ class Compensate(PaidOnce):
             return {"percentage_of_reward": percent, "found": True}
         if percent is not None and status == "AWAITING REVIEW":
             data = {"percentage_of_reward": percent, "message_to_participant": str(SHARE_MESSAGE)}
-            asked = {"action": "COMPLETE", "completion_code": operation.request["completion_code"]}
-            said = client.post(f"{path}transition/", asked | {"completion_code_data": data})
-            if said.get("status") != "PARTIALLY APPROVED":
+            body = {"action": "COMPLETE", "completion_code": operation.request["completion_code"]}
+            answer = client.post(f"{path}transition/", body | {"completion_code_data": data})
+            if answer.get("status") != "PARTIALLY APPROVED":
                 raise WrongState(_("Prolific has not paid the share of the reward yet."))
-            return {"percentage_of_reward": percent, "status": said["status"]}
+            return {"percentage_of_reward": percent, "status": answer["status"]}
         if status in DONE_WELL:
             raise ProlificError(409, "approved", _("The submission was approved at Prolific, and is paid by that."))
         if status not in OVER_UNPAID:

@@ -17,8 +17,8 @@ def may_share(publication: Publication, account: LabAccount) -> bool:
 
 def shares(publication: Publication) -> bool:
     """Whether the publication's study was made so that it can."""
-    made = publication.operations.filter(kind=Operation.Kind.HIT_TYPE, **{f"result__{SHARES}": True})
-    return publication.pay == Publication.Pay.RETURN_AND_COMPENSATE and made.exists()
+    studies = publication.operations.filter(kind=Operation.Kind.HIT_TYPE, **{f"result__{SHARES}": True})
+    return publication.pay == Publication.Pay.RETURN_AND_COMPENSATE and studies.exists()
 
 
 def percent_of(reward: Decimal, earned: Decimal) -> int:

@@ -25,16 +25,16 @@ def test_study_make(client: Any, publication: Publication, *, email: str) -> Tes
     if email:
         _asked(client, "researchers/participants/", {"email": email})
     mark = f"{mark_of(publication)} test run"
-    asked = study_request(publication, "") | {"filters": [], "internal_name": mark, "metadata": mark}
-    draft = client.post("studies/", asked)
+    body = study_request(publication, "") | {"filters": [], "internal_name": mark, "metadata": mark}
+    draft = client.post("studies/", body)
     try:
-        said = _asked(client, f"studies/{draft['id']}/test-study", None)
+        answer = _asked(client, f"studies/{draft['id']}/test-study", None)
     finally:
         try:
             client.delete(f"studies/{draft['id']}/")
         except ERRORS as error:
             log.warning("The draft %s of a test run was not deleted: %s", draft["id"], error)
-    return TestStudy(str(said["study_id"]), str(said["study_url"]))
+    return TestStudy(str(answer["study_id"]), str(answer["study_url"]))
 
 
 def _asked(client: Any, path: str, body: Answer | None) -> Answer:

@@ -57,9 +57,9 @@ def token_check(
         ) from None
     except jwt.InvalidTokenError:
         raise _not_ours() from None
-    said = claims.get("prolific")
+    claim = claims.get("prolific")
     signed = {name: parameters.get(name, "") for name in NAMES} | {"workspace_id": workspace_id}
-    if not isinstance(said, dict) or {name: said.get(name) for name in signed} != signed:
+    if not isinstance(claim, dict) or {name: claim.get(name) for name in signed} != signed:
         raise _not_ours()
     if claims["sub"] != parameters.get("SESSION_ID") or not _is_at(claims["aud"], address):
         raise _not_ours()
@@ -87,9 +87,9 @@ def _place(address: str) -> tuple[str, str, str]:
 
 def _key_named(kid: str) -> jwt.PyJWK | None:
     """Prolific's key of that name. An unknown one makes us ask for the keys again, but not for each such token."""
-    kept: list[dict[str, Any]] | None = cache.get(_cached())
-    key = _among(kept or [], kid)
-    if key is None and (kept is None or cache.add(f"{_cached()} asked", 1, AGAIN)):
+    cached: list[dict[str, Any]] | None = cache.get(_cached())
+    key = _among(cached or [], kid)
+    if key is None and (cached is None or cache.add(f"{_cached()} asked", 1, AGAIN)):
         key = _among(_fetch(), kid)
     return key
 

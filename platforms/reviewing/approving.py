@@ -22,10 +22,10 @@ def submission_pay(submission: Submission, *, by: User | None, reason: str, at: 
     submission.decided_at, submission.reason = at, reason
     submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
     publication = submission.publication
-    listed = publication.listed
+    base = publication.listed
     adapter = adapter_of(publication)
     reward = payment_of(
-        submission, Purpose.REWARD, listed, adapter.reward_fee(listed, submission.published_hit.max_assignments), at
+        submission, Purpose.REWARD, base, adapter.reward_fee(base, submission.published_hit.max_assignments), at
     )
     if submission.status == Status.APPROVED:
         reward.state, reward.paid_at = Payment.State.PAID, at

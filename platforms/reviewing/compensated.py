@@ -26,9 +26,9 @@ def _compensation_of(submission: Submission) -> Payment | None:
     """
     payments = Payment.objects.select_for_update(of=("self",), no_key=True).filter(purpose=Purpose.COMPENSATION)
     if submission.assignment_id is not None:
-        own = Assignment.objects.filter(pk=submission.assignment_id).values("hit", "worker")
+        rows = Assignment.objects.filter(pk=submission.assignment_id).values("hit", "worker")
         return payments.filter(
-            Exists(own.filter(hit=OuterRef("assignment__hit"), worker=OuterRef("assignment__worker")))
+            Exists(rows.filter(hit=OuterRef("assignment__hit"), worker=OuterRef("assignment__worker")))
         ).first()
     return payments.filter(
         publication=submission.publication_id,
@@ -77,8 +77,8 @@ def check_compensated(publication: Publication, at: datetime) -> None:
     unmatched = undecided.filter(
         assignment=None, platform_assignment_id__in=compensated.values("assignment__platform_assignment_id")
     )
-    held = undecided.filter(has_alarm(Alarm.Kind.TWICE))
-    for submission in (unmatched | held).select_related("publication__campaign").order_by("id"):
+    paused = undecided.filter(has_alarm(Alarm.Kind.TWICE))
+    for submission in (unmatched | paused).select_related("publication__campaign").order_by("id"):
         payment = _compensation_of(submission)
         if payment is not None and _was_paid(payment):
             if submission.status != Status.REJECTED:

@@ -134,9 +134,9 @@ def leavers_pay(*, publication: Publication, assignment_ids: Collection[str], at
         owed__gt=0,
         submission=None,
     )
-    listed = Q(payments__purpose=Purpose.COMPENSATION, payments__state=Payment.State.OWED, payments__operations=None)
+    unoffered = Q(payments__purpose=Purpose.COMPENSATION, payments__state=Payment.State.OWED, payments__operations=None)
     planned = 0
-    for assignment in left.filter(Q(payments=None) | listed):
+    for assignment in left.filter(Q(payments=None) | unoffered):
         payment, new = _compensation(publication, assignment, at)
         compensation_offer(payment=payment, at=at)
         planned += new
@@ -230,9 +230,9 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     if payment.state == Payment.State.REFUSED:
         raise NotNow(_("This compensation was declined, withdrawn or refused."))
     offers = Operation.objects.filter(publication=publication, kind=Kind.COMPENSATE, payment=payment).order_by("-id")
-    known, turn = offers.first(), offers.count() + 1
-    if known is not None and (known.ended_at is None or payment.state != Payment.State.OWED):
-        return known
+    last, turn = offers.first(), offers.count() + 1
+    if last is not None and (last.ended_at is None or payment.state != Payment.State.OWED):
+        return last
     alarm_settle(publication=publication, kind=Alarm.Kind.COMPENSATION, assignment=assignment, at=at)
     return operation_plan(
         publication=publication,

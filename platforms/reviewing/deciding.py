@@ -50,8 +50,8 @@ def submission_approve(*, submission: Submission, by: User, why: str, at: dateti
 def _must_have_been_told(submission: Submission, payment: Payment) -> None:
     """Raise NotNow where a person approves compensated work before the jobs have said that this pays it again."""
     if not submission.alarms.filter(kind=Alarm.Kind.TWICE).exists():
-        said = _("This work was compensated with %(paid)s before. In a minute, you can choose to pay it again.")
-        raise NotNow(said % {"paid": submission.publication.campaign.money(payment.amount)})
+        text = _("This work was compensated with %(paid)s before. In a minute, you can choose to pay it again.")
+        raise NotNow(text % {"paid": submission.publication.campaign.money(payment.amount)})
 
 
 @transaction.atomic
@@ -64,16 +64,16 @@ def submission_reject(*, submission: Submission, by: User, why: str, at: datetim
     if submission.decision == Decision.NONE:
         reason, adapter = reason_of(why), adapter_of(submission.publication)
         if len(reason) < adapter.least_rejection:
-            said = _("The reason has %(seen)d characters. At this platform, a rejection has at least %(least)d.")
+            text = _("The reason has %(seen)d characters. At this platform, a rejection has at least %(least)d.")
             raise BadRequest(
-                phrase(submission.publication, said) % {"seen": len(reason), "least": adapter.least_rejection}
+                phrase(submission.publication, text) % {"seen": len(reason), "least": adapter.least_rejection}
             )
         if category and category not in adapter.rejection_categories:
-            said = _("This platform has no rejection category “%(seen)s”.")
-            raise BadRequest(phrase(submission.publication, said) % {"seen": category})
+            text = _("This platform has no rejection category “%(seen)s”.")
+            raise BadRequest(phrase(submission.publication, text) % {"seen": category})
         if submission.status != Status.SUBMITTED:
-            said = _("At the platform, this work is “%(status)s”.")
-            raise NotNow(phrase(submission.publication, said) % {"status": submission.get_status_display()})
+            text = _("At the platform, this work is “%(status)s”.")
+            raise NotNow(phrase(submission.publication, text) % {"status": submission.get_status_display()})
         if (payment := offer_taken(submission)) is not None:
             compensation_end(payment, {"declined": reason, "by": by.get_username()})
         else:
@@ -111,11 +111,11 @@ def return_ask(*, submission: Submission, by: User, why: str, at: datetime, retu
     submission = _undecided(submission, Decision.NONE)
     reason = reason_of(why)
     if return_reason and return_reason not in adapter_of(submission.publication).return_reasons:
-        said = _("“%(seen)s” is not one of the platform's reasons for a return.")
-        raise BadRequest(phrase(submission.publication, said) % {"seen": return_reason})
-    asked = submission.operations.filter(kind=Kind.ASK_RETURN).first()
-    if asked is not None:
-        return asked
+        text = _("“%(seen)s” is not one of the platform's reasons for a return.")
+        raise BadRequest(phrase(submission.publication, text) % {"seen": return_reason})
+    request = submission.operations.filter(kind=Kind.ASK_RETURN).first()
+    if request is not None:
+        return request
     if not may_ask_return(submission):
         raise NotNow(_("Its worker cannot be asked to return this: work that is stored here is paid."))
     if submission.status != Status.SUBMITTED:
@@ -139,16 +139,16 @@ def bonus_grant(*, submission: Submission, amount: Decimal, by: User, why: str, 
         raise NotNow(_("Only work that was approved can get a bonus."))
     money = submission.publication.campaign.money
     if not Decimal(0) < amount <= MOST_BONUS:
-        said = _("A bonus is between %(least)s and %(most)s.")
-        raise BadRequest(said % {"least": money(CENT), "most": money(MOST_BONUS)})
+        text = _("A bonus is between %(least)s and %(most)s.")
+        raise BadRequest(text % {"least": money(CENT), "most": money(MOST_BONUS)})
     fee = adapter_of(submission.publication).bonus_fee(amount)
     payment = payment_of(submission, Purpose.EXTRA, amount, fee, at)
     if payment.by is not None:
         if payment.amount != amount:
             raise NotNow(_("This work got an extra bonus of %(amount)s before.") % {"amount": money(payment.amount)})
         if payment.state == Payment.State.REFUSED:
-            said = _("The platform refused this bonus. Under Calls, read why, and try that call again.")
-            raise NotNow(phrase(submission.publication, said))
+            text = _("The platform refused this bonus. Under Calls, read why, and try that call again.")
+            raise NotNow(phrase(submission.publication, text))
         return payment
     payment.by, payment.why = by, reason
     payment.save(update_fields=["by", "why"])
@@ -160,13 +160,13 @@ def bonus_grant(*, submission: Submission, amount: Decimal, by: User, why: str, 
     return payment
 
 
-def _undecided(submission: Submission, wanted: str) -> Submission:
+def _undecided(submission: Submission, decision: str) -> Submission:
     row = (
         Submission.objects.select_for_update(of=("self",), no_key=True)
         .select_related("publication__campaign", "published_hit", "assignment")
         .get(pk=submission.pk)
     )
-    books = wanted == Decision.APPROVE and may_book(row)
-    if row.decision not in (Decision.NONE, wanted) and not books:
+    books = decision == Decision.APPROVE and may_book(row)
+    if row.decision not in (Decision.NONE, decision) and not books:
         raise NotNow(_("This work has already been decided on: %(what)s.") % {"what": row.get_decision_display()})
     return row

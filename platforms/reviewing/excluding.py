@@ -25,9 +25,9 @@ def workers_exclude(*, publication: Publication, at: datetime) -> int:
     workers = Worker.objects.filter(lab=publication.campaign.lab, platform=platform).exclude(external_id="")
     excluded = Operation.objects.filter(publication=publication, kind=Kind.EXCLUDE)
     # Anybody can type ids into a frame's address: only who has submitted at the platform is known to be that worker.
-    known = Submission.objects.filter(assignment__isnull=False).values("assignment__worker")
+    matched = Submission.objects.filter(assignment__isnull=False).values("assignment__worker")
     once_each = {"worker": OuterRef("pk"), "barred_at": OuterRef("barred_at")}
-    barred = workers.filter(barred_at__isnull=False, pk__in=known).exclude(Exists(excluded.filter(**once_each)))
+    barred = workers.filter(barred_at__isnull=False, pk__in=matched).exclude(Exists(excluded.filter(**once_each)))
     for worker in barred:
         assert worker.barred_at is not None
         operation_plan(publication=publication, kind=Kind.EXCLUDE, worker=worker, barred_at=worker.barred_at, at=at)

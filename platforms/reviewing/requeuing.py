@@ -48,8 +48,8 @@ def _short_of_places(publication: Publication) -> dict[int, int]:
     if not publication.published_hits.filter(hit__needed__gt=0).exists():
         return {}
     rows = _counted(publication, ~Q(missing=0) | Q(hit__needed__gt=0))
-    held = StudySync.objects.filter(publication=publication).values_list("unreturned", flat=True).first() or 0
-    fewer = min(held + sum(row.missing for row in rows), sum(row.needed for row in rows))
+    unreturned = StudySync.objects.filter(publication=publication).values_list("unreturned", flat=True).first() or 0
+    fewer = min(unreturned + sum(row.missing for row in rows), sum(row.needed for row in rows))
     asking: dict[int, int] = {}
     missing = [(row.published_hit_id, row.missing) for row in rows]
     needed = [(row.published_hit_id, row.needed) for row in rows]
@@ -75,13 +75,13 @@ def _counted(publication: Publication, condition: Q) -> list[_Counted]:
     waiting = Q(assignment__judged=0, decision=Decision.NONE, status=Status.SUBMITTED)
     counted_once = Q(assignment=None) | Q(assignment__verdict__in=done)
     checked = submitted.filter(counted_once).exclude(waiting).order_by().values("published_hit__hit")
-    counted = _newest_rounds(publication).annotate(
+    hits = _newest_rounds(publication).annotate(
         missing=F("hit__needed")
         + Coalesce(Subquery(checked.annotate(n=Count("pk")).values("n")), 0)
         + shares_paid()
         - Subquery(rounds.annotate(n=Sum("max_assignments")).values("n"))
     )
-    rows = counted.filter(condition).order_by("id").values_list("pk", "missing", "hit__needed")
+    rows = hits.filter(condition).order_by("id").values_list("pk", "missing", "hit__needed")
     return [_Counted(*row) for row in rows]
 
 
@@ -136,11 +136,11 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
     short = _short_of_places(publication) if adapter.opens_together else _short_of_assignments(publication)
     for published_hit in publication.published_hits.filter(pk__in=short).select_related("hit").order_by("id"):
         hit, missing = published_hit.hit, short[published_hit.pk]
-        wanted = published_hit.max_assignments + missing
+        total = published_hit.max_assignments + missing
         assert hit is not None
         if published_hit.expires_at is None or published_hit.expires_at <= at:
             continue
-        if not adapter.may_extend(published_hit.max_assignments, wanted):
+        if not adapter.may_extend(published_hit.max_assignments, total):
             planned += published_hits_plan(
                 publication=publication,
                 hits=[hit],
@@ -149,7 +149,7 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
                 max_assignments=missing,
             )
         else:
-            operation_plan(publication=publication, kind=Kind.EXTEND, published_hit=published_hit, turn=wanted, at=at)
+            operation_plan(publication=publication, kind=Kind.EXTEND, published_hit=published_hit, turn=total, at=at)
             PublishedHit.objects.filter(pk=published_hit.pk).update(
                 max_assignments=F("max_assignments") + missing,
                 added=F("added") + missing,

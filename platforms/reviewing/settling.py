@@ -75,9 +75,9 @@ def _alone(
 def _raise_undecided(publication: Publication, failed: dict[int, Exception], at: datetime) -> None:
     for submission in publication.submissions.filter(pk__in=failed):
         text = _("Some submitted work could not be reviewed or paid (%(error)s). It is tried again automatically.")
-        said = text % {"error": in_words(failed[submission.pk])}
+        words = text % {"error": in_words(failed[submission.pk])}
         alarm_raise(
-            publication=publication, kind=Alarm.Kind.UNDECIDED, submission=submission, text=said, at=at, retried=True
+            publication=publication, kind=Alarm.Kind.UNDECIDED, submission=submission, text=words, at=at, retried=True
         )
     tried = publication.alarms.filter(kind=Alarm.Kind.UNDECIDED, settled_at=None).exclude(retry_at__gt=at)
     tried.exclude(submission__in=list(failed)).update(settled_at=at)
@@ -103,8 +103,8 @@ def _settle_as_there(submission: Submission, at: datetime) -> None:
     elif (payment := compensated_before(submission, at)) is not None:
         submission_hold(submission, payment, at)
     else:
-        said = _("Approved at the platform before anyone decided here.")
-        submission_pay(submission, by=None, reason=phrase(submission.publication, said), at=at)
+        text = _("Approved at the platform before anyone decided here.")
+        submission_pay(submission, by=None, reason=phrase(submission.publication, text), at=at)
         alarms_settle(submission, at)
 
 
@@ -139,10 +139,10 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
     """Approve taken compensations; the payment is paid when the platform says so. One that somebody rejected at the
     platform itself is not paid: that is a person's decision.
     """
-    taken = publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True).filter(
+    rows = publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True).filter(
         Q(decision=Decision.NONE) | Q(decision=Decision.APPROVE, status=Status.REJECTED), published_hit__hit=None
     )
-    for submission in taken.select_related("publication__campaign", "published_hit"):
+    for submission in rows.select_related("publication__campaign", "published_hit"):
         payment = offer_taken(submission)
         if submission.status == Status.REJECTED:
             _reject_as_there(submission, at)
