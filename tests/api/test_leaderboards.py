@@ -38,7 +38,7 @@ def board(collection: Collection, olga: User, monkeypatch: pytest.MonkeyPatch) -
 def send(program: Program, board: Board, team: str, name: str = "red", **fields: Any) -> Any:
     """A run that is sent today."""
     run_id = f"{timezone.now():%Y%m%d}-{name}"
-    package = SimpleUploadedFile("p.sealed", taking_part.package(board, run_id, found=3))
+    package = SimpleUploadedFile("p.sealed", taking_part.package(board, run_id, hits=3))
     sent = {"team": team, "run_id": run_id, "policy": 1, "package": package} | fields
     return program.upload(f"boards/{board.slug}/submissions/", **sent)
 

@@ -54,7 +54,7 @@ def waiting(board: Board, paul: User) -> Submission:
     """A run of a team that is not confirmed, anonymous for a while."""
     team = taking_part.team(board, paul)
     until = f"{timezone.now() + timedelta(days=100):%Y/%m/%d}"
-    return taking_part.evaluated(board, team, paul, at=timezone.now(), found=3, embargo_until=until)
+    return taking_part.evaluated(board, team, paul, at=timezone.now(), hits=3, embargo_until=until)
 
 
 def files() -> dict[str, SimpleUploadedFile]:

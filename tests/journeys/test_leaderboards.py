@@ -347,13 +347,13 @@ def test_the_public_reads_a_board_compares_goes_back_and_takes_it_along_without_
     people = [factories.user(name, email=f"{name}@example.org") for name in ("paul", "vera")]
     groups = [taking_part.team(board, user, user.username, confirmed_by=olga) for user in people]
     at = timezone.now() - timedelta(days=40)
-    taking_part.published(board, groups[0], people[0], olga, "weak", at, found=1, model_description="A weak system")
+    taking_part.published(board, groups[0], people[0], olga, "weak", at, hits=1, model_description="A weak system")
     taking_part.published(
-        board, groups[1], people[1], olga, "strong", at + timedelta(days=1), found=4, model_description="A strong one",
+        board, groups[1], people[1], olga, "strong", at + timedelta(days=1), hits=4, model_description="A strong one",
         type="reranking",
     )  # fmt: skip
     hidden = taking_part.published(
-        board, groups[1], people[1], olga, "secret", at + timedelta(days=2), found=3,
+        board, groups[1], people[1], olga, "secret", at + timedelta(days=2), hits=3,
         model_description="An unheard-of method", embargo_until=_day(100),
     )  # fmt: skip
     upkeep_jobs.keep_up()

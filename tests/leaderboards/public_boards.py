@@ -32,10 +32,10 @@ def public_board(collection: Collection, *, slug: str = "small", rule: str = "la
 
 def team(board: Board, group: str = "IR") -> Team:
     """A team of Example University."""
-    made, _new = Team.objects.get_or_create(
+    row, _new = Team.objects.get_or_create(
         lab=board.lab, organization="Example University", group=group, defaults={"created_at": OPENED}
     )
-    return made
+    return row
 
 
 def entry(

@@ -46,31 +46,31 @@ def season(board: Board, name: str, at: datetime, closes_at: datetime | None = N
 
 def team(board: Board, user: User, group: str = "Red", *, confirmed_by: User | None = None) -> Team:
     """A team of one, confirmed if somebody confirms it."""
-    made = teams.team_found(
+    row = teams.team_found(
         board=board, organization="Example University", group=group, contributors="", by=user, at=NOW
     )
     if confirmed_by is None:
-        return made
-    return teams.team_confirm(team=made, board=board, reason="I know them", by=confirmed_by, at=NOW)
+        return row
+    return teams.team_confirm(team=row, board=board, reason="I know them", by=confirmed_by, at=NOW)
 
 
-def run(relevant: Mapping[str, str], found: int, at_rank: int = 1) -> str:
-    """A run that has the relevant passage of its first `found` queries at a rank, and others around it."""
+def run(relevant: Mapping[str, str], hits: int, at_rank: int = 1) -> str:
+    """A run that has the relevant passage of its first `hits` queries at a rank, and others around it."""
     lines = []
     for number, (query, passage) in enumerate(relevant.items()):
         ranked = [f"x{query}-{rank}" for rank in range(1, 6)]
-        if number < found:
+        if number < hits:
             ranked[at_rank - 1] = passage
         lines += [f"{query}\t{pid}\t{rank}\n" for rank, pid in enumerate(ranked, start=1)]
     return "".join(lines)
 
 
-def package(board: Board, run_id: str, *, found: int = 2, key: str = "", header: str = "", **metadata: str) -> bytes:
+def package(board: Board, run_id: str, *, hits: int = 2, key: str = "", header: str = "", **metadata: str) -> bytes:
     """A sealed package; its run has as many answers in eval as in dev. `header` stands before its dev run."""
     files = {
         "metadata.json": json.dumps(METADATA | metadata).encode(),
-        "dev.txt.bz2": bz2.compress(f"{header}{run(DEV, found)}".encode()),
-        "eval.txt.bz2": bz2.compress(run(EVAL, found).encode()),
+        "dev.txt.bz2": bz2.compress(f"{header}{run(DEV, hits)}".encode()),
+        "eval.txt.bz2": bz2.compress(run(EVAL, hits).encode()),
     }
     to = key or board.keys.get(retired_at=None).public_pem
     return seal(files, to=to, board=board.slug, run_id=run_id)

@@ -36,8 +36,8 @@ def test_an_evaluated_run_waits_for_its_team_and_nobody_else_can_decide_on_it(
     run = evaluated(board, team, paul)
     assert run.state == State.CHOOSING and run.choose_by == run.evaluated_at + 3 * DAY and run.waiting_since is None  # type: ignore[operator]
     assert quota(board, team) == 1
-    told = BoardMail.objects.filter(submission=run, subject__contains="waiting for its team")
-    assert [mail.to for mail in told] == [paul] and "without a word, it does" in told[0].text
+    mails = BoardMail.objects.filter(submission=run, subject__contains="waiting for its team")
+    assert [mail.to for mail in mails] == [paul] and "without a word, it does" in mails[0].text
     with pytest.raises(NotNow, match="does not wait for a decision"):
         publishing.submission_publish(submission=run, reason="Fine", by=olga, at=NOW)
     with pytest.raises(NotNow):

@@ -53,13 +53,13 @@ def hidden(board: Board, vera: User, olga: User, at: datetime) -> list[Submissio
     team.organization, team.contributors = "zqkxvorganization", "zqkxvcontributor"
     team.save()
     until = f"{at + timedelta(days=100):%Y/%m/%d}"
-    told = {
+    fields = {
         "model_description": "zqkxvdescription", "paper": "https://zqkxvpaper.example",
         "code": "https://zqkxvcode.example", "query_hardware": "zqkxvhardware", "embargo_until": until,
     }  # fmt: skip
     rows = []
     for number, name in enumerate(("zqkxvrun", "zqkxvgone"), 2):
-        row = taking_part.published(board, team, sender, olga, name, at, found=number, **told)
+        row = taking_part.published(board, team, sender, olga, name, at, hits=number, **fields)
         row.team_words, row.link = "zqkxvteam of zqkxvorganization", "https://zqkxvlink.example"
         row.metadata |= {"parameters": 7}
         row.save()
@@ -76,9 +76,9 @@ def hidden(board: Board, vera: User, olga: User, at: datetime) -> list[Submissio
     return rows
 
 
-def told(content: bytes, asked: str) -> bytes:
+def told(content: bytes, query: str) -> bytes:
     """Where an answer has the word, apart from what was asked."""
-    text = content.lower().replace(asked.lower().encode(), b"")
+    text = content.lower().replace(query.lower().encode(), b"")
     place = text.find(WORD)
     return b"" if place < 0 else text[max(0, place - 60) : place + 60]
 
@@ -94,13 +94,13 @@ def filled(route: str, rows: list[Submission]) -> Iterator[str]:
         "part": "eval_queries", "pk": of_what.get(route.partition("/")[0].removeprefix("^"), row.pk),
     }  # fmt: skip
     of_team = route.startswith("boards/<slug:slug>/teams/") or "/teams/{" in route
-    for one in rows:
-        request = one.metadata_requests.get().pk if "request_pk" in route else row.pk
-        for key in (one.team.public_id,) if of_team and one.team else (one.public_id, one.run_id):
+    for entry in rows:
+        request = entry.metadata_requests.get().pk if "request_pk" in route else row.pk
+        for key in (entry.team.public_id,) if of_team and entry.team else (entry.public_id, entry.run_id):
             values = common | {"key": key, "submission_id": key, "request_pk": request}
 
-            def value(found: re.Match[str], values: dict[str, object] = values) -> str:
-                return str(values.get(found[1], row.pk))
+            def value(match: re.Match[str], values: dict[str, object] = values) -> str:
+                return str(values.get(match[1], row.pk))
 
             yield re.sub(r"[<{](?:\w+:)?(\w+)[>}]", value, route)
 
@@ -189,8 +189,8 @@ def test_no_operation_of_the_api_tells_another_participant_whose_an_entry_is(
     answered, telling = found_in_api(lambda verb, address: getattr(program, verb)(address), hidden)
     assert telling == []
     assert {f"/api/v1/boards/{board.slug}/", f"/api/v1/boards/{board.slug}/submissions/"} <= answered
-    listed = program.get(f"boards/{board.slug}/submissions/").json()["results"]
-    assert [row["run_id"].partition("-")[2] for row in listed] == ["green"]
+    rows = program.get(f"boards/{board.slug}/submissions/").json()["results"]
+    assert [row["run_id"].partition("-")[2] for row in rows] == ["green"]
     client.raise_request_exception = False
     _answered, telling = found_in_api(
         lambda verb, address: getattr(client, verb)(address, content_type="application/json"), hidden
@@ -211,5 +211,5 @@ def test_the_walk_finds_the_entry_for_its_team_the_organizers_and_everybody_once
     answers = walk(board, client)
     places = {place for place, answer in answers.items() if told(answer, place)}
     for name in ("board", "time", "atom", "embed", "everything", "compare"):
-        found = reverse(f"boards:{name}", args=[board.slug])
-        assert any(place.startswith(found) for place in places), name
+        address = reverse(f"boards:{name}", args=[board.slug])
+        assert any(place.startswith(address) for place in places), name

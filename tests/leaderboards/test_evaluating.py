@@ -51,7 +51,7 @@ def states(submission: Submission) -> list[str]:
 
 @pytest.mark.usefixtures("in_a_process")
 def test_an_evaluation_scores_both_runs_and_keeps_their_tops_sealed(board: Board, team: Team, paul: User) -> None:
-    submission = taking_part.evaluated(board, team, paul, found=3)
+    submission = taking_part.evaluated(board, team, paul, hits=3)
     assert states(submission) == ["received", "evaluating", "checked", "waiting"]
     assert dict(submission.scores.values_list("part", "fraction")) == {"dev": "3/4", "eval": "3/4"}
     score = submission.scores.get(part="eval")
@@ -70,7 +70,7 @@ def test_an_ir_metadata_header_is_kept_for_team_and_organizers_alone(
     board: Board, team: Team, paul: User, olga: User, client: Client
 ) -> None:
     header = "# ir_metadata.start\n# platform:\n#   hardware:\n#     gpu: A100 <b>\n# ir_metadata.end\n"
-    submission = taking_part.published(board, team, paul, olga, found=3, header=header)
+    submission = taking_part.published(board, team, paul, olga, hits=3, header=header)
     assert dict(submission.scores.values_list("part", "fraction")) == {"dev": "3/4", "eval": "3/4"}
     page = reverse("leaderboards:submission", args=[submission.public_id])
     for user in (paul, olga):
@@ -106,9 +106,9 @@ def test_a_run_with_errors_is_refused_with_its_lines_and_uses_no_quota(board: Bo
 
 
 def test_what_the_participant_is_told_says_nothing_of_the_hidden_qrels(board: Board, team: Team, paul: User) -> None:
-    submission = taking_part.evaluated(board, team, paul, found=3)
-    told = str(submission.diagnostics) + str(list(submission.events.values()))
-    assert "ep1" not in told and "3/4" not in told and "0.75" not in told
+    submission = taking_part.evaluated(board, team, paul, hits=3)
+    text = str(submission.diagnostics) + str(list(submission.events.values()))
+    assert "ep1" not in text and "3/4" not in text and "0.75" not in text
 
 
 @pytest.mark.usefixtures("in_a_process")
@@ -257,8 +257,8 @@ def test_what_nobody_thought_of_fails_after_three_tries_in_words(
 
 
 def test_nobody_publishes_the_run_of_their_own_team_but_a_baseline(board: Board, olga: User) -> None:
-    own = taking_part.team(board, olga, "Organizers", confirmed_by=olga)
-    submission = taking_part.evaluated(board, own, olga)
+    team = taking_part.team(board, olga, "Organizers", confirmed_by=olga)
+    submission = taking_part.evaluated(board, team, olga)
     with pytest.raises(NotNow, match="another organizer decides"):
         publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=NOW)
     submission.refresh_from_db()
@@ -278,7 +278,7 @@ def test_a_damaged_run_of_another_entry_stops_no_evaluation(
     default_storage.delete(row.file.name)
     assert default_storage.save(row.file.name, ContentFile(seal_bytes(b"no artifact"))) == row.file.name
     second = taking_part.evaluated(board, team, paul, "two", NOW + 40 * DAY)
-    assert second.state == "waiting" and [one["keys"] for one in second.alike] == [[str(same.pk)]]
+    assert second.state == "waiting" and [match["keys"] for match in second.alike] == [[str(same.pk)]]
 
     def away(*_arguments: object) -> bytes:
         raise ValueError("no file")
@@ -294,22 +294,22 @@ def test_runs_are_compared_some_at_a_time_in_processes_with_limits(
 ) -> None:
     monkeypatch.setattr(evaluating, "ALIKE_AT_ONCE", 2)
     with monkeypatch.context() as patch:
-        patch.setattr(evaluating, "answer_of", lambda asked, _limits: evaluate(asked))
-        sent = [taking_part.evaluated(board, team, paul, f"run{number}", NOW + 20 * number * DAY, found=number % 4)
+        patch.setattr(evaluating, "answer_of", lambda request, _limits: evaluate(request))
+        sent = [taking_part.evaluated(board, team, paul, f"run{number}", NOW + 20 * number * DAY, hits=number % 4)
                 for number in range(3)]  # fmt: skip
-    asked: list[tuple[str, int]] = []
+    requests: list[tuple[str, int]] = []
     answer_of = evaluating.answer_of
 
     def counted(request: Message, limits: Limits) -> Message:
-        asked.append((request.values["kind"], len(request.blobs)))
+        requests.append((request.values["kind"], len(request.blobs)))
         return answer_of(request, limits)
 
     monkeypatch.setattr(evaluating, "answer_of", counted)
-    twin = taking_part.evaluated(board, team, paul, "twin", NOW + 60 * DAY, found=1)
-    assert asked[1:] == [("alike", 3), ("alike", 2), ("fusion", 4)], "the run itself, and two others at most"
+    twin = taking_part.evaluated(board, team, paul, "twin", NOW + 60 * DAY, hits=1)
+    assert requests[1:] == [("alike", 3), ("alike", 2), ("fusion", 4)], "the run itself, and two others at most"
     assert twin.alike[0] == {"keys": [str(sent[1].pk)], "method": "", "similarity": 1}
     monkeypatch.setattr(evaluating, "ALIKE", Limits(seconds=60, megabytes=20))
-    late = taking_part.evaluated(board, team, paul, "late", NOW + 80 * DAY, found=1)
+    late = taking_part.evaluated(board, team, paul, "late", NOW + 80 * DAY, hits=1)
     assert (late.state, late.alike) == ("waiting", []), "what takes too much is left out, and stops nothing"
 
 
@@ -317,8 +317,8 @@ def test_a_run_that_waits_while_its_team_is_merged_is_compared_with_the_other_te
     board: Board, team: Team, paul: User, olga: User
 ) -> None:
     second = taking_part.team(board, paul, "Blue")  # nobody has confirmed it
-    best = taking_part.published(board, team, paul, olga, "one", found=3)
-    waiting = taking_part.evaluated(board, second, paul, "two", NOW + DAY, found=2)
+    best = taking_part.published(board, team, paul, olga, "one", hits=3)
+    waiting = taking_part.evaluated(board, second, paul, "two", NOW + DAY, hits=2)
     teams.teams_merge(team=second, into=team, board=board, reason="One hand", by=olga, at=NOW + DAY)
     waiting.refresh_from_db()
     outcome = publishing.submission_publish(submission=waiting, reason="Fine", by=olga, at=NOW + 2 * DAY)
@@ -337,12 +337,12 @@ def test_only_a_confirmed_team_is_published(board: Board, paul: User, olga: User
 def test_the_first_score_is_shown_and_no_gain_repeats_the_teams_own_best(
     board: Board, team: Team, paul: User, olga: User
 ) -> None:
-    first = taking_part.published(board, team, paul, olga, "one", found=3)
+    first = taking_part.published(board, team, paul, olga, "one", hits=3)
     assert (first.release.is_shown, first.release.fraction, first.release.reference) == (True, "3/4", None)
-    second = taking_part.published(board, team, paul, olga, "two", found=4)
+    second = taking_part.published(board, team, paul, olga, "two", hits=4)
     assert (second.release.is_shown, second.release.fraction, second.release.reference) == (False, "", first)
-    told = " ".join(second.events.values_list("note", flat=True)) + second.release.why
-    assert "4/4" not in told and "1/1" not in told and "no gain" in told
+    text = " ".join(second.events.values_list("note", flat=True)) + second.release.why
+    assert "4/4" not in text and "1/1" not in text and "no gain" in text
     assert looks_of(team, board.seasons.get()) == (2, 2, 2)
     assert [row.what for row in second.openings.order_by("pk")] == ["package", "per_query"]
     other = taking_part.team(board, factories.user("vera"), "Green", confirmed_by=olga)
@@ -351,9 +351,9 @@ def test_the_first_score_is_shown_and_no_gain_repeats_the_teams_own_best(
 
 def test_under_the_plain_rule_every_score_is_shown(board_plain: Board, paul: User, olga: User) -> None:
     team = taking_part.team(board_plain, paul, confirmed_by=olga)
-    shown = [taking_part.published(board_plain, team, paul, olga, name, found=found).release.fraction
-             for name, found in (("one", 3), ("two", 1))]  # fmt: skip
-    assert shown == ["3/4", "1/4"]
+    scores = [taking_part.published(board_plain, team, paul, olga, name, hits=hits).release.fraction
+             for name, hits in (("one", 3), ("two", 1))]  # fmt: skip
+    assert scores == ["3/4", "1/4"]
 
 
 @pytest.fixture
@@ -379,25 +379,25 @@ def test_a_board_that_publishes_by_itself_waits_for_the_team_to_be_confirmed(
     first.refresh_from_db()
     assert first.state == "published"
     second = taking_part.team(board, paul, "Blue", confirmed_by=olga)
-    another_first = taking_part.evaluated(board, second, paul, "three", found=3)
+    another_first = taking_part.evaluated(board, second, paul, "three", hits=3)
     assert (another_first.state, another_first.release.is_shown) == ("published", False), "paul has seen scores"
     third = taking_part.team(board, factories.user("vera"), "Green", confirmed_by=olga)
-    of_organization = taking_part.evaluated(board, third, third.members.get().user, "four", found=3)
+    of_organization = taking_part.evaluated(board, third, third.members.get().user, "four", hits=3)
     assert of_organization.state == "waiting", "the organization has seen scores: somebody looks first"
 
 
 def test_a_first_score_is_free_once_for_each_person_and_not_once_for_each_team(
     board: Board, team: Team, paul: User, olga: User
 ) -> None:
-    best = taking_part.published(board, team, paul, olga, "one", found=3)
+    best = taking_part.published(board, team, paul, olga, "one", hits=3)
     second = taking_part.team(board, paul, "Blue", confirmed_by=olga)
-    again = taking_part.published(board, second, paul, olga, "two", found=4)
+    again = taking_part.published(board, second, paul, olga, "two", hits=4)
     assert (again.release.is_shown, again.release.fraction, again.release.reference) == (False, "", best)
-    third_look = taking_part.published(board, second, paul, olga, "four", NOW + 40 * DAY, found=2)
+    third_look = taking_part.published(board, second, paul, olga, "four", NOW + 40 * DAY, hits=2)
     assert "look 2" in third_look.release.why, "paul's look with the other team counts"
     vera = factories.user("vera")
     third = taking_part.team(board, vera, "Green", confirmed_by=olga)
-    free = taking_part.published(board, third, vera, olga, "three", found=4)
+    free = taking_part.published(board, third, vera, olga, "three", hits=4)
     assert (free.release.is_shown, free.release.reference) == (True, None), "vera has had no look"
 
 
@@ -406,9 +406,9 @@ def test_who_leaves_a_team_takes_its_looks_along_into_the_next(
 ) -> None:
     vera, now = factories.user("vera"), timezone.now()
     TeamMember.objects.create(team=team, user=vera, joined_at=NOW)
-    best = taking_part.published(board, team, paul, olga, "one", found=3)
+    best = taking_part.published(board, team, paul, olga, "one", hits=3)
     teams.team_leave(team=team, user=vera, at=now)
-    later = taking_part.published(board, team, paul, olga, "later", now + DAY, found=2)
+    later = taking_part.published(board, team, paul, olga, "later", now + DAY, hits=2)
     second = taking_part.team(board, vera, "Blue", confirmed_by=olga)
     assert looks_of(second, best.season) == (0, 2, 1), "vera was away when the other run was sent"
     [alike] = teams_alike(board)
@@ -417,7 +417,7 @@ def test_who_leaves_a_team_takes_its_looks_along_into_the_next(
     # A straw man sends the run, and vera leaves before it is published.
     straw = factories.user("straw")
     TeamMember.objects.create(team=second, user=straw, joined_at=NOW)
-    sent = taking_part.evaluated(board, second, straw, "two", now + DAY, found=4)
+    sent = taking_part.evaluated(board, second, straw, "two", now + DAY, hits=4)
     teams.team_leave(team=second, user=vera, at=now + 2 * DAY)
     release = publishing.submission_publish(submission=sent, reason="Fine", by=olga, at=now + 2 * DAY)
     assert (release.is_shown, release.reference) == (False, best), "no first score is free for vera's new team"
@@ -428,15 +428,15 @@ def test_who_leaves_a_team_takes_its_looks_along_into_the_next(
     assert FormerMember.objects.filter(user=vera).count() == 2
     nina = factories.user("nina")
     third = taking_part.team(board, nina, "Green", confirmed_by=olga)
-    free = taking_part.published(board, third, nina, olga, "three", now + DAY, found=4)
+    free = taking_part.published(board, third, nina, olga, "three", now + DAY, hits=4)
     assert (free.release.is_shown, free.release.reference) == (True, None)
     assert later.release.reference == best
 
 
 def test_a_look_counts_whatever_its_clock_said(board: Board, team: Team, paul: User, olga: User) -> None:
-    first = taking_part.evaluated(board, team, paul, "one", found=3)
+    first = taking_part.evaluated(board, team, paul, "one", hits=3)
     publishing.submission_publish(submission=first, reason="Fine", by=olga, at=NOW + 2 * DAY)
-    second = taking_part.evaluated(board, team, paul, "two", found=2)
+    second = taking_part.evaluated(board, team, paul, "two", hits=2)
     publishing.submission_publish(submission=second, reason="Fine", by=olga, at=NOW + DAY)  # by a clock that is behind
     first.refresh_from_db()
     assert looks_of(team, first.season, since=first) == (1, 1, 1)
@@ -513,16 +513,16 @@ def test_metadata_change_by_request_with_history_and_a_teams_name_never_tells_mo
     decide(ask("team", team_words="Example University"))
     submission.refresh_from_db()
     assert submission.team_words == "Example University"
-    kept = submission.metadata_requests.order_by("pk").values_list("state", "before", "after")
-    assert [state for state, _before, _after in kept] == ["accepted"] * 3
-    assert kept[0][1:] == ({"paper": ""}, {"paper": "https://arxiv.org/abs/1"})
+    requests = submission.metadata_requests.order_by("pk").values_list("state", "before", "after")
+    assert [state for state, _before, _after in requests] == ["accepted"] * 3
+    assert requests[0][1:] == ({"paper": ""}, {"paper": "https://arxiv.org/abs/1"})
 
 
 @pytest.mark.usefixtures("in_a_process")
 def test_dev_runs_are_scored_at_will_without_an_entry(board: Board, paul: User) -> None:
     season = board.seasons.get()
-    for name, found in (("a", 1), ("b", 4)):
-        content = taking_part.run(taking_part.DEV, found).encode()
+    for name, hits in (("a", 1), ("b", 4)):
+        content = taking_part.run(taking_part.DEV, hits).encode()
         row = submitting.dev_scoring_ask(season=season, name=name, content=content, by=paul, at=NOW)
         assert evaluating.dev_scoring_do(scoring_id=row.pk, at=NOW)
         assert not evaluating.dev_scoring_do(scoring_id=row.pk, at=NOW)
@@ -550,12 +550,12 @@ def test_what_is_opened_is_written_down_before_it_is(
     board: Board, team: Team, paul: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submission = taking_part.send(board, team, paul)
-    seen: list[int] = []
+    counts: list[int] = []
 
     def look(*_arguments: Any) -> None:
-        seen.append(Opening.objects.filter(submission=submission).count())
+        counts.append(Opening.objects.filter(submission=submission).count())
         raise evaluating.ProcessFailed("no")
 
     monkeypatch.setattr(evaluating, "answer_of", look)
     evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
-    assert seen == [1]
+    assert counts == [1]

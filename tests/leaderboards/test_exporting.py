@@ -43,7 +43,7 @@ def test_an_export_has_runs_metadata_scores_and_queries_by_id_and_each_team_is_t
     scores = list(csv.DictReader(io.StringIO(files["scores.csv"].decode())))
     for score in red.scores.filter(version=None):
         of = (red.run_id, score.part, score.measure)
-        (row,) = [one for one in scores if (one["id"], one["part"], one["measure"]) == of]
+        (row,) = [score for score in scores if (score["id"], score["part"], score["measure"]) == of]
         assert row["fraction"] == score.fraction and row["qrels"] == "original"
         lines = files[f"queries/{red.run_id}-{score.part}-{score.measure}.tsv"].decode().splitlines()
         values = [float(line.split("\t")[1]) for line in lines]
@@ -68,10 +68,10 @@ def test_an_export_has_runs_metadata_scores_and_queries_by_id_and_each_team_is_t
 
 def test_withdrawn_runs_are_left_out(board: Board, team: Team, paul: User, olga: User) -> None:
     red = published(board, team, paul, olga)
-    kept = evaluated(board, team, paul, "blue", at=NOW + timedelta(days=1))
+    blue = evaluated(board, team, paul, "blue", at=NOW + timedelta(days=1))
     submitting.submission_withdraw(submission=red, by=paul, why="A bug.", at=NOW + timedelta(days=2))
-    found = exporting.export_begin(board=board, why="A study.", by=olga, at=NOW + timedelta(days=3))
-    assert found == [kept]
+    submissions = exporting.export_begin(board=board, why="A study.", by=olga, at=NOW + timedelta(days=3))
+    assert submissions == [blue]
     assert not red.openings.filter(what=Opening.What.EXPORT).exists()
 
 

@@ -29,14 +29,14 @@ def season(board: Board, groups: bytes = GROUPS) -> Season:
 @pytest.fixture
 def board(collection: Collection, olga: User) -> Board:
     """A board that shows every score, whose newest season has groups."""
-    made = taking_part.make(collection, olga, quota_runs=9, release_rule="plain")
-    season(made)
-    return made
+    row = taking_part.make(collection, olga, quota_runs=9, release_rule="plain")
+    season(row)
+    return row
 
 
-def entry(board: Board, team: Any, paul: User, olga: User, name: str, found: int) -> Submission:
+def entry(board: Board, team: Any, paul: User, olga: User, name: str, hits: int) -> Submission:
     at = NOW + 2 * DAY
-    run = evaluated(board, team, paul, name, at, found=found)
+    run = evaluated(board, team, paul, name, at, hits=hits)
     publishing.submission_publish(submission=run, reason="Fine", by=olga, at=at)
     run.refresh_from_db()
     return run
@@ -46,7 +46,7 @@ def entry(board: Board, team: Any, paul: User, olga: User, name: str, found: int
 def entries(board: Board, paul: User, olga: User) -> list[Submission]:
     """One that answers d1 to d3, and one that answers d1 alone."""
     team = taking_part.team(board, paul, confirmed_by=olga)
-    return [entry(board, team, paul, olga, name, found) for name, found in (("red", 3), ("blue", 1))]
+    return [entry(board, team, paul, olga, name, hits) for name, hits in (("red", 3), ("blue", 1))]
 
 
 def test_an_entry_keeps_its_exact_mean_on_each_group(entries: list[Submission]) -> None:
@@ -79,8 +79,8 @@ def test_pages_the_zip_and_the_api_show_groups_the_worst_first(
     assert {(row["id"], row["group"], row["queries"], row["dev"]) for row in rows} >= {
         (red.public_id, "long", "2", "0.500"), (blue.public_id, "German words", "1", "1.000"),
     }  # fmt: skip
-    told = Program(paul).get(f"board-submissions/{red.public_id}/").json()
-    assert told["dev_groups"] == {"short": "1.000", "long": "0.500", "German words": "1.000"}
+    answer = Program(paul).get(f"board-submissions/{red.public_id}/").json()
+    assert answer["dev_groups"] == {"short": "1.000", "long": "0.500", "German words": "1.000"}
 
 
 def test_without_groups_nothing_is_said_of_them(collection: Collection, olga: User, paul: User, client: Client) -> None:
@@ -93,16 +93,16 @@ def test_without_groups_nothing_is_said_of_them(collection: Collection, olga: Us
 
 
 @pytest.mark.parametrize(
-    ("groups", "said"),
+    ("groups", "message"),
     [
         (b"d1\tshort\nd9\tshort\n", "groups.tsv, line 2: query “d9” of group “short” is not in dev-queries.tsv."),
         (b"d1\n", "groups.tsv, line 1: 1 column where groups have 2 (query group)."),
     ],
 )
 def test_groups_that_do_not_fit_are_refused_with_their_line(
-    collection: Collection, olga: User, groups: bytes, said: str
+    collection: Collection, olga: User, groups: bytes, message: str
 ) -> None:
-    made = taking_part.make(collection, olga)
+    board = taking_part.make(collection, olga)
     with pytest.raises(BadInput) as refused:
-        season(made, groups)
-    assert str(refused.value) == said and made.seasons.count() == 1
+        season(board, groups)
+    assert str(refused.value) == message and board.seasons.count() == 1

@@ -57,10 +57,10 @@ def test_entries_trophies_and_scores_come_out_as_published(board: Board) -> None
     done = board_import(
         board=board, source=io.BytesIO(DOCUMENTS.encode()), filename="doc.csv", by=None, at=timezone.now()
     )
-    found = done.summary
-    assert (found.entries, found.baselines, found.trophies, found.disagreements, found.both) == (4, 1, 2, (), 3)
-    shown = published(board, NOW).entries
-    assert [(one.run_id, one.rank, one.mark, one.printed_dev, one.printed_eval) for one in shown] == [
+    sums = done.summary
+    assert (sums.entries, sums.baselines, sums.trophies, sums.disagreements, sums.both) == (4, 1, 2, (), 3)
+    entries = published(board, NOW).entries
+    assert [(entry.run_id, entry.rank, entry.mark, entry.printed_dev, entry.printed_eval) for entry in entries] == [
         ("20200812-anon--", 1, "trophy", "0.400", "0.320"),
         ("20200811-late", 2, "trophy", "0.390", "0.310"),
         ("20200811-same", 2, "", "0.391", "0.310"),
@@ -82,7 +82,7 @@ def test_disagreements_are_listed_and_the_scores_decide(board: Board) -> None:
     ]  # fmt: skip
     summary = done.summary
     assert (summary.entries, summary.baselines, summary.trophies, summary.both) == (3, 0, 2, 1)
-    marks = {one.run_id: one.mark for one in published(board, NOW).entries}
+    marks = {entry.run_id: entry.mark for entry in published(board, NOW).entries}
     assert marks == {"import-1": "trophy", "20200101-x": "", "import-3": "trophy"}
 
 
@@ -143,8 +143,8 @@ def test_an_organizer_imports_on_the_page_and_sees_what_came_of_it(board: Board,
 def test_imported_entries_come_before_later_ones_and_count_apart(board: Board, client: Client) -> None:
     bring(board, DOCUMENTS)
     entry(board, "new", on=NOW.date(), eval="0.32")
-    shown = published(board, NOW).entries
-    assert [(one.run_id, one.rank, one.mark) for one in shown][:2] == [
+    entries = published(board, NOW).entries
+    assert [(entry.run_id, entry.rank, entry.mark) for entry in entries][:2] == [
         ("20200812-anon--", 1, "trophy"), ("20261101-new", 1, "")
     ]  # fmt: skip
     page = client.get(reverse("boards:board", args=["small"])).content.decode()
@@ -154,9 +154,9 @@ def test_imported_entries_come_before_later_ones_and_count_apart(board: Board, c
 CSV = "id,date,,description,team,paper,code,type,MRR@10 (Dev),MRR@10 (Eval),tweet\n20200101-old,2020/01/01,,Old,Them,,,"
 
 
-@pytest.mark.parametrize(("published", "said"), [("0.700", "0.750 here, +0.050 against"), ("", "0.750 here<")])
+@pytest.mark.parametrize(("published", "text"), [("0.700", "0.750 here, +0.050 against"), ("", "0.750 here<")])
 def test_a_run_added_to_an_imported_entry_is_scored_and_compared(
-    collection: Collection, olga: User, client: Client, published: str, said: str
+    collection: Collection, olga: User, client: Client, published: str, text: str
 ) -> None:
     board = taking_part.make(collection, olga)
     bring(board, f"{CSV}full ranking,{published},0.3,\n")
@@ -173,7 +173,7 @@ def test_a_run_added_to_an_imported_entry_is_scored_and_compared(
     score = row.scores.get(origin="computed")
     assert (score.part, score.fraction) == ("dev", "3/4") and artifacts.per_query(score).tolist() == [1, 1, 1, 0]
     entry = client.get(reverse("boards:entry", args=[board.slug, row.public_id])).content.decode()
-    assert f"RR@10 {said}" in entry
+    assert f"RR@10 {text}" in entry
     again = client.post(page, fields | {"file": SimpleUploadedFile("dev.txt", run.encode())})
     assert again.status_code == 409 and "has its dev run" in again.text
 
@@ -242,13 +242,13 @@ def test_an_old_package_adds_both_runs_to_the_imported_entry_and_eval_is_for_org
     client.force_login(olga)
     assert "ID.tar.enc" in client.get(page).text
 
-    def refused(run_id: str, given: dict[str, bytes], **instead: SimpleUploadedFile) -> str:
-        answer = client.post(page, sent(run_id, given, old_keys, season.pk, **instead))
+    def refused(run_id: str, files: dict[str, bytes], **instead: SimpleUploadedFile) -> str:
+        answer = client.post(page, sent(run_id, files, old_keys, season.pk, **instead))
         assert answer.status_code in (400, 409) and "PRIVATE KEY" not in answer.text
         return html.unescape(answer.text)
 
-    said = refused("20200101-other--", other)
-    assert "package of “20200101-other--”, and the season has no entry of that id" in said
+    message = refused("20200101-other--", other)
+    assert "package of “20200101-other--”, and the season has no entry of that id" in message
     assert "Files of several packages" in refused("20200101-old", files, key=SimpleUploadedFile(
         "20200101-other--.key.bin.enc", other["key"]))  # fmt: skip
     assert "was changed, or encrypted with another key" in refused("20200101-old", files | {"key": other["key"]})
@@ -261,9 +261,9 @@ def test_an_old_package_adds_both_runs_to_the_imported_entry_and_eval_is_for_org
     (opening,) = row.openings.all()
     assert (opening.what, opening.by) == ("package", olga)
     jobs.score_dev()
-    shown = client.get(page).text
-    assert "RR@10 on dev: 0.750 here, 0.700 as published." in shown
-    assert "RR@10 on eval: 0.500 here, 0.500 as published." in shown
+    text = client.get(page).text
+    assert "RR@10 on dev: 0.750 here, 0.700 as published." in text
+    assert "RR@10 on eval: 0.500 here, 0.500 as published." in text
     (score,) = row.scores.filter(origin="computed")
     assert (score.part, score.fraction) == ("dev", "3/4")
     assert not any(name for scoring in row.dev_scorings.all() if (name := scoring.file.name))

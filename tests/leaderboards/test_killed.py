@@ -86,11 +86,11 @@ def test_a_worker_that_is_killed_while_it_publishes_publishes_once(board: Board,
 
 def children_of(pid: int) -> list[int]:
     """The processes that a process has started."""
-    found: list[int] = []
+    pids: list[int] = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread may end while it is read
-            found += map(int, path.read_text().split())
-    return found
+            pids += map(int, path.read_text().split())
+    return pids
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")

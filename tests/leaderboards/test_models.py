@@ -143,8 +143,8 @@ def test_a_policy_acts_forward_only(board: Board) -> None:
         )
     later = NOW + timedelta(days=10)
     PolicyVersion.objects.create(board=board, number=2, text="Other.", begins_at=later, made_at=NOW, **fields)
-    held = [board.policy_at(at).number for at in (NOW - timedelta(days=9), NOW, later - timedelta(seconds=1), later)]
-    assert held == [1, 1, 1, 2]
+    times = (NOW - timedelta(days=9), NOW, later - timedelta(seconds=1), later)
+    assert [board.policy_at(at).number for at in times] == [1, 1, 1, 2]
 
 
 def test_an_embargo_ends_at_midnight_utc_of_its_day(submission: Submission) -> None:

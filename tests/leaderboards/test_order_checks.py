@@ -95,8 +95,8 @@ def test_under_a_ladder_eval_is_for_organizers_who_do_not_take_part(
     team = board.submissions.get(run_id="20260205-good").team
     assert team is not None
     team.members.create(user=olga, joined_at=NOW)
-    own = log_in(olga).get(address).text
-    assert "You take part" in own and "Only organizers see it" not in own and own.count("20260205-good") == 1
+    text = log_in(olga).get(address).text
+    assert "You take part" in text and "Only organizers see it" not in text and text.count("20260205-good") == 1
     assert log_in(paul).get(address).status_code == 404
 
 
@@ -109,7 +109,7 @@ def test_a_policy_that_shows_every_score_acts_forward(collection: Collection, cl
         quota_runs=2, quota_days=30, embargo_months=9, promised_days=14, alike_threshold="0.95", release_rule="plain",
     )  # fmt: skip
     assert "On the eval queries" not in client.get(reverse("boards:order", args=[board.slug])).text
-    assert [one.part for one in order_checks.order_check(season=season, at=NOW)] == ["dev"], "old ones stay hidden"
+    assert [check.part for check in order_checks.order_check(season=season, at=NOW)] == ["dev"], "old ones stay hidden"
     scored(board, "new", GOOD)
     scored(board, "newer", BAD)
     _dev, eval_ = order_checks.order_check(season=season, at=NOW)
@@ -138,10 +138,8 @@ def test_where_every_score_is_shown_everybody_sees_the_order_and_how_it_was_befo
     page = client.get(address).text
     assert "On the eval queries" in page and "2026-11-01" in page and "2026-10-01" in page
     assert "Secret" not in page and late.run_id not in page and "Anonymous" in page
-    assert [one.entries for one in map(order_checks.summary, order_checks.checks_of(season, "eval", public=True))] == [
-        4,
-        3,
-    ]
+    summaries = map(order_checks.summary, order_checks.checks_of(season, "eval", public=True))
+    assert [summary.entries for summary in summaries] == [4, 3]
     assert client.get(address, {"season": "no such"}).status_code == 200
 
 
@@ -171,9 +169,9 @@ def test_seasons_that_are_not_due_cost_one_query_together(season: Season, board:
     for number in range(2, 12):
         other = Season.objects.create(board=board, number=number, name=f"S{number}", opens_at=OPENED)
         scored(board, f"alone{number}", GOOD, season=other)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert list(order_checks.seasons_due(at=NOW)) == []
-    assert len(asked) == 1
+    assert len(queries) == 1
 
 
 def test_a_damaged_file_is_left_out_and_so_are_other_queries(
@@ -191,14 +189,14 @@ def test_a_damaged_file_is_left_out_and_so_are_other_queries(
 def test_a_check_is_asked_for_by_a_button_and_refused_where_it_makes_no_sense(
     board: Board, season: Season, olga: User, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[int, ...]] = []
-    monkeypatch.setattr(jobs.check_orders, "delay", lambda *keys: asked.append(keys))
+    calls: list[tuple[int, ...]] = []
+    monkeypatch.setattr(jobs.check_orders, "delay", lambda *keys: calls.append(keys))
     client, address = log_in(olga), reverse("leaderboards:order", args=[board.slug])
     assert client.post(address, {"season": season.pk}).status_code == 303
-    assert asked == [(season.pk, olga.pk)]
-    assert jobs.check_orders(*asked[0]) == "checked: 2"
+    assert calls == [(season.pk, olga.pk)]
+    assert jobs.check_orders(*calls[0]) == "checked: 2"
     again = client.post(address, {"season": season.pk})
-    assert again.status_code == 409 and "within the last ten minutes" in again.text and len(asked) == 1
+    assert again.status_code == 409 and "within the last ten minutes" in again.text and len(calls) == 1
     monkeypatch.setattr(order_checks, "REST", timedelta(0))
     assert client.post(address, {"season": season.pk}).status_code == 303
     other = public_board(collection, slug="empty")
@@ -206,7 +204,7 @@ def test_a_check_is_asked_for_by_a_button_and_refused_where_it_makes_no_sense(
     assert client.post(address, {"season": "x"}).status_code == 400
     few = client.post(reverse("leaderboards:order", args=["empty"]), {"season": other.seasons.get().pk})
     assert few.status_code == 409 and "There are fewer yet" in few.text
-    assert len(asked) == 2
+    assert len(calls) == 2
 
 
 def zipped(client: Client, board: Board) -> dict[str, str]:
@@ -249,16 +247,16 @@ def test_programs_of_organizers_read_checks_and_ask_for_them(
     board = public_board(collection)
     season = filled(board)
     hidden = scored(board, "hidden", FAIR, gains=False, reference=board.submissions.get(run_id="20260205-good"))
-    asked: list[tuple[int, ...]] = []
-    monkeypatch.setattr(jobs.check_orders, "delay", lambda *keys: asked.append(keys))
+    calls: list[tuple[int, ...]] = []
+    monkeypatch.setattr(jobs.check_orders, "delay", lambda *keys: calls.append(keys))
     program, address = Program(olga), f"boards/{board.slug}/seasons/{season.number}/order/"
     assert program.get(address).json() == []
     with django_capture_on_commit_callbacks(execute=True):
         assert program.post(address, {}).status_code == 202
-    jobs.check_orders(*asked[0])
-    found = {one["part"]: one for one in program.get(address).json()}
-    assert [found[part]["is_public"] for part in ("eval", "dev")] == [False, True]
-    assert [line["band"] for line in found["eval"]["entries"]] == [1, 1, 1, 2]
+    jobs.check_orders(*calls[0])
+    by_part = {check["part"]: check for check in program.get(address).json()}
+    assert [by_part[part]["is_public"] for part in ("eval", "dev")] == [False, True]
+    assert [line["band"] for line in by_part["eval"]["entries"]] == [1, 1, 1, 2]
     assert hidden.openings.get(what="scores").by == olga
     assert program.post(address, {}).status_code == 409
     assert Program(paul).get(address).status_code == 404
@@ -266,12 +264,12 @@ def test_programs_of_organizers_read_checks_and_ask_for_them(
     team = board.submissions.get(run_id="20260205-good").team
     assert team is not None
     team.members.create(user=olga, joined_at=NOW)
-    assert [one["part"] for one in program.get(address).json()] == ["dev"]
+    assert [check["part"] for check in program.get(address).json()] == ["dev"]
 
 
-def compared(board: Board, one: str, other: str) -> str:
+def compared(board: Board, first: str, other: str) -> str:
     """What anybody reads of two entries, by name."""
-    ids = [board.submissions.get(run_id__endswith=f"-{name}").public_id for name in (one, other)]
+    ids = [board.submissions.get(run_id__endswith=f"-{name}").public_id for name in (first, other)]
     where = reverse("boards:compare", args=[board.slug])
     return Client().get(where, {"a": ids[0], "b": ids[1]}).text
 
@@ -306,11 +304,11 @@ def test_under_a_ladder_nothing_but_printed_scores_is_told_of_eval(collection: C
     policy = board.policies.get()
 
     def rule(name: str) -> None:
-        kept = {field: getattr(policy, field) for field in NUMBERS if field != "release_rule"}
+        numbers = {field: getattr(policy, field) for field in NUMBERS if field != "release_rule"}
         policy_add(
             board=board,
             text=policy.text,
-            numbers=kept | {"release_rule": name},
+            numbers=numbers | {"release_rule": name},
             begins_at=NOW,
             why="So.",
             by=olga,
@@ -318,9 +316,9 @@ def test_under_a_ladder_nothing_but_printed_scores_is_told_of_eval(collection: C
         )
 
     rule("tested")
-    shown = compared(board, "good", "bad")
-    assert "On the dev queries" in shown
-    assert "On the eval queries" not in shown and "more would tell of the hidden qrels" in shown
+    page = compared(board, "good", "bad")
+    assert "On the dev queries" in page
+    assert "On the eval queries" not in page and "more would tell of the hidden qrels" in page
     assert not Opening.objects.exists()
     scored(board, "late", [1.0] * 40)
     rule("plain")

@@ -58,12 +58,12 @@ def today(name: str) -> str:
     return f"{timezone.now():%Y%m%d}-{name}"
 
 
-def plain(team: Team, board: Board, name: str = "red", found: int = 2, **fields: Any) -> dict[str, Any]:
+def plain(team: Team, board: Board, name: str = "red", hits: int = 2, **fields: Any) -> dict[str, Any]:
     """The form of a run as plain files."""
     return {
         "team": team.pk, "season": board.seasons.get().pk, "run_id": today(name), "policy": 1, "accept": "on",
-        "dev": file("dev.txt", taking_part.run(taking_part.DEV, found)),
-        "eval": file("eval.txt", taking_part.run(taking_part.EVAL, found)),
+        "dev": file("dev.txt", taking_part.run(taking_part.DEV, hits)),
+        "eval": file("eval.txt", taking_part.run(taking_part.EVAL, hits)),
         "description": "A red run", "type": "full ranking",
     } | fields  # fmt: skip
 
@@ -82,8 +82,8 @@ def test_an_organizer_makes_a_board_with_season_policy_and_key_by_forms(collecti
     ):
         refused = client.post(address("board_new"), fields | {"measures": measures})
         assert refused.status_code == 400 and says in refused.text.replace("&#39;", "&#x27;"), measures
-    made = client.post(address("board_new"), fields | {"measures": "ndcg@10, Judged@10,MRR@10, nDCG@10, AP(rel=2)"})
-    assert made.headers["Location"] == address("organize", "mine")
+    answer = client.post(address("board_new"), fields | {"measures": "ndcg@10, Judged@10,MRR@10, nDCG@10, AP(rel=2)"})
+    assert answer.headers["Location"] == address("organize", "mine")
     board = Board.objects.get(slug="mine")
     assert board.measures == ["nDCG@10", "Judged@10", "RR@10", "AP(rel=2)"] and not board.is_public
     refused = client.post(address("board_edit", "mine"), {"name": "My board", "is_public": "on"})
@@ -130,12 +130,12 @@ def test_what_is_wrong_stands_beside_its_field_and_the_page_begins_there(board: 
     assert "Choose another" in wrong("board_new", "slug", new | {"slug": board.slug})
     assert "of this name" in wrong("board_new", "name", new | {"slug": "another", "name": board.name})
     assert "cannot come first" in wrong("board_new", "measures", new | {"slug": "another", "measures": "Judged@10"})
-    taken = {"organization": "Example University", "group": "IR"}
-    client.post(address("team_new", board.slug), taken)
-    assert "a team of this name" in wrong("team_new", "group", taken, board.slug)
-    assert "says nothing" in wrong("team_new", "organization", taken | {"organization": "Anonymous"}, board.slug)
-    given = client.get(address("policy_new", board.slug)).context["form"].initial
-    initial = {name: "" if value is None else value for name, value in given.items()}
+    names = {"organization": "Example University", "group": "IR"}
+    client.post(address("team_new", board.slug), names)
+    assert "a team of this name" in wrong("team_new", "group", names, board.slug)
+    assert "says nothing" in wrong("team_new", "organization", names | {"organization": "Anonymous"}, board.slug)
+    values = client.get(address("policy_new", board.slug)).context["form"].initial
+    initial = {name: "" if value is None else value for name, value in values.items()}
     assert "Say what changed" in wrong("policy_new", "why", initial, board.slug)
     past = initial | {"why": "More", "begins": "2020-01-01"}
     assert "begins now or later" in wrong("policy_new", "begins", past, board.slug)
@@ -172,9 +172,9 @@ def test_the_three_roles_from_an_invitation_to_a_published_entry(board: Board, o
     submission = Submission.objects.get()
     assert sent.headers["Location"] == address("submission", submission.public_id)
     jobs.evaluate()
-    own = nina.get(address("submission", submission.public_id)).text
-    assert "RR@10 (dev)" in own and "0.500" in own and "(eval" not in own and "Decide" not in own
-    assert "the sealed package, the site itself" in own and "leaderboards.jobs.evaluate" in own
+    text = nina.get(address("submission", submission.public_id)).text
+    assert "RR@10 (dev)" in text and "0.500" in text and "(eval" not in text and "Decide" not in text
+    assert "the sealed package, the site itself" in text and "leaderboards.jobs.evaluate" in text
     decide = address("decide", submission.public_id)
     assert nina.post(decide, {"do": "publish", "reason": "Mine"}).status_code == 404
     early = organizer.post(decide, {"do": "publish", "reason": "Fine"})
@@ -192,7 +192,7 @@ def test_the_three_roles_from_an_invitation_to_a_published_entry(board: Board, o
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "said"),
+    ("fields", "field", "message"),
     [
         ({"run_id": "red"}, "run_id", "yyyymmdd-name"),
         ({"run_id": "20200101-red"}, "run_id", "more than one day"),
@@ -210,11 +210,11 @@ def test_the_three_roles_from_an_invitation_to_a_published_entry(board: Board, o
     ],
 )
 def test_what_is_wrong_with_a_run_is_said_beside_its_field(
-    board: Board, team: Team, paul: User, fields: dict[str, Any], field: str, said: str
+    board: Board, team: Team, paul: User, fields: dict[str, Any], field: str, message: str
 ) -> None:
     answer = browser(paul).post(address("submit", board.slug), plain(team, board, **fields))
     assert answer.status_code == 400
-    assert said in " ".join(answer.context["form"].errors[field])
+    assert message in " ".join(answer.context["form"].errors[field])
     assert not Submission.objects.exists()
 
 
@@ -310,24 +310,24 @@ def test_each_role_opens_its_pages_and_no_others(
     board: Board, team: Team, paul: User, olga: User, rita: User, lab: Lab
 ) -> None:
     submission = taking_part.evaluated(board, team, paul)
-    there = pages(board, team, submission)
-    team_page, submission_page = there["team"]
+    paths = pages(board, team, submission)
+    team_page, submission_page = paths["team"]
     stranger, viewer = factories.user("mallory"), factories.member(lab, "viewer", "victor")
-    seen = {user: browser(user) for user in (paul, olga, rita, stranger, viewer)}
-    for user, client in seen.items():
-        for page in there["everybody"]:
+    browsers = {user: browser(user) for user in (paul, olga, rita, stranger, viewer)}
+    for user, client in browsers.items():
+        for page in paths["everybody"]:
             assert client.get(page).status_code in (200, 303), (user, page)
-    status = {user: [seen[user].get(page).status_code for page in there["organizers"]] for user in seen}
+    status = {user: [browsers[user].get(page).status_code for page in paths["organizers"]] for user in browsers}
     assert status[olga] == status[rita] == [200] * 6
     assert status[paul] == status[stranger] == [403, 404, 404, 404, 404, 404]
     assert status[viewer] == [403, 200, 403, 403, 403, 403]
-    assert {user: seen[user].get(submission_page).status_code for user in seen} == {
+    assert {user: browsers[user].get(submission_page).status_code for user in browsers} == {
         paul: 200, olga: 200, rita: 200, stranger: 404, viewer: 404,
     }  # fmt: skip
-    assert {user: seen[user].get(team_page).status_code for user in seen} == {
+    assert {user: browsers[user].get(team_page).status_code for user in browsers} == {
         paul: 200, olga: 404, rita: 404, stranger: 404, viewer: 404,
     }  # fmt: skip
-    for page in (*there["team"], *there["organizers"], *there["everybody"]):
+    for page in (*paths["team"], *paths["organizers"], *paths["everybody"]):
         assert Client().get(page).status_code == 302, "nobody sees it without logging in"
 
 
@@ -368,10 +368,10 @@ def test_nobody_decides_or_acts_without_the_right(board: Board, team: Team, paul
 def test_no_answer_to_a_participant_has_the_hidden_qrels_or_a_score_before_it_is_shown(
     board: Board, team: Team, paul: User
 ) -> None:
-    submission = taking_part.evaluated(board, team, paul, found=3)
-    client, there = browser(paul), pages(board, team, submission)
+    submission = taking_part.evaluated(board, team, paul, hits=3)
+    client, paths = browser(paul), pages(board, team, submission)
     secret = board.seasons.get().files.get(part="eval_qrels")
-    for page in (*there["everybody"], *there["team"]):
+    for page in (*paths["everybody"], *paths["team"]):
         text = client.get(page, follow=True).text
         assert "ep1" not in text and str(secret.file.name) not in text and "PRIVATE KEY" not in text
         assert "(eval" not in text, page
@@ -415,8 +415,8 @@ def test_metadata_are_asked_for_and_decided_on_by_forms(board: Board, team: Team
     assert request.after == {"parameters": "", "query_latency_ms": "2.5"}
     browser(olga).post(decide, {"do": "accept", "request": request.pk, "reason": "They measured"})
     submission.refresh_from_db()
-    told = {name: submission.metadata.get(name) for name in ("parameters", "query_latency_ms", "training_hardware")}
-    assert told == {"parameters": None, "query_latency_ms": 2.5, "training_hardware": "8 A100"}
+    stored = {name: submission.metadata.get(name) for name in ("parameters", "query_latency_ms", "training_hardware")}
+    assert stored == {"parameters": None, "query_latency_ms": 2.5, "training_hardware": "8 A100"}
 
 
 def test_a_refused_decision_is_told_on_its_page_with_what_was_typed(
@@ -453,8 +453,8 @@ def test_publishing_and_confirming_need_one_press_and_keep_the_reason_that_was_o
         organizer.post(action[1], {**fields, "do": do, "reason": reason[1] or reason[2]})
     submission.refresh_from_db()
     assert submission.state == "published"
-    kept = board.decisions.order_by("pk").values_list("kind", "reason")
-    assert list(kept) == [("confirm", "We know who they are."), ("publish", "It meets the policy.")]
+    rows = board.decisions.order_by("pk").values_list("kind", "reason")
+    assert list(rows) == [("confirm", "We know who they are."), ("publish", "It meets the policy.")]
 
 
 def openssl(*words: object) -> None:
@@ -474,8 +474,8 @@ def test_metadata_of_the_old_scripts_become_a_request_if_they_open_with_the_pack
     new = {"team": "Example University", "model_description": "A redder run", "type": "reranking", "energy_kwh": 3,
            "code": "example.org/code"}  # fmt: skip
 
-    def sent(run_id: str, told: object, **other: bytes) -> dict[str, Any]:
-        (tmp_path / "m.json").write_text(f"// under the old key\n{json.dumps(told)}")
+    def sent(run_id: str, metadata: object, **other: bytes) -> dict[str, Any]:
+        (tmp_path / "m.json").write_text(f"// under the old key\n{json.dumps(metadata)}")
         words = ("-in", tmp_path / "m.json", "-out", tmp_path / "m.enc", "-pass", f"file:{key}", "-pbkdf2")
         openssl("enc", "-aes-256-cbc", "-salt", *words)
         contents = {"metadata": (tmp_path / "m.enc").read_bytes(), "key": Path(f"{key}.enc").read_bytes()} | other
@@ -517,8 +517,8 @@ def test_metadata_of_the_old_scripts_become_a_request_if_they_open_with_the_pack
 
 def test_whoever_asks_gets_a_link_by_mail_and_organizers_do_not_see_it(board: Board, olga: User, settings: Any) -> None:
     settings.HAS_MAIL = True
-    asked = Client().post(address("ask", board.slug), {"email": "nina@example.org"})
-    assert asked.status_code == 200 and "on its way" in asked.text
+    answer = Client().post(address("ask", board.slug), {"email": "nina@example.org"})
+    assert answer.status_code == 200 and "on its way" in answer.text
     [sent] = mail.outbox
     link = re.search(r"/leaderboards/invited/\S+", sent.body)
     assert sent.to == ["nina@example.org"] and link is not None
@@ -536,7 +536,7 @@ def test_mails_tell_the_team_of_each_state_and_the_organizers_of_what_arrives(
 ) -> None:
     settings.HAS_MAIL = True
     User.objects.filter(pk=olga.pk).update(email="olga@example.org")
-    submission = taking_part.evaluated(board, team, paul, found=3)
+    submission = taking_part.evaluated(board, team, paul, hits=3)
     jobs.send_mails()
     by = {who: [sent.subject for sent in mail.outbox if sent.to == [f"{who}@example.org"]] for who in ("paul", "olga")}
     what = ["received", "being evaluated", "checked", "waiting for the organizers"]
@@ -588,8 +588,8 @@ def test_one_mail_that_cannot_be_made_stops_no_other(
 def test_an_organizer_who_takes_part_does_not_see_what_their_own_run_scores(
     board: Board, team: Team, olga: User
 ) -> None:
-    own = taking_part.team(board, olga, "Organizers")
-    submission = taking_part.evaluated(board, own, olga, found=3)
+    organizers = taking_part.team(board, olga, "Organizers")
+    submission = taking_part.evaluated(board, organizers, olga, hits=3)
     page = browser(olga).get(address("submission", submission.public_id)).text
     assert "(dev)" in page and "(eval" not in page
 
@@ -597,7 +597,7 @@ def test_an_organizer_who_takes_part_does_not_see_what_their_own_run_scores(
 def test_an_organizer_who_sees_an_eval_score_is_written_down_and_shown_to_the_team(
     board: Board, team: Team, paul: User, olga: User
 ) -> None:
-    submission = taking_part.evaluated(board, team, paul, found=3)
+    submission = taking_part.evaluated(board, team, paul, hits=3)
     place = address("submission", submission.public_id)
     browser(paul).get(place)
     assert not submission.openings.filter(what="scores").exists()
@@ -615,11 +615,11 @@ def test_an_organizer_who_sees_an_eval_score_is_written_down_and_shown_to_the_te
 def test_a_run_that_is_compared_with_one_under_embargo_names_it_to_its_own_team_alone(
     board: Board, team: Team, paul: User, olga: User
 ) -> None:
-    best = taking_part.published(board, team, paul, olga, "one", found=3)
+    best = taking_part.published(board, team, paul, olga, "one", hits=3)
     Submission.objects.filter(pk=best.pk).update(embargo_until=timezone.now().date() + 30 * DAY)
     second, vera = taking_part.team(board, paul, "Blue", confirmed_by=olga), factories.user("vera")
     TeamMember.objects.create(team=second, user=vera, joined_at=NOW)
-    again = taking_part.published(board, second, paul, olga, "two", found=2)
+    again = taking_part.published(board, second, paul, olga, "two", hits=2)
     place = address("submission", again.public_id)
     assert f"no gain over {best.run_id}" in browser(paul).get(place).text
     page = browser(vera).get(place).text
@@ -636,7 +636,7 @@ def test_what_organizers_decide_on_is_listed_a_page_at_a_time_and_nothing_is_cut
         User(username=f"person{number}", email=f"person{number}@many.example") for number in range(230)
     )
     TeamMember.objects.bulk_create(
-        TeamMember(team=one, user=user, joined_at=NOW) for one, user in zip(teams_made, people, strict=True)
+        TeamMember(team=team, user=user, joined_at=NOW) for team, user in zip(teams_made, people, strict=True)
     )
     TeamMember.objects.create(team=teams_made[7], user=people[0], joined_at=NOW)
     Submission.objects.bulk_create(
@@ -648,19 +648,19 @@ def test_what_organizers_decide_on_is_listed_a_page_at_a_time_and_nothing_is_cut
         email = f"new{number}@example.org"
         teams_services.invitation_add(board=board, team=None, email=email, by=olga, at=timezone.now())
     client, place = browser(olga), address("organize", board.slug)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         page = client.get(place).text
-    assert len(asked) < 150
-    for said in ("1 to 50 of 120", "1 to 20 of 231", "1 to 20 of 229", "1 to 20 of 25"):
-        assert said in page
+    assert len(queries) < 150
+    for text in ("1 to 50 of 120", "1 to 20 of 231", "1 to 20 of 229", "1 to 20 of 25"):
+        assert text in page
     assert "r119" in client.get(place + "?waiting=3").text
     first, last = (f'<th role="rowheader" scope="row">G{number}, Many</th>' for number in ("000", "229"))
     assert first in page and first not in client.get(place + "?teams=2").text
     assert last not in page and last in client.get(place + "?teams=12").text
     alike = selectors.teams_alike(board)
     assert len(alike) == 229
-    assert [one.why for one in alike if one.second == teams_made[7]] == ["both have or had person0"]
-    assert all(one.first == teams_made[0] for one in alike)
+    assert [pair.why for pair in alike if pair.second == teams_made[7]] == ["both have or had person0"]
+    assert all(pair.first == teams_made[0] for pair in alike)
 
 
 def test_what_waits_longer_than_promised_comes_first_for_organizers_and_is_a_number_for_everybody(
@@ -697,13 +697,13 @@ def test_an_address_is_invited_to_a_team_once_at_a_time(board: Board, team: Team
 def test_invitations_that_nobody_accepted_are_forgotten_a_month_after_they_expired(
     board: Board, team: Team, paul: User, olga: User
 ) -> None:
-    made = [teams_services.invitation_add(board=board, team=team, email=f"{name}@example.org", by=paul, at=at)
+    invitations = [teams_services.invitation_add(board=board, team=team, email=f"{name}@example.org", by=paul, at=at)
             for name, at in (("a", NOW), ("b", NOW + DAY), ("c", NOW))]  # fmt: skip
-    teams_services.invitation_accept(invitation=made[2], user=olga, at=NOW)
-    until = made[0].expires_at + 30 * DAY
+    teams_services.invitation_accept(invitation=invitations[2], user=olga, at=NOW)
+    until = invitations[0].expires_at + 30 * DAY
     assert teams_services.invitations_forget(at=until) == 0
     assert teams_services.invitations_forget(at=until + DAY / 2) == 1
-    assert set(TeamInvitation.objects.values_list("pk", flat=True)) == {made[1].pk, made[2].pk}
+    assert set(TeamInvitation.objects.values_list("pk", flat=True)) == {invitations[1].pk, invitations[2].pk}
     assert jobs.forget() == "forgotten: 0"
 
 
@@ -722,18 +722,18 @@ def test_organizers_see_which_runs_are_nearly_the_same_and_teams_only_that_their
 ) -> None:
     vera = factories.user("vera")
     other = taking_part.team(board, vera, "Green")
-    first = taking_part.evaluated(board, team, paul, "one", found=3)
-    second = taking_part.evaluated(board, other, vera, "two", found=3)
-    different = taking_part.evaluated(board, other, vera, "three", found=0)
+    first = taking_part.evaluated(board, team, paul, "one", hits=3)
+    second = taking_part.evaluated(board, other, vera, "two", hits=3)
+    different = taking_part.evaluated(board, other, vera, "three", hits=0)
     assert [row["keys"] for row in second.alike] == [[str(first.pk)]] and first.alike == []
     assert first.openings.filter(what="artifact").count() == 2
     assert all(row["method"] or row["similarity"] >= 0.8 for row in different.alike)
     page = browser(olga).get(address("submission", second.public_id)).text
     assert "Nearly the same as" in page and first.run_id in page
     for user, submission in ((vera, second), (paul, first)):
-        own = browser(user).get(address("submission", submission.public_id)).text
+        text = browser(user).get(address("submission", submission.public_id)).text
         unseen = first if submission == second else second
-        assert "Nearly the same as" not in own and unseen.run_id not in own
+        assert "Nearly the same as" not in text and unseen.run_id not in text
 
 
 def test_what_seal_needs_is_served_of_public_boards_and_seals_what_the_board_opens(

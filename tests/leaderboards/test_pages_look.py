@@ -31,8 +31,8 @@ def places(transactional_db: None, collection: Collection) -> dict[str, list[str
     team = taking_part.team(board, paul, confirmed_by=olga)
     at = timezone.now() - timedelta(days=40)
     published = taking_part.published(board, team, paul, olga, "one", at)
-    taking_part.published(board, team, paul, olga, "three", at + taking_part.DAY, found=2)
-    waiting = taking_part.evaluated(board, team, paul, "two", at + 2 * taking_part.DAY, found=3)
+    taking_part.published(board, team, paul, olga, "three", at + taking_part.DAY, hits=2)
+    waiting = taking_part.evaluated(board, team, paul, "two", at + 2 * taking_part.DAY, hits=3)
     order_checks.order_check(season=board.seasons.get(), at=at + 3 * taking_part.DAY)
     check, _other = spot_checks.checks_draw(board=board, at=timezone.now())
     spot_checks.check_do(check=check, note="The paper describes this run.", by=olga, at=timezone.now())
@@ -40,9 +40,9 @@ def places(transactional_db: None, collection: Collection) -> dict[str, list[str
     numbers = {name: getattr(policy, name) for name in boards.NUMBERS} | {"choice_days": 7}
     now = timezone.now()
     boards.policy_add(board=board, text=policy.text, numbers=numbers, begins_at=now, why="Trials", by=olga, at=now)
-    asked = taking_part.evaluated(board, team, paul, "four", now, found=1)
+    choosing = taking_part.evaluated(board, team, paul, "four", now, hits=1)
     return {
-        "paul": _of_participants(board, team, published, waiting, asked),
+        "paul": _of_participants(board, team, published, waiting, choosing),
         "olga": [
             *_of_organizers(board),
             reverse("leaderboards:submission", args=[published.public_id]),
@@ -74,7 +74,7 @@ def test_every_page_is_well(
     client = Client()
     client.force_login(User.objects.get(username=who))
     cookie = client.cookies[site_settings.SESSION_COOKIE_NAME].value
-    found = []
+    problems = []
     context = chromium.new_context()
     context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
     page = context.new_page()
@@ -89,6 +89,6 @@ def test_every_page_is_well(
                 page.set_viewport_size({"width": width, "height": 900})
                 page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                 page.screenshot(path=f"{folder}/{who}-{number}-{width}.png", full_page=True)
-        found += [(place, fault) for fault in [*faults(page), *complaints]]
+        problems += [(place, fault) for fault in [*faults(page), *complaints]]
         complaints.clear()
-    assert "\n".join(f"{place}: {fault}" for place, fault in found) == ""
+    assert "\n".join(f"{place}: {fault}" for place, fault in problems) == ""

@@ -74,17 +74,17 @@ def test_the_page_has_ranks_trophies_ties_and_what_gains_nothing_after_what_it_r
     board: Board, client: Client
 ) -> None:
     page = client.get(address("board", board))
-    found = rows(page.content)
-    assert [row[3].partition("no gain")[0].partition("withdrawn")[0] for row in found if len(row) > 1] == [
+    lines = rows(page.content)
+    assert [row[3].partition("no gain")[0].partition("withdrawn")[0] for row in lines if len(row) > 1] == [
         "A &lt;b&gt;red&lt;/b&gt; &quot;run&quot; &amp; more", "System blue", "System green", "System bm25",
         "System gray", "System gone",
     ]  # fmt: skip
-    assert [(row[0], row[1], row[8], row[9]) for row in found if len(row) > 1] == [
+    assert [(row[0], row[1], row[8], row[9]) for row in lines if len(row) > 1] == [
         ("1=", "🏆", "0.350", "0.333"), ("", "", "0.360", ""), ("1=", "", "0.300", "0.333"),
         ("3", "🏛", "0.200", "0.200"), ("", "", "0.310", ""), ("", "🏆", "0.400", "0.400"),
     ]  # fmt: skip
-    assert "no gain over 20260205-red" in found[1][3]
-    assert ["Withdrawn"] in found and "withdrawn on 2026-10-31" in found[-1][3]
+    assert "no gain over 20260205-red" in lines[1][3]
+    assert ["Withdrawn"] in lines and "withdrawn on 2026-10-31" in lines[-1][3]
     assert b"<b>red" not in page.content
 
 
@@ -97,8 +97,8 @@ def test_an_entry_names_the_version_of_the_policy_that_its_team_accepted(board: 
     later = entry(board, "later", on=date(2026, 7, 7), eval="0.33", policy=board.policies.get(number=7))
     imported = entry(board, "old", on=date(2026, 1, 5), eval="0.3", origin="imported", package_sha256="", policy=None)
     number = board.policies.earliest("number").number
-    for one, says in ((first, f"version {number}</a>"), (later, "version 7</a>")):
-        page = client.get(address("entry", board, one.public_id)).text
+    for row, says in ((first, f"version {number}</a>"), (later, "version 7</a>")):
+        page = client.get(address("entry", board, row.public_id)).text
         assert f'<a href="{address("policy", board)}">{says}, which its team accepted' in page
     assert "which its team accepted" not in client.get(address("entry", board, imported.public_id)).text
 
@@ -133,10 +133,10 @@ def test_the_script_in_the_docs_makes_the_same_page_byte_for_byte(board: Board, 
 def test_code_that_is_an_image_is_named_and_leads_nowhere(board: Board, client: Client) -> None:
     image = f"example/ranker@sha256:{'0a' * 32}"
     boxed = entry(board, "boxed", on=date(2026, 7, 7), eval="0.32", code=image)
-    page, own = (client.get(address(*of)).text for of in (("board", board), ("entry", board, boxed.public_id)))
+    page, more = (client.get(address(*of)).text for of in (("board", board), ("entry", board, boxed.public_id)))
     assert "<td>image" in page and "<td><a href=https://example.org/code>code</a>" in page
-    assert f'<span class="code">{image}</span>' in own
-    assert image not in re.findall(r"href=[\"']?([^\"'>]*)", page + own)
+    assert f'<span class="code">{image}</span>' in more
+    assert image not in re.findall(r"href=[\"']?([^\"'>]*)", page + more)
 
 
 def test_the_head_says_since_when_a_board_is_open_what_it_holds_and_when_it_last_changed(
@@ -148,9 +148,9 @@ def test_the_head_says_since_when_a_board_is_open_what_it_holds_and_when_it_last
     facts = dict(re.findall(r"<dt>([^<]*)<dd>([^<]*)</div>", page))
     assert facts["Open since"] == f"{OPENED:%Y-%m-%d}"
     assert [facts[name] for name in ("Entries", "Imported", "Without runs", "Under embargo")] == ["7", "1", "1", "1"]
-    teams = {one.team for one in published(board, NOW).entries if not one.is_hidden and not one.withdrawn_on}
+    teams = {entry.team for entry in published(board, NOW).entries if not entry.is_hidden and not entry.withdrawn_on}
     assert int(facts["Teams"]) == len(teams)
-    changes = [one.changed_at for one in published(board, NOW).entries]
+    changes = [entry.changed_at for entry in published(board, NOW).entries]
     assert facts["Last activity"] == f"{max(changes):%Y-%m-%d}"
     # The best of each type, by the order of the page; organizers' baselines are none.
     assert (facts["Best full ranking"], facts["Best reranking"]) == ("0.333", "0.333")
@@ -212,11 +212,11 @@ def test_a_new_best_is_significant_or_not(collection: Collection, client: Client
     board = public_board(collection, slug="two")
     first = entry(board, "first", on=date(2026, 1, 1), dev="0.5", eval="0.5", per_query=[0.5, 0.5, 0.5, 0.5])
     second = entry(board, "second", on=date(2026, 1, 2), dev="0.6", eval="0.6", per_query=[0.6, 0.5, 0.55, 0.75])
-    shown = published(board, NOW)
-    a, b = shown.entry(second.public_id), shown.entry(first.public_id)
+    current = published(board, NOW)
+    a, b = current.entry(second.public_id), current.entry(first.public_id)
     assert a is not None and b is not None
-    assert best_before(shown, a) == b and best_before(shown, b) is None
-    outcome = compare_dev(shown, a, b)
+    assert best_before(current, a) == b and best_before(current, b) is None
+    outcome = compare_dev(current, a, b)
     assert outcome is not None and (outcome.better, outcome.equal, outcome.worse) == (3, 1, 0)
     assert (round(outcome.difference, 3), round(outcome.p, 3), outcome.is_significant) == (0.1, 0.161, False)
     page = client.get(address("entry", board, second.public_id)).content.decode()
@@ -242,8 +242,8 @@ def test_the_board_tells_participants_its_key_and_rules(board: Board, client: Cl
 
 def test_sorting_and_filtering_happen_on_the_server(board: Board, client: Client) -> None:
     def shown(query: str) -> list[str]:
-        found = rows(client.get(f"{address('board', board)}?{query}").content)
-        return [row[2] for row in found if len(row) > 1]
+        lines = rows(client.get(f"{address('board', board)}?{query}").content)
+        return [row[2] for row in lines if len(row) > 1]
 
     assert shown("sort=date") == [
         "2026-01-05", "2026-02-05", "2026-03-05", "2026-04-05", "2026-05-05", "2026-06-05"
@@ -271,7 +271,7 @@ def test_costs_are_columns_sorted_and_filtered_by_number_and_drawn(board: Board,
 
     def told(query: str) -> list[tuple[str, ...]]:
         answer = client.get(f"{address('board', board)}?{query}")
-        return [(one[3].split()[-1], *one[8:-2]) for one in rows(answer.content) if len(one) > 1]
+        return [(row[3].split()[-1], *row[8:-2]) for row in rows(answer.content) if len(row) > 1]
 
     assert told("show=parameters&sort=parameters")[:4] == [
         ("cheap", "66,000,000"), ("beaten", "110,000,000"), ("dear", "11,000,000,000"), ("more", ""),
@@ -292,9 +292,9 @@ def test_costs_are_columns_sorted_and_filtered_by_number_and_drawn(board: Board,
     assert "covert" not in page and "Anonymous" not in page
     page = client.get(f"{address('costs', board)}?cost=query_latency_ms&season=odd").content.decode()
     assert "one &lt;A100&gt;" in page and page.count("<td>yes</td>") == 1
-    one = board.submissions.get(run_id="20260707-beaten")
+    row = board.submissions.get(run_id="20260707-beaten")
     assert (
-        b"<dt>Measured on</dt><dd>one &lt;A100&gt;</dd>" in client.get(address("entry", board, one.public_id)).content
+        b"<dt>Measured on</dt><dd>one &lt;A100&gt;</dd>" in client.get(address("entry", board, row.public_id)).content
     )
 
 
@@ -310,12 +310,12 @@ def test_what_an_anonymous_visitor_learns_under_an_embargo(board: Board, client:
         "code": "https://secret.example/code", "link": "https://secret.example/tweet", "flag": "Sneaky of Secretive",
         "team": team(board, "Secretive"), "metadata": {"parameters": 5, "query_hardware": "Secretive machine"},
     }  # fmt: skip
-    own = entry(board, "overt", on=date(2026, 7, 1), dev="0.5", eval="0.5", team=team(board, "Overt"))
+    overt = entry(board, "overt", on=date(2026, 7, 1), dev="0.5", eval="0.5", team=team(board, "Overt"))
     covert = entry(
         board, "covert", on=date(2026, 8, 1), dev="0.51", eval="0.51", embargo_until=date(2099, 1, 1), **hidden
     )
     entry(
-        board, "covert2", on=date(2026, 8, 2), dev="0.52", eval="0.51", gains=False, reference=own,
+        board, "covert2", on=date(2026, 8, 2), dev="0.52", eval="0.51", gains=False, reference=overt,
         embargo_until=date(2099, 1, 1), **hidden,
     )  # fmt: skip
     entry(board, "overt2", on=date(2026, 8, 3), dev="0.52", eval="0.51", gains=False, reference=covert)
@@ -340,7 +340,7 @@ def test_an_embargo_ends_by_itself_at_midnight_and_the_address_stays(board: Boar
     page = address("entry", board, covert.public_id)
     midnight = datetime(2026, 12, 1, tzinfo=UTC)
     before, after = published(board, midnight - timedelta(seconds=1)), published(board, midnight)
-    assert [one.entry(covert.public_id).team for one in (before, after)] == ["Anonymous", "Covert, Example University"]  # type: ignore[union-attr]
+    assert [at.entry(covert.public_id).team for at in (before, after)] == ["Anonymous", "Covert, Example University"]  # type: ignore[union-attr]
     assert after.entry(covert.public_id).changed_at == midnight  # type: ignore[union-attr]
     assert client.get(page).status_code == 200
 
@@ -363,8 +363,8 @@ def walk(board: Board, client: Client) -> dict[str, bytes]:
         elif answer["Content-Type"].startswith("text/html"):
             links = re.findall(rb'href="?([^"#> ]+)"?', body)
             base = place.partition("?")[0]
-            found = [_resolved(base, link.decode().replace("&amp;", "&")) for link in links]
-            waiting += [one for one in found if one.startswith(f"/boards/{board.slug}/")]
+            addresses = [_resolved(base, link.decode().replace("&amp;", "&")) for link in links]
+            waiting += [path for path in addresses if path.startswith(f"/boards/{board.slug}/")]
     return answers
 
 
@@ -438,9 +438,9 @@ def test_the_page_of_a_board_with_160_entries_is_small_and_asks_little(collectio
     board = filled(collection)
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queries:
         answer = client.get(address("board", board))
-    assert len(asked) <= MOST_QUERIES
+    assert len(queries) <= MOST_QUERIES
     assert len(rows(answer.content)) == 160
     assert b"160 of 160 entries.</p>" in answer.content and b"Show all" not in answer.content
     assert len(answer.content) < MOST_BYTES
@@ -454,13 +454,13 @@ def test_the_feed_is_valid_atom(board: Board, client: Client) -> None:
     root = ElementTree.fromstring(answer.content)
     assert root.tag == f"{ATOM}feed"
     entries = root.findall(f"{ATOM}entry")
-    for one in (root, *entries):
-        assert [len(one.findall(ATOM + name)) for name in ("id", "title", "updated")] == [1, 1, 1]
-        updated = one.findtext(f"{ATOM}updated") or ""
+    for element in (root, *entries):
+        assert [len(element.findall(ATOM + name)) for name in ("id", "title", "updated")] == [1, 1, 1]
+        updated = element.findtext(f"{ATOM}updated") or ""
         assert datetime.fromisoformat(updated).tzinfo is not None
-        assert re.match(r"https?://", one.findtext(f"{ATOM}id") or "")
-        assert one.findtext(f"{ATOM}author/{ATOM}name")
-    ids = [one.findtext(f"{ATOM}id") for one in entries]
+        assert re.match(r"https?://", element.findtext(f"{ATOM}id") or "")
+        assert element.findtext(f"{ATOM}author/{ATOM}name")
+    ids = [entry.findtext(f"{ATOM}id") for entry in entries]
     assert len(set(ids)) == len(ids) == 6
     assert root.find(f"{ATOM}link[@rel='self']") is not None
     assert entries[0].findtext(f"{ATOM}title") == "Withdrawn: System gone (IR, Example University)"
@@ -481,10 +481,10 @@ def test_entries_after_the_end_of_a_season_have_no_rank_and_no_trophy(board: Boa
     second = Season.objects.create(board=board, number=2, name="Second", opens_at=datetime(2026, 9, 1, tzinfo=UTC))
     late = entry(board, "late", on=date(2026, 9, 9), eval="0.9", season=first)
     new = entry(board, "new", on=date(2026, 9, 9), eval="0.1", season=second)
-    shown = published(board, NOW)
-    assert [one.id for one in shown.of_season("Second")] == [new.public_id]
-    found = shown.entry(late.public_id)
-    assert found is not None and (found.rank, found.mark, found.section) == (0, "", "After the season ended")
+    current = published(board, NOW)
+    assert [entry.id for entry in current.of_season("Second")] == [new.public_id]
+    row = current.entry(late.public_id)
+    assert row is not None and (row.rank, row.mark, row.section) == (0, "", "After the season ended")
     page = client.get(address("board", board)).content
     assert [row[3] for row in rows(page)] == ["System new"]
     earlier = client.get(address("board", board) + "?season=First&sort=-eval").content
@@ -558,9 +558,9 @@ def test_a_large_board_shows_its_first_entries_and_all_on_demand_with_filters(
     assert len(rows(whole.encode())) == 400 and "Show all" not in whole
     some = client.get(place + "?type=full+ranking&sort=-dev").text
     every = re.findall(r'<a href="([^"]*)">Show all</a>', some)[0]
-    shown = rows(client.get(place + html.unescape(every)).content)
-    assert len(shown) > 160 and {row[7] for row in shown} == {"full ranking"}
-    assert [row[8] for row in shown] == sorted((row[8] for row in shown), reverse=True)
+    lines = rows(client.get(place + html.unescape(every)).content)
+    assert len(lines) > 160 and {row[7] for row in lines} == {"full ranking"}
+    assert [row[8] for row in lines] == sorted((row[8] for row in lines), reverse=True)
     few = client.get(place + "?type=reranking").text
     assert "of 400 entries. " in few and '<a href="?season=First">Show all</a>' in few, "without the filter"
 
@@ -598,7 +598,7 @@ def test_the_figures_draw_every_entry_and_the_best_so_far(board: Board, client: 
 
 
 @pytest.mark.parametrize(
-    ("grows", "said", "not_said"),
+    ("grows", "text", "absent"),
     [
         ("eval", "Eval scores rise faster than dev scores", "Dev scores rise faster"),
         ("dev", "Dev scores rise faster than eval scores", "Eval scores rise faster"),
@@ -606,7 +606,7 @@ def test_the_figures_draw_every_entry_and_the_best_so_far(board: Board, client: 
     ],
 )
 def test_the_page_over_time_raises_the_alarm_where_the_gap_grows(
-    collection: Collection, client: Client, grows: str, said: str, not_said: str
+    collection: Collection, client: Client, grows: str, text: str, absent: str
 ) -> None:
     board = public_board(collection, slug="gap", rule="plain")
     for number in range(12):
@@ -614,10 +614,10 @@ def test_the_page_over_time_raises_the_alarm_where_the_gap_grows(
         scores = {"dev": 300 + wobble, "eval": 300 - wobble}
         if grows:
             scores[grows] += 10 * number
-        told = {part: f"{score}/1000" for part, score in scores.items()}
-        entry(board, f"n{number}", on=OPENED.date() + timedelta(30 * number), dev=told["dev"], eval=told["eval"])
+        values = {part: f"{score}/1000" for part, score in scores.items()}
+        entry(board, f"n{number}", on=OPENED.date() + timedelta(30 * number), dev=values["dev"], eval=values["eval"])
     page = client.get(address("time", board)).text
-    assert said in page and not_said not in page
+    assert text in page and absent not in page
     assert ('class="notice look"' in page) == bool(grows)
 
 
@@ -650,9 +650,9 @@ def test_published_scores_of_another_level_make_no_alarm_and_no_mean(collection:
     assert 'class="notice look"' not in page
     assert page.count("<dt>Mean of eval less dev</dt>") == 1 and "<dd>-0.0020</dd>" in page
     # Two figures of each: those of published scores have no line where dev and eval are equal, and no level.
-    old, own = (figures.dev_against_eval(entries, imported=imported) for imported in (True, False))
+    old, new = (figures.dev_against_eval(entries, imported=imported) for imported in (True, False))
     assert (old.count('class="even"'), old.count('class="point'), old.count(", as published</title>")) == (0, 8, 9)
-    assert (own.count('class="even"'), own.count('class="point'), own.count("as published")) == (1, 8, 0)
+    assert (new.count('class="even"'), new.count('class="point'), new.count("as published")) == (1, 8, 0)
     old = figures.gaps(entries, imported=True)
     assert "from its mean, of 8 entries by date, from -0.002 to +0.002." in old and old.count('class="point') == 8
     assert "of 8 entries by date, from -0.004 to +0.000." in figures.gaps(entries)
@@ -680,10 +680,10 @@ def test_steps_trophies_the_line_and_the_best_before_go_by_arrival_alike(collect
     season.save()
     late = entry(board, "late", on=day, dev="0.1", eval="0.9", arrived_at=base + 6 * hour)
 
-    shown = published(board, NOW)
-    entries = shown.of_season("First")
+    current = published(board, NOW)
+    entries = current.of_season("First")
     best = [low.public_id, high.public_id, gone.public_id, last.public_id]
-    assert [one.id for one in sorted(entries, key=lambda one: one.arrived) if one.mark == "trophy"] == best
+    assert [entry.id for entry in sorted(entries, key=lambda entry: entry.arrived) if entry.mark == "trophy"] == best
     assert [step.entry.id for step in steps(entries)] == best[::-1]
     assert [step.gain for step in steps(entries)] == ["+0.050", "+0.100", "+0.200", ""]
     drawing = figures.over_time(entries)
@@ -691,9 +691,9 @@ def test_steps_trophies_the_line_and_the_best_before_go_by_arrival_alike(collect
     assert re.findall(r'class="best" d="([^"]*)"', drawing)[0].count("V") == 3 and "ends at 0.650" in drawing
 
     def before(row: Submission) -> str | None:
-        found = shown.entry(row.public_id)
-        assert found is not None
-        other = best_before(shown, found)
+        entry = current.entry(row.public_id)
+        assert entry is not None
+        other = best_before(current, entry)
         return other.id if other else None
 
     assert [before(row) for row in (low, high, gone, less, last, late)] == [
@@ -764,6 +764,6 @@ def test_organizers_say_of_which_earlier_entry_one_is_a_variant(
     assert second.metadata == {"parameters": 7, "variant_of": first.run_id}
     decision = board.decisions.get()
     assert (decision.kind, decision.details) == ("variant", {"before": "", "after": first.run_id})
-    own = client.get(reverse("leaderboards:submission", args=[second.public_id])).text
-    assert f'value="{first.run_id}"' in own and "marked as a variant" in own
+    text = client.get(reverse("leaderboards:submission", args=[second.public_id])).text
+    assert f'value="{first.run_id}"' in text and "marked as a variant" in text
     assert say(second, "") == 303 and "A variant of" not in page()

@@ -52,7 +52,7 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
         reverse("boards:entry", args=[board.slug, row.public_id])
         for row in board.submissions.filter(run_id__in=["20260901-hidden", "20260902-gone"])
     ]
-    found = []
+    problems = []
     page = chromium.new_context().new_page()
     complaints = browser.listen(page)
     for place in places:
@@ -62,7 +62,7 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
                 page.set_viewport_size({"width": width, "height": 900})
                 page.emulate_media(color_scheme=scheme)
                 page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png")
-        found += [(place, fault) for fault in [*faults(page), *complaints]]
+        problems += [(place, fault) for fault in [*faults(page), *complaints]]
         complaints.clear()
     page.goto(live_server.url + places[0])
     page.get_by_role("link", name="RR@10 dev").click()
@@ -73,4 +73,4 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
     page.get_by_role("button", name="Show").click()
     assert "sort=-dev" in page.url and "season=First" in page.url
     assert page.get_by_role("status").inner_text().startswith("54 of 165 entries")
-    assert "\n".join(f"{place}: {fault}" for place, fault in found) == ""
+    assert "\n".join(f"{place}: {fault}" for place, fault in problems) == ""

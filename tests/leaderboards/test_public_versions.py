@@ -26,13 +26,13 @@ def board(collection: Collection) -> Board:
     """A board with two versions, on which two entries change ranks, and q4 as its eval query."""
     versions.version_add(campaign=judged(collection), why="The start.", by=None, at=timezone.now())
     new_run(collection, "new", {"q1": ["p0"], "q4": ["p01"]})
-    made = upkept.board(collection)
-    upkept.entry(made, "old", {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9", "p01"]})
-    upkept.entry(made, "new", {"q1": ["p0"], "q2": ["p4"], "q3": ["p7"], "q4": ["p01", "p9"]})
+    board = upkept.board(collection)
+    upkept.entry(board, "old", {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9", "p01"]})
+    upkept.entry(board, "new", {"q1": ["p0"], "q2": ["p4"], "q3": ["p7"], "q4": ["p01", "p9"]})
     challenge = judged(collection, "second", runs=["new"], design="challengers")
     versions.version_add(campaign=challenge, why="<b>New</b> passages.", by=None, at=timezone.now())
     jobs.keep_up()
-    return made
+    return board
 
 
 def page(client: Client, number: int, status: int = 200) -> str:
@@ -44,16 +44,16 @@ def page(client: Client, number: int, status: int = 200) -> str:
 def placed(board: Board, number: int) -> list[tuple[str, int, int, str, str]]:
     version = QrelsVersion.objects.get(number=number)
     (order,) = public_versions.order_on(published(board, timezone.now()), version)
-    return [(one.entry.description, one.rank, one.before, one.printed_dev, one.printed_eval) for one in order.placed]
+    return [(row.entry.description, row.rank, row.before, row.printed_dev, row.printed_eval) for row in order.placed]
 
 
 def test_each_version_has_its_order_beside_the_one_before(board: Board, client: Client) -> None:
     assert placed(board, 1) == [("System old", 1, 0, "1.000", "1.000"), ("System new", 2, 0, "0.667", "0.500")]
     assert placed(board, 2) == [("System new", 1, 2, "1.000", "1.000"), ("System old", 2, 1, "0.667", "0.500")]
-    said = page(client, 2)
-    assert "1 (2, up)" in said and "2 (1, down)" in said
-    assert "&lt;b&gt;New&lt;/b&gt; passages." in said
-    assert reverse("boards:version", args=["small", 1]) in said
+    text = page(client, 2)
+    assert "1 (2, up)" in text and "2 (1, down)" in text
+    assert "&lt;b&gt;New&lt;/b&gt; passages." in text
+    assert reverse("boards:version", args=["small", 1]) in text
     assert "1 (2" not in page(client, 1)
 
 
@@ -61,17 +61,17 @@ def test_the_list_says_what_each_version_changed_and_leads_back_to_any(board: Bo
     newest, first = public_versions.summaries(board)
     assert (first.version.number, first.added, first.changed, first.answers) == (1, 3, 0, 3)
     assert (newest.version.number, newest.added, newest.changed, newest.answers) == (2, 0, 1, 3)
-    said = client.get(reverse("boards:versions", args=["small"])).content.decode()
+    text = client.get(reverse("boards:versions", args=["small"])).content.decode()
     for number in (1, 2):
-        assert reverse("boards:version", args=["small", number]) in said
+        assert reverse("boards:version", args=["small", number]) in text
 
 
 def test_nothing_is_said_of_the_answers_to_eval_queries(board: Board, client: Client) -> None:
     qrels = client.get(reverse("boards:version_qrels", args=["small", 2]))
     assert qrels.content.decode() == "q1 0 p0 1\nq2 0 p4 1\nq3 0 p7 1\n"
     assert qrels.headers["Content-Disposition"].endswith('"small-v2-dev-preference-qrels.txt"')
-    for said in (page(client, 2), client.get(reverse("boards:versions", args=["small"])).content.decode()):
-        assert "q4" not in said and "p01" not in said and "p9" not in said
+    for text in (page(client, 2), client.get(reverse("boards:versions", args=["small"])).content.decode()):
+        assert "q4" not in text and "p01" not in text and "p9" not in text
 
 
 def test_an_entry_under_embargo_stays_anonymous_and_one_without_gain_has_no_eval_score(
@@ -89,8 +89,8 @@ def test_an_entry_under_embargo_stays_anonymous_and_one_without_gain_has_no_eval
     assert rows[:2] == [("System new", 1, 2, "1.000", "1.000"), ("System hidden", 0, 0, "0.333", "")]
     assert rows[2][0] == "Anonymous"
     for number in (1, 2):
-        said = page(client, number)
-        assert "System old" not in said and "Team old" not in said and "20261101-old" not in said
+        text = page(client, number)
+        assert "System old" not in text and "Team old" not in text and "20261101-old" not in text
 
 
 def test_what_is_not_there_or_not_public_is_not_found(board: Board, client: Client) -> None:
@@ -129,8 +129,8 @@ def test_the_zip_has_every_version_and_nothing_of_the_hidden_queries(board: Boar
     for number in (1, 2):
         qrels = client.get(reverse("boards:version_qrels", args=["small", number])).content.decode()
         assert files[f"versions/{number}/dev-qrels.txt"] == qrels and qrels
-    listed = list(csv.DictReader(io.StringIO(files["versions/versions.csv"])))
-    assert [(row["version"], row["why"], row["changed"]) for row in listed] == [
+    rows = list(csv.DictReader(io.StringIO(files["versions/versions.csv"])))
+    assert [(row["version"], row["why"], row["changed"]) for row in rows] == [
         ("2", "<b>New</b> passages.", "1"), ("1", "The start.", "0"),
     ]  # fmt: skip
     assert files["versions/2/changes.csv"] == "query,before,after\nq1,p1,p0\n"

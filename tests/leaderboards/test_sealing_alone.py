@@ -80,9 +80,9 @@ def test_the_served_command_checks_seals_and_opens_a_run_that_the_board_evaluate
     assert "dev.txt: no errors." in run(command, folder, "check", "dev.txt", "--queries", "dev-queries.tsv")
     run(command, folder, "seal", "--new-key", "own")
     words = sealing.seal_command("small.json").replace("NAME", "ours").split()[1:]
-    said = run(command, folder, *words, "--also-to", "own.pub.pem", "--output", "ours.sealed")
+    output = run(command, folder, *words, "--also-to", "own.pub.pem", "--output", "ours.sealed")
     fingerprint = board.keys.get().fingerprint
-    assert " ".join(fingerprint[at : at + 4] for at in range(0, 64, 4)) in said
+    assert " ".join(fingerprint[at : at + 4] for at in range(0, 64, 4)) in output
     run(command, folder, "unseal", "--key", "own.pem", "--to", "opened", "ours.sealed")
     assert json.loads(next(folder.glob("opened/*/metadata.json")).read_text()) == taking_part.METADATA
 
@@ -90,8 +90,8 @@ def test_the_served_command_checks_seals_and_opens_a_run_that_the_board_evaluate
     submission = taking_part.evaluated(board, team, paul, "ours", timezone.now(), sealed=sealed)
     assert submission.scores.get(part="eval").fraction == "3/4"
 
-    assert "usage: bestknown seal" in (said := run(command, folder, "seal", "--help"))
-    assert "  bestknown seal --board board.json" in said and "python -m evaluation" not in said
+    assert "usage: bestknown seal" in (output := run(command, folder, "seal", "--help"))
+    assert "  bestknown seal --board board.json" in output and "python -m evaluation" not in output
 
 
 def test_the_commands_of_a_sample_submission_work_and_the_board_takes_no_sample(
@@ -152,18 +152,18 @@ def test_who_may_have_a_sample_and_when_there_is_none(board: Board, paul: User) 
 
 
 def test_the_pages_say_what_to_install_with_its_size_and_hash(board: Board, team: Team, paul: User) -> None:
-    made, client = make_wheel(SEALING), Client()
+    wheel, client = make_wheel(SEALING), Client()
     client.force_login(paul)
     for page in (reverse("boards:files", args=[board.slug]), reverse("leaderboards:submit", args=[board.slug])):
         text = client.get(page).text
-        assert f"{made.name}#sha256={made.sha256}" in text and "bestknown seal --board small.json" in text
-    assert served() == made
+        assert f"{wheel.name}#sha256={wheel.sha256}" in text and "bestknown seal --board small.json" in text
+    assert served() == wheel
     assert Client().get(reverse("boards:wheel", args=["other-1.0-py3-none-any"])).status_code == 404
 
 
 def test_the_wheel_holds_no_more_than_it_needs() -> None:
-    made, modules = make_wheel(SEALING), sources(SEALING.command)
-    assert f"-{VERSION}-" in made.name and len(made.content) < MOST_BYTES
+    wheel, modules = make_wheel(SEALING), sources(SEALING.command)
+    assert f"-{VERSION}-" in wheel.name and len(wheel.content) < MOST_BYTES
     assert {"evaluation.boards.sealing", "evaluation.files.runs"} <= set(modules)
     assert not any(name.startswith(("evaluation.judging", "evaluation.boards.alike")) for name in modules)
     assert all(path.is_file() for path in modules.values())

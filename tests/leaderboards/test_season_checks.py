@@ -58,14 +58,14 @@ def check(at: datetime = FIRST) -> int:
     return sum(season_checks.season_check(season=season, at=at) for season in season_checks.seasons_due(at=at))
 
 
-@pytest.mark.parametrize(("side", "said"), [("eval", "fitting the hidden queries"), ("dev", "fitting the dev queries")])
-def test_organizers_get_one_mail_when_the_gap_begins_to_grow(board: Board, rita: User, side: str, said: str) -> None:
+@pytest.mark.parametrize(("side", "text"), [("eval", "fitting the hidden queries"), ("dev", "fitting the dev queries")])
+def test_organizers_get_one_mail_when_the_gap_begins_to_grow(board: Board, rita: User, side: str, text: str) -> None:
     grown(board, side)
     factories.user("stranger", email="stranger@example.org")
     assert check() == 1
     assert events.mails_send(at=FIRST) == 1
     (sent,) = mail.outbox
-    assert sent.to == ["rita@example.org"] and said in sent.body
+    assert sent.to == ["rita@example.org"] and text in sent.body
     assert sent.subject == f"Board gap: {side} scores rise faster than {'dev' if side == 'eval' else 'eval'} scores"
     assert "In the season First, eval less dev changes by" in sent.body and "12 entries" in sent.body
     assert reverse("leaderboards:organize", args=[board.slug]) in sent.body
@@ -106,9 +106,9 @@ def test_a_season_is_looked_at_without_reading_the_entries_of_others(
     read: list[int] = []
 
     def counts(of: Board, at: datetime, **only: Any) -> Any:
-        shown = published(of, at, **only)
-        read.append(len(shown.entries))
-        return shown
+        current = published(of, at, **only)
+        read.append(len(current.entries))
+        return current
 
     monkeypatch.setattr(season_checks, "published", counts)
     assert check() == 2
@@ -166,22 +166,22 @@ def test_a_new_best_is_significantly_better_or_not_wherever_it_is_called_so(
     ]
     ids = [row.public_id for row in rows]
     assert check() == 1
-    found = SeasonCheck.objects.get().bests
-    assert set(found) == {ids[2], ids[3]} and all(set(one) == {"dev", "eval"} for one in found.values())
-    assert found[ids[2]]["dev"] > 0.05 > found[ids[3]]["dev"]
+    bests = SeasonCheck.objects.get().bests
+    assert set(bests) == {ids[2], ids[3]} and all(set(values) == {"dev", "eval"} for values in bests.values())
+    assert bests[ids[2]]["dev"] > 0.05 > bests[ids[3]]["dev"]
     place = reverse("boards:time", args=[board.slug])
     page = client.get(place).text
     assert re.findall(r"<td>(significant[^<]*|not [^<]*|–)</td></tr>", page) == [
-        f"significant on dev (p = {found[ids[3]]['dev']:.3f}), significant on eval (p = {found[ids[3]]['eval']:.3f})",
-        f"not significant on dev (p = {found[ids[2]]['dev']:.3f}), not significant on eval "
-        f"(p = {found[ids[2]]['eval']:.3f})",
+        f"significant on dev (p = {bests[ids[3]]['dev']:.3f}), significant on eval (p = {bests[ids[3]]['eval']:.3f})",
+        f"not significant on dev (p = {bests[ids[2]]['dev']:.3f}), not significant on eval "
+        f"(p = {bests[ids[2]]['eval']:.3f})",
         "not known",
         "–",
     ]
     address = reverse("boards:board", args=[board.slug])
-    listed = client.get(address).text
-    assert "<small>new best: significant on dev" in listed and "<small>new best: not significant on dev" in listed
-    assert listed.count("new best:") == 2
+    text = client.get(address).text
+    assert "<small>new best: significant on dev" in text and "<small>new best: not significant on dev" in text
+    assert text.count("new best:") == 2
     feed = client.get(reverse("boards:atom", args=[board.slug])).text
     assert feed.count("new best: significant on dev") == feed.count("new best: not significant on dev") == 1
     # The page of the entry says so in its own words, and not as a remark.
@@ -189,10 +189,10 @@ def test_a_new_best_is_significantly_better_or_not_wherever_it_is_called_so(
     # A file that is away leaves the others, and is looked for with the next entry.
     whole = season_checks.compare_dev
 
-    def fails(shown: Any, one: Any, last: Any) -> Any:
-        if one.id == ids[2]:
+    def fails(board: Any, entry: Any, last: Any) -> Any:
+        if entry.id == ids[2]:
             raise OSError("away")
-        return whole(shown, one, last)
+        return whole(board, entry, last)
 
     monkeypatch.setattr(season_checks, "compare_dev", fails)
     come(board, 5, 100, 100, at=LATER)
@@ -204,8 +204,8 @@ def test_under_a_ladder_a_new_best_is_told_on_dev_alone(collection: Collection, 
     for number, scores in enumerate(([0.0, 1.0] * 10, [1.0] * 19 + [0.5])):
         come(board, number, 500 + number, 500 + number, per_query=scores, parts=("dev", "eval"))
     assert check() == 1
-    ((found,),) = [list(SeasonCheck.objects.get().bests.values())]
-    assert set(found) == {"dev"}
+    ((values,),) = [list(SeasonCheck.objects.get().bests.values())]
+    assert set(values) == {"dev"}
     page = client.get(reverse("boards:time", args=[board.slug])).text
     assert "significant on dev" in page and "significant on eval" not in page
 

@@ -46,11 +46,11 @@ def test_published_entries_are_drawn_once_a_month_and_none_again_within_a_year(f
 
 
 def test_every_entry_may_be_drawn(filled: Board) -> None:
-    found = set()
+    names = set()
     for _ in range(60):
-        found.update(drawn(filled, MAY))
+        names.update(drawn(filled, MAY))
         SpotCheck.objects.all().delete()
-    assert found == {f"own{number}" for number in range(6)}
+    assert names == {f"own{number}" for number in range(6)}
 
 
 def test_a_board_without_spot_checks_draws_none_and_one_that_was_empty_draws_once_there_is_an_entry(
@@ -112,8 +112,8 @@ def test_nobody_checks_the_own_teams_entry_nor_anothers_board(filled: Board, olg
     assert log_in(paul).post(reverse("leaderboards:board_act", args=[filled.slug]), act).status_code == 404
     viewer = factories.member(filled.lab, "viewer", "vera")
     assert log_in(viewer).post(reverse("leaderboards:board_act", args=[filled.slug]), act).status_code == 403
-    seen = log_in(viewer).get(reverse("leaderboards:organize", args=[filled.slug])).text
-    assert "drawn in May 2026" in seen and "What you looked at" not in seen
+    page = log_in(viewer).get(reverse("leaderboards:organize", args=[filled.slug])).text
+    assert "drawn in May 2026" in page and "What you looked at" not in page
 
 
 def test_participants_and_the_public_see_nothing_of_it(filled: Board, client: Client) -> None:

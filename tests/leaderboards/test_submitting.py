@@ -124,7 +124,7 @@ def test_an_exemption_by_the_organizer_adds_a_run_for_thirty_days(
 
 
 @pytest.mark.parametrize(
-    ("run_id", "said"),
+    ("run_id", "text"),
     [
         ("20261030-red", "more than one day from today"),
         ("20261103-red", "more than one day from today"),
@@ -135,8 +135,8 @@ def test_an_exemption_by_the_organizer_adds_a_run_for_thirty_days(
         ("20261101-" + "x" * 41, "yyyymmdd-name"),
     ],
 )
-def test_an_id_is_a_date_within_a_day_and_a_name(board: Board, team: Team, paul: User, run_id: str, said: str) -> None:
-    with pytest.raises(Refused, match=said):
+def test_an_id_is_a_date_within_a_day_and_a_name(board: Board, team: Team, paul: User, run_id: str, text: str) -> None:
+    with pytest.raises(Refused, match=text):
         submitting.submission_send(
             board=board, team=team, run_id=run_id, package=taking_part.package(board, run_id), policy_number=1, by=paul,
             at=NOW,
@@ -152,7 +152,7 @@ def test_an_id_stays_taken_whatever_becomes_of_the_run(board: Board, team: Team,
 
 
 @pytest.mark.parametrize(
-    ("sealed", "said"),
+    ("sealed", "text"),
     [
         (lambda board: taking_part.package(board, "20261101-blue"), "sealed for “20261101-blue”"),
         (lambda board: taking_part.package(board, "20261101-red")[:30], "cut within its header"),
@@ -162,9 +162,9 @@ def test_an_id_stays_taken_whatever_becomes_of_the_run(board: Board, team: Team,
     ],
 )
 def test_a_package_for_something_else_is_refused_before_anything_is_stored(
-    board: Board, team: Team, paul: User, sealed: Any, said: str
+    board: Board, team: Team, paul: User, sealed: Any, text: str
 ) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=text):
         taking_part.send(board, team, paul, sealed=sealed(board))
     assert not board.submissions.exists()
 
@@ -222,7 +222,7 @@ def test_plain_files_are_sealed_by_the_server_at_once(board: Board, team: Team, 
 
 
 @pytest.mark.parametrize(
-    ("metadata", "said"),
+    ("metadata", "text"),
     [
         ({"type": "other"}, "type"),
         ({"team": "Anonymous"}, "team is"),
@@ -231,9 +231,9 @@ def test_plain_files_are_sealed_by_the_server_at_once(board: Board, team: Team, 
     ],
 )
 def test_metadata_with_errors_are_refused_before_anything_is_stored(
-    board: Board, team: Team, paul: User, metadata: dict[str, str], said: str
+    board: Board, team: Team, paul: User, metadata: dict[str, str], text: str
 ) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=text):
         submitting.submission_seal(
             board=board, team=team, run_id="20261101-red", metadata=taking_part.METADATA | metadata,
             dev=b"", evaluated=b"",

@@ -49,7 +49,7 @@ def found(board: Board) -> dict[str, str]:
 
 def answers(board: Board) -> dict[str, str]:
     newest = pool_selectors.newest_version(board.collection)
-    return {qid: " ".join(own) for qid, own in pool_selectors.version_answers(newest).items()}
+    return {qid: " ".join(pids) for qid, pids in pool_selectors.version_answers(newest).items()}
 
 
 def step(board: Board) -> UpkeepRound:
@@ -116,15 +116,15 @@ def test_each_step_repeated_or_cut_short_changes_nothing(board: Board, pilot: Ca
     assert round.campaign is not None
     judge(round.campaign)
     # Killed after the version was made, before the round ended.
-    made = versions.version_add(campaign=round.campaign, why="Made before the kill.", by=rita, at=now)
+    version = versions.version_add(campaign=round.campaign, why="Made before the kill.", by=rita, at=now)
     step(board)
     round.refresh_from_db()
-    assert (round.state, round.version) == (State.DONE, made)
+    assert (round.state, round.version) == (State.DONE, version)
     assert QrelsVersion.objects.count() == 2
-    shares = [own.dollars for own in board.challengers.all()]
+    shares = [row.dollars for row in board.challengers.all()]
     for _time in range(3):
         jobs.keep_up()
-    assert [own.dollars for own in board.challengers.all()] == shares
+    assert [row.dollars for row in board.challengers.all()] == shares
     assert VersionEntry.objects.count() == 2
     assert board.upkeep_rounds.count() == 1
 
@@ -195,9 +195,9 @@ def test_one_bad_board_stops_no_other(
     board: Board, pilot: Campaign, collection: Collection, rita: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = upkept.board(collection, "other")
-    for own in (board, other):
-        turn_on(own, pilot, rita, runs_itself=True)
-        entry(own, f"new-{own.slug}", {"q1": ["p0"]})
+    for each in (board, other):
+        turn_on(each, pilot, rita, runs_itself=True)
+        entry(each, f"new-{each.slug}", {"q1": ["p0"]})
     broken = entry(board, "broken", {"q1": ["p00"]})
     artifact = broken.artifacts.get()
     for file in (artifact.file, artifact.top):
@@ -299,10 +299,10 @@ def test_the_cost_of_a_round_is_shared_by_the_entries_that_brought_its_challenge
     jobs.keep_up()
     round.refresh_from_db()
     assert round.spent
-    one, two = rounds.entry_costs(board)
-    assert (one.challengers, two.challengers) == (3, 1)
-    assert abs(one.dollars - 3 * two.dollars) <= Decimal("0.02")
-    assert abs(one.dollars + two.dollars - round.spent) <= Decimal("0.02")
+    first, two = rounds.entry_costs(board)
+    assert (first.challengers, two.challengers) == (3, 1)
+    assert abs(first.dollars - 3 * two.dollars) <= Decimal("0.02")
+    assert abs(first.dollars + two.dollars - round.spent) <= Decimal("0.02")
 
 
 def test_a_deleted_draft_is_made_again_and_a_dear_one_is_not_launched(
@@ -373,24 +373,24 @@ def test_entries_are_scored_on_versions_by_every_measure_that_their_grades_suit(
     assert rows.get(measure="RR@10").fraction == rows.get(measure="AP").fraction == "1/2"
 
 
-@pytest.mark.parametrize("kept", ["stored", "of an older run", "damaged"])
+@pytest.mark.parametrize("state", ["stored", "of an older run", "damaged"])
 def test_an_entry_scores_by_its_top_as_by_all_that_is_kept(
-    board: Board, pilot: Campaign, rita: User, kept: str, monkeypatch: pytest.MonkeyPatch
+    board: Board, pilot: Campaign, rita: User, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = entry(board, "first", {"q1": ["p9", "p1", "p2"], "q2": ["p7"], "q4": ["p0"]})
     for row in first.artifacts.all():
-        if kept == "of an older run":
+        if state == "of an older run":
             row.top.storage.delete(row.top.name)
             Artifact.objects.filter(pk=row.pk).update(top="")
-        elif kept == "damaged":
+        elif state == "damaged":
             with row.top.open("rb+") as file:
                 file.seek(40)
                 file.write(b"damaged")
     with monkeypatch.context() as patch:
-        if kept == "stored":
+        if state == "stored":
             patch.setattr(artifacts, "content", lambda row: pytest.fail("the whole run is read"))
         jobs.keep_up()
-    if kept == "damaged":
+    if state == "damaged":
         assert VersionEntry.objects.get().error and not first.scores.exclude(version=None).exists()
         return
     assert {row.part for row in first.artifacts.exclude(top="")} == {"dev", "eval"}
@@ -398,8 +398,8 @@ def test_an_entry_scores_by_its_top_as_by_all_that_is_kept(
         run = artifacts.load(first, score.part)
         assert run is not None and score.version is not None
         answers = {
-            qid: own
-            for qid, own in pool_selectors.version_answers(score.version).items()
+            qid: pids
+            for qid, pids in pool_selectors.version_answers(score.version).items()
             if qid in (upkept.DEV if score.part == "dev" else upkept.EVAL)
         }
         assert Fraction(score.fraction) == mean_reciprocal(Rescoring(answers, 10).places(run, "rank"))
@@ -413,7 +413,7 @@ def test_what_is_kept_of_a_run_is_as_deep_as_its_measures_look(board: Board) -> 
     for measures, depth in ((["RR@10"], 100), (["RR@10", "nDCG@120"], 120), (["RR@1000"], 150), (["AP"], 150)):
         board.measures = measures
         submission = entry(board, f"of-{measures[-1]}", ranked)
-        kept = artifacts.load(submission, "dev")
-        assert kept is not None
-        assert kept.top("rank", depth) == {"q1": tuple(ranked["q1"][:depth])}
-        assert len(kept.passages) == depth
+        stored = artifacts.load(submission, "dev")
+        assert stored is not None
+        assert stored.top("rank", depth) == {"q1": tuple(ranked["q1"][:depth])}
+        assert len(stored.passages) == depth

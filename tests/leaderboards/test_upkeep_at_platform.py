@@ -34,12 +34,12 @@ def board(both: RunningSite, collection: Collection, rita: User) -> Board:  # no
     pilot = judged_by_small_ids(collection)
     versions.version_add(campaign=pilot, why="The start.", by=None, at=timezone.now())
     new_run(collection, "texts", {"q1": ["p00"], "q2": ["p99"]})
-    made = upkept.board(collection)
-    template = upkept.turn_on(made, pilot, rita).template
+    board = upkept.board(collection)
+    template = upkept.turn_on(board, pilot, rita).template
     assert template is not None
     terms = {"platform": Platform.MARKETPLACE, "requirements": [], "pay": Publication.Pay.BASE_AND_BONUS, "rate": 50.0}
     template_terms_set(template=template, terms=terms, at=timezone.now())
-    return made
+    return board
 
 
 def step(board: Board) -> UpkeepRound:
@@ -86,8 +86,8 @@ def test_a_round_is_approved_published_judged_by_a_crowd_and_every_entry_scored_
     assert "nobody qualifies" in step(board).obstacle, "nobody has registered there yet"
     client.force_login(rita)
     assert b'value="go_on"' in client.get(reverse("upkeep:upkeep", args=[board.slug])).content
-    said = {"decision": "go_on", "reason": "Workers come tomorrow."}
-    assert client.post(reverse("upkeep:decide", args=[board.slug, 1]), said).status_code == 303
+    fields = {"decision": "go_on", "reason": "Workers come tomorrow."}
+    assert client.post(reverse("upkeep:decide", args=[board.slug, 1]), fields).status_code == 303
     round = step(board)
     publication.refresh_from_db()
     assert (round.state, round.obstacle) == (State.JUDGING, "") and publication.state == Publication.State.OPEN

@@ -28,15 +28,15 @@ def board(transactional_db: None, collection: Collection, rita: User) -> Board:
     versions.version_add(campaign=pilot, why="The start.", by=None, at=timezone.now())
     new_run(collection, "new", {"q1": ["p0"]})
     new_run(collection, "more", {"q2": ["p00"]})
-    made = upkept.board(collection)
-    upkept.entry(made, "old", {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"]})
-    upkept.entry(made, "new", {"q1": ["p0"], "q2": ["p00"], "q3": ["p7"]})
+    board = upkept.board(collection)
+    upkept.entry(board, "old", {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"]})
+    upkept.entry(board, "new", {"q1": ["p0"], "q2": ["p00"], "q3": ["p7"]})
     challenge = judged(collection, "second", runs=["new"], design="challengers")
     versions.version_add(campaign=challenge, why="New passages.", by=None, at=timezone.now())
-    upkept.turn_on(made, pilot, rita)
+    upkept.turn_on(board, pilot, rita)
     jobs.keep_up()
     UpkeepRound.objects.update(obstacle="The account at the platform has $1.00, but the campaign may cost $7.00.")
-    return made
+    return board
 
 
 @pytest.mark.timeout(300)
@@ -52,7 +52,7 @@ def test_the_pages_of_upkeep_and_versions_are_well(
         reverse("upkeep:upkeep", args=[slug]), reverse("boards:versions", args=[slug]),
         reverse("boards:version", args=[slug, 1]), reverse("boards:version", args=[slug, 2]),
     ]  # fmt: skip
-    found = []
+    problems = []
     context = chromium.new_context()
     context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
     page = context.new_page()
@@ -67,11 +67,11 @@ def test_the_pages_of_upkeep_and_versions_are_well(
                 page.set_viewport_size({"width": width, "height": 900})
                 page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                 page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png", full_page=True)
-        found += [(place, fault) for fault in [*faults(page), *complaints]]
+        problems += [(place, fault) for fault in [*faults(page), *complaints]]
         complaints.clear()
     page.goto(live_server.url + places[0])
     page.get_by_label("Reason").fill("Go on.")
     page.get_by_role("button", name="Approve").click()
     assert page.get_by_text("Round 1 is approved.").is_visible()
-    assert found == []
+    assert problems == []
     assert board.upkeep_rounds.get().state == UpkeepRound.State.APPROVED

@@ -31,9 +31,9 @@ def pilot(collection: Collection) -> Campaign:
 def board(collection: Collection, pilot: Campaign) -> Board:
     """A board with one entry that brings p0 to q1."""
     new_run(collection, "texts", {"q1": ["p0"]})
-    made = upkept.board(collection)
-    upkept.entry(made, "new", {"q1": ["p0"]})
-    return made
+    board = upkept.board(collection)
+    upkept.entry(board, "new", {"q1": ["p0"]})
+    return board
 
 
 @pytest.fixture
@@ -76,9 +76,9 @@ def test_a_proposed_round_is_shown_approved_and_ended(
     assert "Upkeep is off." in researcher.get(PAGE).content.decode()
     upkept.turn_on(board, pilot, rita)
     jobs.keep_up()
-    said = researcher.get(PAGE).content.decode()
-    assert "waiting for approval" in said
-    assert "20261101-new" in said
+    page = researcher.get(PAGE).content.decode()
+    assert "waiting for approval" in page
+    assert "20261101-new" in page
     decide = reverse("upkeep:decide", args=["small", 1])
     assert researcher.get(decide).status_code == 405
     researcher.post(decide, {"decision": "end", "reason": ""})

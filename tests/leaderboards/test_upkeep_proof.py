@@ -50,8 +50,8 @@ class Oracle:
 
     def key(self, qid: str, pid: str) -> tuple[int, str]:
         """Smaller is better."""
-        own = self.grades.get(qid, {})
-        return min(-own.get(twin, 0) for twin in self.twins[pid]), self.twins[pid][0]
+        grades = self.grades.get(qid, {})
+        return min(-grades.get(twin, 0) for twin in self.twins[pid]), self.twins[pid][0]
 
     def judge(self, pools: dict[str, tuple[str, ...]]) -> list[Preference]:
         """Every two passages of the pools that are not one text."""
@@ -72,23 +72,23 @@ class Oracle:
 
 def _half(data: Path, folder: Path) -> Path:
     """A folder with every second query, and its qrels: those on which submissions replace more answers."""
-    kept = (data / "queries.tsv").read_text().splitlines(keepends=True)[1::2]
-    qids = {line.split("\t")[0] for line in kept}
+    queries = (data / "queries.tsv").read_text().splitlines(keepends=True)[1::2]
+    qids = {line.split("\t")[0] for line in queries}
     judged = (data / "sparse-qrels.txt").read_text().splitlines(keepends=True)
-    (folder / "queries.tsv").write_text("".join(kept))
+    (folder / "queries.tsv").write_text("".join(queries))
     (folder / "sparse-qrels.txt").write_text("".join(line for line in judged if line.split()[0] in qids))
     return folder
 
 
 def _collection(data: Path, half: Path, lab: Lab, runs: list[Path]) -> Collection:
-    made = pool_services.collection_import(
+    collection = pool_services.collection_import(
         lab=lab, name="DL 2021", language="en", queries=half / "queries.tsv", qrels=half / "sparse-qrels.txt",
         passages=data / "passages.tsv.gz", keep="all",
     ).collection  # fmt: skip
     for path in runs:
         with path.open("rb") as file:
-            pool_services.run_import(collection=made, name=path.name, source=file, filename=path.name)
-    return made
+            pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
+    return collection
 
 
 def _board(half: Path, collection: Collection) -> Board:
@@ -140,7 +140,7 @@ def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_
     first = factories.campaign(collection, "first", order="rank")
     judge_all(first, crowd)
     versions.version_add(campaign=first, why="The four weaker runs.", by=rita, at=timezone.now())
-    asked, before = [first.pair_count], oracle.from_scratch(tops, qrels)
+    counts, before = [first.pair_count], oracle.from_scratch(tops, qrels)
     board = _board(half, collection)
     upkept.turn_on(board, first, rita, runs_itself=True, covers_eval=True)
     halves = {part: season_queries(board.seasons.get(), part) for part in Part}
@@ -152,7 +152,7 @@ def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_
         submission = upkept.entry(board, f"run-{number}", {})
         for part in Part:  # what a run has of other queries is not the board's
             artifacts.write(submission=submission, part=part, run=run, at=timezone.now())
-        asked.append(_keep_up(board, crowd))
+        counts.append(_keep_up(board, crowd))
         newest = pool_selectors.newest_version(collection)
         assert pool_selectors.version_answers(newest) == oracle.from_scratch(tops, qrels), path.name
     assert before != oracle.from_scratch(tops, qrels), "no answer was replaced"
@@ -161,7 +161,7 @@ def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_
     # Re-scoring is exact: the newest version scores all entries as qrels from scratch do, on dev and on eval.
     answers = oracle.from_scratch(tops, qrels)
     for part, queries in halves.items():
-        scratch = Qrels({qid: dict.fromkeys(own, 1) for qid, own in answers.items() if qid in queries})
+        scratch = Qrels({qid: dict.fromkeys(pids, 1) for qid, pids in answers.items() if qid in queries})
         rows = Score.objects.filter(
             submission__board=board, version=pool_selectors.newest_version(collection), part=part
         )
@@ -170,8 +170,8 @@ def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_
         ]
     # Of the pairs that the twelve add to a tournament, and of all pairs of the sixteen runs' pools: a small share.
     every = sum(len(pool) * (len(pool) - 1) // 2 for pool in everything.values())
-    print([round(sum(asked[1:number]) / (every - asked[0]), 3) for number in range(2, len(asked) + 1)])
-    assert sum(asked[1:]) < LIMIT * (every - asked[0]) and max(asked[1:]) < EACH * every
+    print([round(sum(counts[1:number]) / (every - counts[0]), 3) for number in range(2, len(counts) + 1)])
+    assert sum(counts[1:]) < LIMIT * (every - counts[0]) and max(counts[1:]) < EACH * every
 
 
 def _by_hand(run: RunArtifact | None, answers: Qrels) -> Fraction:
@@ -186,7 +186,7 @@ def _by_hand(run: RunArtifact | None, answers: Qrels) -> Fraction:
 
 def _keep_up(board: Board, crowd: list[Preference]) -> int:
     """Let the jobs and the crowd work until nothing waits. How many pairs were asked about."""
-    asked = 0
+    count = 0
     for _time in range(40):
         jobs.keep_up()
         for campaign in Campaign.objects.filter(state=Campaign.State.PACKING):
@@ -195,8 +195,8 @@ def _keep_up(board: Board, crowd: list[Preference]) -> int:
         if round is not None and round.state == UpkeepRound.State.JUDGING and round.campaign is not None:
             campaign = round.campaign
             if campaign.hits.filter(needed__gt=0).exists():
-                asked += campaign.pair_count - campaign.reused_pair_count
+                count += campaign.pair_count - campaign.reused_pair_count
                 judge_all(campaign, crowd)
         elif not board.challengers.filter(outcome="").exists():
-            return asked
+            return count
     raise AssertionError(f"still going on: {round}, {round.obstacle if round else ''}")
