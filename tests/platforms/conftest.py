@@ -23,13 +23,13 @@ def marketplace(running_marketplace: Marketplace) -> Marketplace:
 @pytest.fixture
 def requester(marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, settings: object) -> Requester:
     """Our account at the marketplace, with $1,000, and its key in the environment. Somebody there looks for work."""
-    made = account_at(marketplace)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", made.key_id)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", made.secret)
+    account = account_at(marketplace)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", account.key_id)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", account.secret)
     settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = marketplace.url  # type: ignore[attr-defined]
     settings.DEVELOPMENT = True  # type: ignore[attr-defined]
     settings.SITE_URL = "http://localhost:8000"  # type: ignore[attr-defined]
-    return made
+    return account
 
 
 @pytest.fixture

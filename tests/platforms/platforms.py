@@ -36,8 +36,8 @@ def drain(publication: Publication, clock: Clock | None = None, rounds: int = 30
         now = clock()
         if now >= due:
             planned = publication_plan(publication_id=publication.pk, at=clock())
-            made = operations_run(publication=publication, clock=clock, sleep=clock.sleep)
-            if planned or made:
+            done = operations_run(publication=publication, clock=clock, sleep=clock.sleep)
+            if planned or done:
                 continue
             later = [at for at in turns(publication) if at > now]
             if not later:

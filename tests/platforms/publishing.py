@@ -18,15 +18,15 @@ _published: dict[tuple[Marketplace, int, str], tuple[Deed, Deed]] = {}
 def account_at(marketplace: Marketplace) -> Requester:
     """A requester with $1,000 at a marketplace where there was none, and a worker."""
     if marketplace in _accounts:
-        made, deed = _accounts[marketplace]
+        account, deed = _accounts[marketplace]
         with marketplace.behind() as cursor:
             deed_repeat(cursor, deed, timezone.now())
-        return made
+        return account
     before = rows_there(marketplace)
-    made = marketplace.requester()
+    account = marketplace.requester()
     marketplace.worker()
-    _accounts[marketplace] = made, deed_of(before, rows_there(marketplace), timezone.now())
-    return made
+    _accounts[marketplace] = account, deed_of(before, rows_there(marketplace), timezone.now())
+    return account
 
 
 def published_once(campaign: Campaign, marketplace: Marketplace, **terms: object) -> Publication:
@@ -34,23 +34,23 @@ def published_once(campaign: Campaign, marketplace: Marketplace, **terms: object
     cache.clear()  # of what was known of this publication in another test
     key = marketplace, campaign.pk, repr(terms)
     if key in _published:
-        here, there = _published[key]
+        here, deed = _published[key]
         with transaction.atomic(), connection.cursor() as cursor:
             deed_repeat(cursor, here, timezone.now())
         with marketplace.behind() as cursor:
-            deed_repeat(cursor, there, timezone.now())
+            deed_repeat(cursor, deed, timezone.now())
     else:
         before = rows_here(), rows_there(marketplace)
         publication, clock = publication_write(campaign=campaign, **terms), Clock()
         publication_publish(publication=publication, at=clock())
         drain(publication, clock)
         after, at = (rows_here(), rows_there(marketplace)), timezone.now()
-        here, there = (deed_of(*sides, at) for sides in zip(before, after, strict=True))
-        _published[key] = here, there
+        here, deed = (deed_of(*sides, at) for sides in zip(before, after, strict=True))
+        _published[key] = here, deed
     campaign.refresh_from_db()
-    made = Publication.objects.get(campaign=campaign)
-    made.campaign = campaign
-    return made
+    current = Publication.objects.get(campaign=campaign)
+    current.campaign = campaign
+    return current
 
 
 def rows_here() -> Rows:

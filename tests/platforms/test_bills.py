@@ -60,9 +60,9 @@ def test_a_researchers_own_fee_rate_counts_until_a_platform_is_chosen(campaign: 
     assert campaign_bill(publication_likely(campaign)).fees == Decimal("1.20")
     Campaign.objects.update(fee_rate="0.05")
     campaign.refresh_from_db()
-    own = campaign_bill(publication_likely(campaign))
-    assert (own.fees, own.total) == (Decimal("0.30"), Decimal("8.40"))
-    assert adds_up(own)
+    bill = campaign_bill(publication_likely(campaign))
+    assert (bill.fees, bill.total) == (Decimal("0.30"), Decimal("8.40"))
+    assert adds_up(bill)
     Campaign.objects.update(fee_rate="0")
     campaign.refresh_from_db()
     assert campaign_bill(publication_likely(campaign)).total == Decimal("8.00")
@@ -192,8 +192,8 @@ def test_the_bill_of_a_campaign_in_rounds_is_of_all_its_expected_pairs(collectio
     draft.pool_histogram, draft.pair_count = {"16": 10, "4": 5, "1": 3}, 10 * 56 + 5 * 6
     draft.save(update_fields=["pool_histogram", "pair_count"])
     likely = publication_likely(draft)
-    full, own = rounds_bills(likely)
-    assert (full.pairs, own.pairs, own.rounds) == (1230, round(10 * (56 + 28 * 8 / 15) + 30), 2)
-    assert own.bill == campaign_bill(likely) and own.bill.hits == 74
+    full, adaptive = rounds_bills(likely)
+    assert (full.pairs, adaptive.pairs, adaptive.rounds) == (1230, round(10 * (56 + 28 * 8 / 15) + 30), 2)
+    assert adaptive.bill == campaign_bill(likely) and adaptive.bill.hits == 74
     draft.pair_count = 800  # more than expected were asked
     assert campaign_bill(likely).hits == 80

@@ -32,40 +32,41 @@ def page(client: Client, rita: User) -> Client:
 @pytest.fixture
 def campaigns(collection: Collection) -> dict[str, Campaign]:
     """One judged at Mechanical Turk and partly paid, one judged by a link, one that nobody judged, and a draft."""
-    made = {
+    campaigns = {
         name: factories.campaign(collection, name, start=name != "draft", reward=Decimal("2.00"))
         for name in ("turked", "linked", "quiet", "draft")
     }
     for name in ("turked", "linked"):
-        judge_all(made[name], [])
-    for assignment in made["turked"].assignments.all():
-        made["turked"].assignments.filter(pk=assignment.pk).update(platform_assignment_id=f"3{assignment.pk}")
-    publication = Publication.objects.create(campaign=made["turked"], platform="mturk", state="open", title="Compare")
-    first = made["turked"].assignments.earliest("id")
-    kept = {"publication": publication, "assignment": first, "owed_at": timezone.now()}
+        judge_all(campaigns[name], [])
+    turked = campaigns["turked"]
+    for assignment in turked.assignments.all():
+        turked.assignments.filter(pk=assignment.pk).update(platform_assignment_id=f"3{assignment.pk}")
+    publication = Publication.objects.create(campaign=turked, platform="mturk", state="open", title="Compare")
+    first = turked.assignments.earliest("id")
+    fields = {"publication": publication, "assignment": first, "owed_at": timezone.now()}
     paid = {"state": "paid", "paid_at": timezone.now()}
-    Payment.objects.create(purpose="reward", amount=Decimal("0.10"), fee=Decimal("0.02"), **kept, **paid)
-    Payment.objects.create(purpose="bonus", amount=Decimal("1.91"), fee=Decimal("0.39"), **kept, **paid)
-    Payment.objects.create(purpose="compensation", amount=Decimal("0.07"), fee=Decimal("0.01"), **kept, state="sent")
-    return made
+    Payment.objects.create(purpose="reward", amount=Decimal("0.10"), fee=Decimal("0.02"), **fields, **paid)
+    Payment.objects.create(purpose="bonus", amount=Decimal("1.91"), fee=Decimal("0.39"), **fields, **paid)
+    Payment.objects.create(purpose="compensation", amount=Decimal("0.07"), fee=Decimal("0.01"), **fields, state="sent")
+    return campaigns
 
 
 def test_each_campaign_costs_what_its_own_pages_say(page: Client, campaigns: dict[str, Campaign]) -> None:
     rows = {row.campaign.name: row for row in page.get(COSTS).context["rows"]}
     assert set(rows) == {"turked", "linked", "quiet"}  # a draft costs nothing yet
     for name, row in rows.items():
-        own = page.get(reverse("judgments:campaign", args=[campaigns[name].pk])).context
-        cost, amounts = own["cost"], row.amounts
+        context = page.get(reverse("judgments:campaign", args=[campaigns[name].pk])).context
+        cost, amounts = context["cost"], row.amounts
         assert (amounts.expected, amounts.owed, amounts.paid, amounts.outstanding) == (
-            own["bill"].total, cost.owed, cost.paid, cost.to_pay
+            context["bill"].total, cost.owed, cost.paid, cost.to_pay
         ), name  # fmt: skip
     totals = ledger.totals(campaigns["turked"].publication)
-    found = rows["turked"].amounts
-    assert (found.paid, found.fees) == (totals.paid, totals.fees)
+    sums = rows["turked"].amounts
+    assert (sums.paid, sums.fees) == (totals.paid, totals.fees)
     # what is booked and not paid, and what the other assignments have earned and nothing is booked for
     unbooked = campaigns["turked"].assignments.filter(payments=None).aggregate(sum=Sum("owed", default=ZERO))["sum"]
-    assert found[2:] == (Decimal("2.01"), Decimal("1.91"), Decimal("0.41"), totals.owed + unbooked)
-    assert (totals.owed, found.owed) == (Decimal("0.07"), Decimal("2.08") + unbooked)
+    assert sums[2:] == (Decimal("2.01"), Decimal("1.91"), Decimal("0.41"), totals.owed + unbooked)
+    assert (totals.owed, sums.owed) == (Decimal("0.07"), Decimal("2.08") + unbooked)
     linked = rows["linked"].amounts
     assert linked.owed > rows["quiet"].amounts.owed == ZERO
     assert linked[2:] == (ZERO, ZERO, ZERO, linked.owed)  # nobody has been paid yet
@@ -103,9 +104,9 @@ def test_the_csv_has_the_same_to_the_cent(page: Client, campaigns: dict[str, Cam
     answer = page.get(reverse("platforms:costs_csv"), {"sort": "name"})
     rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
     assert [row["campaign"] for row in rows] == ["'=1+1", "linked", "turked"]
-    shown = {row.campaign.name: row for row in page.get(COSTS).context["rows"]}
+    by_name = {row.campaign.name: row for row in page.get(COSTS).context["rows"]}
     for row in rows:
-        amounts = shown[row["campaign"].removeprefix("'")].amounts
+        amounts = by_name[row["campaign"].removeprefix("'")].amounts
         assert {name: Decimal(row[name]) for name in Amounts._fields} == amounts._asdict()
     assert (rows[2]["platform"], rows[2]["paid"], rows[0]["platform"]) == ("mturk", "2.01", "")
 

@@ -192,19 +192,19 @@ def test_the_open_hits_of_a_closed_campaign_are_ended_and_none_is_published_or_e
 
 
 def test_periodic_jobs_ask_as_much_with_a_dozen_finished_campaigns_as_with_one(collection: Collection) -> None:
-    counted = []
+    counts = []
     for number in (1, 12):
         while Campaign.objects.count() < number:
             finished(collection, f"campaign {Campaign.objects.count()}")
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             for job in (
                 platform_jobs.publish, platform_jobs.sync, platform_jobs.settle, platform_jobs.requeue,
                 platform_jobs.reconcile, judgment_jobs.check, judgment_jobs.make_exports, result_jobs.compute_results,
                 task_jobs.pack_waiting_campaigns, result_jobs.finish_campaigns,
             ):  # fmt: skip
                 job()
-        counted.append(len(asked))
-    assert counted[0] == counted[1] < 25
+        counts.append(len(queries))
+    assert counts[0] == counts[1] < 25
 
 
 def finished(collection: Collection, name: str) -> None:

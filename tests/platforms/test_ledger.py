@@ -337,9 +337,9 @@ def compared_at(publication: Publication, number: int) -> object:
 def compare(publication: Publication, at: datetime, *, full: bool) -> LedgerComparison:
     """Compare at once, in one part."""
     assert comparison_begin(publication=publication, at=at, full=full)
-    made = comparison_continue(publication=publication, at=at, seconds=60)
-    assert made is not None
-    return made
+    comparison = comparison_continue(publication=publication, at=at, seconds=60)
+    assert comparison is not None
+    return comparison
 
 
 def test_a_settled_hit_is_asked_about_again_only_by_a_full_comparison_or_if_something_happens_on_it(
@@ -359,10 +359,10 @@ def test_a_settled_hit_is_asked_about_again_only_by_a_full_comparison_or_if_some
 
     published.published_hits.filter(hit__number=1).update(next_poll_at=None)  # as left, but by “everything” above
     second = clock()
-    made = compare(published, second, full=False)
+    comparison = compare(published, second, full=False)
 
     assert (compared_at(published, 1), compared_at(published, 2)) == (first, second)
-    assert (made.content["ours_bonuses"], made.content["platform_bonuses"]) == ("3.80", "3.80")  # of both
+    assert (comparison.content["ours_bonuses"], comparison.content["platform_bonuses"]) == ("3.80", "3.80")  # of both
     third = clock()
     assert compare(published, third, full=True).is_full
     assert compared_at(published, 1) == compared_at(published, 2) == third
@@ -388,8 +388,8 @@ def test_a_comparison_goes_on_in_parts_at_the_publications_rate(
     assert not comparison_begin(publication=published, at=clock(), full=False)  # the one that goes on
     assert comparison_continue(at=clock(), **part) is None  # type: ignore[arg-type]
     assert comparison_last(published) is None
-    made = comparison_continue(at=clock(), **part)  # type: ignore[arg-type]
-    assert made is not None and made.differences == 0 and made.content["ours_bonuses"] == "5.70"
+    comparison = comparison_continue(at=clock(), **part)  # type: ignore[arg-type]
+    assert comparison is not None and comparison.differences == 0 and comparison.content["ours_bonuses"] == "5.70"
     assert left_to_compare(published) is None
     assert len(slept) == 3 and min(slept) > 100  # two calls a HIT, one in 100 seconds
 
@@ -566,9 +566,9 @@ def test_work_whose_submission_waits_for_a_person_is_not_compensated_beside_it(
     assert [payment.purpose for payment in Payment.objects.all()] == [Purpose.COMPENSATION]
 
 
-@pytest.mark.parametrize("taken", [False, True])
+@pytest.mark.parametrize("accepted", [False, True])
 def test_work_that_arrives_after_a_compensation_was_offered_is_paid_once(
-    published: Publication, requester: Requester, wanda: Worker, taken: bool
+    published: Publication, requester: Requester, wanda: Worker, accepted: bool
 ) -> None:
     clock = Clock()
     mine = arrive(published, wanda)
@@ -580,7 +580,7 @@ def test_work_that_arrives_after_a_compensation_was_offered_is_paid_once(
     drain(published, clock)
     offer.refresh_from_db()
     assert offer.published_hit is not None
-    if taken:
+    if accepted:
         wanda.do(offer.published_hit.platform_hit_id)
     wanda.submit(mine.platform_assignment_id, receipt=mine.receipt)
     for _ in range(3):
@@ -588,8 +588,8 @@ def test_work_that_arrives_after_a_compensation_was_offered_is_paid_once(
 
     assert totals(published).paid == Decimal("2.00")
     waiting = published.alarms.filter(settled_at=None)
-    assert list(waiting.values_list("kind", flat=True)) == (["twice"] if taken else [])
-    if taken:
+    assert list(waiting.values_list("kind", flat=True)) == (["twice"] if accepted else [])
+    if accepted:
         assert "compensated with $2.00" in waiting.get().text and "pays another $0.10" in waiting.get().text
     else:
         assert "no longer available" in wanda.cannot_accept(offer.published_hit.platform_hit_id)
@@ -604,8 +604,8 @@ def test_two_checks_at_once_exclude_all_of_a_worker_who_failed(published: Public
     type(published.campaign).objects.update(exclusion="worker")
     publication_sync(publication=published, at=timezone.now(), everything=True)
 
-    def check(one: Assignment) -> None:
-        judgment_services.confirmed_check(assignment_id=one.pk, at=timezone.now())
+    def check(work: Assignment) -> None:
+        judgment_services.confirmed_check(assignment_id=work.pk, at=timezone.now())
         connection.close()
 
     with ThreadPoolExecutor(2) as pool:

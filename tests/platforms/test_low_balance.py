@@ -75,9 +75,9 @@ def test_a_low_balance_tells_no_lab_what_the_others_spend(
     costs = {published.pk: Decimal(300), other.pk: Decimal(9100)}
     monkeypatch.setattr(low_balance, "cost_to_come", lambda publication, _at: costs[publication.pk])
     assert balances_check(at=timezone.now()) == 2
-    own, theirs = (one.alarms.get(kind="low").text for one in (published, other))
-    assert "Your lab's part is expected to cost $300.00 ($300.00 of it" in own
-    assert "9,100" not in own and "9,400" not in own
+    ours, theirs = (each.alarms.get(kind="low").text for each in (published, other))
+    assert "Your lab's part is expected to cost $300.00 ($300.00 of it" in ours
+    assert "9,100" not in ours and "9,400" not in ours
     assert "Your lab's part is expected to cost $9,100.00" in theirs
 
 

@@ -87,8 +87,8 @@ def test_a_message_whose_answer_is_lost_is_not_sent_again(
     done = work(published, wanda)
     campaign, at = published.campaign, timezone.now()
     with pytest.raises(NotNow, match="no message to this worker yet"):
-        given: dict[str, Any] = {"publication": published, "worker": done.worker, "subject": "Hello", "text": "You."}
-        messaging.message_write(**given, by=rita, at=at)
+        fields: dict[str, Any] = {"publication": published, "worker": done.worker, "subject": "Hello", "text": "You."}
+        messaging.message_write(**fields, by=rita, at=at)
     publication_sync(publication=published, at=at)
     judgment_services.confirmed_check_all(at=at)
     publication_settle(publication=published, at=at)

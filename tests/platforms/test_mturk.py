@@ -63,9 +63,9 @@ def test_calls_beside_the_api_trust_the_authority_that_the_clients_trust(
     settings: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, key = tmp_path / "root.crt", tmp_path / "root.key"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
-    made += ["-addext", "subjectAltName=DNS:localhost", "-out", str(root), "-keyout", str(key)]
-    subprocess.run(made, check=True, capture_output=True)
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
+    command += ["-addext", "subjectAltName=DNS:localhost", "-out", str(root), "-keyout", str(key)]
+    subprocess.run(command, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(root, key)
     server = HTTPServer(("127.0.0.1", 0), _Echo)
@@ -205,7 +205,7 @@ def test_a_dry_run_says_what_will_be_sent_and_sends_nothing(
     )
     assert [{k: v for k, v in request.items() if k != "UniqueRequestToken"} for request in as_sent] == sent
     hit = requester.client.get_hit(HITId=published_hit_of(publication, 1).platform_hit_id)["HIT"]
-    guarded = [(one["QualificationTypeId"], one["Comparator"]) for one in hit["QualificationRequirements"]]
+    guarded = [(row["QualificationTypeId"], row["Comparator"]) for row in hit["QualificationRequirements"]]
     assert guarded == [
         ("00000000000000000071", "EqualTo"),
         ("00000000000000000040", "GreaterThan"),
@@ -258,8 +258,8 @@ def test_published_terms_are_fixed(published: Publication) -> None:
 
 def again(assignment: Assignment, publication: Publication, **changes: Any) -> Assignment:
     """The same frame once more, or with other ids."""
-    given = {"assignment_id": assignment.platform_assignment_id, "worker_id": assignment.worker.external_id} | changes
-    return assignment_arrive(publication=publication, hit=assignment.hit, at=timezone.now(), **given)
+    ids = {"assignment_id": assignment.platform_assignment_id, "worker_id": assignment.worker.external_id} | changes
+    return assignment_arrive(publication=publication, hit=assignment.hit, at=timezone.now(), **ids)
 
 
 def test_arriving_again_gives_the_same_assignment(published: Publication, wanda: PlatformWorker) -> None:
@@ -305,7 +305,7 @@ def test_a_worker_of_a_platform_may_hold_several_tasks(published: Publication, w
     finish(second, wanda)
     finish(first, wanda)
     publication_sync(publication=published, at=timezone.now(), everything=True)
-    assert {one.assignment for one in published.submissions.all()} == {first, second}
+    assert {row.assignment for row in published.submissions.all()} == {first, second}
 
 
 @pytest.mark.parametrize("made_up", ["ASSIGNMENT_ID_NOT_AVAILABLE", "", "x" * 65, "a b", "é", "\0"])

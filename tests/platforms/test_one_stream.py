@@ -44,8 +44,8 @@ def offer(publication: Publication) -> None:
 
 def offered(publication: Publication, worker: Worker) -> list[int]:
     """The numbers of the HITs that the marketplace offers to a worker."""
-    there = worker.finds()
-    numbers = publication.published_hits.filter(platform_hit_id__in=there).values_list("hit__number", flat=True)
+    hits = worker.finds()
+    numbers = publication.published_hits.filter(platform_hit_id__in=hits).values_list("hit__number", flat=True)
     return sorted(numbers)
 
 
@@ -138,12 +138,12 @@ def test_the_pages_of_a_link_have_the_offer_brought_in_line_once_for_many_events
         assert client.post(f"{place}leave/").status_code == 303
     assert offered(published, wanda) == [1, 2, 3]
 
-    asked: list[int] = []
-    monkeypatch.setattr(platform_jobs.offer, "delay", asked.append)
+    calls: list[int] = []
+    monkeypatch.setattr(platform_jobs.offer, "delay", calls.append)
     with django_capture_on_commit_callbacks(execute=True):
         for _event in range(3):
             platform_jobs.offer_soon(published.campaign_id)
-    assert asked == [published.campaign_id]
+    assert calls == [published.campaign_id]
 
 
 # --- who comes too late is told at once
@@ -158,8 +158,8 @@ def test_who_comes_too_late_is_told_before_they_consent(
     done = client.get(address % (1, wanda.accept(published_hit_of(published, 1).platform_hit_id))).content.decode()
     assert "Others have completed this task" in done and "version" not in done
     assert begun.hit.number == 2
-    taken = client.get(address % (2, wanda.accept(published_hit_of(published, 2).platform_hit_id))).content.decode()
-    assert "Somebody else is working on this task" in taken and "version" not in taken
+    text = client.get(address % (2, wanda.accept(published_hit_of(published, 2).platform_hit_id))).content.decode()
+    assert "Somebody else is working on this task" in text and "version" not in text
     assert not Assignment.objects.exclude(platform_assignment_id="").exists()
 
 

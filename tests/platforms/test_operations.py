@@ -120,10 +120,10 @@ def operations(publication: Publication, abouts: dict[str, dict[str, Any]]) -> d
 )
 def test_every_kind_has_one_class_that_says_all_six_things(platform: str, kind: str) -> None:
     handler = ADAPTERS[platform].operations[kind]
-    own = {name for cls in type(handler).__mro__ if cls not in Handler.__mro__ for name in vars(cls)}
+    names = {name for cls in type(handler).__mro__ if cls not in Handler.__mro__ for name in vars(cls)}
 
     assert handler.kind == kind
-    assert {"request", "make", "find", "apply", "spends", "runs_while_paused", "runs_while_stopped"} <= own
+    assert {"request", "make", "find", "apply", "spends", "runs_while_paused", "runs_while_stopped"} <= names
     assert "kind" in vars(type(handler)), "in the class itself, not in what it shares"
     assert type(handler).__doc__ != Handler.__doc__
 
@@ -133,7 +133,7 @@ def test_what_spends_and_what_a_pause_and_the_kill_switch_let_through_are_these(
     for name, adapter in ADAPTERS.items():
         assert set(adapter.operations) == (set(Kind) if name == "prolific" else HERE)
         handlers = adapter.operations.values()
-        rules = {one.kind: (one.spends, one.runs_while_paused, one.runs_while_stopped) for one in handlers}
+        rules = {row.kind: (row.spends, row.runs_while_paused, row.runs_while_stopped) for row in handlers}
         assert rules == {kind: RULES[kind] for kind in rules}
 
 
@@ -249,14 +249,14 @@ def test_the_same_operation_is_stored_once(
     about, at = abouts[kind], timezone.now()
     same = operation_plan(publication=publication, kind=kind, at=at, **about)  # type: ignore[typeddict-item]
     assert same == operations[kind]
-    said = refuse(lambda: Operation.objects.create(publication=publication, kind=kind, next_try=at, **about))
-    assert "operation_once_per_" in said
+    text = refuse(lambda: Operation.objects.create(publication=publication, kind=kind, next_try=at, **about))
+    assert "operation_once_per_" in text
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.EXCLUSION_TYPE])
 def test_an_operation_that_is_about_nothing_is_refused(publication: Publication, kind: str) -> None:
-    said = refuse(lambda: Operation.objects.create(publication=publication, kind=kind, next_try=timezone.now()))
-    assert "operation_says_what_it_is_about" in said
+    text = refuse(lambda: Operation.objects.create(publication=publication, kind=kind, next_try=timezone.now()))
+    assert "operation_says_what_it_is_about" in text
 
 
 def test_a_barring_a_turn_and_an_offer_that_come_later_are_operations_of_their_own(
@@ -296,16 +296,16 @@ def test_an_alarm_is_raised_once_for_each_thing_and_is_about_one(
     assert "alarm_once_per_" in refuse(lambda: Alarm.objects.create(**alarm, **chosen))
     if about:
         beside = "job" if about != "job" else "submission"
-        said = refuse(lambda: Alarm.objects.create(**alarm | {"kind": "job"}, **chosen, **{beside: things[beside]}))
-        assert "alarm_about_one_thing" in said
+        text = refuse(lambda: Alarm.objects.create(**alarm | {"kind": "job"}, **chosen, **{beside: things[beside]}))
+        assert "alarm_about_one_thing" in text
     assert Alarm.objects.count() == 1
 
 
 def test_a_renamed_lab_keeps_the_exclusion_that_the_platform_knows_by_name(publication: Publication) -> None:
     handler = handler_of(publication, Kind.EXCLUSION_TYPE)
-    asked = operation_plan(publication=publication, kind=Kind.EXCLUSION_TYPE, at=timezone.now()).request
+    body = operation_plan(publication=publication, kind=Kind.EXCLUSION_TYPE, at=timezone.now()).request
 
     lab_rename(lab=publication.campaign.lab, name="Sounds")
 
-    assert "Sounds" not in asked["Name"]
-    assert handler.request(Operation(publication=publication, kind=Kind.EXCLUSION_TYPE)) == asked
+    assert "Sounds" not in body["Name"]
+    assert handler.request(Operation(publication=publication, kind=Kind.EXCLUSION_TYPE)) == body

@@ -187,10 +187,10 @@ def test_after_a_day_a_call_that_never_arrived_is_made(
 def test_the_row_and_token_stand_before_the_call(publication: Publication, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     publication_publish(publication=publication, at=clock())
-    seen = []
+    states = []
 
     def look(_handler: Any, _client: Any, operation: Operation) -> dict[str, Any]:
-        seen.append((connection.in_atomic_block, Operation.objects.get(pk=operation.pk).state, operation.token))
+        states.append((connection.in_atomic_block, Operation.objects.get(pk=operation.pk).state, operation.token))
         raise KeyboardInterrupt  # as a worker that is stopped in the middle
 
     monkeypatch.setattr(operations.ExclusionType, "make", look)
@@ -198,7 +198,7 @@ def test_the_row_and_token_stand_before_the_call(publication: Publication, monke
         operations_run(publication=publication, clock=clock, sleep=clock.sleep)
 
     row = Operation.objects.get()
-    assert seen[0][1:] == (State.SENT, row.token)
+    assert states[0][1:] == (State.SENT, row.token)
     assert (row.state, row.attempts) == (State.SENT, 1)
     monkeypatch.undo()
 
@@ -254,9 +254,9 @@ def test_many_workers_at_once_make_each_call_once(publication: Publication, requ
             connection.close()
 
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(run, range(4)))
+        counts = list(pool.map(run, range(4)))
 
-    assert sum(made) == 40
+    assert sum(counts) == 40
     assert set(Operation.objects.values_list("attempts", flat=True)) == {1}
     assert len(platform_hits(requester)) == 40
 
@@ -286,9 +286,9 @@ def test_calls_keep_to_the_rate(publication: Publication) -> None:
     Publication.objects.filter(pk=publication.pk).update(rate=2)
     began = clock()
 
-    made = operations_run(publication=publication, limit=10, clock=clock, sleep=clock.sleep)
+    count = operations_run(publication=publication, limit=10, clock=clock, sleep=clock.sleep)
 
-    assert made == 10
+    assert count == 10
     assert clock() - began > timedelta(seconds=4)  # ten turns of half a second, slept or passed
 
 

@@ -62,8 +62,8 @@ def address(campaign: Campaign) -> str:
     return reverse("platforms:pay", args=[campaign.pk])
 
 
-def receipts(page: Client, campaign: Campaign, **asked: str) -> set[str]:
-    return {row.receipt for row in page.get(address(campaign), asked).context["listing"].page}
+def receipts(page: Client, campaign: Campaign, **filters: str) -> set[str]:
+    return {row.receipt for row in page.get(address(campaign), filters).context["listing"].page}
 
 
 def mark(
@@ -290,7 +290,7 @@ def test_a_campaign_whose_workers_were_paid_is_not_erased_whole(
     page: Client, campaign: Campaign, work: list[Assignment]
 ) -> None:
     def is_obstacle() -> bool:
-        return any("Payments to its workers" in said for said in whole_plan(campaign, at=timezone.now()).obstacles)
+        return any("Payments to its workers" in text for text in whole_plan(campaign, at=timezone.now()).obstacles)
 
     assert not is_obstacle()
     mark(page, campaign, "pay", work[0])
@@ -307,8 +307,8 @@ def test_the_list_of_work_says_what_became_of_the_pay_that_no_platform_pays(
     work.append(factories.take(factories.worker(campaign, "Cara"), campaign))
     mark(page, campaign, "pay", work[0])
 
-    def shown(**asked: str) -> dict[int, str]:
-        rows = page.get(reverse("judgments:work", args=[campaign.pk]), asked).context["rows"]
+    def shown(**filters: str) -> dict[int, str]:
+        rows = page.get(reverse("judgments:work", args=[campaign.pk]), filters).context["rows"]
         return {row.assignment.pk: row.pay for row in rows}
 
     unpaid = "to be paid"
@@ -373,18 +373,18 @@ class Books:
         """Somebody new finishes a task, or leaves it after some answers, by the link or at the platform."""
         self.people += 1
         try:
-            taken = factories.take(factories.worker(self.campaign, f"worker {self.people}"), self.campaign)
+            work = factories.take(factories.worker(self.campaign, f"worker {self.people}"), self.campaign)
         except task_services.NoWork:
             return
         at_platform = self.random.random() < 0.5
         if at_platform:
-            Assignment.objects.filter(pk=taken.pk).update(platform_assignment_id=f"3{taken.pk}")
+            Assignment.objects.filter(pk=work.pk).update(platform_assignment_id=f"3{work.pk}")
         if self.random.random() < 0.6:
-            factories.judge(taken)
-            ended = judgment_services.assignment_finish(assignment=taken, at=timezone.now())
+            factories.judge(work)
+            ended = judgment_services.assignment_finish(assignment=work, at=timezone.now())
         else:
-            factories.judge(taken, only=range(1, self.random.randint(1, 3)))
-            ended = judgment_services.assignment_leave(assignment=taken, at=timezone.now())
+            factories.judge(work, only=range(1, self.random.randint(1, 3)))
+            ended = judgment_services.assignment_leave(assignment=work, at=timezone.now())
         self.due[ended.pk], self.paid[ended.pk] = ended.owed, Decimal(0)
         self.there |= {ended.pk} if at_platform else set()
 
@@ -440,5 +440,5 @@ def test_whatever_happens_owed_is_paid_and_to_be_paid_on_every_page(
         owed, paid = sum(books.due.values(), Decimal(0)), sum(books.paid.values(), Decimal(0))
         assert_computed_sums(campaign, owed=owed, paid=paid)
     assert_sums(page, campaign, owed=owed, paid=paid)
-    shown = {row.pk: (row.due, row.paid) for row in pay_desk.assignments_owed(campaign)}
-    assert shown == {key: (due, books.paid[key]) for key, due in books.due.items() if due or books.paid[key]}
+    sums = {row.pk: (row.due, row.paid) for row in pay_desk.assignments_owed(campaign)}
+    assert sums == {key: (due, books.paid[key]) for key, due in books.due.items() if due or books.paid[key]}

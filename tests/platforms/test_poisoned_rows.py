@@ -77,13 +77,13 @@ def a_campaign_to_be_packed(request: pytest.FixtureRequest) -> Poisoned:
     poisoned, healthy = two_campaigns(request.getfixturevalue("collection"), start=False)
     for campaign in (poisoned, healthy):
         task_services.campaign_launch(campaign=campaign)
-    taken = Hit.objects.create(campaign=poisoned, number=1, needed=1)
+    hit = Hit.objects.create(campaign=poisoned, number=1, needed=1)
     state = Campaign.objects.filter(state=Campaign.State.OPEN)
     return Poisoned(
         job=task_jobs.pack_waiting_campaigns,
         healthy_is_done=state.filter(pk=healthy.pk).exists,
         poisoned_is_done=state.filter(pk=poisoned.pk).exists,
-        heal=taken.delete,
+        heal=hit.delete,
         **campaign_alarmed("packing"),
     )
 
@@ -174,7 +174,7 @@ def alter_assignments(change: str) -> None:
 
 def work_to_be_checked(request: pytest.FixtureRequest) -> Poisoned:
     """The database does not take what comes of it."""
-    poisoned, healthy = (one.assignment for one in two_submissions(request.getfixturevalue("campaign")))
+    poisoned, healthy = (row.assignment for row in two_submissions(request.getfixturevalue("campaign")))
     assert poisoned is not None and healthy is not None
     alter_assignments(f"ADD CONSTRAINT poisoned CHECK (id <> {poisoned.pk} OR verdict = 'pending')")
     accepted = Assignment.objects.filter(verdict=Assignment.Verdict.ACCEPTED)

@@ -53,14 +53,14 @@ def done(publication: Publication, name: str = "Alice", *, seconds: float = 9, f
 
 def submitted(publication: Publication, work: Assignment, **facts: object) -> Submission:
     """What the platform says of it."""
-    said = {
+    fields = {
         "published_hit": publication.published_hits.get(hit=work.hit),
         "platform_assignment_id": work.platform_assignment_id,
         "platform_worker_id": work.worker.external_id,
         "status": "Submitted",
         "submitted_at": timezone.now() - timedelta(days=3),
     }
-    return publication.submissions.create(**(said | facts))
+    return publication.submissions.create(**(fields | facts))
 
 
 @pytest.fixture(autouse=True)
@@ -127,33 +127,33 @@ def test_work_that_waits_for_its_test_pairs_to_be_proven_is_paid_meanwhile(campa
     campaign.test_pairs.update(proven_at=None)
     publication = opened(campaign)
     work = done(publication, fail_tests=True)
-    one = submitted(publication, work, assignment=work)
+    submission = submitted(publication, work, assignment=work)
     judgment_services.confirmed_check_all(at=timezone.now())
     publication_settle(publication=publication, at=timezone.now())
-    for row in (work, work.worker, one):
+    for row in (work, work.worker, submission):
         row.refresh_from_db()
-    assert (work.verdict, work.owed, one.decision) == (Assignment.Verdict.HELD, campaign.reward, "approve")
+    assert (work.verdict, work.owed, submission.decision) == (Assignment.Verdict.HELD, campaign.reward, "approve")
     assert work.worker.barred_at is None
 
 
 def test_what_the_platform_has_approved_cannot_be_rejected_any_more(campaign: Campaign, rita: User) -> None:
     publication = opened(campaign)
-    one = submitted(publication, done(publication), status="Approved")
+    row = submitted(publication, done(publication), status="Approved")
     with pytest.raises(NotNow, match="At the platform, this work is “approved”"):
-        submission_reject(submission=one, by=rita, why="careless", at=timezone.now())
-    one.refresh_from_db()
-    assert one.decision == ""
+        submission_reject(submission=row, by=rita, why="careless", at=timezone.now())
+    row.refresh_from_db()
+    assert row.decision == ""
     assert not publication.operations.exists()
 
 
 def test_a_bonus_that_the_platform_refused_is_not_said_to_be_granted(campaign: Campaign, rita: User) -> None:
     publication = opened(campaign)
-    one = submitted(publication, done(publication), decision="approve")
+    row = submitted(publication, done(publication), decision="approve")
     for state in ("owed", "refused"):
-        bonus_grant(submission=one, amount=Decimal("0.50"), by=rita, why="thorough", at=timezone.now())
+        bonus_grant(submission=row, amount=Decimal("0.50"), by=rita, why="thorough", at=timezone.now())
         Payment.objects.update(state=state)
     with pytest.raises(NotNow, match="refused this bonus"):
-        bonus_grant(submission=one, amount=Decimal("0.50"), by=rita, why="thorough", at=timezone.now())
+        bonus_grant(submission=row, amount=Decimal("0.50"), by=rita, why="thorough", at=timezone.now())
     assert Operation.objects.count() == 1
 
 
@@ -171,21 +171,21 @@ def compensated(publication: Publication, state: str) -> Submission:
 def test_a_person_who_approves_late_work_pays_it_once(
     campaign: Campaign, rita: User, state: str, paid: list[str]
 ) -> None:
-    one = compensated(opened(campaign, pay="base-and-bonus"), state)
-    assert bonus_owed(one) > 0
+    row = compensated(opened(campaign, pay="base-and-bonus"), state)
+    assert bonus_owed(row) > 0
     if state == "paid":
         with pytest.raises(NotNow, match="was compensated with"):
-            submission_approve(submission=one, by=rita, why="good", at=timezone.now())
+            submission_approve(submission=row, by=rita, why="good", at=timezone.now())
         judgment_services.confirmed_check_all(at=timezone.now())
-        publication_settle(publication=one.publication, at=timezone.now())
-    submission_approve(submission=one, by=rita, why="good", at=timezone.now())
+        publication_settle(publication=row.publication, at=timezone.now())
+    submission_approve(submission=row, by=rita, why="good", at=timezone.now())
     assert sorted(Payment.objects.exclude(state="refused").values_list("purpose", flat=True)) == paid
     assert Operation.objects.get(kind="compensate").state == ("planned" if state == "paid" else "refused")
 
 
 def test_an_open_compensation_is_withdrawn_with_the_rejection_of_its_work(campaign: Campaign, rita: User) -> None:
-    one = compensated(opened(campaign), "owed")
-    submission_reject(submission=one, by=rita, why="careless", at=timezone.now())
+    row = compensated(opened(campaign), "owed")
+    submission_reject(submission=row, by=rita, why="careless", at=timezone.now())
     assert Payment.objects.get().state == "refused"
     assert Operation.objects.get(kind="compensate").state == "refused"
 
@@ -196,8 +196,8 @@ def test_work_whose_unmatched_submission_was_not_rejected_is_not_compensated_bes
 ) -> None:
     publication = opened(campaign)
     submitted(publication, done(publication), decision=decision, platform_assignment_id="3ANOTHER")
-    found = compensations_find(publication=publication, at=timezone.now())
-    assert found == Payment.objects.count() == (1 if decision == "reject" else 0)
+    count = compensations_find(publication=publication, at=timezone.now())
+    assert count == Payment.objects.count() == (1 if decision == "reject" else 0)
 
 
 def again(publication: Publication, work: Assignment, answers: int) -> Assignment:
@@ -217,7 +217,7 @@ def again(publication: Publication, work: Assignment, answers: int) -> Assignmen
 
 
 @pytest.mark.parametrize(
-    ("pay", "answers", "listed"),
+    ("pay", "answers", "amount"),
     [
         ("base-and-bonus", 0, "1.90"),
         ("base-and-bonus", 2, "1.20"),
@@ -226,30 +226,30 @@ def again(publication: Publication, work: Assignment, answers: int) -> Assignmen
     ],
 )
 def test_who_did_a_hit_and_submitted_less_of_it_when_they_took_it_again_is_owed_the_rest(
-    campaign: Campaign, rita: User, pay: str, answers: int, listed: str | None
+    campaign: Campaign, rita: User, pay: str, answers: int, amount: str | None
 ) -> None:
     publication, at = opened(campaign, pay=pay), timezone.now()
     first = done(publication)
     second = again(publication, first, answers)
-    one = submitted(publication, second, assignment=second)
+    row = submitted(publication, second, assignment=second)
     assert compensations_find(publication=publication, at=at) == 0, "a person or the jobs have yet to decide"
-    submission_approve(submission=one, by=rita, why="They had done it before.", at=at)
-    assert compensations_find(publication=publication, at=at) == (1 if listed else 0)
+    submission_approve(submission=row, by=rita, why="They had done it before.", at=at)
+    assert compensations_find(publication=publication, at=at) == (1 if amount else 0)
     assert compensations_find(publication=publication, at=at) == 0
     rest = first.payments.filter(purpose="compensation")
-    assert list(rest.values_list("amount", flat=True)) == ([Decimal(listed)] if listed else [])
+    assert list(rest.values_list("amount", flat=True)) == ([Decimal(amount)] if amount else [])
     assert sum(row.amount for row in Payment.objects.all()) == Decimal("2.00") == sums_of(campaign).owed
 
 
-@pytest.mark.parametrize(("answers", "found"), [(0, 1), (2, 0)])
+@pytest.mark.parametrize(("answers", "count"), [(0, 1), (2, 0)])
 def test_who_submitted_nothing_and_was_rejected_is_owed_what_they_did_before(
-    campaign: Campaign, rita: User, answers: int, found: int
+    campaign: Campaign, rita: User, answers: int, count: int
 ) -> None:
     publication = opened(campaign)
     second = again(publication, done(publication), answers)
-    one = submitted(publication, second, assignment=second)
-    submission_reject(submission=one, by=rita, why="careless", at=timezone.now())
-    assert compensations_find(publication=publication, at=timezone.now()) == found
+    row = submitted(publication, second, assignment=second)
+    submission_reject(submission=row, by=rita, why="careless", at=timezone.now())
+    assert compensations_find(publication=publication, at=timezone.now()) == count
 
 
 @pytest.mark.parametrize("state", ["paid", "owed"])
@@ -266,9 +266,9 @@ def test_who_was_compensated_and_does_the_same_hit_again_is_paid_once(campaign: 
     assert publication.alarms.filter(kind="twice", settled_at=None).exists() == (state == "paid")
 
 
-@pytest.mark.parametrize(("listed", "fate"), [("1.20", "approve"), ("2.00", "return")])
+@pytest.mark.parametrize(("amount", "fate"), [("1.20", "approve"), ("2.00", "return")])
 def test_a_compensation_that_was_withdrawn_is_owed_again_where_less_was_submitted_or_that_was_returned(
-    campaign: Campaign, rita: User, listed: str, fate: str
+    campaign: Campaign, rita: User, amount: str, fate: str
 ) -> None:
     publication, at = opened(campaign, pay="base-and-bonus"), timezone.now()
     first = done(publication)
@@ -279,32 +279,32 @@ def test_a_compensation_that_was_withdrawn_is_owed_again_where_less_was_submitte
     offers.update(platform_hit_id="3OFFER", expires_at=at)
     Payment.objects.update(state="sent")
     second = first if fate == "return" else again(publication, first, 2)
-    one = submitted(publication, second, assignment=second)
-    submission_approve(submission=one, by=rita, why="It is good.", at=at)
+    row = submitted(publication, second, assignment=second)
+    submission_approve(submission=row, by=rita, why="It is good.", at=at)
     payment.refresh_from_db()
     assert payment.state == "refused" and "withdrawn" in payment.evidence
     if fate == "return":
-        submissions_return(publication=publication, assignment_ids=[one.platform_assignment_id], at=at)
+        submissions_return(publication=publication, assignment_ids=[row.platform_assignment_id], at=at)
     assert compensations_find(publication=publication, at=at) == 0, "the offer can still be taken"
     offers.update(expires_at=at - timedelta(hours=3))
     assert compensations_find(publication=publication, at=at) == 1
     assert compensations_find(publication=publication, at=at) == 0
     payment.refresh_from_db()
-    assert (payment.state, payment.amount) == ("owed", Decimal(listed))
+    assert (payment.state, payment.amount) == ("owed", Decimal(amount))
     assert compensation_offer(payment=payment, at=at).turn == offer.turn + 1
 
 
 def test_what_was_returned_after_its_rejection_there_was_taken_back_is_owed(campaign: Campaign) -> None:
     publication, at = opened(campaign), timezone.now()
     work = done(publication)
-    one = submitted(publication, work, assignment=work, status="Rejected")
+    row = submitted(publication, work, assignment=work, status="Rejected")
     judgment_services.confirmed_check_all(at=at)
     publication_settle(publication=publication, at=at)
-    one.refresh_from_db()
-    assert (one.decision, publication.payments.count()) == ("reject", 0)
-    assert submissions_return(publication=publication, assignment_ids=[one.platform_assignment_id], at=at) == 1
-    one.refresh_from_db()
-    assert (one.decision, one.status) == ("return", "Returned")
+    row.refresh_from_db()
+    assert (row.decision, publication.payments.count()) == ("reject", 0)
+    assert submissions_return(publication=publication, assignment_ids=[row.platform_assignment_id], at=at) == 1
+    row.refresh_from_db()
+    assert (row.decision, row.status) == ("return", "Returned")
     assert compensations_find(publication=publication, at=at) == 1
 
 
@@ -319,17 +319,17 @@ def test_a_person_who_decides_on_a_compensation_that_was_taken_pays_that_and_not
         compensation_offer(payment=payment, at=at)
     Payment.objects.update(state="refused" if withdrawn else "sent")
     offers = Operation.objects.filter(kind="compensate")
-    taken = [
+    rows = [
         submitted(publication, work, published_hit=offers.get(payment__assignment=work).published_hit,
                   platform_assignment_id=f"3TAKEN{work.pk}")
         for work in works
     ]  # fmt: skip
-    submission_approve(submission=taken[0], by=rita, why="They did it.", at=at)
-    submission_reject(submission=taken[1], by=rita, why="They did not.", at=at)
+    submission_approve(submission=rows[0], by=rita, why="They did it.", at=at)
+    submission_reject(submission=rows[1], by=rita, why="They did not.", at=at)
     assert set(Payment.objects.values_list("purpose", flat=True)) == {"compensation"}
     call = Operation.objects.get(kind="approve")
     assert call.payment is not None
-    assert (call.submission, call.payment.assignment) == (taken[0], works[0]) and call.payment.state != "refused"
+    assert (call.submission, call.payment.assignment) == (rows[0], works[0]) and call.payment.state != "refused"
     other = Payment.objects.get(assignment=works[1])
     assert (other.state, other.evidence["declined"]) == ("refused", "They did not.")
 
@@ -344,15 +344,15 @@ def test_a_compensation_that_was_taken_and_rejected_at_the_platform_waits_for_no
     offer = compensation_offer(payment=Payment.objects.get(), at=at)
     Payment.objects.update(state="sent")
     facts = {"published_hit": offer.published_hit, "platform_assignment_id": "3TAKEN"}
-    one = submitted(publication, work, **facts)
+    row = submitted(publication, work, **facts)
     if approved_before:
         publication_settle(publication=publication, at=at)
     for status, decision, state in (("Rejected", "reject", "refused"), ("Approved", "approve", "paid")):
-        said = Work("3TAKEN", one.platform_worker_id, status, one.submitted_at, None, "", "")
-        submission_store(published_hit=one.published_hit, work=said, at=at)
+        state_there = Work("3TAKEN", row.platform_worker_id, status, row.submitted_at, None, "", "")
+        submission_store(published_hit=row.published_hit, work=state_there, at=at)
         publication_settle(publication=publication, at=at)
-        one.refresh_from_db()
-        assert (one.decision, Payment.objects.get().state) == (decision, state)
+        row.refresh_from_db()
+        assert (row.decision, Payment.objects.get().state) == (decision, state)
 
 
 @pytest.mark.parametrize(("overlap", "fee"), [(9, "0.40"), (10, "0.80")])

@@ -112,29 +112,29 @@ def wide(transactional_db: None, tmp_path: Path) -> Campaign:
     """Twelve HITs, for many people at once."""
     lab = factories.lab("Wide", factories.user("wim"))
     queries = [f"w{number}" for number in range(36)]
-    made = factories.collection(
+    collection = factories.collection(
         tmp_path,
         in_lab=lab,
         qrels={query: [f"{query}-a"] for query in queries},
         tops={"run": {query: [f"{query}-b"] for query in queries}},
     )
-    return factories.campaign(made, pairs_per_hit=3, tests_per_hit=2)
+    return factories.campaign(collection, pairs_per_hit=3, tests_per_hit=2)
 
 
 def test_many_workers_at_once_never_share_a_hit(wide: Campaign) -> None:
     workers = [factories.worker(wide, f"worker {number}") for number in range(16)]
-    taken = at_once(16, lambda number: factories.take(workers[number], wide))
-    assignments = [one for one in taken if isinstance(one, Assignment)]
+    results = at_once(16, lambda number: factories.take(workers[number], wide))
+    assignments = [each for each in results if isinstance(each, Assignment)]
     assert len(assignments) == 12
-    assert len({one.hit_id for one in assignments}) == 12
-    assert all(isinstance(one, Assignment | task_services.NoWork) for one in taken)
+    assert len({each.hit_id for each in assignments}) == 12
+    assert all(isinstance(each, Assignment | task_services.NoWork) for each in results)
 
 
 def test_one_worker_in_many_tabs_gets_one_assignment(wide: Campaign) -> None:
     alice = factories.worker(wide, "Alice")
-    taken = at_once(8, lambda _number: factories.take(alice, wide))
-    assert {one.pk for one in taken if isinstance(one, Assignment)} == {Assignment.objects.get().pk}
-    assert len(taken) == 8
+    results = at_once(8, lambda _number: factories.take(alice, wide))
+    assert {each.pk for each in results if isinstance(each, Assignment)} == {Assignment.objects.get().pk}
+    assert len(results) == 8
 
 
 def test_finishing_in_many_tabs_at_once_counts_once(wide: Campaign) -> None:
@@ -142,7 +142,7 @@ def test_finishing_in_many_tabs_at_once_counts_once(wide: Campaign) -> None:
     assignment = factories.take(alice, wide)
     factories.judge(assignment)
     ended = at_once(6, lambda _number: judgment_services.assignment_finish(assignment=assignment, at=timezone.now()))
-    assert {one.receipt for one in ended if isinstance(one, Assignment)} == {Assignment.objects.get().receipt}
+    assert {each.receipt for each in ended if isinstance(each, Assignment)} == {Assignment.objects.get().receipt}
     assert assignment.acceptances.count() == 3
 
 
@@ -157,15 +157,15 @@ def test_two_finishing_the_same_hit_at_once_fill_each_place_once(wide: Campaign)
     both = [late, fresh]
     at_once(2, lambda number: judgment_services.assignment_finish(assignment=both[number], at=timezone.now()))
     assert late.acceptances.count() + fresh.acceptances.count() == 3
-    assert {one.state for one in Assignment.objects.all()} == {Assignment.State.SUBMITTED}
+    assert {each.state for each in Assignment.objects.all()} == {Assignment.State.SUBMITTED}
 
 
 def test_packing_by_two_processes_packs_once(transactional_db: None, tmp_path: Path) -> None:
     lab = factories.lab("Packers", factories.user("pia"))
-    made = factories.collection(
+    collection = factories.collection(
         tmp_path, in_lab=lab, qrels={"q1": ["p1"], "q2": ["p3"]}, tops={"run": {"q1": ["p2"], "q2": ["p4"]}}
     )
-    campaign = factories.campaign(made, start=False)
+    campaign = factories.campaign(collection, start=False)
     task_services.campaign_launch(campaign=campaign)
     packed = at_once(4, lambda _number: task_services.campaign_pack(campaign_id=campaign.pk))
     assert sorted(map(str, packed)) == ["False", "False", "False", "True"]
@@ -175,19 +175,19 @@ def test_packing_by_two_processes_packs_once(transactional_db: None, tmp_path: P
 def test_progress_counts_what_is_there(campaign: Campaign, alice: Worker, bob: Worker, lab: Lab, rita: User) -> None:
     factories.do(alice, campaign)
     factories.do(bob, campaign, fail_tests=True)
-    counted = task_selectors.progress(campaign)
-    assert (counted.hits, counted.hits_done, counted.accepted, counted.excluded) == (3, 1, 1, 1)
-    assert (counted.workers, counted.barred) == (2, 1)
+    counts = task_selectors.progress(campaign)
+    assert (counts.hits, counts.hits_done, counts.accepted, counts.excluded) == (3, 1, 1, 1)
+    assert (counts.workers, counts.barred) == (2, 1)
 
 
 def test_whose_time_is_over_is_not_counted_as_judging(campaign: Campaign, alice: Worker, rita: User) -> None:
     assignment, pages = factories.take(alice, campaign), Client()
     pages.force_login(rita)
-    counted = lambda: task_selectors.progress(campaign)[2:4]  # noqa: E731
+    counts = lambda: task_selectors.progress(campaign)[2:4]  # noqa: E731
     work = lambda: pages.get(reverse("judgments:work", args=[campaign.pk])).text  # noqa: E731
-    assert counted() == (1, 0) and "<td>being judged</td>" in work()
+    assert counts() == (1, 0) and "<td>being judged</td>" in work()
     Assignment.objects.filter(pk=assignment.pk).update(leased_until=timezone.now())
-    assert counted() == (0, 1) and "<td>not finished in time</td>" in work()
+    assert counts() == (0, 1) and "<td>not finished in time</td>" in work()
     overview = pages.get(reverse("judgments:campaign", args=[campaign.pk])).text
     assert "<dt>Not finished in time</dt><dd>1</dd>" in overview
 

@@ -74,8 +74,8 @@ def test_the_page_saves_offers_and_fills_in_templates_and_the_default_first(
     assert not page.context["form"]["runs"].value()
     assert client.get(f"{new}&template=").context["form"]["reward"].value() == Decimal("2.00")
 
-    asked = settings_of(collection, name="begun", reward="4.00")
-    answer = client.post(new, {**asked, "template": template.pk})
+    fields = settings_of(collection, name="begun", reward="4.00")
+    answer = client.post(new, {**fields, "template": template.pk})
     assert answer.status_code == 303
     begun = Campaign.objects.get(name="begun")
     assert (begun.reward, begun.example_query) == (Decimal("4.00"), "Is it?")
@@ -150,8 +150,8 @@ def test_a_campaign_that_pays_less_than_the_labs_floor_cannot_be_started(
     assert AuditEntry.objects.filter(subject="core_lab", changes__pay_floor=[None, 12.0]).count() == 1
 
     draft = Campaign.objects.get(pk=draft.pk)
-    said = r"takes about 1 min and pays \$0.10, which is \$6.00 an hour. The lab's floor is \$12.00 an hour: pay at "
-    with pytest.raises(Refused, match=said + r"least \$0.20 a HIT"):
+    text = r"takes about 1 min and pays \$0.10, which is \$6.00 an hour. The lab's floor is \$12.00 an hour: pay at "
+    with pytest.raises(Refused, match=text + r"least \$0.20 a HIT"):
         task_services.campaign_launch(campaign=draft)
     assert Campaign.objects.get(pk=draft.pk).state == "draft"
     page = client.get(reverse("judgments:campaign", args=[draft.pk])).text

@@ -91,8 +91,8 @@ def test_the_dry_run_says_how_many_workers_qualify_and_the_papers_demands_are_on
     assert reach.qualified is not None
     assert reach.active == everybody.active
     assert 0 < reach.qualified < everybody.active
-    said = f"{reach.qualified} of the marketplace&#x27;s {reach.active} active workers could take this."
-    assert said in text_of(page, address_of("publish", campaign))
+    sentence = f"{reach.qualified} of the marketplace&#x27;s {reach.active} active workers could take this."
+    assert sentence in text_of(page, address_of("publish", campaign))
 
 
 def test_publishing_to_nobody_is_an_obstacle_that_only_a_person_who_knows_overrides(
@@ -175,9 +175,9 @@ def test_a_preview_writes_nothing_to_the_database(unseen: Publication, client: C
 
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queries:
         client.get(reverse("judging:arrive", args=[unseen.campaign.link, 1]))
-    assert all(query["sql"].startswith("SELECT") for query in asked.captured_queries)
+    assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
 
 
 def test_work_that_was_taken_is_a_look_even_if_the_cache_has_forgotten(unseen: Publication, wanda: Worker) -> None:
@@ -356,9 +356,9 @@ def test_a_hit_whose_making_is_in_doubt_comes_under_the_newest_terms_once_it_is_
         operations_run(publication=publication, clock=clock, sleep=clock.sleep, limit=1)
     replace(publication, clock, title="Another")
     drain(publication, clock)
-    there = types_there(requester)
-    assert len(there) == 3
-    assert set(there.values()) == {publication.hit_type_id}
+    types = types_there(requester)
+    assert len(types) == 3
+    assert set(types.values()) == {publication.hit_type_id}
 
 
 def test_a_refused_change_is_left_to_a_person(
@@ -369,16 +369,16 @@ def test_a_refused_change_is_left_to_a_person(
     publication_plan(publication_id=published.pk, at=clock())
     operations_run(publication=published, clock=clock, sleep=clock.sleep)
     publication_plan(publication_id=published.pk, at=clock())
-    one = Operation.objects.filter(kind="retype").first()
-    assert one is not None
-    right = one.request
-    Operation.objects.filter(pk=one.pk).update(request=right | {"HITId": "3NONE"})
+    call = Operation.objects.filter(kind="retype").first()
+    assert call is not None
+    right = call.request
+    Operation.objects.filter(pk=call.pk).update(request=right | {"HITId": "3NONE"})
     drain(published, clock)
-    one.refresh_from_db()
-    assert one.state == "refused"
+    call.refresh_from_db()
+    assert call.state == "refused"
     assert Operation.objects.filter(kind="retype").count() == 3
-    Operation.objects.filter(pk=one.pk).update(request=right)
-    assert operation_retry(operation=one, at=clock())
+    Operation.objects.filter(pk=call.pk).update(request=right)
+    assert operation_retry(operation=call, at=clock())
     drain(published, clock)
     assert set(types_there(requester).values()) == {published.hit_type_id}
 
@@ -407,9 +407,9 @@ def test_the_page_shows_what_follows_before_it_replaces(
 ) -> None:
     campaign = published.campaign
     address = address_of("terms", campaign)
-    shown = text_of(page, address)
-    assert 'name="platform"' not in shown
-    assert 'name="base"' not in shown
+    html = text_of(page, address)
+    assert 'name="platform"' not in html
+    assert 'name="base"' not in html
     typed_in = {
         name: value
         for name, value in typed(campaign, title="Another", countries="US").items()
@@ -453,8 +453,8 @@ def test_the_page_replaces_with_terms_for_nobody_only_when_told_so(
     typed_in = typed(published.campaign, approved="999999")
     look = page.post(address, typed_in)
     assert "None of the marketplace" in look.content.decode()
-    seen = {"seen": look.context["seen"]}
-    assert page.post(address, typed_in | seen).status_code == 400
+    fields = {"seen": look.context["seen"]}
+    assert page.post(address, typed_in | fields).status_code == 400
     assert published.terms.count() == 1
-    assert page.post(address, typed_in | seen | {"although_nobody_qualifies": "on"}).status_code == 303
+    assert page.post(address, typed_in | fields | {"although_nobody_qualifies": "on"}).status_code == 303
     assert published.terms.count() == 2

@@ -34,10 +34,10 @@ class Frame:
 
     def begin(self, number: int = 1, *, status: int = 303) -> "Frame":
         """Agree on the first page."""
-        shown = LexborHTMLParser(self.client.get(self.entry % number).content.decode())
-        version = shown.css_first("input[name=version]")
-        given = {"version": version.attributes["value"]} if version else {}
-        answer = self.client.post(self.entry % number, given)
+        page = LexborHTMLParser(self.client.get(self.entry % number).content.decode())
+        version = page.css_first("input[name=version]")
+        fields = {"version": version.attributes["value"]} if version else {}
+        answer = self.client.post(self.entry % number, fields)
         assert answer.status_code == status, answer.content
         self.place = answer.headers.get("Location", "")
         return self
@@ -103,7 +103,7 @@ def test_who_types_another_workers_id_gets_a_task_of_their_own_and_the_worker_is
     submission = published.submissions.get()
     assert (submission.assignment, submission.decision) == (victim.assignment, "approve")
     assert victim.assignment.verdict == Assignment.Verdict.ACCEPTED
-    assert {one.assignment for one in Acceptance.objects.all()} == {victim.assignment}
+    assert {row.assignment for row in Acceptance.objects.all()} == {victim.assignment}
     assert not Decision.objects.exists()
     assert not OurWorker.objects.filter(barred_at__isnull=False).exists()
     assert Hit.objects.get(number=1).needed == 0
@@ -152,8 +152,8 @@ def test_a_flood_of_forged_tasks_keeps_the_worker_from_nothing(published: Public
     for number in (1, 2, 3):
         for forged in range(8):
             frame = Frame(published, wanda.id, f"FAKE{number}{forged}", f"{ATTACKERS_ADDRESS}")
-            shown = frame.client.get(frame.entry % number)
-            version = LexborHTMLParser(shown.content.decode()).css_first("input[name=version]")
+            first = frame.client.get(frame.entry % number)
+            version = LexborHTMLParser(first.content.decode()).css_first("input[name=version]")
             answer = frame.client.post(
                 frame.entry % number, {"version": version.attributes["value"] or ""} if version else {}
             )

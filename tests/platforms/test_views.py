@@ -91,20 +91,20 @@ def unmatched(publication: Publication, worker: Worker) -> Submission:
 
 
 def test_another_lab_sees_and_changes_nothing(published: Publication, wanda: Worker) -> None:
-    campaign, one = published.campaign, unmatched(published, wanda)
+    campaign, row = published.campaign, unmatched(published, wanda)
     other = factories.user("sam")
     factories.lab("Another lab", other)
     browser = Client()
     browser.force_login(other)
     plain = (*GET_PAGES, *POST_ONLY, *ACTS, "ledger_csv")
-    about = {"retry": 1, "set_aside": 1, "submission": one.pk, "compensate": 1}
+    about = {"retry": 1, "set_aside": 1, "submission": row.pk, "compensate": 1}
     addresses = [at(name, campaign) for name in plain] + [at(name, campaign, pk) for name, pk in about.items()]
     for address in addresses:
         for answer in (browser.get(address), browser.post(address, {"why": "x", "decision": "approve"})):
             assert answer.status_code in (404, 405), address
     published.refresh_from_db()
-    one.refresh_from_db()
-    assert (published.state, one.decision) == ("open", "")
+    row.refresh_from_db()
+    assert (published.state, row.decision) == ("open", "")
     for address in addresses:
         assert Client().get(address).status_code in (302, 405)
 
@@ -123,8 +123,8 @@ def test_a_campaigns_pages_reach_nothing_of_another_publication(
     published_hit = other.published_hits.create(
         hit=other.campaign.hits.get(), max_assignments=1, platform_hit_id="3THEIRS"
     )
-    said = {"platform_assignment_id": "3A", "platform_worker_id": "A1", "status": "Submitted", "submitted_at": now}
-    submission = other.submissions.create(published_hit=published_hit, **said)
+    fields = {"platform_assignment_id": "3A", "platform_worker_id": "A1", "status": "Submitted", "submitted_at": now}
+    submission = other.submissions.create(published_hit=published_hit, **fields)
     money = {"amount": Decimal("1.00"), "fee": Decimal("0.20"), "owed_at": now}
     payment = other.payments.create(submission=submission, purpose="compensation", **money)
     operation = other.operations.create(kind="exclusion-type", state="refused", next_try=now)
@@ -201,18 +201,18 @@ def test_every_term_is_saved_and_nothing_is_sent(page: Client, campaign: Campaig
     }  # fmt: skip
     answer = page.post(at("terms", campaign), typed(campaign, **changes))
     assert (answer.status_code, answer["Location"]) == (303, at("publish", campaign))
-    made = Publication.objects.get()
-    assert (made.platform, made.pay, made.base, made.title) == (
+    saved = Publication.objects.get()
+    assert (saved.platform, saved.pay, saved.base, saved.title) == (
         "mturk-sandbox",
         "full-on-exit",
         Decimal("0.25"),
         "Compare",
     )
-    assert (made.description, made.keywords, made.rate, made.state) == ("Two texts.", "a, b", 2.0, "draft")
-    assert (made.lifetime, made.assignment_duration) == (timedelta(days=2, hours=12), timedelta(minutes=45))
-    assert (made.auto_approval, made.approve_after) == (timedelta(days=4), timedelta(hours=12))
+    assert (saved.description, saved.keywords, saved.rate, saved.state) == ("Two texts.", "a, b", 2.0, "draft")
+    assert (saved.lifetime, saved.assignment_duration) == (timedelta(days=2, hours=12), timedelta(minutes=45))
+    assert (saved.auto_approval, saved.approve_after) == (timedelta(days=4), timedelta(hours=12))
     other = {"QualificationTypeId": "3ABC", "Comparator": "Exists"}
-    assert demands_of(made.requirements) == Demands(("US", "GB"), 500, None, (other,))
+    assert demands_of(saved.requirements) == Demands(("US", "GB"), 500, None, (other,))
     assert not Operation.objects.exists()
     text = text_of(page, at("terms", campaign))
     assert all(f'value="{value}"' in text for value in ("US, GB", "2.5", "45", "500"))
@@ -253,9 +253,9 @@ def test_a_bad_term_is_refused_at_its_field_with_what_was_seen_and_expected(
     assert answer.status_code == 400
     errors = answer.context["form"].errors
     assert list(errors) == [field]
-    said = errors[field][0]
-    assert expected in said
-    assert (f"“{value[:100]}”" if value else "No value was given") in said
+    text = errors[field][0]
+    assert expected in text
+    assert (f"“{value[:100]}”" if value else "No value was given") in text
     assert not Publication.objects.exists()
 
 
@@ -276,7 +276,7 @@ def test_platform_and_pay_are_fixed_once_published(page: Client, published: Publ
 def test_requirements_go_to_the_form_and_back_as_they_were() -> None:
     paper = requirements_of(PAPER)
     assert demands_of(paper) == PAPER
-    assert [one["Comparator"] for one in paper] == ["EqualTo", "GreaterThan", "GreaterThanOrEqualTo"]
+    assert [row["Comparator"] for row in paper] == ["EqualTo", "GreaterThan", "GreaterThanOrEqualTo"]
     odd = [{**paper[0], "LocaleValues": [{"Country": "US", "Subdivision": "NY"}]}, {**paper[1], "Comparator": "In"}]
     assert demands_of(odd).others == tuple(odd)
     assert requirements_of(demands_of([*odd, *paper])) == [*paper, *odd]
@@ -288,10 +288,10 @@ def test_requirements_go_to_the_form_and_back_as_they_were() -> None:
 @pytest.fixture
 def poor(marketplace: Marketplace, requester: Requester, monkeypatch: pytest.MonkeyPatch) -> Requester:
     """Our account at the marketplace, with less than a campaign costs."""
-    made = marketplace.requester("5.00")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", made.key_id)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", made.secret)
-    return made
+    account = marketplace.requester("5.00")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", account.key_id)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", account.secret)
+    return account
 
 
 def test_one_press_asks_the_marketplaces_operator_for_what_is_missing(
@@ -345,13 +345,13 @@ def test_opening_a_draft_asks_no_platform_but_has_a_job_ask_once(
 ) -> None:
     draft = factories.campaign(collection, "draft", start=False, pairs_per_hit=3)
     publication = publication_write(campaign=draft)
-    asked: list[int] = []
-    monkeypatch.setattr(platform_jobs.look_at_balance, "delay", asked.append)
+    calls: list[int] = []
+    monkeypatch.setattr(platform_jobs.look_at_balance, "delay", calls.append)
     monkeypatch.setattr("platforms.account.adapter_of", lambda _publication: pytest.fail("a page asks the platform"))
     with django_capture_on_commit_callbacks(execute=True):
         for _visit in range(3):
             assert page.get(reverse("judgments:campaign", args=[draft.pk])).status_code == 200
-    assert asked == [publication.pk]
+    assert calls == [publication.pk]
 
 
 def test_the_terms_and_the_dry_run_ask_no_platform_and_say_what_a_job_heard_and_when(
@@ -360,14 +360,14 @@ def test_the_terms_and_the_dry_run_ask_no_platform_and_say_what_a_job_heard_and_
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(platform_jobs.look_at_balance, "delay", asked.append)
+    calls: list[int] = []
+    monkeypatch.setattr(platform_jobs.look_at_balance, "delay", calls.append)
     names = ("terms", "publish")
     with monkeypatch.context() as patch, django_capture_on_commit_callbacks(execute=True):
         patch.setattr("platforms.account.balance_look", lambda _publication: pytest.fail("a page asks the platform"))
         for text in (text_of(page, at(name, publication.campaign)) for name in names):
             assert "is being asked for" in text or "Publish for up to" in text
-    assert asked == [publication.pk]
+    assert calls == [publication.pk]
     platform_jobs.look_at_balance(publication.pk)
     for text in (text_of(page, at(name, publication.campaign)) for name in names):
         assert "$1,000.00" in text and "UTC" in text
@@ -439,15 +439,15 @@ def test_the_dry_run_shows_the_exact_requests_and_the_bill(page: Client, publica
 def press_publish(page: Client, publication: Publication, **fields: str) -> Any:
     """Look, then press the button."""
     address = at("publish", publication.campaign)
-    seen = page.get(address).context["seen"]
-    return page.post(address, {"seen": seen} | fields)
+    digest = page.get(address).context["seen"]
+    return page.post(address, {"seen": digest} | fields)
 
 
 def test_publishing_twice_is_publishing_once(page: Client, publication: Publication, requester: Requester) -> None:
     address = at("publish", publication.campaign)
-    seen = page.get(address).context["seen"]
+    digest = page.get(address).context["seen"]
     for _time in range(2):
-        answer = page.post(address, {"seen": seen})
+        answer = page.post(address, {"seen": digest})
         assert (answer.status_code, answer["Location"]) == (303, at("publication", publication.campaign))
     drain(publication)
     assert publication.state == "open"
@@ -457,9 +457,9 @@ def test_publishing_twice_is_publishing_once(page: Client, publication: Publicat
 
 def test_what_was_not_looked_at_is_not_published(page: Client, publication: Publication) -> None:
     address = at("publish", publication.campaign)
-    seen = page.get(address).context["seen"]
+    digest = page.get(address).context["seen"]
     Publication.objects.update(pay="full-on-exit")
-    answer = page.post(address, {"seen": seen})
+    answer = page.post(address, {"seen": digest})
     assert answer.status_code == 409
     assert "have changed since you opened this page" in answer.content.decode()
     publication.refresh_from_db()
@@ -527,13 +527,13 @@ def test_what_has_no_open_hits_and_needs_none_offers_neither_more_time_nor_an_en
     for words in ("Extend</button>", "Pause</button>", "End all open HITs…"):
         assert words in page.get(address).content.decode()
     published.published_hits.update(expires_at=timezone.now())
-    shown = page.get(address).content.decode()
-    assert "Extend</button>" in shown and "End all open HITs…" not in shown
+    text = page.get(address).content.decode()
+    assert "Extend</button>" in text and "End all open HITs…" not in text
     published.campaign.hits.update(needed=0)
-    shown = page.get(address).content.decode()
+    text = page.get(address).content.decode()
     for words in ("Extend</button>", "Pause</button>", "End all open HITs…"):
-        assert words not in shown
-    assert "there is nothing to pause" in shown and "Stop all spending" in shown
+        assert words not in text
+    assert "there is nothing to pause" in text and "Stop all spending" in text
 
 
 def test_pause_resume_extend_expire_and_stop_can_be_repeated(page: Client, published: Publication) -> None:
@@ -549,7 +549,7 @@ def test_pause_resume_extend_expire_and_stop_can_be_repeated(page: Client, publi
     assert (post("resume"), published.state) == (6, "open")
     day = (timezone.now() + timedelta(days=40)).date()
     assert (post("extend", until=day.isoformat()), published.state) == (9, "open")
-    assert {one.expires_at.date() for one in published.published_hits.all() if one.expires_at} == {day}
+    assert {hit.expires_at.date() for hit in published.published_hits.all() if hit.expires_at} == {day}
     assert (post("expire"), published.state) == (12, "open")
     assert "No HITs are open at the platform now" in text_of(page, at("publication", campaign))
     assert (post("stop"), published.state) == (12, "stopped")
@@ -636,10 +636,10 @@ def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publi
     browser = Client()
     browser.force_login(ada)
     for name in ("publication", "publishedhit", "submission", "payment", "operation", "alarm"):
-        listed = browser.get(reverse(f"admin:platforms_{name}_changelist"))
-        assert listed.status_code == 200, name
-        one = listed.context["cl"].result_list[0]
-        change = reverse(f"admin:platforms_{name}_change", args=[one.pk])
+        page = browser.get(reverse(f"admin:platforms_{name}_changelist"))
+        assert page.status_code == 200, name
+        row = page.context["cl"].result_list[0]
+        change = reverse(f"admin:platforms_{name}_change", args=[row.pk])
         assert browser.get(change).status_code == 200, name
         assert browser.post(change, {}).status_code == 403, name
         assert browser.get(reverse(f"admin:platforms_{name}_add")).status_code == 403, name
@@ -651,14 +651,14 @@ def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publi
 def test_unmatched_work_is_shown_beside_ours_and_approved_once(
     page: Client, rita: User, published: Publication, wanda: Worker, requester: Requester
 ) -> None:
-    one, campaign = unmatched(published, wanda), published.campaign
-    address = at("submission", campaign, one.pk)
+    row, campaign = unmatched(published, wanda), published.campaign
+    address = at("submission", campaign, row.pk)
     assert address in text_of(page, at("publication", campaign))  # from the alarm
     assert address in text_of(page, at("submissions", campaign))
     text = text_of(page, address)
     ours = campaign.assignments.get()
     assert all(
-        words in text for words in (ours.receipt, "another", wanda.id, one.platform_assignment_id, one.why_unmatched)
+        words in text for words in (ours.receipt, "another", wanda.id, row.platform_assignment_id, row.why_unmatched)
     )
     assert reverse("judgments:assignment", args=[campaign.pk, ours.pk]) in text
     assert page.post(address, {"why": " ", "decision": "approve"}).status_code == 400
@@ -666,9 +666,9 @@ def test_unmatched_work_is_shown_beside_ours_and_approved_once(
     for _time in range(2):
         assert page.post(address, {"why": "They wrote to us.", "decision": "approve"}).status_code == 303
     drain(published)
-    one.refresh_from_db()
-    assert (one.decision, one.decided_by, one.reason, one.status) == ("approve", rita, "They wrote to us.", "Approved")
-    assert requester.assignment(one.platform_assignment_id)["AssignmentStatus"] == "Approved"
+    row.refresh_from_db()
+    assert (row.decision, row.decided_by, row.reason, row.status) == ("approve", rita, "They wrote to us.", "Approved")
+    assert requester.assignment(row.platform_assignment_id)["AssignmentStatus"] == "Approved"
     assert list(Payment.objects.values_list("purpose", "amount", "state")) == [("reward", Decimal("0.10"), "paid")]
     assert page.post(address, {"why": "No.", "decision": "reject"}).status_code == 409
     assert not Operation.objects.filter(kind="reject").exists()
@@ -677,14 +677,14 @@ def test_unmatched_work_is_shown_beside_ours_and_approved_once(
 def test_a_rejection_needs_a_reason_and_pays_nothing(
     page: Client, published: Publication, wanda: Worker, requester: Requester
 ) -> None:
-    one, campaign = unmatched(published, wanda), published.campaign
-    address = at("submission", campaign, one.pk)
+    row, campaign = unmatched(published, wanda), published.campaign
+    address = at("submission", campaign, row.pk)
     assert "has a rejection on their record" in text_of(page, address)
     assert page.post(address, {"decision": "reject"}).status_code == 400
     assert page.post(address, {"why": "No work is here.", "decision": "reject"}).status_code == 303
     drain(published)
-    said = requester.assignment(one.platform_assignment_id)
-    assert (said["AssignmentStatus"], said["RequesterFeedback"]) == ("Rejected", "No work is here.")
+    answer = requester.assignment(row.platform_assignment_id)
+    assert (answer["AssignmentStatus"], answer["RequesterFeedback"]) == ("Rejected", "No work is here.")
     assert not Payment.objects.exists()
     assert address in text_of(page, at("submissions", campaign) + "?show=rejected")
     assert address not in text_of(page, at("submissions", campaign))
@@ -694,8 +694,8 @@ def test_a_rejection_needs_a_reason_and_pays_nothing(
 def test_matched_work_waits_for_nobody(page: Client, published: Publication, wanda: Worker) -> None:
     work(published, wanda)
     synced(published)
-    campaign, one = published.campaign, published.submissions.get()
-    address = at("submission", campaign, one.pk)
+    campaign, row = published.campaign, published.submissions.get()
+    address = at("submission", campaign, row.pk)
     assert address not in text_of(page, at("submissions", campaign))
     assert address in text_of(page, at("submissions", campaign) + "?show=all")
     text = text_of(page, address)
@@ -773,7 +773,7 @@ def test_a_compensation_for_made_up_ids_is_declined_with_a_reason(
 def test_lists_of_a_publication_come_as_csv_without_an_id_or_word_of_a_worker(
     page: Client, published: Publication, wanda: Worker
 ) -> None:
-    one, campaign = unmatched(published, wanda), published.campaign
+    row, campaign = unmatched(published, wanda), published.campaign
     assignment = campaign.assignments.get()
     money = {"amount": Decimal("2.00"), "fee": Decimal("0.40"), "owed_at": timezone.now()}
     Payment.objects.get_or_create(publication=published, assignment=assignment, purpose="compensation", defaults=money)
@@ -784,26 +784,26 @@ def test_lists_of_a_publication_come_as_csv_without_an_id_or_word_of_a_worker(
     files = {name: rows_of(page, at(name, campaign)) for name in ("submissions", "compensations", "messages")}
     files["terms"] = rows_of(page, at("terms", campaign), csv="versions")
 
-    assert [row["submission"] for row in files["submissions"]] == [str(one.pk)]
+    assert [row["submission"] for row in files["submissions"]] == [str(row.pk)]
     [compensation] = files["compensations"]
     assert (compensation["amount"], compensation["offer"]) == ("2.00", "not offered")
     assert [(row["state"], row["worker"]) for row in files["messages"]] == [("received", str(assignment.worker_id))]
     assert json.loads(files["terms"][0]["values"])["title"] == published.title
     everything = [value for rows in files.values() for row in rows for value in row.values()]
-    assert not any("Wanda" in value or one.platform_worker_id in value for value in everything)
+    assert not any("Wanda" in value or row.platform_worker_id in value for value in everything)
 
 
 def test_work_that_may_have_been_submitted_after_all_is_pointed_out(
     page: Client, published: Publication, wanda: Worker
 ) -> None:
-    one, campaign = unmatched(published, wanda), published.campaign
+    row, campaign = unmatched(published, wanda), published.campaign
     Payment.objects.get_or_create(
         publication=published,
         assignment=campaign.assignments.get(),
         purpose="compensation",
         defaults={"amount": Decimal("2.00"), "fee": Decimal("0.40"), "owed_at": timezone.now()},
     )
-    assert f"submission {one.pk} may be this work" in text_of(page, at("compensations", campaign))
+    assert f"submission {row.pk} may be this work" in text_of(page, at("compensations", campaign))
 
 
 # --- the ledger
@@ -842,10 +842,10 @@ def test_a_difference_is_named(page: Client, published: Publication, wanda: Work
 def test_a_comparison_is_asked_of_the_background(
     page: Client, published: Publication, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(platform_jobs.compare, "delay", asked.append)
+    calls: list[int] = []
+    monkeypatch.setattr(platform_jobs.compare, "delay", calls.append)
     assert page.post(at("compare", published.campaign)).status_code == 303
-    assert asked == [published.pk]
+    assert calls == [published.pk]
 
     from kombu.exceptions import OperationalError
 
@@ -900,8 +900,8 @@ def listening(settings: Any, published: Publication) -> Iterator[None]:
 def message(*platform_hit_ids: str) -> bytes:
     """A notification's body as the marketplace writes it."""
     events = [
-        {"EventType": "AssignmentSubmitted", "EventTimestamp": "2026-01-01T00:00:00Z", "HITTypeId": "3T", "HITId": one}
-        for one in platform_hit_ids
+        {"EventType": "AssignmentSubmitted", "EventTimestamp": "2026-01-01T00:00:00Z", "HITTypeId": "3T", "HITId": key}
+        for key in platform_hit_ids
     ]
     inner = {"EventDocId": "3E", "EventDocVersion": "2014-08-15", "CustomerId": "A1", "Events": events}
     return json.dumps({"Type": "Notification", "MessageId": "3E", "Message": json.dumps(inner)}).encode()

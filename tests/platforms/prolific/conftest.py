@@ -31,8 +31,8 @@ def account(
     prolific.settings(features=features, currency=currency)
     settings.PROLIFIC_API_URL, settings.PROLIFIC_APP_URL = f"{prolific.api}/", prolific.url  # type: ignore[attr-defined]
     settings.DEVELOPMENT, settings.SITE_URL = True, "http://localhost:8000"  # type: ignore[attr-defined]
-    given = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}
-    lab_account_store(token=prolific.token, workspace_id="", **given)
+    fields = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}
+    lab_account_store(token=prolific.token, workspace_id="", **fields)
     return LabAccount.objects.get()
 
 

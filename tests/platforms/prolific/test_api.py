@@ -29,8 +29,8 @@ def test_an_admins_program_stores_the_labs_account_and_no_answer_has_its_token(
     stored = admin.put(address, sent, Idempotency_Key="once")
     assert stored.status_code == 200 and stored.json()["workspace"]
     assert admin.get(address).json() == stored.json()
-    kept = json.dumps([*StoredAnswer.objects.values("content"), *AuditEntry.objects.values("changes")])
-    assert prolific.token not in stored.text + kept + LabAccount.objects.get().sealed
+    texts = json.dumps([*StoredAnswer.objects.values("content"), *AuditEntry.objects.values("changes")])
+    assert prolific.token not in stored.text + texts + LabAccount.objects.get().sealed
     assert_problem(admin.get(f"labs/{campaign.lab_id}/platforms/mturk/"), 404)
     assert admin.delete(address).status_code == 204
     assert_problem(admin.get(address), 404)
@@ -40,9 +40,9 @@ def test_filters_are_searched_set_in_place_of_each_other_and_removed(publication
     program, viewer = Program(rita), Program(factories.member(publication.campaign.lab, "viewer"))
     address = f"campaigns/{publication.campaign_id}/publication/filters/"
     publication_write(campaign=publication.campaign, requirements=[])
-    told = viewer.get(f"{address}?q=LANGUAGES are you").json()
-    assert told["chosen"] == [] and told["more"] == 0
-    [offered] = told["offered"]
+    body = viewer.get(f"{address}?q=LANGUAGES are you").json()
+    assert body["chosen"] == [] and body["more"] == 0
+    [offered] = body["offered"]
     assert (offered["key"], offered["choices"]["30"]) == ("fluent-languages", "German")
     assert_problem(viewer.put(f"{address}age/", {"lower": 21}), 403)
     assert_problem(program.put(f"{address}fluent-languages/", {"values": ["999"]}), 400, field="values")
@@ -51,12 +51,12 @@ def test_filters_are_searched_set_in_place_of_each_other_and_removed(publication
     assert_problem(program.put(f"{address}shoe-size/", {"lower": 40}), 404)
     program.put(f"{address}fluent-languages/", {"values": ["30", "19"]})
     program.put(f"{address}age/", {"lower": 18, "upper": 65})
-    told = program.put(f"{address}age/", {"lower": 21}).json()
-    assert [(one["title"], one["words"]) for one in told["chosen"]] == [
+    body = program.put(f"{address}age/", {"lower": 21}).json()
+    assert [(row["title"], row["words"]) for row in body["chosen"]] == [
         ("Fluent languages", "German, English"),
         ("Age", "at least 21"),
     ]
-    assert [one["key"] for one in program.delete(f"{address}fluent-languages/").json()["chosen"]] == ["age"]
+    assert [row["key"] for row in program.delete(f"{address}fluent-languages/").json()["chosen"]] == ["age"]
     publication.refresh_from_db()
     publication_publish(publication=publication, at=Clock()(), typed_name=publication.campaign.name)
     assert_problem(program.delete(f"{address}age/"), 409, says="published")

@@ -71,10 +71,10 @@ def test_pay_below_the_minimum_raises_an_alarm_and_is_raised_once_by_one_confirm
     assert raised.after >= 12 and f"Pay ${raised.total:,.2f}" in page.content.decode()
     assert prolific.ledger("bonus") == [] and not Payment.objects.filter(purpose="adjustment").exists()
 
-    seen = {"hourly": raised.hourly, "seen": raised.digest}
-    assert client.post(address, seen | {"seen": "something else"}).status_code == 409
+    fields = {"hourly": raised.hourly, "seen": raised.digest}
+    assert client.post(address, fields | {"seen": "something else"}).status_code == 409
     prolific.fault("lost after", path="/pay/$")
-    pages = [client.post(address, seen, follow=True).content.decode() for _click in range(3)]
+    pages = [client.post(address, fields, follow=True).content.decode() for _click in range(3)]
     assert "3 submissions get a bonus" in pages[0] and all("Nothing was paid" in page for page in pages[1:])
     clock = Clock()
     drain(slow, clock, rounds=12)

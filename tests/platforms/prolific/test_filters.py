@@ -26,12 +26,12 @@ def test_filters_are_found_by_words_chosen_by_name_and_sent_as_prolific_takes_th
     ])  # fmt: skip
     client.force_login(rita)
     page = reverse("platforms:filters", args=[publication.campaign_id])
-    listed = client.get(page).text
-    assert "Fluent languages" in listed and "Age" in listed and "No filter is chosen" in listed
-    assert "Approval rate" not in listed and "Current country of residence" not in listed  # the terms have these
+    text = client.get(page).text
+    assert "Fluent languages" in text and "Age" in text and "No filter is chosen" in text
+    assert "Approval rate" not in text and "Current country of residence" not in text  # the terms have these
     assert page in client.get(reverse("platforms:terms", args=[publication.campaign_id])).text
-    found = client.get(page, {"q": "LANGUAGES are you"}).text
-    assert "Fluent languages" in found and ">Age<" not in found
+    matches = client.get(page, {"q": "LANGUAGES are you"}).text
+    assert "Fluent languages" in matches and ">Age<" not in matches
     assert "No filter has these words" in client.get(page, {"q": "shoe size"}).text
     form = client.get(page, {"filter": "fluent-languages"}).text
     assert "Which languages are you fluent in?" in form and '<option value="30">German</option>' in form
@@ -44,14 +44,14 @@ def test_filters_are_found_by_words_chosen_by_name_and_sent_as_prolific_takes_th
     assert client.post(page, {"filter": "shoe-size", "lower": "40"}).status_code == 404
     assert client.post(page, {"filter": "fluent-languages", "values": ["30", "19"]}).status_code == 303
     assert client.post(page, {"filter": "age", "lower": "18", "upper": "65"}).status_code == 303
-    shown = client.get(page).text
-    assert "<td>German, English</td>" in shown and "<td>18 to 65</td>" in shown
+    text = client.get(page).text
+    assert "<td>German, English</td>" in text and "<td>18 to 65</td>" in text
     assert client.post(page, {"filter": "age", "lower": "21"}).status_code == 303
     assert "<td>at least 21</td>" in client.get(page).text
     assert 'value="21"' in client.get(page, {"filter": "age"}).text
 
     publication.refresh_from_db()
-    assert [one["filter_id"] for one in publication.requirements] == [
+    assert [row["filter_id"] for row in publication.requirements] == [
         "current-country-of-residence", "approval_rate", "fluent-languages", "age"
     ]  # fmt: skip
     clock = Clock()
@@ -59,7 +59,7 @@ def test_filters_are_found_by_words_chosen_by_name_and_sent_as_prolific_takes_th
     drain(publication, clock)
     publication.refresh_from_db()
     study = adapter_of(publication).client().get(f"studies/{publication.hit_type_id}/", once=True)
-    sent = {one["filter_id"]: one for one in study["filters"]}
+    sent = {row["filter_id"]: row for row in study["filters"]}
     assert set(sent["fluent-languages"]["selected_values"]) == {"19", "30"}
     assert sent["age"]["selected_range"]["lower"] == 21
     after = client.get(page).text
@@ -74,8 +74,8 @@ def test_a_filter_is_removed_and_one_that_prolific_does_not_offer_is_named(
     publication_write(campaign=publication.campaign, requirements=[gone])
     client.force_login(rita)
     page = reverse("platforms:filters", args=[publication.campaign_id])
-    shown = client.get(page).text
-    assert "shoe-size" in shown and "not offered any more" in shown and "at most 46" in shown
+    text = client.get(page).text
+    assert "shoe-size" in text and "not offered any more" in text and "at most 46" in text
     assert client.post(page, {"filter": "shoe-size", "remove": "1"}).status_code == 303
     publication.refresh_from_db()
     assert publication.requirements == []
@@ -118,12 +118,12 @@ def test_whoever_took_part_in_an_earlier_campaign_is_kept_out_there_and_here(
     assert publication.hit_type_id not in prolific.open_studies(before)
     assert publication.hit_type_id in prolific.open_studies(new)
     # somebody of them comes all the same, as by an address that was passed on
-    taken = prolific.take(publication.hit_type_id, new)
-    prolific.do("sql", statement=f"UPDATE submission SET participant = '{before}' WHERE id = '{taken.submission}'")
+    passed_on = prolific.take(publication.hit_type_id, new)
+    prolific.do("sql", statement=f"UPDATE submission SET participant = '{before}' WHERE id = '{passed_on.submission}'")
     adapter = adapter_of(publication)
     with pytest.raises(NotNow, match="earlier study") as refused:
         adapter.confirm_arrival(
-            publication, study=publication.hit_type_id, worker_id=before, assignment_id=taken.submission
+            publication, study=publication.hit_type_id, worker_id=before, assignment_id=passed_on.submission
         )
     assert refused.value.way_out is not None and "/submissions/complete?cc=" in refused.value.way_out[0]
 
@@ -136,13 +136,13 @@ def test_the_reach_is_asked_before_anything_is_frozen_and_small_numbers_are_not_
     assert "Fewer than 25 participants were active in the last 90 days." in client.get(page).text
     for number in range(30):
         prolific.participant(f"P{number}", country="3" if number < 26 else "1", age=30)
-    for age, said in ((18, "30 of the 30 participants who were active"), (31, "Fewer than 25 of the 30 participants")):
+    for age, says in ((18, "30 of the 30 participants who were active"), (31, "Fewer than 25 of the 30 participants")):
         publication_write(
             campaign=publication.campaign,
             requirements=[{"filter_id": "age", "selected_range": {"lower": age}}],
         )
         text = client.get(page).text
-        assert said in text and "nobody would see" not in text
+        assert says in text and "nobody would see" not in text
     german = [{"filter_id": "current-country-of-residence", "selected_values": ["3"]}]
     publication_write(campaign=publication.campaign, requirements=german)
     assert "26 of the 30 participants who were active in the last 90 days could take this." in client.get(page).text

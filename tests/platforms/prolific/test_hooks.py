@@ -37,15 +37,15 @@ Sent = tuple[dict[str, str], bytes]
 class Site:
     """Where the double delivers to. What came is handed to the site by the test, when and how often it wants."""
 
-    def __init__(self, url: str, kept: "Queue[Sent]", answers: list[int]) -> None:
-        self.url, self.kept, self.answers = url, kept, answers
+    def __init__(self, url: str, queue: "Queue[Sent]", answers: list[int]) -> None:
+        self.url, self.kept, self.answers = url, queue, answers
 
     def next(self, status: str, event: str = "submission.status.change") -> Sent:
         """The next delivery of this event with this status; those before it are lost."""
         while True:
             headers, body = self.kept.get(timeout=5)
-            said = json.loads(body)
-            if (said["event_type"], said["status"]) == (event, status):
+            notice = json.loads(body)
+            if (notice["event_type"], notice["status"]) == (event, status):
                 return headers, body
 
     @staticmethod
@@ -53,15 +53,15 @@ class Site:
         """What the site answers to a delivery."""
         headers, body = sent
         names = ("X-Prolific-Request-Signature", "X-Prolific-Request-Timestamp", "X-Event-ID")
-        kept = {name: headers[name] for name in names if name in headers} | changed
+        few = {name: headers[name] for name in names if name in headers} | changed
         address = reverse("platforms:account_notifications", args=[AccountHook.objects.get().reference])
-        return Browser().post(address, body, content_type="application/json", headers=kept).status_code
+        return Browser().post(address, body, content_type="application/json", headers=few).status_code
 
 
 @pytest.fixture
 def site(published: Publication, settings: Any) -> Iterator[Site]:
     """A site that Prolific can reach, whose jobs run at once; subscribed."""
-    kept: Queue[Sent] = Queue()
+    queue: Queue[Sent] = Queue()
     answers: list[int] = []
 
     class Kept(BaseHTTPRequestHandler):
@@ -69,7 +69,7 @@ def site(published: Publication, settings: Any) -> Iterator[Site]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             status = answers[0] if answers else 200
             if status == 200:
-                kept.put((dict(self.headers), body))
+                queue.put((dict(self.headers), body))
             self.send_response(status)
             self.end_headers()
 
@@ -82,7 +82,7 @@ def site(published: Publication, settings: Any) -> Iterator[Site]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         settings.SITE_URL = f"http://127.0.0.1:{server.server_address[1]}"
         assert hooks_keep(at=timezone.now()) == 1
-        yield Site(settings.SITE_URL, kept, answers)
+        yield Site(settings.SITE_URL, queue, answers)
         server.shutdown()
     app.conf.task_always_eager = False
 
@@ -115,9 +115,9 @@ def test_a_returned_place_is_free_within_five_seconds_and_doubled_late_or_disord
     assert not is_free(gone) and site.hand_over(returned) == 204 and is_free(gone)
     assert time.monotonic() - began < 5
     assert "The last one came on" in said_of(AccountHook.objects.get())
-    asked = len(prolific.requests(f"submissions/{place.submission}/"))
+    looks = len(prolific.requests(f"submissions/{place.submission}/"))
     assert [site.hand_over(returned) for _again in range(3)] == [204] * 3  # doubled
-    assert len(prolific.requests(f"submissions/{place.submission}/")) == asked
+    assert len(prolific.requests(f"submissions/{place.submission}/")) == looks
 
     _place, works = begin(published, prolific, "Works")
     finish(published, prolific, works)
@@ -134,21 +134,21 @@ def test_a_returned_place_is_free_within_five_seconds_and_doubled_late_or_disord
 
     other, lost = begin(published, prolific, "Lost")
     prolific.give_back(other.submission)
-    listed = lists(prolific)
+    lists_before = lists(prolific)
     for number in range(3):  # many of a study make us ask for what was submitted once
-        told = {"event_type": "study.status.change", "resource_id": published.hit_type_id, "number": number}
-        assert site.hand_over(signed(json.dumps(told).encode())) == 204
+        notice = {"event_type": "study.status.change", "resource_id": published.hit_type_id, "number": number}
+        assert site.hand_over(signed(json.dumps(notice).encode())) == 204
     assert is_free(lost)
-    assert lists(prolific) == listed + 1
+    assert lists(prolific) == lists_before + 1
 
 
 def signed(body: bytes, *, secret: str = "", at: float | None = None) -> Sent:
     """A delivery of our own making, with the account's secret unless another is given."""
-    known = secret or adapter_named("prolific").for_lab(LabAccount.objects.get().lab_id)
-    key = known if isinstance(known, str) else known.hook_secret(known.client())
+    named = secret or adapter_named("prolific").for_lab(LabAccount.objects.get().lab_id)
+    key = named if isinstance(named, str) else named.hook_secret(named.client())
     stamp = str(int(time.time() if at is None else at))
-    given = base64.b64encode(hmac.digest(key.encode(), stamp.encode() + body, hashlib.sha256)).decode()
-    headers = {"X-Prolific-Request-Signature": given, "X-Prolific-Request-Timestamp": stamp, "X-Event-ID": given[:20]}
+    code = base64.b64encode(hmac.digest(key.encode(), stamp.encode() + body, hashlib.sha256)).decode()
+    headers = {"X-Prolific-Request-Signature": code, "X-Prolific-Request-Timestamp": stamp, "X-Event-ID": code[:20]}
     return headers, body
 
 
@@ -157,10 +157,10 @@ def test_forged_old_large_and_senseless_notifications_do_nothing(
 ) -> None:
     place, gone = begin(published, prolific, "Gone")
     prolific.give_back(place.submission)
-    told = {"event_type": "submission.status.change", "resource_id": place.submission, "status": "RETURNED"}
-    body = json.dumps(told).encode()
+    notice = {"event_type": "submission.status.change", "resource_id": place.submission, "status": "RETURNED"}
+    body = json.dumps(notice).encode()
     good = signed(body)
-    hook, asked = AccountHook.objects.get(), len(prolific.requests(f"submissions/{place.submission}/"))
+    hook, looks = AccountHook.objects.get(), len(prolific.requests(f"submissions/{place.submission}/"))
     key = adapter_named("prolific").for_lab(hook.account.lab_id)
     assert key.hook_secret(key.client()) not in hook.sealed and hook.sealed
     day = 86_400
@@ -178,11 +178,11 @@ def test_forged_old_large_and_senseless_notifications_do_nothing(
     for senseless in (b"[]", b"{", b"null", b'{"event_type": 1, "resource_id": []}', b"\xff", b"[" * 5000):
         assert site.hand_over(signed(senseless)) == 400, senseless
     assert site.hand_over(signed(b" " * 70_000)) == 413
-    for nothing in (told | {"resource_id": "f" * 24}, told | {"event_type": "new.kind"}, told | {"status": "ACTIVE"}):
-        assert site.hand_over(signed(json.dumps(nothing).encode())) == 204
+    for other in ({"resource_id": "f" * 24}, {"event_type": "new.kind"}, {"status": "ACTIVE"}):
+        assert site.hand_over(signed(json.dumps(notice | other).encode())) == 204
     assert Browser().post(reverse("platforms:account_notifications", args=["unknown"])).status_code == 404
     assert not is_free(gone)
-    assert len(prolific.requests(f"submissions/{place.submission}/")) == asked
+    assert len(prolific.requests(f"submissions/{place.submission}/")) == looks
 
     def away(*_given: object) -> None:
         raise OperationalError("no broker")
@@ -260,8 +260,8 @@ def test_a_secret_that_was_replaced_there_is_asked_for_within_the_hour(
     client.post("hooks/secrets/", {"workspace_id": LabAccount.objects.get().workspace_id})
     assert adapter.hook_secret(client) != old
     prolific.give_back(place.submission)
-    told = {"event_type": "submission.status.change", "resource_id": place.submission, "status": "RETURNED"}
-    body = json.dumps(told).encode()
+    notice = {"event_type": "submission.status.change", "resource_id": place.submission, "status": "RETURNED"}
+    body = json.dumps(notice).encode()
     assert site.hand_over(signed(body)) == 403 and not is_free(gone)
     clock.sleep(3700)
     assert hooks_keep(at=clock()) == 1

@@ -178,8 +178,8 @@ def test_a_participant_returns_in_the_middle_and_one_who_fails_a_test_pair_is_pa
     assert [row["submission"] for row in prolific.ledger("reward")] == [fay.submission]
     assert publication_requeue(publication=study, at=clock()) == 1
     drain(study, clock)
-    (there,) = prolific.rows("study")
-    assert json.loads(there["body"])["total_available_places"] == 4  # three tasks, and the failed one again
+    (row,) = prolific.rows("study")
+    assert json.loads(row["body"])["total_available_places"] == 4  # three tasks, and the failed one again
     fay.page.goto(prolific.url)
     expect(fay.page.get_by_text("No studies are open to you.")).to_be_visible()  # she is shut out
     pia = Person(chromium, prolific, "Pia")

@@ -132,11 +132,11 @@ def test_what_prolific_approved_after_a_compensation_is_booked_by_a_person_who_i
     client.force_login(rita)
     address = reverse("platforms:submission", args=[published.campaign_id, submission.pk])
     assert "Book the reward" in client.get(address).content.decode()
-    said = {"decision": "approve", "why": "It was approved at Prolific by mistake."}
-    assert client.post(address, said).status_code in (302, 303)
+    fields = {"decision": "approve", "why": "It was approved at Prolific by mistake."}
+    assert client.post(address, fields).status_code in (302, 303)
     reward = Payment.objects.get(purpose="reward")
-    (there,) = prolific.ledger("reward")
-    assert (reward.state, int(reward.fee * 100)) == ("paid", there["fee"] + there["vat"])
+    (row,) = prolific.ledger("reward")
+    assert (reward.state, int(reward.fee * 100)) == ("paid", row["fee"] + row["vat"])
     assert Submission.objects.get().decided_by == rita
     settle(published, clock)
     assert comparison_make(publication=published, at=clock()).agree

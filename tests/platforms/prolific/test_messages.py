@@ -45,7 +45,7 @@ def test_a_participants_question_arrives_once_and_is_answered_on_the_same_pages(
     assert platform_jobs.messages() == "messages received: 0, sent: 0"  # and what we wrote is not heard
     message.refresh_from_db()
     assert message.state == "answered" and read_by(prolific, person) == ["The left one."]
-    (sent,) = [one for one in prolific.requests("/messages/") if one["method"] == "POST"]
+    (sent,) = [request for request in prolific.requests("/messages/") if request["method"] == "POST"]
     assert sent["body"]["study_id"] == published.hit_type_id and place.submission not in str(sent["body"])
 
 
@@ -59,8 +59,8 @@ def test_many_are_written_to_in_one_call(published: Publication, prolific: Doubl
     bulk = deciding.bulk_create(campaign=campaign, action="message", chosen=chosen, why="Thank you.", by=rita, at=at)
     deciding.bulk_run(bulk=bulk, at=at, seconds=60)
     assert platform_jobs.messages() == "messages received: 0, sent: 2"
-    assert [read_by(prolific, one.worker.external_id) for one in people] == [["Thank you."], ["Thank you."]]
-    assert len([one for one in prolific.requests("/messages/") if one["method"] == "POST"]) == 1
+    assert [read_by(prolific, row.worker.external_id) for row in people] == [["Thank you."], ["Thank you."]]
+    assert len([request for request in prolific.requests("/messages/") if request["method"] == "POST"]) == 1
 
 
 @pytest.mark.parametrize(("lost", "reached"), [("lost before", 0), ("lost after", 1)])
@@ -69,8 +69,8 @@ def test_a_message_whose_answer_is_lost_is_never_sent_again(
 ) -> None:
     _place, assignment = begin(published, prolific)
     prolific.fault(lost, method="POST", path="/messages/$")
-    given = {"publication": published, "worker": assignment.worker, "subject": "", "text": "Hello.", "by": rita}
-    messaging.message_write(**given, at=Clock()())  # type: ignore[arg-type]
+    fields = {"publication": published, "worker": assignment.worker, "subject": "", "text": "Hello.", "by": rita}
+    messaging.message_write(**fields, at=Clock()())  # type: ignore[arg-type]
     assert [platform_jobs.messages() for _ in range(3)] == ["messages received: 0, sent: 0"] * 3
     message = Message.objects.get()
     assert message.state == "failed" and "not sent again" in message.error

@@ -48,16 +48,16 @@ def test_a_study_rests_while_every_hit_left_is_with_somebody_and_goes_on_when_on
     published: Publication, prolific: Double, alice: Worker, bob: Worker
 ) -> None:
     factories.do(alice, published.campaign)
-    held = [factories.take(alice, published.campaign), factories.take(bob, published.campaign)]
+    works = [factories.take(alice, published.campaign), factories.take(bob, published.campaign)]
     jobs.offer(published.campaign_id)
     assert status(prolific) == "PAUSED"
     jobs.requeue()
     assert status(prolific) == "PAUSED" and not published.alarms.filter(settled_at=None).exists()
-    judgment_services.assignment_leave(assignment=held[0], at=Clock()())
+    judgment_services.assignment_leave(assignment=works[0], at=Clock()())
     jobs.offer(published.campaign_id)
     assert status(prolific) == "ACTIVE"
     _place, begun = begin(published, prolific)
-    assert begun.hit_id == held[0].hit_id
+    assert begun.hit_id == works[0].hit_id
     jobs.offer(published.campaign_id)
     assert status(prolific) == "PAUSED"
     jobs.requeue()
@@ -116,17 +116,17 @@ def test_who_holds_a_place_and_finds_nothing_is_told_before_they_consent_and_get
     published: Publication, prolific: Double, alice: Worker
 ) -> None:
     place = prolific.take(published.hit_type_id, prolific.participant("Late"))
-    held = [factories.take(alice, published.campaign)]
-    held += [factories.take(factories.worker(published.campaign, f"{n}"), published.campaign) for n in range(2)]
+    works = [factories.take(alice, published.campaign)]
+    works += [factories.take(factories.worker(published.campaign, f"{n}"), published.campaign) for n in range(2)]
     parts = urlsplit(place.url)
     page = Browser().get(f"{parts.path}?{parts.query}")
     text = page.content.decode()
     assert page.status_code == 409 and "Other people are working on every task" in text
     assert f"cc={back(published, Ending.NOTHING)}" in text and "version" not in text
-    judgment_services.assignment_leave(assignment=held[1], at=Clock()())
+    judgment_services.assignment_leave(assignment=works[1], at=Clock()())
     assert Browser().get(f"{parts.path}?{parts.query}").status_code == 200
     assert visit(place).startswith("/j/")
-    assert Assignment.objects.get(platform_assignment_id=place.submission).hit_id == held[1].hit_id
+    assert Assignment.objects.get(platform_assignment_id=place.submission).hit_id == works[1].hit_id
 
 
 # --- whatever happens
@@ -199,14 +199,14 @@ class Streams:
 
     def agree(self, place: Place, *, may_be_late: bool) -> None:
         """They get a HIT; only who took their time may have to return the place, for which they are asked."""
-        said = visit(place, self.version)
-        if may_be_late and not said.startswith("/j/"):
+        address = visit(place, self.version)
+        if may_be_late and not address.startswith("/j/"):
             code = back(self.published, Ending.NOTHING)
-            assert f"cc={code}" in said
+            assert f"cc={code}" in address
             self.prolific.complete(place.submission, code)
             self.prolific.give_back(place.submission)
             return
-        assert said.startswith("/j/"), said
+        assert address.startswith("/j/"), address
         self.held.append(Assignment.objects.get(platform_assignment_id=place.submission))
 
 

@@ -150,11 +150,11 @@ def test_the_pages_and_commands_say_that_the_labs_floor_in_dollars_does_not_hold
     pay_rate_check(publication=published, at=clock())
     client.force_login(rita)
     page = client.get(reverse("platforms:publication", args=[published.campaign_id])).text
-    said = "pay floor of $20.00 an hour does not hold"
-    assert said in page and "pounds sterling" in page
+    words = "pay floor of $20.00 an hour does not hold"
+    assert words in page and "pounds sterling" in page
     lab.pay_floor = None
     lab.save()
-    assert said not in client.get(reverse("platforms:publication", args=[published.campaign_id])).text
+    assert words not in client.get(reverse("platforms:publication", args=[published.campaign_id])).text
 
 
 def test_sums_of_two_currencies_are_not_added(published: Publication) -> None:

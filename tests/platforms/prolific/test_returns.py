@@ -50,8 +50,8 @@ def test_a_person_asks_for_a_return_from_the_page_once_and_it_is_over_when_it_wa
         assert client.post(address, {"decision": "return", "why": WHY}).status_code in (302, 303)
     prolific.fault("lost after", path="request-return")
     drain(published, clock)
-    (asked,) = prolific.requests("request-return")
-    assert asked["body"] == {"request_return_reasons": [WHY]}
+    (request,) = prolific.requests("request-return")
+    assert request["body"] == {"request_return_reasons": [WHY]}
     assert prolific.rows("submission")[0]["return_reasons"] == WHY
     stray.refresh_from_db()
     assert (stray.decision, stray.status) == ("", "Submitted")  # nothing is decided by asking
@@ -77,8 +77,8 @@ def test_a_program_asks_for_a_return_with_one_of_prolifics_reasons(
     sent = {"why": WHY, "return_reason": "Withdrew consent"}
     assert program.post(address, sent).json()["decision"] == "" and program.post(address, sent).status_code == 200
     drain(published, Clock())
-    (asked,) = prolific.requests("request-return")
-    assert asked["body"] == {"request_return_reasons": ["Withdrew consent"]}
+    (request,) = prolific.requests("request-return")
+    assert request["body"] == {"request_return_reasons": ["Withdrew consent"]}
     stray.refresh_from_db()
     assert (stray.return_asked_by, stray.reason, stray.return_reason) == (rita, WHY, "Withdrew consent")
 
@@ -112,11 +112,11 @@ def test_finished_work_that_its_worker_returned_is_owed_and_asked_about_no_more(
     publication_sync(publication=published, at=clock())
     submission = Submission.objects.get()
     assert (submission.status, submission.assignment, submission.decision) == ("Returned", None, "return")
-    asked = len(prolific.requests(f"submissions/{place.submission}/"))
+    looks = len(prolific.requests(f"submissions/{place.submission}/"))
     other = prolific.take(published.hit_type_id, prolific.participant("Other"))
     prolific.give_back(other.submission)
     publication_sync(publication=published, at=clock())
-    assert len(prolific.requests(f"submissions/{place.submission}/")) == asked
+    assert len(prolific.requests(f"submissions/{place.submission}/")) == looks
     clock.ahead += 2 * published.longest_time
     clock.sleep(3 * 3600)
     settle(published, clock)

@@ -72,12 +72,12 @@ def test_the_page_says_what_will_be_paid_before_somebody_leaves(published: Publi
     address, browser = visit(place), Browser()
     assignment = Assignment.objects.get()
     factories.judge(assignment, only=range(1, 2))
-    said = browser.get(f"{address}leave/").content.decode()
+    text = browser.get(f"{address}leave/").content.decode()
     page = browser.post(f"{address}leave/", follow=True).content.decode()
     assignment.refresh_from_db()
     percent = percent_of(published.listed, assignment.owed)
     paid = amount_of_share(published.listed, percent)
-    assert f"You are paid {dollars(paid)} for them" in said
+    assert f"You are paid {dollars(paid)} for them" in text
     assert "do not return the task" in page and f"owes you {dollars(paid)}" in page
     assert "paid as a bonus" not in page
     code = urlsplit(page.split("cc=")[1].split('"')[0]).path
@@ -182,8 +182,8 @@ def test_who_leaves_before_any_answer_is_asked_to_return_and_is_promised_nothing
 ) -> None:
     clock = Clock()
     prolific.settings(features=["secure url", *more])
-    given = {"lab": account.lab, "platform": "prolific", "by": rita, "at": clock()}
-    lab_account_store(token=prolific.token, workspace_id="", **given)
+    fields = {"lab": account.lab, "platform": "prolific", "by": rita, "at": clock()}
+    lab_account_store(token=prolific.token, workspace_id="", **fields)
     publication_publish(publication=publication, at=clock(), typed_name=publication.campaign.name)
     drain(publication, clock)
     publication.refresh_from_db()
@@ -191,8 +191,8 @@ def test_who_leaves_before_any_answer_is_asked_to_return_and_is_promised_nothing
     page = Browser().post(f"{visit(place)}leave/", follow=True).text
     assert "There is nothing to pay." in page and "Please return the task now" in page and "bonus" not in page
     prolific.complete(place.submission, urlsplit(page.split("cc=")[1].split('"')[0]).path)
-    (there,) = prolific.rows("submission")
-    assert "left before any answer" in there["return_reasons"]
+    (row,) = prolific.rows("submission")
+    assert "left before any answer" in row["return_reasons"]
     settle(publication, clock)
     assert not Submission.objects.exists() and not Payment.objects.exists()
     prolific.give_back(place.submission)

@@ -35,13 +35,13 @@ def reads(prolific: Double, act: Callable[[], object]) -> list[str]:
     """What was read of the study while something was done: `counts`, `list`, `list ACTIVE`, or `one`."""
     before = len(prolific.requests())
     act()
-    said = []
+    calls = []
     for request in prolific.requests()[before:]:
         path = request["path"]
         if request["method"] == "GET" and "submissions" in path:
             kind = "counts" if path.endswith("counts/") else "list" if path.endswith("/submissions/") else "one"
-            said.append(f"{kind} {request['query'].get('status', '')}".strip())
-    return said
+            calls.append(f"{kind} {request['query'].get('status', '')}".strip())
+    return calls
 
 
 def test_while_nothing_changes_one_request_is_all(published: Publication, prolific: Double, clock: Clock) -> None:
@@ -67,8 +67,8 @@ def test_who_returned_or_timed_out_is_found_among_those_at_work(
     (first, gone), (_second, stays) = begin(published, prolific, "Gone"), begin(published, prolific, "Stays")
     publication_sync(publication=published, at=clock())
     prolific.give_back(first.submission)
-    asked = reads(prolific, lambda: publication_sync(publication=published, at=clock()))
-    assert asked == ["counts", "list ACTIVE", "one"]
+    calls = reads(prolific, lambda: publication_sync(publication=published, at=clock()))
+    assert calls == ["counts", "list ACTIVE", "one"]
     for assignment in (gone, stays):
         assignment.refresh_from_db()
     assert gone.leased_until <= clock() < stays.leased_until
@@ -97,14 +97,14 @@ def test_equal_counts_hide_a_change_until_everything_is_read(
 def test_what_somebody_approved_at_prolific_is_found_whether_it_waited_here_or_not(
     published: Publication, prolific: Double, clock: Clock
 ) -> None:
-    (known, first), (unseen, second) = begin(published, prolific, "Ann"), begin(published, prolific, "Bea")
+    (waiting, first), (unseen, second) = begin(published, prolific, "Ann"), begin(published, prolific, "Bea")
     finish(published, prolific, first)
     publication_sync(publication=published, at=clock())
     finish(published, prolific, second)
-    for place in (known, unseen):
+    for place in (waiting, unseen):
         prolific.do("approve", submission=place.submission)
-    asked = reads(prolific, lambda: publication_sync(publication=published, at=clock()))
-    assert asked == ["counts", "one", "list"]  # one that we knew; that there is another is told by the counts alone
+    calls = reads(prolific, lambda: publication_sync(publication=published, at=clock()))
+    assert calls == ["counts", "one", "list"]  # one that we knew; that there is another is told by the counts alone
     assert set(Submission.objects.values_list("status", "assignment")) == {
         ("Approved", first.pk), ("Approved", second.pk),
     }  # fmt: skip
@@ -201,8 +201,8 @@ def test_a_whole_list_of_approvals_is_read_where_there_are_many(
     publication_sync(publication=published, at=clock())
     judgment_services.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
-    asked = reads(prolific, lambda: drain(published, clock))
-    assert asked == ["list AWAITING_REVIEW", "list AWAITING_REVIEW", "list APPROVED"]
+    calls = reads(prolific, lambda: drain(published, clock))
+    assert calls == ["list AWAITING_REVIEW", "list AWAITING_REVIEW", "list APPROVED"]
     assert set(Payment.objects.values_list("state", flat=True)) == {"paid"}
 
 
@@ -214,8 +214,8 @@ def test_one_that_cannot_be_stored_stops_nobody_and_is_tried_again(
         finish(published, prolific, assignment)
     real, tries = prolific_adapter.ProlificAdapter.work_of, list[str]()
 
-    def broken(self: prolific_adapter.ProlificAdapter, said: dict[str, str]) -> Work:
-        work = real(self, said)
+    def broken(self: prolific_adapter.ProlificAdapter, row: dict[str, str]) -> Work:
+        work = real(self, row)
         if work.assignment_id == bad.submission:
             tries.append(bad.submission)
             return work._replace(worker_id="\0")
@@ -244,16 +244,16 @@ def test_sets_store_what_single_rows_would(published: Publication, prolific: Dou
     finish(published, prolific, assignment)
     publication_sync(publication=published, at=clock())
     row = Submission.objects.get()
-    kept = {name: getattr(row, name) for name in ("receipt", "status", "seconds_there", "auto_approval_at")}
+    facts = {name: getattr(row, name) for name in ("receipt", "status", "seconds_there", "auto_approval_at")}
     other.refresh_from_db()
     assert other.leased_until <= clock()
     Submission.objects.all().delete()
     Assignment.objects.filter(pk=other.pk).update(leased_until=clock() + timedelta(hours=1))
     client = adapter_of(published).client()
-    (said,) = lists.submissions_of(client, published.hit_type_id)
-    work = adapter_of(published).work_of(said)._replace(receipt=assignment.receipt)
+    (answer,) = lists.submissions_of(client, published.hit_type_id)
+    work = adapter_of(published).work_of(answer)._replace(receipt=assignment.receipt)
     submitted.submission_store(published_hit=row.published_hit, work=work, at=clock())
     again = Submission.objects.get()
-    assert {name: getattr(again, name) for name in kept} == kept and again.assignment == assignment
+    assert {name: getattr(again, name) for name in facts} == facts and again.assignment == assignment
     other.refresh_from_db()
     assert other.leased_until <= clock()

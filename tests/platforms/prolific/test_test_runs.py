@@ -92,8 +92,8 @@ def test_a_program_begins_and_ends_one_and_a_workspace_without_is_refused_in_pro
     program, viewer = Program(rita), Program(factories.member(publication.campaign.lab, "viewer"))
     address = f"campaigns/{publication.campaign_id}/publication/test-run/"
     assert_problem(viewer.post(address, {}), 403)
-    told = program.post(address, {"email": "tester@example.org"}).json()
-    assert told["study"] and told["study"] in told["address"]
+    body = program.post(address, {"email": "tester@example.org"}).json()
+    assert body["study"] and body["study"] in body["address"]
     assert program.delete(address).status_code == 204 == program.delete(address).status_code
     prolific.settings(features=["secure url"])
     assert_problem(program.post(address, {}), 409, says="not enabled")

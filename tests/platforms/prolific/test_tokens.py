@@ -67,8 +67,8 @@ def test_studies_have_signed_addresses_only_where_the_workspace_offers_them(
     assert account.offers == ["signed addresses"]
     assert prolific.rows("study") == []  # the drafts that asked are deleted
     prolific.settings(features=[])
-    given = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}
-    lab_account_store(token=prolific.token, workspace_id="", **given)
+    fields = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}
+    lab_account_store(token=prolific.token, workspace_id="", **fields)
     account.refresh_from_db()
     assert account.offers == []
     clock = Clock()

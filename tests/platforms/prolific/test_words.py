@@ -60,9 +60,9 @@ def said_in_code() -> Iterator[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 few = {"_": 1, "_gettext": 1, "gettext_lazy": 1, "ngettext": 2}.get(node.func.id, 0)
-                for given in node.args[:few]:
-                    if isinstance(given, ast.Constant):
-                        yield path.stem, str(given.value)
+                for argument in node.args[:few]:
+                    if isinstance(argument, ast.Constant):
+                        yield path.stem, str(argument.value)
 
 
 def said_on_pages() -> Iterator[tuple[str, str]]:
@@ -125,8 +125,8 @@ def test_every_general_text_about_a_publication_has_its_words_at_prolific() -> N
 
 
 def test_every_sentence_that_prolific_says_otherwise_is_said_somewhere() -> None:
-    known = {text for _where, text in [*said_in_code(), *said_on_pages()]}
-    assert [text for text in VOCABULARY.sentences if text not in known] == []
+    sentences = {text for _where, text in [*said_in_code(), *said_on_pages()]}
+    assert [text for text in VOCABULARY.sentences if text not in sentences] == []
     assert {name for name, adapter in ADAPTERS.items() if adapter.vocabulary.terms} == {"prolific"}
 
 
@@ -192,7 +192,7 @@ def test_the_pages_of_a_study_speak_its_words_with_work_calls_and_alarms_of_ever
         for submission in published.submissions.all()
     ]
     assert published.submissions.count() == 2 and Payment.objects.filter(purpose="compensation").exists()
-    assert {address: found for address in addresses if (found := general_in(main_of(page, address)))} == {}
+    assert {address: matches for address in addresses if (matches := general_in(main_of(page, address)))} == {}
     state = main_of(page, addresses[0])
     assert "create the draft of the study" in state or "create the group" in state
     assert "An alarm: leaves." in state and "The study is open until" in state
@@ -233,9 +233,9 @@ def test_terms_that_mean_nothing_at_prolific_are_marked_before_publishing_and_go
     minutes = publication.assignment_duration // timedelta(minutes=1)
     typed = {"title": publication.title, "description": publication.description, "assignment_duration": minutes}
     typed |= {"approve_after": "3", "rate": "1000"}
-    shown = page.post(address, typed)
-    assert shown.status_code == 200, shown.content.decode()
-    assert page.post(address, typed | {"seen": shown.context["seen"]}).status_code == 303
+    answer = page.post(address, typed)
+    assert answer.status_code == 200, answer.content.decode()
+    assert page.post(address, typed | {"seen": answer.context["seen"]}).status_code == 303
     publication.refresh_from_db()
     assert publication.approve_after == timedelta(hours=3)
     assert publication.keywords and publication.lifetime  # kept as they were

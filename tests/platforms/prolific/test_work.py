@@ -82,8 +82,8 @@ def settle(published: Publication, clock: Clock) -> None:
 def test_a_campaign_is_one_study_published_once_though_every_answer_is_lost(
     publication: Publication, prolific: Double
 ) -> None:
-    asked = [request for _name, request in dry_run(publication)]
-    assert asked[1]["reward"] == publication.listed * 100
+    bodies = [request for _name, request in dry_run(publication)]
+    assert bodies[1]["reward"] == publication.listed * 100
     for path in ("participant-groups/$", "studies/$", "transition/$"):
         prolific.fault("lost after", method="POST", path=path)
     clock = Clock()
@@ -152,9 +152,9 @@ def test_a_bonus_whose_answer_is_lost_is_paid_by_one_attempt_ever(
             operation_decide(operation=call, was_done=False, why="Not in the history", by=rita, at=soon)
         page = Browser()
         page.force_login(rita)
-        said = {"was_done": "no", "why": "Not in the history"}
+        fields = {"was_done": "no", "why": "Not in the history"}
         address = reverse("platforms:retry", args=[published.campaign_id, call.pk])
-        assert b"The platform may still do what it was asked for." in page.post(address, said, follow=True).content
+        assert b"The platform may still do what it was asked for." in page.post(address, fields, follow=True).content
         call.refresh_from_db()
         assert (call.state, "batch" in call.result) == ("unknown", True)
         assert operation_decide(
@@ -230,10 +230,10 @@ def test_a_place_that_is_not_returned_for_an_hour_is_asked_for_once_more(
     place, other = (
         prolific.take(published.hit_type_id, prolific.participant(name)) for name in ("Declines", "Returns")
     )
-    for one in (place, other):
+    for each in (place, other):
         way_back = ways.exit_of(published, Ending.DECLINED)
         assert way_back is not None
-        prolific.complete(one.submission, way_back.code)
+        prolific.complete(each.submission, way_back.code)
     prolific.give_back(other.submission)
     sync = lambda: publication_sync(publication=published, at=clock(), everything=True)  # noqa: E731
     sync()
@@ -268,9 +268,9 @@ def test_what_is_not_returned_has_an_alarm_and_is_in_the_ledger_when_prolific_pa
     alarm = Alarm.objects.get(kind="unreturned")
     assert alarm.text.startswith("Some participants came back to Prolific without work, and have not returned their")
     assert not publication_finish(publication=published, at=clock())
-    asked = len(prolific.requests("submissions/counts/"))
+    calls = len(prolific.requests("submissions/counts/"))
     jobs.sync()
-    assert len(prolific.requests("submissions/counts/")) == asked + 1
+    assert len(prolific.requests("submissions/counts/")) == calls + 1
     prolific.advance(22 * 86_400)
     clock.ahead += timedelta(days=22)
     settle(published, clock)
@@ -452,18 +452,18 @@ def test_too_little_time_is_refused_and_so_are_other_terms_of_a_published_study(
     drain(publication, clock)
     publication.refresh_from_db()
     age = [{"filter_id": "age", "selected_range": {"lower": 21}}]
-    for told in ({"title": "Another title"}, {"requirements": age}, {"assignment_duration": timedelta(hours=9)}):
+    for terms in ({"title": "Another title"}, {"requirements": age}, {"assignment_duration": timedelta(hours=9)}):
         with pytest.raises(Refused, match="cannot be changed at Prolific"):
-            publication_replace_terms(publication=publication, terms=told, by=None, at=clock())
+            publication_replace_terms(publication=publication, terms=terms, by=None, at=clock())
 
 
 def test_a_workspace_is_named_by_its_id_and_a_token_that_pays_a_campaign_stays(
     published: Publication, account: LabAccount, prolific: Double, rita: User
 ) -> None:
-    given = {"lab": account.lab, "platform": "prolific", "token": prolific.token, "by": rita, "at": Clock()()}
+    fields = {"lab": account.lab, "platform": "prolific", "token": prolific.token, "by": rita, "at": Clock()()}
     with pytest.raises(BadRequest, match=rf"{account.workspace_id}\)\. Choose one by its id"):
-        lab_account_store(workspace_id="f" * 24, **given)
-    lab_account_store(workspace_id=account.workspace_id, **given)
+        lab_account_store(workspace_id="f" * 24, **fields)
+    lab_account_store(workspace_id=account.workspace_id, **fields)
     with pytest.raises(NotNow, match="need the token"):
         lab_account_remove(lab=account.lab, platform="prolific")
 
