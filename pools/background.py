@@ -83,9 +83,9 @@ def collection_ask(
     at: datetime,
 ) -> Job:
     """Store files of a collection by their part, and ask for them to be imported, into a new one if need be."""
-    known = Collection.objects.filter(lab=lab, name=name).first()
+    collection = Collection.objects.filter(lab=lab, name=name).first()
     request = {"language": language, "keep": keep, "team": ""}
-    job = Job(lab=lab, kind=Job.Kind.COLLECTION, name=name, collection=known, request=request)
+    job = Job(lab=lab, kind=Job.Kind.COLLECTION, name=name, collection=collection, request=request)
     return _ask(job, files, by, at)
 
 
@@ -349,9 +349,9 @@ def _numbered(report: Report, number: int, count: int) -> Report:
     if count == 1:
         return report
 
-    def tell(told: progress.Progress) -> None:
-        step = _("File %(number)d of %(count)d: %(step)s") % {"number": number, "count": count, "step": told.step}
-        report(step, told.done, told.total, told.unit)
+    def tell(state: progress.Progress) -> None:
+        step = _("File %(number)d of %(count)d: %(step)s") % {"number": number, "count": count, "step": state.step}
+        report(step, state.done, state.total, state.unit)
 
     return Report(tell)
 

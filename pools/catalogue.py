@@ -99,8 +99,8 @@ def _dataset(dataset_id: str) -> Any:
     try:
         return library.load(dataset_id)
     except KeyError:
-        known = list(library.registry)
-    close = get_close_matches(dataset_id, known, n=3, cutoff=0.5)
+        ids = list(library.registry)
+    close = get_close_matches(dataset_id, ids, n=3, cutoff=0.5)
     if close:
         text = _("ir_datasets has no dataset “%(id)s”. Did you mean %(close)s?")
         raise Refused(text % {"id": dataset_id, "close": _(" or ").join(close)}) from None
@@ -111,9 +111,9 @@ def _dataset(dataset_id: str) -> Any:
 def datasets_called(words: str) -> list[Listed]:
     """The datasets with queries whose id contains some words, in whatever case, by id. Raises NotInstalled."""
     library = _library()
-    called = sorted(known for known in library.registry if words.casefold() in known.casefold())
-    loaded = [(known, library.load(known)) for known in called]
-    return [Listed(known, each.has_qrels(), each.has_docs()) for known, each in loaded if each.has_queries()]
+    called = sorted(name for name in library.registry if words.casefold() in name.casefold())
+    loaded = [(name, library.load(name)) for name in called]
+    return [Listed(name, each.has_qrels(), each.has_docs()) for name, each in loaded if each.has_queries()]
 
 
 def look(dataset_id: str, *, queries: bool = True, passages: bool) -> Offer:
@@ -146,8 +146,8 @@ def look(dataset_id: str, *, queries: bool = True, passages: bool) -> Offer:
             "indexed. Only %(free)s are free at %(home)s, beside what is kept free."
         )
         sizes_said = {"size": size, "needed": size * UNPACKED, "free": free}
-        said = {name: filesizeformat(value) for name, value in sizes_said.items()}
-        raise Refused(text % {"id": dataset_id, "home": home, **said})
+        amounts = {name: filesizeformat(value) for name, value in sizes_said.items()}
+        raise Refused(text % {"id": dataset_id, "home": home, **amounts})
     agreements = dict.fromkeys(file.dua for file in files if file.dua)
     return Offer(
         dataset_id,
@@ -168,7 +168,7 @@ def look_for_page(dataset_id: str, *, queries: bool = True, passages: bool) -> O
     more than DATASET_DOWNLOAD_BYTES, an unknown amount, or files that somebody has by a licence.
     """
     offer = look(dataset_id, queries=queries, passages=passages)
-    said = {
+    values = {
         "id": dataset_id,
         "size": filesizeformat(offer.size),
         "limit": filesizeformat(settings.DATASET_DOWNLOAD_BYTES),
@@ -191,7 +191,7 @@ def look_for_page(dataset_id: str, *, queries: bool = True, passages: bool) -> O
         )
     else:
         return offer
-    raise Refused(text % said)
+    raise Refused(text % values)
 
 
 # What follows reads attributes of ir_datasets that begin with an underscore: it has no other way to say what a download
@@ -251,14 +251,14 @@ def _is_here(file: Any) -> bool:
 def _walk(handlers: list[Any], *, past_caches: bool = True) -> list[Any]:
     """All downloads below some handlers, or those that are not needed for what is unpacked already."""
     download, cache = _library().util.Download, _library().util.Cache
-    found, seen, waiting = [], set(), [*handlers]
+    parts, visited, waiting = [], set(), [*handlers]
     while waiting:
         part = waiting.pop()
-        if id(part) in seen:
+        if id(part) in visited:
             continue
-        seen.add(id(part))
+        visited.add(id(part))
         if isinstance(part, download):
-            found.append(part)
+            parts.append(part)
         elif not past_caches and isinstance(part, cache) and part.path(force=False).exists():
             continue
         elif isinstance(part, list | tuple):
@@ -267,7 +267,7 @@ def _walk(handlers: list[Any], *, past_caches: bool = True) -> list[Any]:
             waiting += part.values()
         elif type(part).__module__.startswith("ir_datasets."):
             waiting += vars(part).values() if hasattr(part, "__dict__") else ()
-    return found
+    return parts
 
 
 def _instructions(file: Any) -> str:
@@ -289,7 +289,7 @@ def fetch(
     *,
     queries: bool,
     passages: bool,
-    wanted: Collection[str],
+    needed: Collection[str],
     report: Report,
     seconds: float | None = None,
 ) -> Fetched:
@@ -300,7 +300,7 @@ def fetch(
     """
     ends = None if seconds is None else time.monotonic() + seconds
     look(dataset_id, queries=queries, passages=passages)
-    dataset, pids = _dataset(dataset_id), set(wanted)
+    dataset, pids = _dataset(dataset_id), set(needed)
     written: dict[str, Path | None] = dict.fromkeys(Fetched._fields)
     try:
         if queries:

@@ -139,9 +139,9 @@ def _form(census: Mapping[str, Any]) -> Iterable[Sentence]:
             ngettext("%(n)s line has extra spaces", "%(n)s lines have extra spaces", census["extra_space_lines"]),
         ),
     ]
-    counted = ", ".join(what % {"n": _n(count)} for count, what in quirks if count)
-    if counted:
-        yield Sentence(_("Also noticed, and accepted: %(quirks)s.") % {"quirks": counted})
+    words = ", ".join(what % {"n": _n(count)} for count, what in quirks if count)
+    if words:
+        yield Sentence(_("Also noticed, and accepted: %(quirks)s.") % {"quirks": words})
     if census["bom"]:
         yield Sentence(_("The file begins with a byte order mark, which was ignored."))
     if census["missing_last_newline"]:

@@ -45,19 +45,19 @@ def dataset_new(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def dataset_texts(request: Request, pk: int) -> HttpResponse:
     """The passages that a collection lacks, from the dataset that it comes from."""
-    found = collection_of(request, pk)
-    if not found.dataset:
+    collection = collection_of(request, pk)
+    if not collection.dataset:
         return see_other("pools:missing_texts", pk)
     if request.method == "POST":
-        return _ask(request, found.lab, found.name, found.dataset, passages=True, collection=found)
-    offer = catalogue.look_for_page(found.dataset, queries=False, passages=True)
-    return render(request, "pools/dataset.html", {"collection": found, "offer": offer})
+        return _ask(request, collection.lab, collection.name, collection.dataset, passages=True, collection=collection)
+    offer = catalogue.look_for_page(collection.dataset, queries=False, passages=True)
+    return render(request, "pools/dataset.html", {"collection": collection, "offer": offer})
 
 
 def _ask(
     request: Request, lab: Lab, name: str, dataset: str, *, passages: bool, collection: Collection | None = None
 ) -> HttpResponse:
-    asked = fetching.dataset_ask(
+    job = fetching.dataset_ask(
         lab=lab,
         name=name,
         dataset=dataset,
@@ -67,10 +67,10 @@ def _ask(
         collection=collection,
     )
     try:
-        pool_jobs.fetch_dataset.delay(asked.pk)
+        pool_jobs.fetch_dataset.delay(job.pk)
     except OperationalError as error:
-        log.warning("Job %s could not be handed over: %s", asked.pk, error)
-        background.job_cancel(job=asked, by=request.user)
-    response = see_other("pools:job", asked.pk)
+        log.warning("Job %s could not be handed over: %s", job.pk, error)
+        background.job_cancel(job=job, by=request.user)
+    response = see_other("pools:job", job.pk)
     response["Location"] += "?then"
     return response

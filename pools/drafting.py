@@ -97,14 +97,14 @@ def pools_preview(campaign: Campaign, runs: Sequence[Run]) -> Preview:
     step = -(-len(queries) * len(runs) // LOOKED_AT)
     if step <= 1:
         plan = pool_services.pools_plan(campaign, runs, silent())
-        pairs = [pair for asked in plan.pairs.values() for pair in asked]
+        pairs = [pair for of_query in plan.pairs.values() for pair in of_query]
         contested = sum(len(pool) > 1 for pool in plan.pools.values())
         reused, expected = reuse.reused_among(campaign, pairs), _expected(campaign, plan, len(pairs))
         return Preview(len(plan.pools), contested, expected, reused, True, pairs[:SHOWN])
     part, whole = queries[::step], copy(campaign)
     whole.selection = Campaign.Selection.ALL
     plan = pool_services.pools_plan(whole, runs, silent(), among=set(part))
-    pairs = [pair for asked in plan.pairs.values() for pair in asked]
+    pairs = [pair for of_query in plan.pairs.values() for pair in of_query]
     share, pools = len(queries) / len(part), float(len(plan.pools))
     if campaign.selection == Campaign.Selection.SAMPLE:
         share, pools = (campaign.sample_size or 0) / (plan.contested or 1), float(plan.contested)

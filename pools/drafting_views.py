@@ -25,9 +25,9 @@ def campaign_edit(request: Request, pk: int) -> HttpResponse:
     status = 200
     if request.method == "POST":
         with edit_in_turn(request):
-            form, asked = _ask(request, campaign_of(request, pk))
-        if asked is not None:
-            return begin(request, asked)
+            form, job = _ask(request, campaign_of(request, pk))
+        if job is not None:
+            return begin(request, job)
         status = 400
     else:
         form = _form(request, draft)
@@ -45,7 +45,7 @@ def _ask(request: Request, draft: Campaign) -> tuple[CampaignForm, Job | None]:
     ).exists():
         form.add_error(None, _("This draft is being changed right now. Save again once that is done."))
         return form, None
-    asked = background.campaign_ask(
+    job = background.campaign_ask(
         collection=draft.collection,
         runs=form.cleaned_data["runs"],
         name=form.cleaned_data["name"],
@@ -54,7 +54,7 @@ def _ask(request: Request, draft: Campaign) -> tuple[CampaignForm, Job | None]:
         at=timezone.now(),
         draft=draft,
     )
-    return form, asked
+    return form, job
 
 
 def _form(request: Request, draft: Campaign) -> CampaignForm:
@@ -62,8 +62,8 @@ def _form(request: Request, draft: Campaign) -> CampaignForm:
     before = job_asked_again(request, Job.Kind.CAMPAIGN)
     if before is None or before.request.get("draft") != draft.pk:
         return CampaignForm.changing(draft)
-    asked = background.settings_of(before)
-    asked.pk = draft.pk
-    form = CampaignForm(collection=draft.collection, instance=asked, initial={"runs": before.request["runs"]})
+    campaign = background.settings_of(before)
+    campaign.pk = draft.pk
+    form = CampaignForm(collection=draft.collection, instance=campaign, initial={"runs": before.request["runs"]})
     form.as_shown = CampaignForm.changing(draft).as_shown  # not what was asked for, but what is stored
     return form

@@ -44,8 +44,8 @@ def dataset_ask(
     another is being fetched on this site.
     """
     offer = catalogue.look_for_page(dataset, queries=collection is None, passages=passages)
-    asked = Job.objects.filter(state=State.RECEIVING, request__has_key="dataset", asked_at__gt=at - PENDING)
-    if asked.exists():
+    jobs = Job.objects.filter(state=State.RECEIVING, request__has_key="dataset", asked_at__gt=at - PENDING)
+    if jobs.exists():
         raise Refused(_busy())
     return Job.objects.create(
         lab=lab,
@@ -117,7 +117,7 @@ def _fetch(job: Job, report: Report) -> None:
             Path(folder),
             queries=job.request["queries"],
             passages=job.request["passages"],
-            wanted=_lacking(job.collection),
+            needed=_lacking(job.collection),
             report=report,
             seconds=SECONDS,
         )
@@ -144,14 +144,14 @@ def dataset_import(*, lab: Lab, name: str, dataset: str, passages: bool, report:
 
     Raises Refused and FileAway as pools.catalogue.fetch does.
     """
-    known = Collection.objects.filter(lab=lab, name=name).first()
-    if known is not None and known.dataset != dataset:
+    stored = Collection.objects.filter(lab=lab, name=name).first()
+    if stored is not None and stored.dataset != dataset:
         raise Refused(_("The lab already has a collection with this name, and it is not from this dataset."))
     with tempfile.TemporaryDirectory(prefix="dataset-") as folder:
         files = catalogue.fetch(
-            dataset, Path(folder), queries=known is None, passages=passages, wanted=_lacking(known), report=report
+            dataset, Path(folder), queries=stored is None, passages=passages, needed=_lacking(stored), report=report
         )
-        language = None if known else catalogue.look(dataset, passages=False).language
+        language = None if stored else catalogue.look(dataset, passages=False).language
         with transaction.atomic():
             imported = pool_services.collection_import(
                 lab=lab, name=name, language=language, keep="all", is_corpus=False, report=report, **files._asdict()

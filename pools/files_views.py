@@ -72,23 +72,22 @@ def _collection_new_checked(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def collection_add(request: Request, pk: int) -> HttpResponse:
     """More files for a collection."""
-    found = collection_of(request, pk)
+    collection = collection_of(request, pk)
     if is_too_large(request):
-        return refuse_too_large(request, "pools/collection_files.html", None, collection=found, **_limits())
+        return refuse_too_large(request, "pools/collection_files.html", None, collection=collection, **_limits())
     try:
-        checked: HttpResponse = _collection_add_checked(request, found)
+        checked: HttpResponse = _collection_add_checked(request, collection)
     except TooManyFilesSent:
-        return _refuse_too_many(request, "pools/collection_files.html", None, collection=found, **_limits())
+        return _refuse_too_many(request, "pools/collection_files.html", None, collection=collection, **_limits())
     return checked
 
 
 @csrf_protect
-def _collection_add_checked(request: Request, found: Collection) -> HttpResponse:
+def _collection_add_checked(request: Request, collection: Collection) -> HttpResponse:
     if request.method == "GET":
-        return render(request, "pools/collection_files.html", {"collection": found, **_limits()})
-    job = receiving.files_open(
-        lab=found.lab, name=found.name, language=None, collection=found, by=request.user, at=timezone.now()
-    )
+        return render(request, "pools/collection_files.html", {"collection": collection, **_limits()})
+    lab, by, at = collection.lab, request.user, timezone.now()
+    job = receiving.files_open(lab=lab, name=collection.name, language=None, collection=collection, by=by, at=at)
     return _take(request, job)
 
 
@@ -97,25 +96,25 @@ def _collection_add_checked(request: Request, found: Collection) -> HttpResponse
 @require_http_methods(["GET", "POST"])
 def files(request: Request, pk: int) -> HttpResponse:
     """Files that were received: what each seems to be. Further ones can be sent."""
-    found = job_of(request, pk, right_of(request))
-    if found.state != Job.State.RECEIVING or found.is_fetching:
-        return see_other("pools:job", found.pk)
+    job = job_of(request, pk, right_of(request))
+    if job.state != Job.State.RECEIVING or job.is_fetching:
+        return see_other("pools:job", job.pk)
     if is_too_large(request):
         if _is_script(request):
             return _answer_in_json(too_large(), 413)
-        return refuse_too_large(request, "pools/files.html", ReadForm(), **_files_context(found))
+        return refuse_too_large(request, "pools/files.html", ReadForm(), **_files_context(job))
     try:
-        checked: HttpResponse = _files_checked(request, found)
+        checked: HttpResponse = _files_checked(request, job)
     except TooManyFilesSent:
-        return _refuse_too_many(request, "pools/files.html", ReadForm(), **_files_context(found))
+        return _refuse_too_many(request, "pools/files.html", ReadForm(), **_files_context(job))
     return checked
 
 
 @csrf_protect
-def _files_checked(request: Request, found: Job) -> HttpResponse:
+def _files_checked(request: Request, job: Job) -> HttpResponse:
     if request.method == "POST":
-        return _take(request, found)
-    return render(request, "pools/files.html", {"form": ReadForm(), **_files_context(found)})
+        return _take(request, job)
+    return render(request, "pools/files.html", {"form": ReadForm(), **_files_context(job)})
 
 
 def _take(request: Request, job: Job) -> HttpResponse:
@@ -175,42 +174,42 @@ def _files_context(job: Job) -> dict[str, object]:
 @require_POST
 def files_read(request: Request, pk: int) -> HttpResponse:
     """Have the files read, each as what the form says; or take one of them away."""
-    found = job_of(request, pk, right_of(request))
-    if found.is_fetching:
-        return see_other("pools:job", found.pk)
+    job = job_of(request, pk, right_of(request))
+    if job.is_fetching:
+        return see_other("pools:job", job.pk)
     removed = request.POST.get("remove", "")
     if removed.isdecimal():
-        if upload := found.uploads.select_related("job").filter(pk=removed[:18]).first():
+        if upload := job.uploads.select_related("job").filter(pk=removed[:18]).first():
             receiving.file_remove(upload=upload)
-        return see_other("pools:files", found.pk)
+        return see_other("pools:files", job.pk)
     form = ReadForm(request.POST)
     if not form.is_valid():
-        return render(request, "pools/files.html", {"form": form, **_files_context(found)}, status=400)
+        return render(request, "pools/files.html", {"form": form, **_files_context(job)}, status=400)
     chosen = {
         upload.pk: part
-        for upload in found.uploads.all()
+        for upload in job.uploads.all()
         if (part := request.POST.get(f"part-{upload.pk}")) in Upload.Part.values
     }
     try:
-        asked = receiving.files_read(job=found, parts=chosen, **form.cleaned_data)
+        started = receiving.files_read(job=job, parts=chosen, **form.cleaned_data)
     except Refused as error:
         form.add_error(None, str(error))
-        found.refresh_from_db()
-        for upload in found.uploads.all():  # what was chosen is not lost
-            found.uploads.filter(pk=upload.pk).update(part=chosen.get(upload.pk, upload.part))
-        return render(request, "pools/files.html", {"form": form, **_files_context(found)}, status=error.status)
-    return begin(request, asked)
+        job.refresh_from_db()
+        for upload in job.uploads.all():  # what was chosen is not lost
+            job.uploads.filter(pk=upload.pk).update(part=chosen.get(upload.pk, upload.part))
+        return render(request, "pools/files.html", {"form": form, **_files_context(job)}, status=error.status)
+    return begin(request, started)
 
 
 @needs(Right.DESIGN)
 @require_POST
 def files_discard(request: Request, pk: int) -> HttpResponse:
     """Delete files that were received and not read."""
-    found = job_of(request, pk, right_of(request))
-    if found.is_fetching:
-        return see_other("pools:job", found.pk)
-    collection = found.collection_id
-    background.files_discard(job=found)
+    job = job_of(request, pk, right_of(request))
+    if job.is_fetching:
+        return see_other("pools:job", job.pk)
+    collection = job.collection_id
+    background.files_discard(job=job)
     messages.success(request, _("The files have been deleted. Nothing of them was stored."))
     return see_other("pools:collection", collection) if collection else see_other("pools:collections")
 
@@ -222,17 +221,13 @@ def files_discard(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def missing_texts(request: Request, pk: int) -> HttpResponseBase:
     """The queries and passages of a collection that have no text, and what would supply it."""
-    found = collection_of(request, pk)
+    collection = collection_of(request, pk)
+    queries, passages = pool_selectors.untexted_queries(collection), pool_selectors.untexted_passages(collection)
     context = {
-        "collection": found,
-        "size": pool_selectors.collection_size(found),
-        "queries": Listing(request, pool_selectors.untexted_queries(found), key="queries", columns={"query": "qid"}),
-        "passages": Listing(
-            request,
-            pool_selectors.untexted_passages(found),
-            key="passages",
-            columns={"passage": "pid", "in_qrels": "is_in_qrels"},
-        ),
+        "collection": collection,
+        "size": pool_selectors.collection_size(collection),
+        "queries": Listing(request, queries, key="queries", columns={"query": "qid"}),
+        "passages": Listing(request, passages, key="passages", columns={"passage": "pid", "in_qrels": "is_in_qrels"}),
     }
     return render_lists(request, "pools/missing_texts.html", context)
 
@@ -241,13 +236,13 @@ def missing_texts(request: Request, pk: int) -> HttpResponseBase:
 @require_GET
 def missing_ids(request: Request, pk: int) -> StreamingHttpResponse:
     """The ids of the passages without a text, one a line."""
-    found = collection_of(request, pk)
-    rows = pool_selectors.untexted_passages(found).values_list("pid", flat=True)
+    collection = collection_of(request, pk)
+    rows = pool_selectors.untexted_passages(collection).values_list("pid", flat=True)
 
     def lines() -> Iterator[str]:
         for pid in rows.iterator(chunk_size=10_000):
             yield f"{pid}\n"
 
     response = StreamingHttpResponse(lines(), content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="missing-passages-{found.pk}.txt"'
+    response["Content-Disposition"] = f'attachment; filename="missing-passages-{collection.pk}.txt"'
     return response

@@ -88,8 +88,8 @@ class RunUploadForm(forms.Form):
         self.must_choose = False  # whether the collection has to be chosen on a page of its own first
         if collections[OFFERED:].exists():
             chosen = str((self.data if self.is_bound else self.initial).get("collection") or "")
-            known = chosen.isdecimal() and len(chosen) < 19  # what a key can be
-            collections = collections.filter(pk=int(chosen)) if known else collections.none()
+            is_key = chosen.isdecimal() and len(chosen) < 19  # what a key can be
+            collections = collections.filter(pk=int(chosen)) if is_key else collections.none()
             self.must_choose = not collections.exists()
         choice.queryset = collections
 
@@ -295,8 +295,8 @@ class CollectionForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        known = Collection.objects.filter(lab=data.get("lab"), name=data.get("name"))
-        if known.exists():
+        same = Collection.objects.filter(lab=data.get("lab"), name=data.get("name"))
+        if same.exists():
             self.add_error("name", _("The lab already has a collection with this name. Add the files on its page."))
         return data
 
@@ -550,8 +550,8 @@ class CampaignForm(SettingsForm):
 
     def clean_more_runs(self) -> list[str]:
         names = [line.strip() for line in self.cleaned_data["more_runs"].splitlines() if line.strip()]
-        known = set(Run.objects.filter(collection=self.collection, name__in=names).values_list("name", flat=True))
-        if unknown := [name for name in names if name not in known]:
+        stored = set(Run.objects.filter(collection=self.collection, name__in=names).values_list("name", flat=True))
+        if unknown := [name for name in names if name not in stored]:
             text = _("The collection has no run with this name: %(names)s.")
             raise forms.ValidationError(text % {"names": ", ".join(unknown[:10])})
         return names

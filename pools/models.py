@@ -72,9 +72,9 @@ class Collection(models.Model):
         """Relevant passages (grade above 0) for each query with original qrels; None where nothing was counted."""
         return self._per_judged_query("relevant")
 
-    def _per_judged_query(self, counted: str) -> float | None:
+    def _per_judged_query(self, name: str) -> float | None:
         qrels = self.statistics.get("qrels")
-        return qrels[counted] / qrels["queries"] if qrels else None
+        return qrels[name] / qrels["queries"] if qrels else None
 
 
 class Query(models.Model):

@@ -74,28 +74,28 @@ def file_add(*, job: Job, file: Sent) -> list[Upload]:
     _must_be_receiving(job)
     source = cast(BinaryIO, file.file)
     name = str(file.name)[-255:]
-    seen = recognize(source, name)
-    kept: list[Upload] = []
+    guess = recognize(source, name)
+    uploads: list[Upload] = []
     try:
-        if seen.kind != "archive":
+        if guess.kind != "archive":
             source.seek(0)
-            kept.append(_keep(job, file, name, seen.kind, seen.why))
-            return kept
+            uploads.append(_keep(job, file, name, guess.kind, guess.why))
+            return uploads
         bounds = Bounds(files=settings.DATA_UPLOAD_MAX_NUMBER_FILES, size=settings.UPLOAD_MEGABYTES * MEGABYTE)
         for member in members(source, name, bounds):
-            kept.append(_keep_member(job, member.name[-255:], member.file))
+            uploads.append(_keep_member(job, member.name[-255:], member.file))
     except BadInput as error:
-        _forget(kept)
+        _forget(uploads)
         raise Refused(_("%(error)s Nothing of it was kept.") % {"error": error}) from error
     except (OSError, BotoCoreError, ClientError) as error:
-        _forget(kept)
+        _forget(uploads)
         raise FileAway(_("The file could not be stored: %(error)s. Send it again later.") % {"error": error}) from error
     except Refused:
-        _forget(kept)
+        _forget(uploads)
         raise
-    if not kept:
+    if not uploads:
         raise Refused(_("%(name)s holds no files.") % {"name": name})
-    return kept
+    return uploads
 
 
 def file_keep(*, job: Job, file: Opened, part: Upload.Part) -> Upload:
@@ -124,10 +124,10 @@ def _keep_member(job: Job, name: str, member: Any) -> Upload:
     with tempfile.TemporaryFile() as copy:
         while chunk := member.read(_COPIED):
             copy.write(chunk)
-        seen = recognize(cast(BinaryIO, copy), name)
+        guess = recognize(cast(BinaryIO, copy), name)
         copy.seek(0)
-        why = _("an archive within an archive") if seen.kind == "archive" else seen.why
-        return _keep(job, File(copy, name=name), name, seen.kind, why)
+        why = _("an archive within an archive") if guess.kind == "archive" else guess.why
+        return _keep(job, File(copy, name=name), name, guess.kind, why)
 
 
 def _keep(job: Job, file: Opened, name: str, kind: Kind, why: str) -> Upload:

@@ -108,8 +108,8 @@ def campaign_rows(campaigns: Iterable[Campaign]) -> list[CampaignRow]:
     """Lines for some campaigns, in their order."""
     campaigns = list(campaigns)
     keys = [campaign.pk for campaign in campaigns]
-    counted = Pair.objects.filter(pool__campaign__in=keys).order_by().values_list("pool__campaign")
-    pairs: dict[int, int] = dict(counted.annotate(count=Count("id")))
+    rows = Pair.objects.filter(pool__campaign__in=keys).order_by().values_list("pool__campaign")
+    pairs: dict[int, int] = dict(rows.annotate(count=Count("id")))
     # HITs are the tasks' own; here only the name of the relation is known.
     hits = {
         row.pk: row
@@ -366,7 +366,7 @@ def texts_of(
 
 def text_keys(collection: Collection, lists: Iterable[Iterable[str]]) -> dict[str, str]:
     """By id, what equal texts among some lists of passages have in common, for those that have a text."""
-    pids = list({pid for listed in lists for pid in listed})
+    pids = list({pid for ids in lists for pid in ids})
     keys: dict[str, str] = {}
     for start in range(0, len(pids), 5000):
         rows = Passage.objects.filter(
@@ -378,13 +378,13 @@ def text_keys(collection: Collection, lists: Iterable[Iterable[str]]) -> dict[st
 
 def wanted_passages(collection: Collection, depth: int) -> set[str]:
     """Ids of the passages that a pool of this collection can need: its qrels and every run's top `depth`."""
-    wanted = set(Passage.objects.filter(collection=collection).values_list("pid", flat=True))
+    needed = set(Passage.objects.filter(collection=collection).values_list("pid", flat=True))
     for run in collection.runs.all():
         artifact = load_artifact(run)
         for order in ("score", "rank"):
             for pids in artifact.top(order, depth).values():
-                wanted.update(pids)
-    return wanted
+                needed.update(pids)
+    return needed
 
 
 def related_passages(campaign: Campaign) -> Iterator[tuple[int, int]]:
@@ -396,7 +396,7 @@ def related_passages(campaign: Campaign) -> Iterator[tuple[int, int]]:
 
 
 class Missing(NamedTuple):
-    """What a campaign's pages would have to show and has no text: up to `shown` ids of each, and the counts."""
+    """What a campaign's pages would have to show and has no text: up to `limit` ids of each, and the counts."""
 
     passages: int
     queries: int
@@ -406,35 +406,35 @@ class Missing(NamedTuple):
     def sentence(self) -> str:
         parts = []
         if self.passages:
-            counted = ngettext(
+            words = ngettext(
                 "%(count)d pooled passage has no text", "%(count)d pooled passages have no text", self.passages
             ) % {"count": self.passages}
-            parts.append(f"{counted} ({_enumerate_ids(self.passage_ids, self.passages)})")
+            parts.append(f"{words} ({_enumerate_ids(self.passage_ids, self.passages)})")
         if self.queries:
-            counted = ngettext("%(count)d query has no text", "%(count)d queries have no text", self.queries) % {
+            words = ngettext("%(count)d query has no text", "%(count)d queries have no text", self.queries) % {
                 "count": self.queries
             }
-            parts.append(f"{counted} ({_enumerate_ids(self.query_ids, self.queries)})")
-        said = _("%(what)s. Add a file that has them, on the collection's page or with manage.py import_collection.")
-        return said % {"what": "; ".join(parts)}
+            parts.append(f"{words} ({_enumerate_ids(self.query_ids, self.queries)})")
+        text = _("%(what)s. Add a file that has them, on the collection's page or with manage.py import_collection.")
+        return text % {"what": "; ".join(parts)}
 
 
-def missing_texts(campaign: Campaign, shown: int = 20) -> Missing:
+def missing_texts(campaign: Campaign, limit: int = 20) -> Missing:
     """Pooled passages, and queries of pools with pairs, that have no text yet."""
-    asked = Exists(Pair.objects.filter(pool=OuterRef("pk")))
-    pools = Pool.objects.filter(asked, campaign=campaign)
+    has_pairs = Exists(Pair.objects.filter(pool=OuterRef("pk")))
+    pools = Pool.objects.filter(has_pairs, campaign=campaign)
     pooled = Candidate.objects.filter(passage=OuterRef("pk"), pool__campaign=campaign)
     pooled = pooled.filter(Exists(Pair.objects.filter(pool=OuterRef("pool"))))
     without = {"collection": campaign.collection_id, "text": ""}
     passages = Passage.objects.filter(Exists(pooled), **without).order_by("pid")
     queries = Query.objects.filter(Exists(pools.filter(query=OuterRef("pk"))), **without).order_by("qid")
     pids, qids = (
-        list(passages.values_list("pid", flat=True)[:shown]),
-        list(queries.values_list("qid", flat=True)[:shown]),
+        list(passages.values_list("pid", flat=True)[:limit]),
+        list(queries.values_list("qid", flat=True)[:limit]),
     )
     return Missing(
-        passages.count() if len(pids) == shown else len(pids),
-        queries.count() if len(qids) == shown else len(qids),
+        passages.count() if len(pids) == limit else len(pids),
+        queries.count() if len(qids) == limit else len(qids),
         pids,
         qids,
     )

@@ -206,10 +206,10 @@ def _import_queries(collection: Collection, source: Source, report: Report) -> i
     return count
 
 
-def _keep_statistics(collection: Collection, **counted: dict[str, Any]) -> None:
+def _keep_statistics(collection: Collection, **parts: dict[str, Any]) -> None:
     """Keep what was counted while a file was read, beside what was of others."""
     stored = Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
-    collection.statistics = {**stored.statistics, **counted}
+    collection.statistics = {**stored.statistics, **parts}
     collection.save(update_fields=["statistics"])
 
 
@@ -245,13 +245,13 @@ def _import_qrels(collection: Collection, source: Source, report: Report) -> int
 def _import_passages(
     collection: Collection, source: Source, keep: str, depth: int, also: Some[str], is_corpus: bool, report: Report
 ) -> int:
-    wanted = None if keep == "all" else pool_selectors.wanted_passages(collection, depth).union(also)
+    needed = None if keep == "all" else pool_selectors.wanted_passages(collection, depth).union(also)
     lengths = Lengths()
     with _opened(source, report) as file:
         _stage(
             (passage.id, passage.text, text_key(passage.text) if passage.text else None)
             for passage in (lengths.counted(read_passages(file)) if is_corpus else read_passages(file))
-            if wanted is None or passage.id in wanted
+            if needed is None or passage.id in needed
         )
     report(_("Storing the passages"))
     double = _first("SELECT id FROM staged GROUP BY id HAVING min(text) <> max(text) LIMIT 1")
@@ -371,11 +371,11 @@ def preferences_import(
         judgments = copy_into('"staged_preferences" ("line", "query", "a", "b", "prefers_a")', rows(file))
     _execute("ANALYZE staged_preferences")
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
-    known = PreferenceImport.objects.filter(collection=collection)
-    if same := known.filter(sha256=digest.hexdigest()).first():
+    imports = PreferenceImport.objects.filter(collection=collection)
+    if same := imports.filter(sha256=digest.hexdigest()).first():
         text = _("These very judgments have already been imported, as %(name)s. They were not stored again.")
         raise Refused(text % {"name": same.name})
-    if known.filter(name=name).exists():
+    if imports.filter(name=name).exists():
         raise Refused(_("The collection already has imported preferences called %(name)s.") % {"name": name})
     reuse.refuse_own(collection, _staged())
     report(_("Storing the preferences"))
@@ -437,8 +437,8 @@ def _check_preferences(collection: Collection, filename: str) -> None:
     )
     if not missing:
         return
-    wanted = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
-    unknown = {pid: line for pid, line in missing.items() if pid not in wanted}
+    needed = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
+    unknown = {pid: line for pid, line in missing.items() if pid not in needed}
     if unknown:
         pid = min(unknown, key=unknown.__getitem__)
         text = _("passage %(id)s is not in the collection, and none of its runs has it among the first %(depth)d.")
@@ -513,8 +513,8 @@ def outside_scores_set(
         scores = read_outside(file, name=filename)
     except BadInput as error:
         raise Refused(str(error)) from error
-    known = set(collection.runs.filter(name__in=list(scores)).values_list("name", flat=True))
-    if not known:
+    names = set(collection.runs.filter(name__in=list(scores)).values_list("name", flat=True))
+    if not names:
         raise Refused(_("%(file)s names none of the collection's runs.") % {"file": filename})
     content = {"source": source, "scores": scores, "filename": filename[-255:], "uploaded_by": by, "uploaded_at": at}
     outside = OutsideScores(collection=collection, **content)
@@ -524,7 +524,7 @@ def outside_scores_set(
         raise Refused(_in_words(error)) from error
     outside, _new = OutsideScores.objects.update_or_create(collection=collection, defaults=content)
     _mark_changed(collection)
-    return OutsideStored(outside, len(scores) - len(known))
+    return OutsideStored(outside, len(scores) - len(names))
 
 
 @transaction.atomic
@@ -657,10 +657,10 @@ def artifact_beside(stored: str) -> str:
 
 def _must_be_free(collection: Collection, name: str, sha256: str) -> None:
     """Raise AlreadyStored if the collection has a run of this file, Refused if it has another of this name."""
-    known = Run.objects.filter(collection=collection)
-    if same := known.filter(sha256=sha256).order_by("id").first():
+    runs = Run.objects.filter(collection=collection)
+    if same := runs.filter(sha256=sha256).order_by("id").first():
         raise AlreadyStored(same)
-    if known.filter(name=name).exists():
+    if runs.filter(name=name).exists():
         raise Refused(_("The collection already has a run called %(name)s.") % {"name": name})
 
 
@@ -840,9 +840,9 @@ def campaign_rename(*, campaign: Campaign, name: str) -> Campaign:
     Raises Refused if the lab has a campaign of this name, and without a name.
     """
     campaign.name = name.strip()
-    taken = Refused(_("The lab already has a campaign with this name."))
+    refusal = Refused(_("The lab already has a campaign with this name."))
     if Campaign.objects.filter(lab=campaign.lab_id, name=campaign.name).exclude(pk=campaign.pk).exists():
-        raise taken
+        raise refusal
     try:
         campaign.full_clean(exclude={field.name for field in Campaign._meta.fields} - {"name", "lab"})
     except ValidationError as error:
@@ -851,7 +851,7 @@ def campaign_rename(*, campaign: Campaign, name: str) -> Campaign:
         with transaction.atomic():
             campaign.save(update_fields=["name"])
     except IntegrityError as error:  # somebody was faster
-        raise taken from error
+        raise refusal from error
     collection_mark_changed(collection=campaign.collection)
     return campaign
 
@@ -1104,35 +1104,35 @@ def pairs_add(*, campaign: Campaign, pairs: Iterable[IdPair]) -> dict[IdPair, in
     copy_rows(Pair, ["pool", "a", "b"], ((pools[query], passages[a], passages[b]) for query, a, b in pairs))
     Campaign.objects.filter(pk=campaign.pk).update(pair_count=F("pair_count") + len(pairs))
     rows = Pair.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "a__pid", "b__pid", "id")
-    wanted = set(pairs)
-    return {pair: pk for *names, pk in rows if (pair := IdPair(*names)) in wanted}
+    unique = set(pairs)
+    return {pair: pk for *names, pk in rows if (pair := IdPair(*names)) in unique}
 
 
 def _plan_champion_check(
     campaign: Campaign, top: Mapping[str, tuple[str, ...]], qrels: Qrels
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[IdPair, ...]], dict[str, Counter[str]]]:
     """Pools, pairs, and how many of a query's comparisons are in each category."""
-    relevant = {query: own for query, own in qrels.relevant("all", campaign.min_grade).items() if own}
-    seen = {query: {*own, *top.get(query, ())} for query, own in relevant.items()}
-    stands_for = merge_equal(seen, pool_selectors.text_keys(campaign.collection, seen.values())).stands_for
+    relevant = {query: pids for query, pids in qrels.relevant("all", campaign.min_grade).items() if pids}
+    pooled = {query: {*pids, *top.get(query, ())} for query, pids in relevant.items()}
+    stands_for = merge_equal(pooled, pool_selectors.text_keys(campaign.collection, pooled.values())).stands_for
     once = relevant_once(stands_for, qrels, campaign.min_grade)
-    pools = {query: set(own) for query, own in once.relevant("first", campaign.min_grade).items() if own}
+    pools = {query: set(pids) for query, pids in once.relevant("first", campaign.min_grade).items() if pids}
     pairs: dict[str, list[IdPair]] = {query: [] for query in pools}
     split: dict[str, Counter[str]] = {query: Counter() for query in pools}
-    for asked in champion_pairs(
+    for row in champion_pairs(
         name_once(stands_for, top),
         once,
         min_grade=campaign.min_grade,
         choice=cast(ChampionQrel, campaign.champion_qrel),
     ):
-        if not pairs[asked.query]:
-            pools[asked.query] = set()
-        pools[asked.query].update((asked.qrel, asked.other))
-        pairs[asked.query].append(asked.pair)
-        split[asked.query][asked.category] += 1
+        if not pairs[row.query]:
+            pools[row.query] = set()
+        pools[row.query].update((row.qrel, row.other))
+        pairs[row.query].append(row.pair)
+        split[row.query][row.category] += 1
     return (
         {query: tuple(sorted(pool)) for query, pool in pools.items()},
-        {query: tuple(sorted(asked)) for query, asked in pairs.items()},
+        {query: tuple(sorted(of_query)) for query, of_query in pairs.items()},
         split,
     )
 
@@ -1152,7 +1152,7 @@ def _compare_texts(
         texts = {pid: text for pid, text in texts.items() if text}
         untexted |= pids - texts.keys()
         alike += nearly_equal(part, texts)
-    return sorted(alike, key=lambda found: (-found.share, found.pair)), len(untexted)
+    return sorted(alike, key=lambda row: (-row.share, row.pair)), len(untexted)
 
 
 def _plan_challenge(
@@ -1164,29 +1164,29 @@ def _plan_challenge(
     assert campaign.base_version is not None
     answers = pool_selectors.version_answers(campaign.base_version)
     considered = pool_selectors.considered_passages(campaign.base_version)
-    firsts = find_challengers(tops, {query: considered.get(query, set()) | {*own} for query, own in answers.items()})
-    seen = {query: {*answers[query], *considered.get(query, ()), *own} for query, own in firsts.items()}
-    keys = pool_selectors.text_keys(campaign.collection, seen.values())
+    firsts = find_challengers(tops, {query: considered.get(query, set()) | {*pids} for query, pids in answers.items()})
+    pooled = {query: {*answers[query], *considered.get(query, ()), *pids} for query, pids in firsts.items()}
+    keys = pool_selectors.text_keys(campaign.collection, pooled.values())
     challengers, standing = {}, {}
     stands_for: dict[str, dict[str, str]] = {}
-    for query, own in firsts.items():
+    for query, pids in firsts.items():
         # Earlier candidates before other ids of their texts, so that what was judged of them is found.
         earlier = considered.get(query, set())
-        ordered = sorted(seen[query], key=lambda pid: (pid in own, pid not in answers[query], pid not in earlier, pid))
+        ordered = sorted(pooled[query], key=lambda p: (p in pids, p not in answers[query], p not in earlier, p))
         by_text: dict[str, str] = {}
         stands_for[query] = {pid: by_text.setdefault(keys.get(pid, f"id {pid}"), pid) for pid in ordered}
-        new = {stands_for[query][pid] for pid in own}.intersection(own)
+        new = {stands_for[query][pid] for pid in pids}.intersection(pids)
         if new:
             challengers[query] = tuple(sorted(new))
             standing[query] = tuple(sorted({stands_for[query][pid] for pid in answers[query]}))
-    known = judge_merged(Merged({}, stands_for, {}), reuse.known_preferences(campaign))
-    asked = {*challenge_pairs(standing, challengers)}
-    for challenge in settle_challenges(standing, challengers, known):
-        asked.update(challenge.missing)
+    judged = judge_merged(Merged({}, stands_for, {}), reuse.known_preferences(campaign))
+    chosen = {*challenge_pairs(standing, challengers)}
+    for challenge in settle_challenges(standing, challengers, judged):
+        chosen.update(challenge.missing)
     pairs: dict[str, list[IdPair]] = {}
-    for pair in sorted(asked):
+    for pair in sorted(chosen):
         pairs.setdefault(pair.query, []).append(pair)
-    pools = {query: tuple(sorted({*standing[query], *own})) for query, own in challengers.items()}
+    pools = {query: tuple(sorted({*standing[query], *pids})) for query, pids in challengers.items()}
     return pools, {query: tuple(pairs[query]) for query in pools}
 
 
@@ -1196,16 +1196,16 @@ def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) ->
     if campaign.selection == Campaign.Selection.ALL:
         return everything
     if campaign.selection == Campaign.Selection.LIST:
-        listed = campaign.query_list.split()
-        unknown = [qid for qid in listed if qid not in pools]
+        qids = campaign.query_list.split()
+        unknown = [qid for qid in qids if qid not in pools]
         if unknown:
             raise Refused(
                 _("%(count)d of the listed queries have no pool, or no qrel: %(ids)s.")
                 % {"count": len(unknown), "ids": ", ".join(unknown[:10])}
             )
-        if not listed:
+        if not qids:
             raise Refused(_("The list of queries is empty."))
-        return sorted(set(listed))
+        return sorted(set(qids))
     contested = [query for query in everything if len(pools[query]) > 1]
     size = campaign.sample_size or 0
     if not 1 <= size <= len(contested):

@@ -79,11 +79,11 @@ def check_measures(names: str) -> None:
     for measure in measures:
         if measure.cutoff is None or measure.cutoff > KEPT:
             such = measure._replace(cutoff=KEPT)
-            said = _(
+            text = _(
                 "%(measure)s looks further down than the first %(kept)d passages of each query, which are all that is "
                 "kept of a run. Give it a cutoff of at most %(kept)d, as in %(such)s."
             )
-            raise ValidationError(said, params={"measure": str(measure), "kept": KEPT, "such": str(such)})
+            raise ValidationError(text, params={"measure": str(measure), "kept": KEPT, "such": str(such)})
 
 
 class MaterialSettings(Settings):

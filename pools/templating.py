@@ -95,9 +95,9 @@ def template_change(*, template: CampaignTemplate, at: datetime, **fields: Any) 
 
 def _store(template: CampaignTemplate) -> CampaignTemplate:
     template.name = template.name.strip()
-    taken = Refused(_("The lab already has a template called %(name)s.") % {"name": template.name})
+    refusal = Refused(_("The lab already has a template called %(name)s.") % {"name": template.name})
     if CampaignTemplate.objects.filter(lab=template.lab_id, name=template.name).exclude(pk=template.pk).exists():
-        raise taken
+        raise refusal
     try:
         template.clean_fields()
     except ValidationError as error:
@@ -106,7 +106,7 @@ def _store(template: CampaignTemplate) -> CampaignTemplate:
         with transaction.atomic():
             template.save()
     except IntegrityError as error:  # somebody was faster
-        raise taken from error
+        raise refusal from error
     return template
 
 

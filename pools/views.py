@@ -175,16 +175,16 @@ def _campaign_listing(request: Request, campaigns: QuerySet[Campaign], key: str 
 @require_http_methods(["GET", "POST"])
 def outside_scores(request: Request, pk: int) -> HttpResponseBase:
     """How the collection's runs score elsewhere; a file replaces what is stored."""
-    found = collection_of(request, pk)
+    collection = collection_of(request, pk)
     if is_too_large(request):
-        return refuse_too_large(request, "pools/outside_scores.html", OutsideScoresForm(None), collection=found)
-    checked: HttpResponseBase = _outside_scores_checked(request, found)
+        return refuse_too_large(request, "pools/outside_scores.html", OutsideScoresForm(None), collection=collection)
+    checked: HttpResponseBase = _outside_scores_checked(request, collection)
     return checked
 
 
 @csrf_protect
-def _outside_scores_checked(request: Request, found: Collection) -> HttpResponseBase:
-    stored = pool_selectors.outside_scores_of(found)
+def _outside_scores_checked(request: Request, collection: Collection) -> HttpResponseBase:
+    stored = pool_selectors.outside_scores_of(collection)
     status = 200
     form = OutsideScoresForm(initial={"source": stored.source if stored else ""})
     if request.method == "POST":
@@ -193,7 +193,7 @@ def _outside_scores_checked(request: Request, found: Collection) -> HttpResponse
             file = form.cleaned_data["file"]
             try:
                 outcome = pool_services.outside_scores_set(
-                    collection=found,
+                    collection=collection,
                     source=form.cleaned_data["source"],
                     file=file,
                     filename=file.name,
@@ -206,13 +206,13 @@ def _outside_scores_checked(request: Request, found: Collection) -> HttpResponse
                 messages.success(request, _("The outside scores have been stored. Results are computed again."))
                 if outcome.foreign:
                     messages.warning(request, _foreign_in_words(outcome.foreign))
-                return see_other("pools:outside_scores", found.pk)
-    context: dict[str, Any] = {"collection": found, "form": form, "stored": stored}
+                return see_other("pools:outside_scores", collection.pk)
+    context: dict[str, Any] = {"collection": collection, "form": form, "stored": stored}
     if stored is not None:
         scores = sorted(stored.scores.items(), key=lambda entry: (-entry[1][0], entry[0]))
         listing = Listing(request, scores, columns=pool_lists.SCORE_COLUMNS)
         names = [run for run, _score in listing.page]
-        keys = dict(found.runs.filter(name__in=names).values_list("name", "id"))
+        keys = dict(collection.runs.filter(name__in=names).values_list("name", "id"))
         context |= {
             "listing": listing,
             "rows": [(run, score, rank, keys.get(run)) for run, (score, rank) in listing.page],
@@ -268,14 +268,14 @@ def _import_checked(request: Request, collection: Collection, page: ImportPage) 
     form = page.form(request.POST, request.FILES)
     status = 400
     if form.is_valid():
-        given = form.cleaned_data
-        given["name"] = given["name"] or run_name(given["file"].name)
+        fields = form.cleaned_data
+        fields["name"] = fields["name"] or run_name(fields["file"].name)
         try:
-            asked = page.ask(collection=collection, by=request.user, at=timezone.now(), **given)
+            job = page.ask(collection=collection, by=request.user, at=timezone.now(), **fields)
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            return begin(request, asked)
+            return begin(request, job)
     return render(request, page.template, {"form": form, "collection": collection}, status=status)
 
 
@@ -357,10 +357,10 @@ def run_release(request: Request, pk: int) -> HttpResponse:
     run = run_of(request, pk)
     pool_services.run_release(run=run, is_released=request.POST.get("is_released") == "yes")
     if run.is_released:
-        said = _("Exports are made again, with what only “%(name)s” brought.")
+        text = _("Exports are made again, with what only “%(name)s” brought.")
     else:
-        said = _("Exports are made again, without what only “%(name)s” brought.")
-    messages.success(request, said % {"name": run.name})
+        text = _("Exports are made again, without what only “%(name)s” brought.")
+    messages.success(request, text % {"name": run.name})
     return see_other("pools:run", pk)
 
 
@@ -405,7 +405,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
     if form.is_valid():
         data = form.cleaned_data
         try:
-            asked = background.run_ask(
+            job = background.run_ask(
                 collection=data["collection"],
                 file=data["file"],
                 name=data["name"] or run_name(data["file"].name),
@@ -419,7 +419,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
         except Refused as error:
             status = refuse_in(form, error)
         else:
-            return begin(request, asked)
+            return begin(request, job)
     return render(request, "pools/run_upload.html", {"form": form}, status=status)
 
 
@@ -442,17 +442,17 @@ def refuse_too_large(request: Request, template: str, form: Form | None, **conte
 @require_GET
 def job(request: Request, pk: int) -> HttpResponse:
     """How far something is that somebody asked for, and what came of it. `?then` leads on once it is done."""
-    found = job_of(request, pk)
-    if found.state == Job.State.RECEIVING and found.kind == Job.Kind.COLLECTION and not found.is_fetching:
-        return see_other("pools:files", found.pk)
-    if found.state == Job.State.DONE and "then" in request.GET:
-        return _lead_on(request, found)
+    job = job_of(request, pk)
+    if job.state == Job.State.RECEIVING and job.kind == Job.Kind.COLLECTION and not job.is_fetching:
+        return see_other("pools:files", job.pk)
+    if job.state == Job.State.DONE and "then" in request.GET:
+        return _lead_on(request, job)
     context = {
-        "job": found,
-        "progress": progress_of(background.progress_key(found)),
-        "refresh": REFRESH if found.is_open else 0,
-        "uploads": found.uploads.select_related("run").order_by("is_stored", "name", "id"),
-        "added": added_in_words(found.counts),
+        "job": job,
+        "progress": progress_of(background.progress_key(job)),
+        "refresh": REFRESH if job.is_open else 0,
+        "uploads": job.uploads.select_related("run").order_by("is_stored", "name", "id"),
+        "added": added_in_words(job.counts),
     }
     return render(request, "pools/job.html", context)
 
@@ -461,9 +461,9 @@ def job(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def job_cancel(request: Request, pk: int) -> HttpResponse:
     """Cancel a job that has not ended."""
-    found = job_of(request, pk, right_of(request))
-    background.job_cancel(job=found, by=request.user)
-    return see_other("pools:job", found.pk)
+    job = job_of(request, pk, right_of(request))
+    background.job_cancel(job=job, by=request.user)
+    return see_other("pools:job", job.pk)
 
 
 def _jobs_shown(request: Request, **which: object) -> Listing:
@@ -479,23 +479,23 @@ def job_of(request: Request, pk: int, right: Right = Right.SEE) -> Job:
 def job_asked_again(request: Request, kind: str) -> Job | None:
     """The job whose form is shown again with what was entered (`?again=`)."""
     key = request.GET.get("again", "")
-    known = key.isdecimal() and len(key) < 19  # what a key can be
-    return pool_selectors.jobs_of(request.user).filter(pk=key, kind=kind).first() if known else None
+    is_key = key.isdecimal() and len(key) < 19  # what a key can be
+    return pool_selectors.jobs_of(request.user).filter(pk=key, kind=kind).first() if is_key else None
 
 
-def begin(request: Request, asked: Job) -> HttpResponse:
+def begin(request: Request, job: Job) -> HttpResponse:
     """Do a small job at once, and have any other done in the background."""
-    if background.is_small(asked):
-        background.job_do(job_id=asked.pk)
-        asked = job_of(request, asked.pk)
-    if asked.state == Job.State.DONE:
-        return _lead_on(request, asked)
-    if asked.is_open:
+    if background.is_small(job):
+        background.job_do(job_id=job.pk)
+        job = job_of(request, job.pk)
+    if job.state == Job.State.DONE:
+        return _lead_on(request, job)
+    if job.is_open:
         try:
-            pool_jobs.work.delay(asked.pk)
+            pool_jobs.work.delay(job.pk)
         except OperationalError as error:
-            log.warning("Job %s waits for the next tick: %s", asked.pk, error)
-    response = see_other("pools:job", asked.pk)
+            log.warning("Job %s waits for the next tick: %s", job.pk, error)
+    response = see_other("pools:job", job.pk)
     response["Location"] += "?then"
     return response
 
@@ -545,8 +545,8 @@ def added_in_words(counts: Mapping[str, int]) -> str:
         ngettext("%(count)s passage", "%(count)s passages", counts.get("passages", 0)),
     ]
     numbers = [counts.get(name, 0) for name in ("queries", "qrels", "runs", "passages")]
-    said = [part % {"count": f"{number:,}"} for part, number in zip(parts, numbers, strict=True) if number]
-    return _("Added: %(what)s.") % {"what": ", ".join(said) or _("nothing new")}
+    words = [part % {"count": f"{number:,}"} for part, number in zip(parts, numbers, strict=True) if number]
+    return _("Added: %(what)s.") % {"what": ", ".join(words) or _("nothing new")}
 
 
 # --- campaigns
@@ -586,7 +586,7 @@ def campaign_new(request: Request) -> HttpResponse:
         return render(request, "pools/campaign_new.html", _campaign_context(form, collection, template))
     form, template = CampaignForm(request.POST, collection=collection), _template_of(collection, request.POST)
     if form.is_valid():
-        asked = background.campaign_ask(
+        job = background.campaign_ask(
             collection=collection,
             runs=form.cleaned_data["runs"],
             name=form.cleaned_data["name"],
@@ -595,7 +595,7 @@ def campaign_new(request: Request) -> HttpResponse:
             at=timezone.now(),
             template=template,
         )
-        return begin(request, asked)
+        return begin(request, job)
     return render(request, "pools/campaign_new.html", _campaign_context(form, collection, template), status=400)
 
 
@@ -618,11 +618,11 @@ def _campaign_form(request: Request, collection: Collection) -> tuple[CampaignFo
     return CampaignForm.beginning(template, collection), template
 
 
-def _template_of(collection: Collection, asked: Mapping[str, Any]) -> CampaignTemplate | None:
+def _template_of(collection: Collection, fields: Mapping[str, Any]) -> CampaignTemplate | None:
     """The template of the collection's lab that is named by its key, if any."""
-    key = str(asked.get("template", ""))
-    known = key.isdecimal() and len(key) < 19  # what a key can be
-    return collection.lab.templates.filter(pk=int(key)).first() if known else None
+    key = str(fields.get("template", ""))
+    is_key = key.isdecimal() and len(key) < 19  # what a key can be
+    return collection.lab.templates.filter(pk=int(key)).first() if is_key else None
 
 
 def _campaign_context(

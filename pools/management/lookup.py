@@ -30,11 +30,11 @@ def lab_made(name: str, admin: str | None) -> tuple[Lab, str]:
         return lab, f"The lab {name} is there already, with its own admins." if admin else ""
     if admin:
         return lab_create(name=name, by=user_called(admin), invited=None, at=timezone.now()).lab, ""
-    said = (
+    text = (
         f"The lab {name} is new and has no members, so only admins of the site see it. They can invite its first admin "
         "on its page People; --admin USER would have made one."
     )
-    return Lab.objects.create(name=name), said
+    return Lab.objects.create(name=name), text
 
 
 def user_called(name: str) -> User:

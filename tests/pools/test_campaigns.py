@@ -67,15 +67,15 @@ def test_the_champion_check_is_for_one_run(collection: Collection) -> None:
 
 
 def test_the_order_rule_decides_what_stands_on_top(lab: Lab, tmp_path: Path) -> None:
-    made = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={})
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={})
     import io
 
     from pools.services import run_import
 
     content = b"q1 Q0 p2 1 1.0 r\nq1 Q0 p3 2 5.0 r\n"
-    run_import(collection=made, name="odd", source=io.BytesIO(content), filename="odd.txt")
-    by_score = campaign_create(lab=lab, collection=made, runs=made.runs.all(), name="s", order="score")
-    by_rank = campaign_create(lab=lab, collection=made, runs=made.runs.all(), name="r", order="rank")
+    run_import(collection=collection, name="odd", source=io.BytesIO(content), filename="odd.txt")
+    by_score = campaign_create(lab=lab, collection=collection, runs=collection.runs.all(), name="s", order="score")
+    by_rank = campaign_create(lab=lab, collection=collection, runs=collection.runs.all(), name="r", order="rank")
     assert pools_of(by_score) == {"q1": {"p1", "p3"}}
     assert pools_of(by_rank) == {"q1": {"p1", "p2"}}
 
@@ -134,16 +134,16 @@ def test_a_campaign_does_not_start_with_too_few_test_pairs(collection: Collectio
 
 
 def test_a_campaign_does_not_start_while_pooled_passages_have_no_text(lab: Lab, tmp_path: Path) -> None:
-    made = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}}, texts=False)
-    campaign = factories.campaign(made, start=False)
+    bare = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}}, texts=False)
+    campaign = factories.campaign(bare, start=False)
     with pytest.raises(Refused, match=r"2 pooled passages have no text \(p1, p2\)"):
         task_services.campaign_launch(campaign=campaign)
 
 
 def test_a_campaign_without_a_pair_has_nothing_to_start(lab: Lab, tmp_path: Path) -> None:
-    made = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p1"]}})
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p1"]}})
     with pytest.raises(Refused, match="nothing to judge"):
-        factories.campaign(made)
+        factories.campaign(collection)
 
 
 def test_packing_gives_the_same_hits_from_the_same_seed(collection: Collection) -> None:

@@ -59,12 +59,12 @@ def source(tmp_path: Path) -> Path:
 @pytest.fixture
 def publisher(source: Path) -> Iterator[tuple[str, list[str]]]:
     """Where the files are published, and which were asked for."""
-    asked: list[str] = []
-    handler = type("Handler", (Quiet,), {"asked": asked})
+    paths: list[str] = []
+    handler = type("Handler", (Quiet,), {"asked": paths})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(source)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", asked
+    yield f"http://127.0.0.1:{server.server_port}", paths
     server.shutdown()
     server.server_close()
     thread.join()
@@ -87,12 +87,12 @@ def dataset(
         return util.Download(mirrors, str(path), digest, size_hint=len(content), dua="Be fair.")
 
     formats = ir_datasets.formats
-    made = ir_datasets.Dataset(
+    data = ir_datasets.Dataset(
         formats.TsvDocs(download("docs.tsv"), namespace="bestknown-test"),
         formats.TsvQueries(download("queries.tsv"), lang="en"),
         formats.TrecQrels(download("qrels.txt"), {}),
     )
-    ir_datasets.registry.register(DATASET, made)
+    ir_datasets.registry.register(DATASET, data)
     yield DATASET
     del ir_datasets.registry._registered[DATASET]
 
@@ -108,39 +108,39 @@ def page(client: Client, rita: User, lab: Lab, monkeypatch: pytest.MonkeyPatch) 
 def test_a_collection_is_made_from_an_id_after_saying_what_it_takes_and_only_what_is_needed_is_kept(
     page: Client, lab: Lab, dataset: str, publisher: tuple[str, list[str]]
 ) -> None:
-    _address, asked = publisher
+    _address, paths = publisher
     address, entered = reverse("pools:dataset_new"), {"lab": lab.pk, "dataset": dataset, "passages": "on"}
-    shown = page.post(address, entered)
-    offer = shown.context["offer"]
+    answer = page.post(address, entered)
+    offer = answer.context["offer"]
     assert (offer.size, offer.is_size_known, offer.is_huge) == (284, True, False)
-    assert "284\xa0bytes are to be downloaded" in shown.text and "Be fair." in shown.text
+    assert "284\xa0bytes are to be downloaded" in answer.text and "Be fair." in answer.text
     assert page.post(address, entered | {"seen": "yes"}).status_code == 303
     job = Job.objects.get()
     assert page.get(reverse("pools:job", args=[job.pk])).status_code == 200
     assert page.get(reverse("pools:files", args=[job.pk])).status_code == 303
-    assert asked == []  # nothing is fetched while somebody waits for a page
+    assert paths == []  # nothing is fetched while somebody waits for a page
 
     assert pool_jobs.fetch_dataset(job.pk) == "fetched"
     job.refresh_from_db()
     assert (job.state, job.error) == ("done", "")
-    made = Collection.objects.get(name=dataset)
-    assert (made.dataset, made.language) == (dataset, "en")
-    assert dict(made.queries.values_list("qid", "text")) == {"q1": "what is one", "q2": "what is two"}
-    assert dict(made.passages.values_list("pid", "text")) == {
+    collection = Collection.objects.get(name=dataset)
+    assert (collection.dataset, collection.language) == (dataset, "en")
+    assert dict(collection.queries.values_list("qid", "text")) == {"q1": "what is one", "q2": "what is two"}
+    assert dict(collection.passages.values_list("pid", "text")) == {
         "p1": "The text of passage 1.",
         "p2": "The text of passage 2.",
     }
-    assert list(made.qrels.order_by("position").values_list("passage__pid", "grade")) == [("p1", 1), ("p2", 2)]
+    assert list(collection.qrels.order_by("position").values_list("passage__pid", "grade")) == [("p1", 1), ("p2", 2)]
 
-    factories.run(made, "bm25", {"q1": ["p7", "p1"]})
-    again = reverse("pools:dataset_texts", args=[made.pk])
+    factories.run(collection, "bm25", {"q1": ["p7", "p1"]})
+    again = reverse("pools:dataset_texts", args=[collection.pk])
     assert "it is here already" in page.get(again).text
     assert page.post(again).status_code == 303
-    count = len(asked)
+    count = len(paths)
     assert pool_jobs.fetch_dataset(Job.objects.latest("id").pk) == "fetched"
-    assert len(asked) == count == 3
-    assert Passage.objects.get(collection=made, pid="p7").text == "The text of passage 7."
-    assert not Passage.objects.filter(collection=made, pid="p9").exists()
+    assert len(paths) == count == 3
+    assert Passage.objects.get(collection=collection, pid="p7").text == "The text of passage 7."
+    assert not Passage.objects.filter(collection=collection, pid="p9").exists()
 
 
 def test_a_typo_names_ids_that_are_like_it_and_what_has_no_queries_names_its_parts(page: Client, lab: Lab) -> None:
@@ -156,8 +156,8 @@ def test_a_typo_names_ids_that_are_like_it_and_what_has_no_queries_names_its_par
 def test_what_needs_a_licence_is_refused_with_the_publishers_words(tmp_path: Path, dataset: str) -> None:
     gated = util.Download([util.LocalDownload(tmp_path / "none", "Ask the LDC for it.")], str(tmp_path / "x"))
     docs = ir_datasets.formats.TsvDocs(gated, namespace="gated")
-    made = ir_datasets.Dataset(docs, ir_datasets.load(dataset).queries_handler())
-    ir_datasets.registry.register("bestknown-test/gated", made)
+    data = ir_datasets.Dataset(docs, ir_datasets.load(dataset).queries_handler())
+    ir_datasets.registry.register("bestknown-test/gated", data)
     try:
         with pytest.raises(Refused, match=r"cannot be downloaded by everybody, so it is not fetched\. Ask the LDC"):
             catalogue.look("bestknown-test/gated", passages=True)
@@ -169,13 +169,13 @@ def test_what_needs_a_licence_is_refused_with_the_publishers_words(tmp_path: Pat
 def test_looking_at_any_dataset_downloads_nothing_and_is_answered_or_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    urls: list[str] = []
 
     class Asked(BaseException):
         """A download has begun. ir_datasets takes an Exception for a mirror that fails."""
 
     def begin(download: Any) -> None:
-        asked.append(str(download.url))
+        urls.append(str(download.url))
         raise Asked(download.url)
 
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))
@@ -188,34 +188,34 @@ def test_looking_at_any_dataset_downloads_nothing_and_is_answered_or_refused_in_
             assert str(refused)
         except BaseException as error:
             failed[dataset_id] = repr(error)
-    assert (failed, asked) == ({}, [])
+    assert (failed, urls) == ({}, [])
     assert "beir/scifact/test" in offered and "touche-image/2022-06-13/touche-2022-task-3" not in offered
 
 
-@pytest.mark.parametrize("kept", ["in the home", "with a temporary file"])
+@pytest.mark.parametrize("place", ["in the home", "with a temporary file"])
 def test_passages_of_which_only_an_index_is_kept_count_once_and_again_when_it_is_gone(
-    kept: str, lab: Lab, dataset: str, source: Path, publisher: tuple[str, list[str]], tmp_path: Path
+    place: str, lab: Lab, dataset: str, source: Path, publisher: tuple[str, list[str]], tmp_path: Path
 ) -> None:
-    address, asked = publisher
+    address, paths = publisher
     lines = source.joinpath("docs.tsv").read_text().replace("\t", ",")
     source.joinpath("docs.csv").write_text(f"doc_id,text\n{lines}")
     url = util.RequestsDownload(f"{address}/docs.csv")
-    index = tmp_path / "home" / "streamed.pklz4" if kept == "in the home" else util.tmp_path() / "streamed-x.pklz4"
+    index = tmp_path / "home" / "streamed.pklz4" if place == "in the home" else util.tmp_path() / "streamed-x.pklz4"
     docs = ir_datasets.formats.CsvDocs(
         util.Download([url], size_hint=180, stream=True), namespace="streamed", docstore_path=index
     )
     of_all = ir_datasets.load(dataset)
     for name in ("streamed", "streamed/part"):
-        made = ir_datasets.Dataset(docs, of_all.queries_handler(), of_all.qrels_handler())
-        ir_datasets.registry.register(f"bestknown-test/{name}", made)
+        data = ir_datasets.Dataset(docs, of_all.queries_handler(), of_all.qrels_handler())
+        ir_datasets.registry.register(f"bestknown-test/{name}", data)
     try:
         streamed = "bestknown-test/streamed"
         assert catalogue.look(streamed, queries=False, passages=True).size == 180
         fetching.dataset_import(lab=lab, name="s", dataset=streamed, passages=True, report=silent())
-        assert asked.count("/docs.csv") == 1 and Passage.objects.get(pid="p1").text == "The text of passage 1."
+        assert paths.count("/docs.csv") == 1 and Passage.objects.get(pid="p1").text == "The text of passage 1."
         for name in (streamed, f"{streamed}/part"):
             left = catalogue.look(name, queries=False, passages=True).size
-            assert left == (0 if kept == "in the home" else 180)
+            assert left == (0 if place == "in the home" else 180)
         shutil.rmtree(index)
         assert catalogue.look(streamed, queries=False, passages=True).size == 180
     finally:
@@ -264,8 +264,8 @@ def test_what_a_licence_has_put_on_the_server_is_refused_on_pages_also_once_it_i
     linked = util.LocalDownload(source / "docs.tsv", "Ask the LDC for it.")
     gated = util.Download([linked], str(tmp_path / "home" / "gated"), size_hint=10)
     docs = ir_datasets.formats.TsvDocs(util.Cache(gated, tmp_path / "home" / "unpacked"), namespace="linked")
-    made = ir_datasets.Dataset(docs, ir_datasets.load(dataset).queries_handler())
-    ir_datasets.registry.register("bestknown-test/linked", made)
+    data = ir_datasets.Dataset(docs, ir_datasets.load(dataset).queries_handler())
+    ir_datasets.registry.register("bestknown-test/linked", data)
     asking = {"lab": lab.pk, "dataset": "bestknown-test/linked", "passages": "on", "seen": "1"}
     try:
         for qid, pid in (("q1", "p7"), ("q2", "p8")):
@@ -342,7 +342,7 @@ def test_a_download_ends_in_its_midst_and_leaves_nothing_half_written(
             tmp_path,
             queries=True,
             passages=False,
-            wanted=(),
+            needed=(),
             report=Report(tell, 0),
             seconds=0.2 if over == "time" else None,
         )
@@ -362,8 +362,8 @@ def test_a_download_that_fails_ends_the_job_with_words_and_nothing_is_stored(
     assert job.state == "failed"
     assert job.error.startswith(f"ir_datasets could not fetch “{dataset}”: Expected md5")
     assert not Collection.objects.exists() and not job.uploads.exists()
-    shown = page.get(reverse("pools:job", args=[job.pk])).text
-    assert reverse("pools:dataset_new") + f"?again={job.pk}" in shown
+    text = page.get(reverse("pools:job", args=[job.pk])).text
+    assert reverse("pools:dataset_new") + f"?again={job.pk}" in text
     with pytest.raises(FileAway):
         fetching.dataset_import(lab=lab, name="mine", dataset=dataset, passages=False, report=silent())
 
@@ -395,10 +395,10 @@ def test_the_command_says_what_it_takes_and_imports(lab: Lab, dataset: str) -> N
     assert "bytes to download" in out.getvalue() and not Collection.objects.exists()
     call_command("import_dataset", dataset, "--lab", lab.name, "--passages", stdout=out)
     assert f"{dataset}: 2 queries, 2 qrels and 2 passages imported." in out.getvalue()
-    made = Collection.objects.get()
-    factories.run(made, "bm25", {"q1": ["p7"]})
+    collection = Collection.objects.get()
+    factories.run(collection, "bm25", {"q1": ["p7"]})
     call_command("import_dataset", dataset, "--lab", lab.name, "--passages", stdout=out)
-    assert Passage.objects.get(collection=made, pid="p7").text == "The text of passage 7."
+    assert Passage.objects.get(collection=collection, pid="p7").text == "The text of passage 7."
     with pytest.raises(CommandError, match="it is not from this dataset"):
         call_command("import_dataset", "vaswani", "--lab", lab.name, "--name", dataset, stdout=out)
 
@@ -434,29 +434,29 @@ def test_through_the_api_datasets_are_listed_looked_at_and_fetched(
     assert_problem(program.post("datasets/", sent | {"lab": 2**62}), 400, field="lab")
     assert_problem(program.post("datasets/", sent | {"dataset": "none/such"}), 409, says="no dataset")
     assert not Job.objects.exists() and handed == []
-    asked = program.post("datasets/", sent, Idempotency_Key="once")
-    assert (asked.status_code, asked.json()["state"], asked.json()["name"]) == (202, "receiving", dataset)
-    assert program.post("datasets/", sent, Idempotency_Key="once").json() == asked.json()
+    answer = program.post("datasets/", sent, Idempotency_Key="once")
+    assert (answer.status_code, answer.json()["state"], answer.json()["name"]) == (202, "receiving", dataset)
+    assert program.post("datasets/", sent, Idempotency_Key="once").json() == answer.json()
     assert_problem(program.post("datasets/", sent | {"name": "second"}), 409, says="one at a time")
     assert publisher[1] == []
 
     job = Job.objects.get()
     pool_jobs.fetch_dataset(job.pk)
     done = program.get(f"jobs/{job.pk}/").json()
-    made = Collection.objects.get(name=dataset)
-    assert (done["state"], done["collection"]) == ("done", made.pk)
-    assert set(made.passages.values_list("pid", flat=True)) == {"p1", "p2"}
+    collection = Collection.objects.get(name=dataset)
+    assert (done["state"], done["collection"]) == ("done", collection.pk)
+    assert set(collection.passages.values_list("pid", flat=True)) == {"p1", "p2"}
     assert_problem(program.post("datasets/", sent), 400, field="name")
 
-    factories.run(made, "bm25", {"q1": ["p7", "p1"]})
-    texts = f"collections/{made.pk}/fetch-passages/"
+    factories.run(collection, "bm25", {"q1": ["p7", "p1"]})
+    texts = f"collections/{collection.pk}/fetch-passages/"
     assert_problem(viewer.post(texts), 403)
-    asked = program.post(texts)
-    assert asked.status_code == 202
-    pool_jobs.fetch_dataset(asked.json()["id"])
-    assert Passage.objects.get(collection=made, pid="p7").text == "The text of passage 7."
-    own = Collection.objects.create(lab=lab, name="own")
-    assert_problem(program.post(f"collections/{own.pk}/fetch-passages/"), 409, says="not from ir_datasets")
+    answer = program.post(texts)
+    assert answer.status_code == 202
+    pool_jobs.fetch_dataset(answer.json()["id"])
+    assert Passage.objects.get(collection=collection, pid="p7").text == "The text of passage 7."
+    other = Collection.objects.create(lab=lab, name="own")
+    assert_problem(program.post(f"collections/{other.pk}/fetch-passages/"), 409, says="not from ir_datasets")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -78,9 +78,9 @@ def test_what_cannot_be_is_refused_and_changes_nothing(page: Client, draft: Camp
     assert page.post(address, filled_in(draft, selection="sample", sample_size="500")).status_code == 303
     refused = Job.objects.get()
     assert refused.state == "refused"
-    shown = page.get(reverse("pools:job", args=[refused.pk])).content.decode()
+    text = page.get(reverse("pools:job", args=[refused.pk])).content.decode()
     again = f"{address}?again={refused.pk}"
-    assert again in shown
+    assert again in text
     assert page.get(again).context["form"]["sample_size"].value() == 500
     draft.refresh_from_db()
     assert model_to_dict(draft) == before
@@ -157,14 +157,14 @@ def test_the_preview_is_what_the_campaign_then_bills(collection: Collection, cho
         versions.version_add(campaign=earlier, why="First.", by=None, at=timezone.now())
         runs = list(collection.runs.filter(name="green"))
     about = {"lab": collection.lab, "collection": collection}
-    counted = consequences_of(Campaign(name="not stored", **about, **chosen), runs)
-    made = pool_services.campaign_create(name="stored", runs=runs, **about, **chosen)
-    reused = reused_pairs(made, afresh=True)
-    assert counted.preview.is_exact
-    assert (counted.preview.pairs, counted.preview.reused) == (made.pair_count, reused)
-    assert counted.bill == campaign_bill(publication_likely(made), pairs=made.pair_count - reused)
-    assert counted.pace == task_selectors.expected_pace(made)
-    assert counted.offers == offers_of(made)
+    outcome = consequences_of(Campaign(name="not stored", **about, **chosen), runs)
+    campaign = pool_services.campaign_create(name="stored", runs=runs, **about, **chosen)
+    reused = reused_pairs(campaign, afresh=True)
+    assert outcome.preview.is_exact
+    assert (outcome.preview.pairs, outcome.preview.reused) == (campaign.pair_count, reused)
+    assert outcome.bill == campaign_bill(publication_likely(campaign), pairs=campaign.pair_count - reused)
+    assert outcome.pace == task_selectors.expected_pace(campaign)
+    assert outcome.offers == offers_of(campaign)
     if chosen.get("reuse") == "campaigns":
         assert reused == 2
 
@@ -191,10 +191,10 @@ def test_the_numbers_beside_the_form_follow_the_form(page: Client, draft: Campai
     usual = page.post(address, sent, headers={"HX-Request": "true"})
     assert usual.status_code == 200
     assert "<html" not in usual.content.decode()
-    found = usual.context["found"]
-    assert (found.preview.pairs, found.bill.hits) == (7, 1)
+    outcome = usual.context["found"]
+    assert (outcome.preview.pairs, outcome.bill.hits) == (7, 1)
     dearer = page.post(address, sent | {"reward": "4.00", "name": ""}, headers={"HX-Request": "true"}).context["found"]
-    assert dearer.bill.total == 2 * found.bill.total
+    assert dearer.bill.total == 2 * outcome.bill.total
     cheap = page.post(address, sent | {"reward": "0.05"}).content.decode()
     assert "<html" in cheap and "an hour is less than $8.00" in cheap
     nobody = page.post(address, {**sent, "runs": []}).content.decode()
@@ -229,8 +229,8 @@ def test_the_steps_of_a_draft_say_what_is_done_and_what_is_missing(page: Client,
     steps = {step.key: step for step in steps_of(draft)}
     assert list(steps) == ["collection", "runs", "pools", "tests", "task", "wording", "pay", "platform"]
     assert [key for key, step in steps.items() if not step.is_done] == ["tests", "pay"]
-    shown = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
-    assert 'aria-current="step"' in shown
+    text = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    assert 'aria-current="step"' in text
     for step in steps.values():
         assert page.get(step.url.partition("#")[0]).status_code == 200, step.key
     factories.write_tests(draft)
@@ -246,7 +246,7 @@ def test_the_platform_and_its_fees_are_chosen_before_the_start(page: Client, dra
     publication_write(campaign=draft, platform="marketplace")
     chosen = {offer.platform: offer for offer in offers_of(draft)}["marketplace"]
     assert chosen.is_chosen
-    shown = page.get(reverse("judgments:campaign", args=[draft.pk]))
-    assert shown.context["bill"].total == chosen.total
+    answer = page.get(reverse("judgments:campaign", args=[draft.pk]))
+    assert answer.context["bill"].total == chosen.total
     reach = page.get(reverse("platforms:draft_reach", args=[draft.pk]))
     assert "is not known at this platform" in reach.content.decode()  # there is none in this test

@@ -25,7 +25,7 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
     page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if told.type == "error" else None)
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
 
     page.goto(reverse("pools:campaign_new") + f"?collection={collection.pk}")
     beside = page.locator("#consequences")

@@ -141,27 +141,27 @@ def test_pools_are_those_that_the_command_makes_of_the_same_files(
     campaign = factories.campaign(world.collection, runs=POOLED)
     arguments = ["pool", "--qrels", world.path("qrels.txt"), "--passages", world.path("passages.jsonl")]
     arguments += ["--pairs", world.path("pairs.tsv"), *(world.path(f"{name}.txt") for name in POOLED)]
-    found = json.loads(printed(capsys, *arguments))
-    assert_same_pools(campaign, found, (world.folder / "pairs.tsv").read_text())
+    output = json.loads(printed(capsys, *arguments))
+    assert_same_pools(campaign, output, (world.folder / "pairs.tsv").read_text())
     for _hit in range(campaign.hits.count()):
         factories.do(factories.worker(campaign, f"judge {_hit}"), campaign)
     assert_same_qrels(campaign, world.folder, world.path("passages.jsonl"), capsys)
 
 
-def assert_same_pools(campaign: Campaign, found: dict[str, Any], pairs: str) -> None:
-    assert campaign.pair_count == found["pairs"]
-    assert {size: count for size, count in campaign.pool_histogram.items() if count} == found["sizes"]["histogram"]
+def assert_same_pools(campaign: Campaign, output: dict[str, Any], pairs: str) -> None:
+    assert campaign.pair_count == output["pairs"]
+    assert {size: count for size, count in campaign.pool_histogram.items() if count} == output["sizes"]["histogram"]
     stored = Pair.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "a__pid", "b__pid")
     assert sorted(stored) == [tuple(line.split("\t")) for line in pairs.splitlines()]
     pooled = {
-        (row["query"], min(row["passages"])): set(row["passages"]) - {min(row["passages"])} for row in found["equal"]
+        (row["query"], min(row["passages"])): set(row["passages"]) - {min(row["passages"])} for row in output["equal"]
     }
     twins: dict[tuple[str, str], set[str]] = {}
-    for query, own in twins_of(campaign).items():
-        for twin, candidate in own.items():
+    for query, candidates in twins_of(campaign).items():
+        for twin, candidate in candidates.items():
             twins.setdefault((query, candidate), set()).add(twin)
     assert all(ids <= twins[key] for key, ids in pooled.items())
-    near = [(row["query"], row["a"], row["b"], row["share"]) for row in found["nearly_equal"]]
+    near = [(row["query"], row["a"], row["b"], row["share"]) for row in output["nearly_equal"]]
     assert alike_of(campaign) == near
 
 
@@ -171,9 +171,9 @@ def assert_same_qrels(campaign: Campaign, folder: Path, passages: str, capsys: p
     (folder / "preferences.txt").write_bytes(files["preferences.txt"])
     arguments = ["qrels", "--pools", str(folder / "pairs.tsv"), "--passages", passages]
     qrels = printed(capsys, *arguments, str(folder / "preferences.txt")).splitlines()
-    asked = {line.split()[0] for line in (folder / "pairs.tsv").read_text().splitlines()}
+    queries = {line.split()[0] for line in (folder / "pairs.tsv").read_text().splitlines()}
     exported = files["preference-qrels.txt"].decode().splitlines()
-    assert [line for line in exported if line.split()[0] in asked] == qrels
+    assert [line for line in exported if line.split()[0] in queries] == qrels
     return exported
 
 
@@ -191,15 +191,15 @@ def test_pools_and_qrels_of_whole_runs_are_those_of_the_commands(
     campaign = factories.campaign(collection)
     factories.analyze()
     arguments = ["pool", "--qrels", str(data / "sparse-qrels.txt"), "--passages", str(data / "passages.tsv.gz")]
-    found = json.loads(printed(capsys, *arguments, "--pairs", str(tmp_path / "pairs.tsv"), *map(str, runs)))
+    output = json.loads(printed(capsys, *arguments, "--pairs", str(tmp_path / "pairs.tsv"), *map(str, runs)))
     pairs, best_with_twin, queries = {"made-up": (403, 20, 53), "trec-dl-2021": (548, 18, 61)}[data.name]
-    assert found["pairs"] == pairs
-    assert_same_pools(campaign, found, (tmp_path / "pairs.tsv").read_text())
+    assert output["pairs"] == pairs
+    assert_same_pools(campaign, output, (tmp_path / "pairs.tsv").read_text())
     judge_all(campaign, read_preferences(data / "oracle-preferences.txt.gz"))
     factories.analyze()
     exported = assert_same_qrels(campaign, tmp_path, str(data / "passages.tsv.gz"), capsys)
     best = judgment_selectors.derived(campaign).qrels
-    with_twin = {(query, candidate) for query, own in twins_of(campaign).items() for candidate in own.values()}
+    with_twin = {(query, candidate) for query, twins in twins_of(campaign).items() for candidate in twins.values()}
     assert len(exported) > len(best)
     assert (len(with_twin.intersection(best)), len(best)) == (best_with_twin, queries)
 
@@ -330,9 +330,9 @@ def test_every_id_of_a_winning_text_is_exported_and_files_of_pairs_name_the_twin
     assert files["preferences.txt"].decode() == "q1 p1 p2 p1\nq2 p6 p7 p6\n"
     named = [(row["query"], row["passage"], row["also"]) for row in rows(files["equal-texts.tsv"])]
     assert named == [("q1", "p1", "p3"), ("q1", "p1", "p4"), ("q1", "p1", "p9")]
-    shown, other = rows(files["judged-pairs.tsv"])
-    assert (other["a_also"], other["b_also"], shown["b_also"]) == ("", "", "")
-    assert (shown["qrel"], shown["preferred"], shown["a_also"]) == ("a", "a", "p3 p4 p9")  # the qrel is p3
+    row, other = rows(files["judged-pairs.tsv"])
+    assert (other["a_also"], other["b_also"], row["b_also"]) == ("", "", "")
+    assert (row["qrel"], row["preferred"], row["a_also"]) == ("a", "a", "p3 p4 p9")  # the qrel is p3
     assert json.loads(files["judged-pairs.jsonl"].splitlines()[0])["a_also"] == ["p3", "p4", "p9"]
     manifest = json.loads(files["manifest.json"])
     assert (manifest["ids of equal texts"], manifest["counts"]["qrels"]["single"]) == (3, 2)
@@ -357,23 +357,23 @@ def test_a_passage_that_is_held_back_does_not_leave_under_another_id_of_its_text
 
 
 def test_runs_score_with_any_id_of_a_text_and_original_qrels_stay_as_they_are(judged: Campaign) -> None:
-    found = computed(judged)
-    scores = {row["run"]: (row["original"]["mean"], row["preference"]["mean"]) for row in found["leaderboard"]}
+    results = computed(judged)
+    scores = {row["run"]: (row["original"]["mean"], row["preference"]["mean"]) for row in results["leaderboard"]}
     # On the original qrels, only p3 counts in q1; on the preference qrels, every id of the text.
     assert scores == {"red": (0.25, 0.5), "green": (0.0, 0.0), "blue": (0.5, 1.0), "late": (0.5, 1.0)}
-    assert found["perfect"]["preference"]["mean"] == 1.0
-    assert (found["changed"], found["preference_qrels"], found["twins"]) == (0, 2, 3)
-    assert found["pairings"]["original"] == {"won": 2.0, "of": 2, "share": 1.0}
+    assert results["perfect"]["preference"]["mean"] == 1.0
+    assert (results["changed"], results["preference_qrels"], results["twins"]) == (0, 2, 3)
+    assert results["pairings"]["original"] == {"won": 2.0, "of": 2, "share": 1.0}
 
 
 def test_tops_with_one_text_do_not_differ_and_are_nobodys_own(judged: Campaign) -> None:
-    found = computed(judged)
-    wins = found["wins"]
+    results = computed(judged)
+    wins = results["wins"]
     at = {name: number for number, name in enumerate(wins["names"])}
     assert wins["of"][at["red"]][at["blue"]] == 1  # p7 and p6; p1 and p4 are one text
     # What came later was not pooled, and stands apart: p9 and p4 are one text, and so are p6 and p6.
     assert [row["run"] for row in wins["apart"]] == ["late"] and "late" not in at
-    assert {row["run"]: row["own"] for row in found["contributions"]} == {"red": 0, "green": 1, "blue": 0}
+    assert {row["run"]: row["own"] for row in results["contributions"]} == {"red": 0, "green": 1, "blue": 0}
     tops = Result.objects.get(campaign=judged).tops
     assert tops["q1"] == {"p1": ["blue", "late", "red"], "p2": ["green"]}
 
@@ -396,23 +396,23 @@ def test_scores_are_those_of_the_exported_qrels(
     if confidential:
         pool_services.run_release(run=judged.runs.get(name=confidential), is_released=False)
     inputs = inputs_of(judged)
-    found = compute(inputs, held_back(inputs, inputs.withheld), is_release=True)
+    results = compute(inputs, held_back(inputs, inputs.withheld), is_release=True)
     world.write("preference-qrels.txt", factories.exported(judged)["preference-qrels.txt"].decode())
     arguments = ["leaderboard", "--qrels", world.path("qrels.txt"), "--json", "--seed", str(judged.seed)]
     arguments += ["--preference-qrels", world.path("preference-qrels.txt")]
-    there = json.loads(printed(capsys, *arguments, *(world.path(f"{name}.txt") for name in RUNS)))
-    for row in found["leaderboard"]:
+    output = json.loads(printed(capsys, *arguments, *(world.path(f"{name}.txt") for name in RUNS)))
+    for row in results["leaderboard"]:
         for qrels in ("original", "preference"):
-            assert row[qrels]["mean"] == there["runs"][row["run"]][qrels]["mean"]
-            assert row[f"place_{qrels}"] == there["runs"][row["run"]][qrels]["place"]
-    assert found["perfect"]["preference"]["mean"] == there["perfect"]
-    assert found["tau"] == there["tau"]
+            assert row[qrels]["mean"] == output["runs"][row["run"]][qrels]["mean"]
+            assert row[f"place_{qrels}"] == output["runs"][row["run"]][qrels]["place"]
+    assert results["perfect"]["preference"]["mean"] == output["perfect"]
+    assert results["tau"] == output["tau"]
     options = [part for name in measures for part in ("--measure", name)]
     arguments = ["score", "--qrels", world.path("preference-qrels.txt"), *options]
     scored = json.loads(printed(capsys, *arguments, *(world.path(f"{name}.txt") for name in RUNS)))
-    for row in found["measures"]["runs"]:
-        means = {name: own["preference"]["mean"] for name, own in zip(measures, row["scores"], strict=True)}
-        assert means == {name: own["mean"] for name, own in scored["runs"][row["run"]].items()}
+    for row in results["measures"]["runs"]:
+        means = {name: values["preference"]["mean"] for name, values in zip(measures, row["scores"], strict=True)}
+        assert means == {name: values["mean"] for name, values in scored["runs"][row["run"]].items()}
 
 
 def test_pages_show_other_ids_and_nearly_equal_texts(judged: Campaign, client: Client, rita: User) -> None:
@@ -443,14 +443,14 @@ def test_a_run_that_puts_the_qrels_text_first_agrees_with_it_and_its_next_text_i
     campaign = champion(world, "same")
     assert campaign.champion_split == {"a": 1, "b": 1}
     assert judgment_selectors.asked_pairs(campaign) == {"q1": [("p1", "p2")], "q2": [("p6", "p7")]}
-    assert [(asked.query, asked.category) for asked in pool_selectors.champion_asked(campaign)] == [
+    assert [(row.query, row.category) for row in pool_selectors.champion_asked(campaign)] == [
         ("q1", "a"), ("q2", "b"),
     ]  # fmt: skip
     factories.do(factories.worker(campaign, "judge"), campaign)
     categories = {row["query"]: row["category"] for row in rows(factories.exported(campaign)["judged-pairs.tsv"])}
     assert categories == {"q1": "A", "q2": "B"}
-    found = computed(campaign)["champion"]
-    assert (found["a"]["for_qrel"], found["b"]["for_qrel"], found["unjudged"]) == (1, 1, 0)
+    results = computed(campaign)["champion"]
+    assert (results["a"]["for_qrel"], results["b"]["for_qrel"], results["unjudged"]) == (1, 1, 0)
 
 
 def test_the_split_is_shown_before_anybody_judges(world: World, client: Client, rita: User) -> None:

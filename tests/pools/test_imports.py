@@ -112,9 +112,9 @@ def test_a_collections_page_shows_what_was_counted(
     lines = "".join(f"p{number}\t{'word ' * number}\n" for number in (1, 2, 6, 9))
     collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "all.tsv", lines))
     client.force_login(rita)
-    shown = " ".join(client.get(f"/collections/{bare.pk}/").content.decode().split())
-    assert '<dd>4.5 <span class="quiet">median 4</span></dd>' in shown
-    assert "<dt>Judgments in a query with qrels</dt><dd>1.50</dd>" in shown
+    text = " ".join(client.get(f"/collections/{bare.pk}/").content.decode().split())
+    assert '<dd>4.5 <span class="quiet">median 4</span></dd>' in text
+    assert "<dt>Judgments in a query with qrels</dt><dd>1.50</dd>" in text
 
 
 def test_a_part_of_the_corpus_or_a_file_that_is_refused_changes_no_count_of_it(
@@ -123,15 +123,15 @@ def test_a_part_of_the_corpus_or_a_file_that_is_refused_changes_no_count_of_it(
     whole = write(tmp_path / "all.tsv", "p1\ta\np2\tb c\np3\td e f\n")
     collection_import(lab=bare.lab, name="bare", passages=whole)
     bare.refresh_from_db()
-    counted = bare.statistics
+    statistics = bare.statistics
     collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "part.tsv", "p1\ta\n"))
     fetched = write(tmp_path / "fetched.tsv", "".join(f"p{number}\tx\n" for number in range(10, 20)))
     collection_import(lab=bare.lab, name="bare", passages=fetched, is_corpus=False)
     with pytest.raises(BadInput, match=r"bad\.tsv, line 5"):
         collection_import(lab=bare.lab, name="bare", passages=write(tmp_path / "bad.tsv", "p\ta\n" * 4 + "no tab\n"))
     bare.refresh_from_db()
-    assert bare.statistics == counted
-    assert counted["corpus"]["passages"] == 3
+    assert bare.statistics == statistics
+    assert statistics["corpus"]["passages"] == 3
 
 
 def test_a_passage_that_comes_twice_with_different_texts_is_refused(bare: Collection, tmp_path: Path) -> None:
@@ -209,9 +209,9 @@ def test_the_commands_import_and_complain_without_a_traceback(
     good, bad = write(tmp_path / "good.txt", "q1 Q0 p2 1 1.0 g\n"), write(tmp_path / "bad.txt", "q1 Q0 p2 1 x g\n")
     with pytest.raises(CommandError, match="1 of 2 files refused"):
         call_command("import_run", "mine", str(bad), str(good))
-    told = capsys.readouterr()
-    assert "bad.txt, line 1:" in told.err
-    assert "good: stored." in told.out
+    output = capsys.readouterr()
+    assert "bad.txt, line 1:" in output.err
+    assert "good: stored." in output.out
     with pytest.raises(CommandError, match="There is no collection called theirs"):
         call_command("import_run", "theirs", str(good))
     with pytest.raises(CommandError, match="nowhere"):
@@ -230,9 +230,9 @@ def test_the_command_takes_runs_from_archives_within_the_bounds_of_an_upload(
         archive.writestr("README.md", "About these runs.\n")
     with pytest.raises(CommandError, match="1 of 61 files refused"):
         call_command("import_run", bare.name, str(packed))
-    told = capsys.readouterr()
-    assert "r59: stored." in told.out and "runs.zip, README.md: left out" in told.out
-    assert "broken.txt, line 2:" in told.err
+    output = capsys.readouterr()
+    assert "r59: stored." in output.out and "runs.zip, README.md: left out" in output.out
+    assert "broken.txt, line 2:" in output.err
     assert bare.runs.count() == 60
     with pytest.raises(CommandError, match=r"runs\.zip is an archive"):
         call_command("import_run", bare.name, str(packed), name="all")

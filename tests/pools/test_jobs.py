@@ -90,11 +90,11 @@ def test_errors_by_line_stay_with_the_upload_and_nothing_else_does(
     before = stored_files()
     answer = send(page, collection, BAD)
     jobs.work()
-    shown = page.get(answer.url).content.decode()
-    assert "orange.txt has 2 errors and was not stored" in shown
-    assert '<td class="number">4</td><td>3 columns where a TREC run has 6' in shown
-    assert '<td class="number">5</td><td>score high' in shown
-    assert "data-refresh" not in shown
+    text = page.get(answer.url).content.decode()
+    assert "orange.txt has 2 errors and was not stored" in text
+    assert '<td class="number">4</td><td>3 columns where a TREC run has 6' in text
+    assert '<td class="number">5</td><td>score high' in text
+    assert "data-refresh" not in text
     assert not Run.objects.filter(name="orange").exists()
     assert stored_files() == before
     with pytest.raises(pool_services.BadRun) as command:
@@ -109,9 +109,9 @@ def test_the_same_upload_twice_is_stored_once(page: Client, collection: Collecti
     assert Run.objects.filter(sha256=run.sha256).count() == 1
     assert [job.state for job in Job.objects.order_by("id")] == ["done", "refused", "refused"]
     for answer in answers[1:]:
-        shown = page.get(answer.url).content.decode()
-        assert "already has a run called orange, and it is this very file" in shown
-        assert reverse("pools:run", args=[run.pk]) in shown
+        text = page.get(answer.url).content.decode()
+        assert "already has a run called orange, and it is this very file" in text
+        assert reverse("pools:run", args=[run.pk]) in text
     assert len([name for name in stored_files() if name.endswith(("orange.txt", "another.txt"))]) == 1
 
 
@@ -156,10 +156,10 @@ def test_what_fails_is_tried_again_later_and_given_up_after_three_attempts(
     send(page, collection, RUN.replace(b" t\n", b" u\n"), "other.txt")
     run_import = pool_services.run_import
 
-    def import_or_fail(**asked: Any) -> Run:
-        if asked["name"] == "orange":
+    def import_or_fail(**fields: Any) -> Run:
+        if fields["name"] == "orange":
             raise OSError("the disk is on fire")
-        return run_import(**asked)
+        return run_import(**fields)
 
     monkeypatch.setattr(pool_services, "run_import", import_or_fail)
     now = timezone.now()
@@ -170,8 +170,8 @@ def test_what_fails_is_tried_again_later_and_given_up_after_three_attempts(
         assert job.attempts == attempt
         if rest:
             assert job.retry_at == now + timedelta(minutes=rest)
-            shown = page.get(answer.url).content.decode()
-            assert "the disk is on fire" in shown and "Nothing was stored." in shown
+            text = page.get(answer.url).content.decode()
+            assert "the disk is on fire" in text and "Nothing was stored." in text
             jobs.work()
             assert Job.objects.earliest("id").attempts == attempt, "it rests"
             now += timedelta(minutes=rest)
@@ -241,16 +241,16 @@ def test_progress_is_told_step_by_step_and_forgotten_at_the_end(
 
     def check_and_look(*arguments: Any, **named: Any) -> Any:
         checked = check_run(*arguments, **named)
-        told = progress.progress_of(background.progress_key(job))
-        steps.append(told)
-        assert told is not None
+        state = progress.progress_of(background.progress_key(job))
+        steps.append(state)
+        assert state is not None
         text = page.get(answer.url).content.decode()
         assert "Checking orange.txt" in text and f'max="{len(RUN)}"' in text
         return checked
 
     monkeypatch.setattr(pool_services, "check_run", check_and_look)
     jobs.work()
-    assert [told.unit for told in steps if told] == ["bytes"]
+    assert [state.unit for state in steps if state] == ["bytes"]
     assert progress.progress_of(background.progress_key(job)) is None
 
 
@@ -305,7 +305,7 @@ def test_a_job_that_is_killed_half_way_leaves_nothing_and_is_taken_up_again(
                 "MEDIA_ROOT": settings.MEDIA_ROOT,
             },
         )
-        until(lambda: (told := progress.progress_of(key)) and told.step.startswith("Storing"), "the worker stores")
+        until(lambda: (state := progress.progress_of(key)) and state.step.startswith("Storing"), "the worker stores")
         until(lambda: is_held_up(table), "the worker waits for the table")
         worker.send_signal(signal.SIGKILL)
         worker.wait()

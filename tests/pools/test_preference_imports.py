@@ -127,11 +127,11 @@ def send(page: Client, collection: Collection, content: bytes = GOOD, **fields: 
 
 
 def test_a_file_is_uploaded_listed_and_deleted(page: Client, collection: Collection, rita: User) -> None:
-    seen = send(page, collection)
+    text = send(page, collection)
     imported = PreferenceImport.objects.get()
     assert (imported.name, imported.note, imported.imported_by) == ("spring", "Judged by hand.", rita)
-    assert "Imported: 3 judgments on 2 pairs." in seen
-    assert "Judged by hand." in seen and "spring" in seen
+    assert "Imported: 3 judgments on 2 pairs." in text
+    assert "Judged by hand." in text and "spring" in text
     answer = page.post(reverse("pools:preferences_delete", args=[collection.pk, imported.pk]), follow=True)
     assert "The imported preferences “spring” have been deleted." in answer.content.decode()
     assert not ImportedPreference.objects.exists()
@@ -141,14 +141,14 @@ def test_a_large_upload_is_read_by_a_job_that_says_what_is_wrong(
     page: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "is_small", lambda _job: False)
-    seen = send(page, collection, GOOD + b"q1 p1 p2 p3\n")
+    text = send(page, collection, GOOD + b"q1 p1 p2 p3\n")
     job = Job.objects.get()
-    assert "Import of the preferences “spring”" in seen and job.state == Job.State.WAITING
+    assert "Import of the preferences “spring”" in text and job.state == Job.State.WAITING
     assert background.job_do(job_id=job.pk)
-    seen = page.get(reverse("pools:job", args=[job.pk])).content.decode()
-    assert "spring.txt, line 4" in seen and "Nothing was stored." in seen
+    text = page.get(reverse("pools:job", args=[job.pk])).content.decode()
+    assert "spring.txt, line 4" in text and "Nothing was stored." in text
     again = reverse("pools:preferences_import", args=[collection.pk]) + f"?again={job.pk}"
-    assert again in seen
+    assert again in text
     assert "Judged by hand." in page.get(again).content.decode()
     assert not PreferenceImport.objects.exists()
 

@@ -83,9 +83,9 @@ def test_a_folder_becomes_a_collection_and_nothing_is_stored_before_its_sender_s
         **{"q.tsv": "queries", "r.txt": "qrels", "p.tsv.gz": "queries"},
         **{"notes.md": "none", "old.txt": "none", "more.txt": "none"},
     }
-    shown = page.get(reverse("pools:files", args=[job.pk])).content.decode()
-    assert "preferences: import them on a page of their own" in shown and "further qrels" in shown
-    assert "begins with “# Notes”" in shown
+    text = page.get(reverse("pools:files", args=[job.pk])).content.decode()
+    assert "preferences: import them on a page of their own" in text and "further qrels" in text
+    assert "begins with “# Notes”" in text
 
     led = read(page, job, **{"p.tsv.gz": "passages"})
     birds = Collection.objects.get(name="birds")
@@ -100,17 +100,17 @@ def test_a_folder_becomes_a_collection_and_nothing_is_stored_before_its_sender_s
 def test_a_bad_run_is_left_out_alone_and_a_bad_file_of_queries_or_qrels_keeps_out_all(page: Client) -> None:
     before = stored_files()
     job = begin(page, files(q_tsv=QUERIES, r_txt=QRELS + b"b1 0 o2 high\n", good_txt=run(1)))
-    shown = read(page, job).content.decode()
-    assert "r.txt, line 2: grade high is not a whole number" in shown and "Nothing was stored." in shown
+    text = read(page, job).content.decode()
+    assert "r.txt, line 2: grade high is not a whole number" in text and "Nothing was stored." in text
     assert not Collection.objects.filter(name="birds").exists() and not Query.objects.filter(qid="b1").exists()
     assert stored_files() == before
     assert 'value="birds"' in page.get(reverse("pools:collection_new") + f"?again={job.pk}").content.decode()
 
     job = begin(page, files(q_tsv=QUERIES, bad_txt=BAD, good_txt=run(1), twice_txt=run(1)))
-    shown = read(page, job).content.decode()
-    assert "2 files were not stored." in shown and "Added: 2 queries, 1 run." in shown
-    assert "line 2: 3 columns where a TREC run has 6" in shown
-    assert "already has a run called good, and it is this very file" in shown
+    text = read(page, job).content.decode()
+    assert "2 files were not stored." in text and "Added: 2 queries, 1 run." in text
+    assert "line 2: 3 columns where a TREC run has 6" in text
+    assert "already has a run called good, and it is this very file" in text
     job.refresh_from_db()
     assert (job.state, job.counts["refused"]) == ("done", 2)
     birds = Collection.objects.get(name="birds")
@@ -134,8 +134,8 @@ def test_an_archive_is_unpacked_within_bounds(page: Client, settings: Any) -> No
         packed.writestr("all/q.tsv", QUERIES)
         packed.writestr("all/__MACOSX/q.tsv", b"x")
     job = begin(page, files(runs_tar_gz=tarred.getvalue(), rest_zip=zipped.getvalue()))
-    kept = sorted(job.uploads.values_list("name", "part"))
-    assert kept == [("q.tsv", "queries"), *((f"run{number}.txt", "run") for number in range(3))]
+    rows = sorted(job.uploads.values_list("name", "part"))
+    assert rows == [("q.tsv", "queries"), *((f"run{number}.txt", "run") for number in range(3))]
 
     before = stored_files()
     settings.UPLOAD_MEGABYTES = 1
@@ -163,11 +163,11 @@ def test_what_was_received_can_be_corrected_removed_and_discarded(page: Client, 
     assert answer.url == reverse("pools:files", args=[job.pk])
     assert dict(job.uploads.values_list("name", "part")) == {"a.txt": "run", "b.txt": "none"}, "it has its qrels"
     assert page.get(reverse("pools:job", args=[job.pk])).url == answer.url
-    shown = read(page, job, **{"a.txt": "none", "b.txt": "qrels"}).content.decode()
-    assert "already has its original qrels" in shown
+    text = read(page, job, **{"a.txt": "none", "b.txt": "qrels"}).content.decode()
+    assert "already has its original qrels" in text
     assert "nothing to read" in read(page, job, **{"a.txt": "none", "b.txt": "none"}).content.decode()
-    taken = job.uploads.get(name="b.txt")
-    page.post(reverse("pools:files_read", args=[job.pk]), {"remove": taken.pk})
+    upload = job.uploads.get(name="b.txt")
+    page.post(reverse("pools:files_read", args=[job.pk]), {"remove": upload.pk})
     assert [upload.name for upload in job.uploads.all()] == ["a.txt"]
     page.post(reverse("pools:files_discard", args=[job.pk]))
     assert not Job.objects.filter(pk=job.pk).exists() and stored_files() == before
@@ -198,8 +198,8 @@ def test_a_job_can_be_cancelled_before_and_while_it_is_done(
             background.job_do(job_id=job.pk)
         else:
             page.post(reverse("pools:job_cancel", args=[job.pk]))
-        shown = page.get(reverse("pools:job", args=[job.pk])).content.decode()
-        assert "rita cancelled it." in shown and "Nothing was stored." in shown
+        text = page.get(reverse("pools:job", args=[job.pk])).content.decode()
+        assert "rita cancelled it." in text and "Nothing was stored." in text
         assert stored_files() == before and not Run.objects.filter(name__in="ab").exists()
 
 
@@ -209,8 +209,8 @@ def test_texts_that_are_missing_are_counted_listed_and_downloaded(page: Client, 
     assert Passage.objects.get(collection=collection, pid="new-one").text == ""
     address = reverse("pools:missing_texts", args=[collection.pk])
     assert address in page.get(reverse("pools:collection", args=[collection.pk])).content.decode()
-    shown = page.get(address).content.decode()
-    assert "Passages without text" in shown and "new-one" in shown and "a run" in shown
+    text = page.get(address).content.decode()
+    assert "Passages without text" in text and "new-one" in text and "a run" in text
     download = page.get(reverse("pools:missing_ids", args=[collection.pk]))
     ids = b"".join(download.streaming_content).decode().split("\n")  # type: ignore[attr-defined]
     assert "new-one" in ids and "o1" not in ids
@@ -243,22 +243,22 @@ def test_a_folder_sent_at_once_has_as_many_files_as_the_page_says_and_one_more_l
         {"lab": Lab.objects.get().pk, "name": "birds", "files": files(q_tsv=QUERIES, **many)},
     )
     assert refused.status_code == 400
-    said = f"One upload takes at most {most} files. None of the files you sent was kept."
-    assert said in refused.content.decode()
+    sentence = f"One upload takes at most {most} files. None of the files you sent was kept."
+    assert sentence in refused.content.decode()
     assert not Job.objects.exists() and stored_files() == before
 
     job = begin(page, files(**many))
     assert job.uploads.count() == most
     for upload in job.uploads.order_by("name")[:50]:
         receiving.file_remove(upload=upload)
-    kept = stored_files()
+    paths = stored_files()
     address = reverse("pools:files", args=[job.pk])
     more = {f"more{number}_txt": run(most + number) for number in range(51)}
-    shown = page.post(address, {"files": files(**more)}, follow=True).content.decode()
-    assert f"at most {most} files. So far it has {most - 50}. None of the files you sent was kept." in shown
+    text = page.post(address, {"files": files(**more)}, follow=True).content.decode()
+    assert f"at most {most} files. So far it has {most - 50}. None of the files you sent was kept." in text
     refused = page.post(address, {"files": files(q_tsv=QUERIES, **many)})
-    assert refused.status_code == 400 and said in refused.content.decode()
-    assert job.uploads.count() == most - 50 and stored_files() == kept
+    assert refused.status_code == 400 and sentence in refused.content.decode()
+    assert job.uploads.count() == most - 50 and stored_files() == paths
 
 
 BEIR = {
@@ -297,7 +297,7 @@ def test_whatever_is_dropped_is_kept_and_said_and_never_an_error_of_the_site(pag
         "twice.gz": gzip.compress(gzip.compress(QUERIES)),
     }
     job = begin(page, [SimpleUploadedFile(name, content) for name, content in odd.items()])
-    seen = dict(job.uploads.values_list("name", "seen"))
-    assert seen.keys() == odd.keys() and all(seen.values())
-    assert "in UTF-16" in seen["utf16.txt"] and "compressed twice" in seen["twice.gz"]
+    kinds = dict(job.uploads.values_list("name", "seen"))
+    assert kinds.keys() == odd.keys() and all(kinds.values())
+    assert "in UTF-16" in kinds["utf16.txt"] and "compressed twice" in kinds["twice.gz"]
     assert page.get(reverse("pools:files", args=[job.pk])).status_code == 200

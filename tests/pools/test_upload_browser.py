@@ -92,8 +92,8 @@ def test_without_script_a_browser_shows_that_a_folder_has_too_many_files(
     page.get_by_label("Name").fill("birds")
     page.get_by_label("Files", exact=True).set_input_files(chosen)
     page.get_by_role("button", name="Send and look at the files").click()
-    said = page.get_by_role("alert")
-    assert said.inner_text() == f"One upload takes at most {most} files. None of the files you sent was kept."
+    alert = page.get_by_role("alert")
+    assert alert.inner_text() == f"One upload takes at most {most} files. None of the files you sent was kept."
     assert not Job.objects.exists()
 
     page.get_by_label("Name").fill("birds")

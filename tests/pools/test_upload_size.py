@@ -159,10 +159,10 @@ def _cut_while_sending(site: RunningSite, user: User, job: Job, media: Path) -> 
     assert connection.getresponse().status == 201
     connection.close()
     receiving.file_remove(upload=job.uploads.get(name="sent.txt"))
-    kept, rows = stored(media), job.uploads.count()
+    paths, rows = stored(media), job.uploads.count()
     send(body[: len(body) // 2]).close()
     time.sleep(1)
-    assert (stored(media), job.uploads.count()) == (kept, rows)
+    assert (stored(media), job.uploads.count()) == (paths, rows)
 
 
 def _part(name: str, filename: str = "") -> str:
@@ -172,9 +172,9 @@ def _part(name: str, filename: str = "") -> str:
 
 def _file_read(job: Job) -> int:
     """Which of its files the job is at, as its page says."""
-    told = progress_of(background.progress_key(job))
-    said = re.match(r"File (\d+)", told.step) if told else None
-    return int(said[1]) if said else 0
+    state = progress_of(background.progress_key(job))
+    match = re.match(r"File (\d+)", state.step) if state else None
+    return int(match[1]) if match else 0
 
 
 def _cut_while_reading(job: Job, media: Path) -> None:

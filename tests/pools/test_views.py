@@ -101,13 +101,11 @@ def test_a_page_of_few_rows_has_no_filter_and_folds_what_only_the_server_can_do(
     page: Client, collection: Collection
 ) -> None:
     address = reverse("pools:collection", args=[collection.pk])
-    shown = page.get(address).text
-    assert not re.search(r'role="search"[^>]*aria-labelledby="(runs|imports)"', shown)
+    text = page.get(address).text
+    assert not re.search(r'role="search"[^>]*aria-labelledby="(runs|imports)"', text)
     assert page.get(address, {"runs-name": "nothing"}).text.count("Nothing matches.") == 1
-    folded = re.search(
-        r"<details><summary>Files that are too large for a browser</summary>(.*?)</details>", shown, re.S
-    )
-    assert folded is not None and shown.count("manage.py") == folded[1].count("manage.py") == 3
+    folded = re.search(r"<details><summary>Files that are too large for a browser</summary>(.*?)</details>", text, re.S)
+    assert folded is not None and text.count("manage.py") == folded[1].count("manage.py") == 3
 
 
 def test_who_has_no_lab_is_told_what_to_do(client: Client, db: None) -> None:
@@ -172,8 +170,8 @@ def test_outside_scores_are_uploaded_replaced_and_deleted_on_the_collections_pag
     assert (stored.source, stored.scores) == ("Another", {"blue": [0.5, None]})
 
     delete = reverse("pools:outside_scores_delete", args=[collection.pk])
-    for there in (where, delete):
-        assert stranger.post(there).status_code == 404
+    for path in (where, delete):
+        assert stranger.post(path).status_code == 404
     assert OutsideScores.objects.count() == 1
     assert page.post(delete).status_code == 303
     assert not OutsideScores.objects.exists()
@@ -200,9 +198,9 @@ def test_an_uploaded_run_is_checked_and_stored_under_the_files_name(page: Client
     run = Run.objects.get(name="orange")
     assert answer.status_code == 303
     assert (run.collection, run.team, run.census["hits"]) == (collection, "ours", 3)
-    shown = page.get(reverse("pools:run", args=[run.pk])).content.decode()
-    assert "A TREC run with 3 hits for 2 queries, in 3 lines." in shown
-    assert "2 queries of the collection are missing: q3, q4." in shown
+    text = page.get(reverse("pools:run", args=[run.pk])).content.decode()
+    assert "A TREC run with 3 hits for 2 queries, in 3 lines." in text
+    assert "2 queries of the collection are missing: q3, q4." in text
 
 
 def test_a_bad_run_is_refused_with_its_errors_by_line_and_the_input_kept(page: Client, collection: Collection) -> None:
@@ -223,10 +221,10 @@ def test_an_ir_metadata_header_is_kept_and_shown_as_text(page: Client, collectio
     run = Run.objects.get(name="orange")
     assert run.metadata == {"actor": {"team": "<b>Ours</b>"}, "runs": ["a", "b"]}
     assert run.census["hits"] == 3
-    shown = page.get(reverse("pools:run", args=[run.pk])).content.decode()
-    assert "actor.team" in shown
-    assert "&lt;b&gt;Ours&lt;/b&gt;" in shown
-    assert "<b>Ours</b>" not in shown
+    text = page.get(reverse("pools:run", args=[run.pk])).content.decode()
+    assert "actor.team" in text
+    assert "&lt;b&gt;Ours&lt;/b&gt;" in text
+    assert "<b>Ours</b>" not in text
 
 
 def test_a_bad_header_is_told_by_line_and_nothing_is_stored(page: Client, collection: Collection) -> None:
@@ -313,14 +311,14 @@ def test_a_runs_page_says_what_makes_its_numbers_suspicious(page: Client, lab: L
     collection = collection_import(lab=lab, name="odd", queries=queries).collection
     run = factories.run(collection, "red", {"q1": ["q1", "p1"], "Q2": ["p2"]})
     collection_import(lab=lab, name="odd", qrels=qrels)  # what these make suspicious is added
-    shown = page.get(reverse("pools:run", args=[run.pk])).content.decode()
+    text = page.get(reverse("pools:run", args=[run.pk])).content.decode()
     for sentence in (
         "None of its passages is judged, in 1 query: is it a run for another collection?",
         "1 passage id differs from judged ones only in upper and lower case (p1 for P1).",
         "1 query id differs from those asked for only in upper and lower case (Q2 for q2).",
         "The results of 1 of 2 queries hold the query itself (q1), which BEIR leaves out.",
     ):
-        assert f'<strong class="look">Please check:</strong> {sentence}' in shown
+        assert f'<strong class="look">Please check:</strong> {sentence}' in text
 
 
 def test_the_query_itself_is_left_out_of_a_runs_results_if_asked(page: Client, collection: Collection) -> None:
@@ -329,8 +327,8 @@ def test_the_query_itself_is_left_out_of_a_runs_results_if_asked(page: Client, c
     upload(page, collection, with_query + b"q2 Q0 p6 2 2.0 t\n", filename="plum.txt")
     lime, plum = (load_artifact(Run.objects.get(name=name)) for name in ("lime", "plum"))
     assert (lime.top("score", 1)["q1"], plum.top("score", 1)["q1"]) == (("p2",), ("q1",))
-    shown = page.get(reverse("pools:run", args=[Run.objects.get(name="lime").pk])).content.decode()
-    assert "1 hit left out whose passage has the id of the query, as BEIR does." in shown
+    text = page.get(reverse("pools:run", args=[Run.objects.get(name="lime").pk])).content.decode()
+    assert "1 hit left out whose passage has the id of the query, as BEIR does." in text
 
 
 def test_an_unused_run_can_be_deleted_and_a_used_one_not(page: Client, collection: Collection) -> None:
@@ -351,14 +349,14 @@ def test_an_unused_run_can_be_deleted_and_a_used_one_not(page: Client, collectio
 def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, collection: Collection) -> None:
     address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
     answer = page.post(address, settings_of(collection))
-    made = Campaign.objects.get(name="autumn")
+    saved = Campaign.objects.get(name="autumn")
     assert answer.status_code == 303
-    assert answer.url == reverse("judgments:campaign", args=[made.pk])
-    assert (made.state, made.created_by, made.lab, made.language) == ("draft", rita, collection.lab, "en")
-    assert made.pools.count() == 4
+    assert answer.url == reverse("judgments:campaign", args=[saved.pk])
+    assert (saved.state, saved.created_by, saved.lab, saved.language) == ("draft", rita, collection.lab, "en")
+    assert saved.pools.count() == 4
     fields = declared_settings(Campaign)
     odd = {
-        field.name: getattr(made, field.name) for field in fields if getattr(made, field.name) != field.get_default()
+        field.name: getattr(saved, field.name) for field in fields if getattr(saved, field.name) != field.get_default()
     }
     assert odd == {"language": "en"}
 
@@ -367,11 +365,11 @@ def test_a_campaign_is_renamed_and_exports_that_name_it_are_made_again(page: Cli
     campaign, other = factories.campaign(collection, "first", start=False), factories.campaign(collection, "other")
     address = reverse("pools:campaign_rename", args=[campaign.pk])
     assert 'value="first"' in page.get(address).content.decode()
-    before = {one.pk: one.revision for one in Campaign.objects.all()}
+    before = {row.pk: row.revision for row in Campaign.objects.all()}
     assert page.post(address, {"name": " Autumn <b> "}).status_code == 303
     campaign.refresh_from_db()
     assert campaign.name == "Autumn <b>"
-    assert all(one.revision == before[one.pk] + 1 for one in Campaign.objects.all())
+    assert all(row.revision == before[row.pk] + 1 for row in Campaign.objects.all())
     for name, status, says in (
         ("other", 409, "already has a campaign with this name"),
         (" ", 400, "required"),
@@ -396,11 +394,11 @@ def test_the_archive_is_left_out_of_lists_unless_somebody_asks_for_it(page: Clie
             (None, {"new one"}), ("without", {"new one"}), ("only", {"old one"}), ("", {"old one", "new one"}),
         ):  # fmt: skip
             text = page.get(address, {} if which is None else {f"{key}archive": which}).content.decode()
-            assert {one.name for one in (old, new) if f">{one.name}</a>" in text} == names, (address, which)
-    own = reverse("judgments:campaign", args=[old.pk])
-    assert "In the archive since" in page.get(own).content.decode()
+            assert {row.name for row in (old, new) if f">{row.name}</a>" in text} == names, (address, which)
+    path = reverse("judgments:campaign", args=[old.pk])
+    assert "In the archive since" in page.get(path).content.decode()
     page.post(reverse("pools:campaign_unarchive", args=[old.pk]))
-    assert "In the archive since" not in page.get(own).content.decode()
+    assert "In the archive since" not in page.get(path).content.decode()
     assert ">old one</a>" in page.get(lists[0]).content.decode()
 
 
@@ -469,9 +467,9 @@ def test_a_copy_of_a_campaign_begins_with_its_settings_and_its_runs(page: Client
         title="Kept as it was",
         error_rate=Decimal("0.2"),
     )
-    shown = page.get(reverse("judgments:campaign", args=[first.pk])).content.decode()
+    text = page.get(reverse("judgments:campaign", args=[first.pk])).content.decode()
     address = reverse("pools:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
-    assert address.replace("&", "&amp;") in shown
+    assert address.replace("&", "&amp;") in text
     form = page.get(address).context["form"]
     posted = {name: form[name].value() for name in form.fields}
     assert (posted["name"], posted["overlap"], posted["title"]) == ("first, copy", 3, "Kept as it was")
@@ -671,12 +669,12 @@ def test_shares_are_asked_for_in_percent(page: Client, collection: Collection) -
     address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
     form = page.get(address).context["form"]
     assert 'value="10"' in str(form["redo_rate"])
-    given = {field.html_name: field.value() for field in form if field.value() is not None}
-    given |= {"name": "percent", "runs": list(collection.runs.values_list("pk", flat=True)), "fee_rate": "20.5"}
-    assert page.post(address, given | {"redo_rate": "12"}).status_code == 303
+    fields = {field.html_name: field.value() for field in form if field.value() is not None}
+    fields |= {"name": "percent", "runs": list(collection.runs.values_list("pk", flat=True)), "fee_rate": "20.5"}
+    assert page.post(address, fields | {"redo_rate": "12"}).status_code == 303
     campaign = Campaign.objects.get(name="percent")
     assert (campaign.fee_rate, campaign.redo_rate) == (Decimal("0.205"), Decimal("0.120"))
-    assert 'value="901"' in page.post(address, given | {"name": "b", "redo_rate": "901"}).content.decode()
+    assert 'value="901"' in page.post(address, fields | {"name": "b", "redo_rate": "901"}).content.decode()
 
 
 def test_shares_of_progress_are_rounded_but_never_to_nothing_or_all() -> None:

@@ -27,26 +27,26 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Copy what is missing, if that is asked for, and count."""
-        folder, known, copied, missing = options["copy_from"], 0, 0, []
+        folder, count, copied, missing = options["copy_from"], 0, 0, []
         try:
             with refusals_as_errors():
                 for name in stored_names():
-                    known += 1
+                    count += 1
                     if default_storage.exists(name):
                         continue
                     if folder is not None and (folder / name).is_file():
                         with (folder / name).open("rb") as file:
                             copied += 1
-                            kept = default_storage.save(name, File(file))
-                        if kept != name:
+                            path = default_storage.save(name, File(file))
+                        if path != name:
                             raise CommandError(
-                                f"{name} appeared in the meantime; the copy is {kept}. Delete it, and run this again."
+                                f"{name} appeared in the meantime; the copy is {path}. Delete it, and run this again."
                             )
                     else:
                         missing.append(name)
         except (BotoCoreError, ClientError) as error:
             raise CommandError(f"File storage does not answer: {error}") from error
-        self.stdout.write(f"{known:,} files are named; {copied:,} were copied, {len(missing):,} are missing.")
+        self.stdout.write(f"{count:,} files are named; {copied:,} were copied, {len(missing):,} are missing.")
         if missing:
             more = f" and {len(missing) - 10:,} more" if len(missing) > 10 else ""
             raise CommandError(f"Missing: {', '.join(missing[:10])}{more}.")

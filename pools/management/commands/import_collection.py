@@ -87,9 +87,9 @@ class Command(SiteCommand):
         if about_lab:
             self.say(about_lab)
         if imported.missing:
-            shown = ", ".join(imported.missing[:20])
+            names = ", ".join(imported.missing[:20])
             more = f" and {len(imported.missing) - 20:,} more" if len(imported.missing) > 20 else ""
-            self.say(f"{len(imported.missing):,} passages have no text yet: {shown}{more}.")
+            self.say(f"{len(imported.missing):,} passages have no text yet: {names}{more}.")
         return {
             "collection": imported.collection.pk,
             "queries": imported.queries,

@@ -83,10 +83,10 @@ class Command(SiteCommand):
                 while chunk := member.file.read(COPIED):
                     copy.write(chunk)
                 file = cast(BinaryIO, copy)
-                seen = recognize(file, member.name)
-                if seen.kind != "run":
-                    self.say(f"{name}, {member.name}: left out ({seen.why}).")
-                    self._left_out.append({"file": member.name, "why": seen.why})
+                guess = recognize(file, member.name)
+                if guess.kind != "run":
+                    self.say(f"{name}, {member.name}: left out ({guess.why}).")
+                    self._left_out.append({"file": member.name, "why": guess.why})
                     continue
                 copy.seek(0)
                 self._import(collection, file, member.name, run_name(member.name), options)
