@@ -32,15 +32,15 @@ def name_of(worker: Worker) -> str:
     return str(worker.pk) if key is None else _keyed(key, worker.pk, "worker")
 
 
-def worker_names(asked: Iterable[tuple[int | None, int]]) -> dict[tuple[int | None, int], str]:
+def worker_names(pairs: Iterable[tuple[int | None, int]]) -> dict[tuple[int | None, int], str]:
     """The same for many: what each worker is called in a campaign, or, without one, where no campaign is meant."""
-    asked = set(asked)
-    secrets = dict(Campaign.objects.filter(pk__in={pk for pk, _worker in asked}).values_list("pk", "pseudonym_key"))
-    workers = with_name(Worker.objects.filter(pk__in={worker for _pk, worker in asked}))
+    pairs = set(pairs)
+    secrets = dict(Campaign.objects.filter(pk__in={pk for pk, _worker in pairs}).values_list("pk", "pseudonym_key"))
+    workers = with_name(Worker.objects.filter(pk__in={worker for _pk, worker in pairs}))
     last = {worker.pk: name_of(worker) for worker in workers}
     return {
         (pk, worker): _keyed(secrets[pk], worker, "worker") if pk in secrets else last.get(worker, str(worker))
-        for pk, worker in asked
+        for pk, worker in pairs
     }
 
 

@@ -72,12 +72,12 @@ def lay_out(hit: Sequence[PackedItem], layouts: int, *, seed: str) -> list[list[
     as against it; the others have fresh random sides. The same arguments give the same layouts.
     """
     random = Random(seed)
-    shown = [list(hit)]
+    orders = [list(hit)]
     for number in range(1, layouts):
-        items = [item._replace(a_left=not item.a_left if number % 2 else random.random() < 0.5) for item in shown[-1]]
+        items = [item._replace(a_left=not item.a_left if number % 2 else random.random() < 0.5) for item in orders[-1]]
         random.shuffle(items)
-        shown.append(items)
-    return shown
+        orders.append(items)
+    return orders
 
 
 def hit_count(pairs: int, pairs_per_hit: int) -> int:

@@ -19,11 +19,11 @@ def tests_drop_invalid(*, campaign: Campaign) -> int:
     qrels = Qrel.objects.filter(query=OuterRef("query"), passage=OuterRef("relevant"))
     enough = Exists(qrels.filter(grade__gte=campaign.min_grade))
     gone = set(tests.filter(Exists(qrels)).exclude(enough).values_list("id", flat=True))
-    asked = {(query, passage): key for key, query, passage in tests.values_list("id", "query", "off_topic")}
-    if asked:
-        queries = {query for query, _passage in asked if query is not None}
+    by_pair = {(query, passage): key for key, query, passage in tests.values_list("id", "query", "off_topic")}
+    if by_pair:
+        queries = {query for query, _passage in by_pair if query is not None}
         related = task_selectors.related_passages(campaign, queries)
-        gone.update(asked[key] for key in related if key in asked)
+        gone.update(by_pair[key] for key in related if key in by_pair)
     campaign.test_pairs.filter(pk__in=gone).delete()
     return len(gone)
 

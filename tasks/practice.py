@@ -239,8 +239,8 @@ def practice_minutes(campaign: Campaign) -> int:
 
 def _seconds_taken(campaign: Campaign) -> list[float]:
     first = campaign.practices.filter(number=1, state__in=(State.DONE, State.PASSED, State.FAILED)).order_by("-id")
-    taken = first.values_list("began_at", "ended_at")[:MEASURED_FROM]
-    return [(ended - began).total_seconds() for began, ended in taken if ended is not None]
+    times = first.values_list("began_at", "ended_at")[:MEASURED_FROM]
+    return [(ended - began).total_seconds() for began, ended in times if ended is not None]
 
 
 def seconds_in(assignments: Sequence[int]) -> dict[int, float]:

@@ -53,8 +53,8 @@ def practice(request: Request, pk: int) -> HttpResponse:
 def _remove(request: Request, campaign: Campaign) -> HttpResponse:
     text = request.POST["remove"][:4]
     number, pairs = int(text) if text.isdecimal() else 0, read_practice_pairs(campaign.practice_pairs)
-    shown = request.POST.get("question")
-    if shown is not None and 1 <= number <= len(pairs) and pairs[number - 1].question != shown:
+    question = request.POST.get("question")
+    if question is not None and 1 <= number <= len(pairs) and pairs[number - 1].question != question:
         raise NotNow(_("Somebody has changed the practice pairs since you opened the page. Nothing was removed."))
     task_services.practice_change(campaign=campaign, number=number, pair=None)
     messages.success(request, _("The practice pair has been removed."))

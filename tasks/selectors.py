@@ -90,9 +90,9 @@ def _given_away(campaign: Campaign) -> list[str]:
     live = Campaign.objects.filter(lab=campaign.lab_id).exclude(state=Campaign.State.CLOSED).exclude(pk=campaign.pk)
     elsewhere = {pair[:2] for other in live.exclude(practice_pairs="") for pair in practice_pairs_of(other)}
     of_lab = TestPair.objects.filter(state=TestPair.State.CONFIRMED, campaign__in=live)
-    for tests, shown in ((confirmed_tests(campaign), practised | elsewhere), (of_lab, practised)):
-        for test in tests if shown else ():
-            if practice_of_test(test, "")[:2] in shown:
+    for tests, exposed in ((confirmed_tests(campaign), practised | elsewhere), (of_lab, practised)):
+        for test in tests if exposed else ():
+            if practice_of_test(test, "")[:2] in exposed:
                 text = _("“%(question)s” is a practice pair and a test pair. Remove it from one of them.")
                 return [text % {"question": test.question}]
     return []
@@ -155,8 +155,8 @@ def lacking_pay(campaign: Campaign) -> list[str]:
             "shorter."
         )
     figures = {"reward": pace.reward, "hourly": pace.first_hourly, "floor": floor, "least": pace.least}
-    said = {name: campaign.money(figure) for name, figure in figures.items()}
-    return [text % {"minutes": pace.minutes + pace.practice, **said}]
+    amounts = {name: campaign.money(figure) for name, figure in figures.items()}
+    return [text % {"minutes": pace.minutes + pace.practice, **amounts}]
 
 
 def lacking_time(campaign: Campaign, limit: timedelta | None = None) -> list[str]:
@@ -286,7 +286,7 @@ def _seconds_taken(campaign: Campaign) -> list[float]:
     whole = Q(state=Assignment.State.SUBMITTED, verdict=Assignment.Verdict.ACCEPTED)
     lengths = dict(campaign.assignments.filter(whole).order_by("-id").values_list("id", length)[:PACE_FROM])
     practised = seconds_in(list(lengths)) if campaign.practice != Campaign.Practice.NOTHING else {}
-    return [taken.total_seconds() - practised.get(key, 0) for key, taken in lengths.items()]
+    return [length.total_seconds() - practised.get(key, 0) for key, length in lengths.items()]
 
 
 def _texts_of_hits(campaign: Campaign, pairs: Sequence[ShownItem] | None) -> tuple[list[str], int, float]:
@@ -294,17 +294,17 @@ def _texts_of_hits(campaign: Campaign, pairs: Sequence[ShownItem] | None) -> tup
     tests: list[ShownItem] = []
     is_packed = False
     if pairs is not None:
-        shown = list(pairs[: PACE_HITS * campaign.pairs_per_hit])
+        items = list(pairs[: PACE_HITS * campaign.pairs_per_hit])
     else:
-        shown, tests, is_packed = _stored_items(campaign)
+        items, tests, is_packed = _stored_items(campaign)
     if campaign.pk and not is_packed:
         rows = campaign.test_pairs.exclude(state=TestPair.State.DECLINED).order_by("id")
         texts = rows.values_list("question", "relevant_text", "off_topic_text")
-        tests = [ShownItem(*row) for row in texts[: len(shown) * campaign.tests_per_hit // campaign.pairs_per_hit]]
-    shown = [item for item in shown if item.first and item.second]
-    if not shown:
+        tests = [ShownItem(*row) for row in texts[: len(items) * campaign.tests_per_hit // campaign.pairs_per_hit]]
+    items = [item for item in items if item.first and item.second]
+    if not items:
         return [], 0, 0
-    items_shown = [*shown, *tests]
+    items_shown = [*items, *tests]
     return (
         [text for item in items_shown for text in item[:3]],
         len(items_shown),
@@ -318,14 +318,14 @@ def _stored_items(campaign: Campaign) -> tuple[list[ShownItem], list[ShownItem],
     items = list(
         Item.objects.filter(hit__in=hits, layout=0).select_related("test", "pair__pool__query", "pair__a", "pair__b")
     )
-    shown = [ShownItem(i.pair.pool.query.text, i.pair.a.text, i.pair.b.text) for i in items if i.pair]
+    rows = [ShownItem(i.pair.pool.query.text, i.pair.a.text, i.pair.b.text) for i in items if i.pair]
     tests = [ShownItem(i.test.question, i.test.relevant_text, i.test.off_topic_text) for i in items if i.test]
-    if not shown:
+    if not rows:
         few = PACE_HITS * campaign.pairs_per_hit
         with_pairs = campaign.pools.filter(Exists(Pair.objects.filter(pool=OuterRef("pk")))).order_by("id")[:few]
         pairs = Pair.objects.filter(pool__in=list(with_pairs.values_list("id", flat=True))).order_by("id")[:few]
-        shown = [ShownItem(*row) for row in pairs.values_list("pool__query__text", "a__text", "b__text")]
-    return shown, tests, bool(items)
+        rows = [ShownItem(*row) for row in pairs.values_list("pool__query__text", "a__text", "b__text")]
+    return rows, tests, bool(items)
 
 
 # --- how test pairs are told from pairs
@@ -342,8 +342,8 @@ def related_passages(campaign: Campaign, query_ids: Iterable[int]) -> Iterator[t
         for qid, pids in pool_selectors.load_artifact(run).kept(queries).items():
             for pid in pids:
                 retrieved.setdefault(pid, set()).add(queries[qid])
-    known = Passage.objects.filter(collection=campaign.collection).exclude(text="").values_list("pid", "id")
-    for pid, passage_id in known.iterator(chunk_size=20_000):
+    passages = Passage.objects.filter(collection=campaign.collection).exclude(text="").values_list("pid", "id")
+    for pid, passage_id in passages.iterator(chunk_size=20_000):
         for query_id in retrieved.get(pid, ()):
             yield query_id, passage_id
 
@@ -354,10 +354,10 @@ def candidates(campaign: Campaign, random: Random, most: int) -> list[Candidate]
     """
     passages = Passage.objects.filter(collection=campaign.collection).exclude(text="").order_by("id")
     ids = dict(passages.values_list("pid", "id").iterator(chunk_size=20_000))
-    known = set(Qrel.objects.filter(collection=campaign.collection).values_list("passage_id", flat=True))
+    retrieved = set(Qrel.objects.filter(collection=campaign.collection).values_list("passage_id", flat=True))
     for run in campaign.collection.runs.all():
-        known.update(compress(ids.values(), pool_selectors.load_artifact(run).holds(list(ids))))
-    drawn = sorted(known.intersection(ids.values()))
+        retrieved.update(compress(ids.values(), pool_selectors.load_artifact(run).holds(list(ids))))
+    drawn = sorted(retrieved.intersection(ids.values()))
     if len(drawn) > most:
         drawn = random.sample(drawn, most)
     rows = passages.filter(id__in=drawn).values_list("id", "text").iterator(chunk_size=2_000)
@@ -410,22 +410,22 @@ def measure_tests(campaign: Campaign) -> HowFound:
     """Measure a campaign's test pairs: those in its HITs, or of a draft all that were not declined."""
     hits = Hit.objects.filter(campaign=campaign).count()
     tests = campaign.test_pairs.order_by("id")
-    shown: dict[int, int]  # in how many HITs each test pair is, by key
+    uses: dict[int, int]  # in how many HITs each test pair is, by key
     if hits:
         packed = tests.annotate(held=Count("items", filter=Q(items__layout=0)))  # a HIT's layouts hold the same items
-        shown = dict(packed.filter(held__gt=0).values_list("pk", "held"))
+        uses = dict(packed.filter(held__gt=0).values_list("pk", "held"))
     else:
         hits = hit_count(campaign.pair_count - reuse.reused_pairs(campaign), campaign.pairs_per_hit)
         keys = list(tests.exclude(state=TestPair.State.DECLINED).values_list("pk", flat=True))
         each, more = divmod(hits * campaign.tests_per_hit, len(keys) or 1)
-        shown = {key: each + (number < more) for number, key in enumerate(keys)}
-    chosen = [key for key, count in shown.items() if count][:SAMPLED]
+        uses = {key: each + (number < more) for number, key in enumerate(keys)}
+    chosen = [key for key, count in uses.items() if count][:SAMPLED]
     rows = tests.in_bulk(chosen)
     sample = [
-        ShownItem(rows[key].question, rows[key].relevant_text, rows[key].off_topic_text, shown[key]) for key in chosen
+        ShownItem(rows[key].question, rows[key].relevant_text, rows[key].off_topic_text, uses[key]) for key in chosen
     ]
-    counts = list(shown.values()) or [0]
-    return HowFound(recognition(sample, sampled_pairs(campaign)), len(shown), hits, min(counts), max(counts))
+    counts = list(uses.values()) or [0]
+    return HowFound(recognition(sample, sampled_pairs(campaign)), len(uses), hits, min(counts), max(counts))
 
 
 def test_sources(campaign: Campaign) -> list[tuple[int, str]]:
@@ -484,8 +484,8 @@ def on_panel(campaign: Campaign, labels: Iterable[str]) -> list[str]:
         if key in spelled:
             twice[key] = spelled[key]
         spelled.setdefault(key, label)
-    there = invitations_of(campaign).filter(worker__label_key__in=spelled)
-    return list((twice | dict(there.values_list("worker__label_key", "worker__label"))).values())
+    members = invitations_of(campaign).filter(worker__label_key__in=spelled)
+    return list((twice | dict(members.values_list("worker__label_key", "worker__label"))).values())
 
 
 def panel_rows(campaign: Campaign, invitations: Iterable[Invitation]) -> list[PanelRow]:
@@ -676,8 +676,8 @@ def assignments_held_against(worker: Worker, campaign: Campaign, came_from: str)
     Anyone can type ids into a frame's address, so of work that came through a platform only that counts which
     the platform has confirmed, or which came from the same address.
     """
-    taken = Assignment.objects.filter(worker=worker, campaign=campaign)
-    return taken.filter(Q(platform_assignment_id="") | Q(submission__isnull=False) | Q(came_from=came_from))
+    assignments = Assignment.objects.filter(worker=worker, campaign=campaign)
+    return assignments.filter(Q(platform_assignment_id="") | Q(submission__isnull=False) | Q(came_from=came_from))
 
 
 def hit_taken_count(worker: Worker, campaign: Campaign, came_from: str = "") -> int:

@@ -165,7 +165,7 @@ def test_pairs_import(*, campaign: Campaign, path: Path) -> list[TestPair]:
             )
             % {"ids": ", ".join(unknown[:10])}
         )
-    known = list(campaign.test_pairs.values_list("id", flat=True))
+    before = list(campaign.test_pairs.values_list("id", flat=True))
     TestPair.objects.bulk_create(
         [
             TestPair(
@@ -181,7 +181,7 @@ def test_pairs_import(*, campaign: Campaign, path: Path) -> list[TestPair]:
         ],
         ignore_conflicts=True,
     )
-    return list(campaign.test_pairs.exclude(id__in=known).order_by("id"))
+    return list(campaign.test_pairs.exclude(id__in=before).order_by("id"))
 
 
 @transaction.atomic
@@ -200,10 +200,10 @@ def test_pairs_copy(*, campaign: Campaign, source: Campaign, by: User | None, at
             % {"source": source.name, "theirs": source.language, "ours": campaign.language}
         )
     same_collection = source.collection_id == campaign.collection_id
-    known = {_words_of(test): test for test in campaign.test_pairs.all()}
+    by_words = {_words_of(test): test for test in campaign.test_pairs.all()}
     copied = []
     for test in source.test_pairs.filter(state=TestPair.State.CONFIRMED).order_by("id"):
-        here = known.get(_words_of(test))
+        here = by_words.get(_words_of(test))
         if here is None:
             here = TestPair(
                 campaign=campaign,
@@ -369,19 +369,19 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
     most, numbers = campaign.repeated_hits(len(hits)), range(1, len(hits) + 1)
     repeated = spread(sorted(first), most)  # the pilot's first: it is to teach
     repeated |= spread(sorted({*numbers} - first), most - len(repeated))
-    wanted = {number: campaign.overlap + (number in repeated) for number in numbers}
+    needed = {number: campaign.overlap + (number in repeated) for number in numbers}
     copy_rows(
         Hit,
         ["id", "campaign", "number", "needed", "wanted", "is_held"],
         (
             (
-                *(pk, campaign.pk, number, wanted[number] if number in first else 0),
-                *(wanted[number] if number in repeated else None, number not in first),
+                *(pk, campaign.pk, number, needed[number] if number in first else 0),
+                *(needed[number] if number in repeated else None, number not in first),
             )
             for number, pk in enumerate(ids, start=1)
         ),
     )
-    step, layouts = _("Storing the items of the HITs"), {at: min(each, MOST_LAYOUTS) for at, each in wanted.items()}
+    step, layouts = _("Storing the items of the HITs"), {at: min(each, MOST_LAYOUTS) for at, each in needed.items()}
     items = sum(layouts[number] * len(hit) for number, hit in enumerate(hits, start=1))
     packed = enumerate(zip(ids, hits, strict=True), start=1)
     _items_copy(campaign, packed, layouts, lambda copied: report(step, copied, items, "rows"))
@@ -541,8 +541,8 @@ def may_take(worker: Worker, campaign: Campaign, came_from: str = "") -> None:
                 "are no tasks for you here. If you have accepted one, please return it: it does not count against you."
             )
         )
-    taken = task_selectors.hit_taken_count(worker, campaign, came_from) if campaign.hits_per_worker else 0
-    if campaign.hits_per_worker and taken >= campaign.hits_per_worker:
+    count = task_selectors.hit_taken_count(worker, campaign, came_from) if campaign.hits_per_worker else 0
+    if campaign.hits_per_worker and count >= campaign.hits_per_worker:
         raise NoWork(_("Thank you! You have done as many tasks as one person can do here."))
     if task_selectors.left_count(worker, campaign, came_from).reaches(campaign):
         raise LeftTooMany(
@@ -569,12 +569,12 @@ def _closed_reason(worker: Worker, campaign: Campaign) -> str:
 
 
 class Further(NamedTuple):
-    """Pairs, by query, that each lack `needed` judgments of the `wanted` that they are to have; None for as many as the
+    """Pairs, by query, that each lack `needed` judgments of the `target` that they are to have; None for as many as the
     campaign asks of every pair.
     """
 
     needed: int
-    wanted: int | None
+    target: int | None
     pairs_by_query: Sequence[Sequence[int]]
 
 
@@ -618,8 +618,8 @@ def pairs_ask_again(*, campaign: Campaign, judgments: int, pairs_by_query: Seque
     The caller holds the campaign's lock.
     """
     hits = _pack_more(campaign, Further(1, judgments + 1, pairs_by_query))
-    asked = sum(map(len, pairs_by_query))
-    Campaign.objects.filter(pk=campaign.pk).update(further_judgments=F("further_judgments") + asked)
+    count = sum(map(len, pairs_by_query))
+    Campaign.objects.filter(pk=campaign.pk).update(further_judgments=F("further_judgments") + count)
     pool_services.campaign_reopen(campaign_id=campaign.pk)
     return hits
 
@@ -643,7 +643,7 @@ def _pack_more(campaign: Campaign, group: Further) -> int:
     copy_rows(
         Hit,
         ["id", "campaign", "number", "needed", "wanted", "is_held"],
-        ((pk, campaign.pk, number, group.needed, group.wanted, False) for number, pk in enumerate(ids, start=last + 1)),
+        ((pk, campaign.pk, number, group.needed, group.target, False) for number, pk in enumerate(ids, start=last + 1)),
     )
     packed = enumerate(zip(ids, hits, strict=True), start=last + 1)
     _items_copy(campaign, packed, dict.fromkeys(range(last + 1, last + len(hits) + 1), layouts))
@@ -663,8 +663,8 @@ def _items_copy(
         (
             (pk, layout, position, item.pair, item.test, item.a_left)
             for number, (pk, hit) in hits
-            for layout, shown in enumerate(lay_out(hit, layouts[number], seed=f"{campaign.seed} {number}"))
-            for position, item in enumerate(shown, start=1)
+            for layout, items in enumerate(lay_out(hit, layouts[number], seed=f"{campaign.seed} {number}"))
+            for position, item in enumerate(items, start=1)
         ),
         copied,
     )

@@ -302,13 +302,13 @@ def panel(request: Request, pk: int) -> HttpResponseBase:
         form = InviteForm(request.POST)
         if form.is_valid():
             names = people_in(form.cleaned_data["names"])
-            known = task_selectors.on_panel(campaign, names)
+            earlier = task_selectors.on_panel(campaign, names)
             invited = task_services.panel_invite(campaign=campaign, labels=names)
             have = ngettext("%(count)d person now has a link.", "%(count)d people now have a link.", len(invited))
             messages.success(request, have % {"count": len(invited)})
-            if known:
-                said = _("Already on the panel: %(names)s.")
-                messages.info(request, said % {"names": get_text_list(known[:SHOWN], _("and"))})
+            if earlier:
+                text = _("Already on the panel: %(names)s.")
+                messages.info(request, text % {"names": get_text_list(earlier[:SHOWN], _("and"))})
             return see_other("tasks:panel", pk)
     listing = Listing(
         request,

@@ -27,8 +27,8 @@ def test_an_example_is_saved_whole_shown_to_workers_and_fixed_by_the_start(
     assert Campaign.objects.get(pk=draft.pk).example_query == ""
     assert client.post(address, OWN).status_code == 303
     factories.begin(draft)
-    shown = Client().get(reverse("judging:preview", args=[draft.link])).content.decode()
-    assert "It is 81 metres tall." in shown and "Only B says how tall it is." in shown and GENERAL not in shown
+    text = Client().get(reverse("judging:preview", args=[draft.link])).content.decode()
+    assert "It is 81 metres tall." in text and "Only B says how tall it is." in text and GENERAL not in text
     assert b"81 metres" in factories.exported(draft)["manifest.json"]
     assert client.post(address, OWN | {"example-example_query": "another"}).status_code == 409
     assert "how tall is the tower" in client.get(address).content.decode()

@@ -77,20 +77,20 @@ def test_a_campaigns_page_shows_how_far_packing_is_and_asks_again_by_itself(
     task_services.campaign_launch(campaign=first)
     client = Client()
     client.force_login(rita)
-    seen: list[str] = []
+    pages: list[str] = []
     copy_rows = task_services.copy_rows
 
     def copy_and_look(*arguments: Any) -> int:
         copied = copy_rows(*arguments)
         if len(arguments) == 4:
-            seen.append(client.get(f"/campaigns/{first.pk}/").content.decode())
+            pages.append(client.get(f"/campaigns/{first.pk}/").content.decode())
         return copied
 
     waiting = client.get(f"/campaigns/{first.pk}/").content.decode()
     assert "Waiting to start." in waiting and 'data-refresh="3"' in waiting
     monkeypatch.setattr(task_services, "copy_rows", copy_and_look)
     task_jobs.pack_waiting_campaigns()
-    assert "Storing the items of the HITs" in seen[0] and "9 of 9 (100 %)" in seen[0]
+    assert "Storing the items of the HITs" in pages[0] and "9 of 9 (100 %)" in pages[0]
     assert 'data-refresh="3"' not in client.get(f"/campaigns/{first.pk}/").content.decode()
 
 
@@ -145,16 +145,16 @@ def test_a_test_pair_is_not_decided_on_by_somebody_whose_page_is_older_than_the_
     drafts: tuple[Campaign, Campaign],
 ) -> None:
     first, _second = drafts
-    seen = TestPair.objects.select_related("campaign").filter(campaign=first).first()
-    assert seen is not None and seen.campaign.state == State.DRAFT
+    test = TestPair.objects.select_related("campaign").filter(campaign=first).first()
+    assert test is not None and test.campaign.state == State.DRAFT
     task_services.campaign_launch(campaign=Campaign.objects.get(pk=first.pk))
     with pytest.raises(NotNow):
-        task_services.test_pair_decide(test_pair=seen, confirm=False, by=None, at=timezone.now())
+        task_services.test_pair_decide(test_pair=test, confirm=False, by=None, at=timezone.now())
     with pytest.raises(NotNow):
         task_services.test_pair_write(
-            campaign=seen.campaign, question="q", relevant_text="r", off_topic_text="o", by=None, at=timezone.now()
+            campaign=test.campaign, question="q", relevant_text="r", off_topic_text="o", by=None, at=timezone.now()
         )
-    assert TestPair.objects.get(pk=seen.pk).state == TestPair.State.CONFIRMED
+    assert TestPair.objects.get(pk=test.pk).state == TestPair.State.CONFIRMED
 
 
 @pytest.mark.django_db(transaction=True)
@@ -343,7 +343,7 @@ def test_a_comparison_of_another_version_is_as_none(campaign: Campaign) -> None:
     publication = Publication.objects.create(
         campaign=campaign, state=Publication.State.OPEN, title="t", description="d"
     )
-    kept = LedgerComparison.objects.create(
+    comparison = LedgerComparison.objects.create(
         publication=publication,
         version=0,
         began_at=timezone.now(),
@@ -354,8 +354,8 @@ def test_a_comparison_of_another_version_is_as_none(campaign: Campaign) -> None:
     )
     assert ledger_comparison.comparison_last(publication) is None
     amounts = {name: "1.50" for name in Comparison._fields if name != "differences"}
-    kept.version, kept.content = ledger_comparison.VERSION, {**amounts, "differences": ["HIT 1 differs."]}
-    kept.save()
+    comparison.version, comparison.content = ledger_comparison.VERSION, {**amounts, "differences": ["HIT 1 differs."]}
+    comparison.save()
     last = ledger_comparison.comparison_last(publication)
     assert last is not None and last.comparison.balance == Decimal("1.50")
     assert last.comparison.differences == ["HIT 1 differs."]
@@ -398,17 +398,17 @@ def test_an_answer_that_is_not_understood_stays_in_doubt_with_an_alarm(
 
 
 def test_a_qualification_of_that_name_that_is_not_ours_is_the_platforms_refusal() -> None:
-    taken = ClientError(
+    error = ClientError(
         {"Error": {"Code": "QualificationTypeAlreadyExists", "Message": "taken"}}, "CreateQualificationType"
     )
 
     class Platform:
         def create_qualification_type(self, **_asked: object) -> None:
-            raise taken
+            raise error
 
         def list_qualification_types(self, **_asked: object) -> dict[str, object]:
             return {"QualificationTypes": [{"Name": "another"}]}
 
-    assert code_of(taken) == "QualificationTypeAlreadyExists"
+    assert code_of(error) == "QualificationTypeAlreadyExists"
     with pytest.raises(ClientError):
         make_own_qualification(Platform(), {"Name": "ours"})

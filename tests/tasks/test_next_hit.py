@@ -87,11 +87,11 @@ def make_world(random: Random, lab: Lab, number: int) -> list[Campaign]:
         pairs += random.sample(pairs, -len(pairs) % 3)
         for place in range(0, len(pairs), 3):
             hit = Hit.objects.create(campaign=campaign, number=place // 3 + 1, needed=random.choice([0, 1, 1, 2]))
-            asked = [(pair, None) for pair in sorted(set(pairs[place : place + 3]), key=lambda pair: pair.pk)]
-            asked += [(None, test) for test in random.sample(tests, 2)]  # type: ignore[misc]
+            items = [(pair, None) for pair in sorted(set(pairs[place : place + 3]), key=lambda pair: pair.pk)]
+            items += [(None, test) for test in random.sample(tests, 2)]  # type: ignore[misc]
             Item.objects.bulk_create(
                 Item(hit=hit, position=position, pair=pair, test=test, a_left=True)
-                for position, (pair, test) in enumerate(asked, start=1)
+                for position, (pair, test) in enumerate(items, start=1)
             )
         campaigns.append(campaign)
     return campaigns
@@ -107,7 +107,7 @@ def test_the_next_hit_is_the_one_that_the_rule_names(lab: Lab, seed: int, monkey
     campaigns = make_world(random, lab, seed)
     workers = [Worker.objects.create(lab=lab) for _worker in range(4)]
     factories.analyze()  # or the rule, as it is written above, is planned for tables without rows
-    given = 0
+    count = 0
     for _step in range(30):
         worker, campaign = random.choice(workers), random.choice(campaigns)
         expected = by_the_rule(worker, campaign, at)
@@ -115,7 +115,7 @@ def test_the_next_hit_is_the_one_that_the_rule_names(lab: Lab, seed: int, monkey
         assert next_hit(worker, campaign, at, lock=True) == expected
         if expected is None:
             continue
-        given += 1
+        count += 1
         Assignment.objects.create(
             campaign=campaign,
             hit_id=expected,
@@ -126,7 +126,7 @@ def test_the_next_hit_is_the_one_that_the_rule_names(lab: Lab, seed: int, monkey
             finished_at=at,
             verdict=random.choice(["pending", "accepted", "excluded"]),
         )
-    assert given > 3
+    assert count > 3
 
 
 @pytest.fixture
@@ -156,8 +156,8 @@ def test_workers_who_come_at_once_get_a_hit_each(eight: Campaign, monkeypatch: p
     monkeypatch.setattr(task_selectors, "LOOKED_AT", 2)
     workers = [Worker.objects.create(lab=eight.lab) for _worker in range(10)]
     with ThreadPoolExecutor(len(workers)) as threads:
-        taken = list(threads.map(lambda worker: take_in_thread(worker, eight), workers))
-    assert sorted(number for number in taken if number is not None) == list(range(1, 9))
+        numbers = list(threads.map(lambda worker: take_in_thread(worker, eight), workers))
+    assert sorted(number for number in numbers if number is not None) == list(range(1, 9))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -167,8 +167,8 @@ def test_nobody_waits_for_those_who_hold_every_hit_that_is_looked_at(
     monkeypatch.setattr(task_selectors, "LOOKED_AT", 2)
     worker = Worker.objects.create(lab=eight.lab)
     with transaction.atomic():
-        held = list(Hit.objects.filter(number__in=[1, 2, 4]).order_by("number").select_for_update())
+        hits = list(Hit.objects.filter(number__in=[1, 2, 4]).order_by("number").select_for_update())
         with ThreadPoolExecutor(1) as thread:
             assert thread.submit(take_in_thread, worker, eight).result() == 3
-    assert [hit.number for hit in held] == [1, 2, 4]
+    assert [hit.number for hit in hits] == [1, 2, 4]
     assert Assignment.objects.get().worker == worker

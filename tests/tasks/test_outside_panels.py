@@ -69,11 +69,11 @@ def test_each_session_gets_one_hit_and_leaves_with_the_code_of_how_it_ended(
     first = arrive(campaign, "p1", "s1")
     assert first["Location"].startswith("/j/")
     assert arrive(campaign, "p1", "s1")["Location"].startswith("/j/")  # the same session resumes
-    one = work_of("s1")
+    work = work_of("s1")
     assert arrive(campaign, "p1", "s2").status_code == 303  # with a HIT under way, a new session takes it over
-    assert (work_of("s2"), PanelVisit.objects.get(session="s1").assignment) == (one, None)
-    factories.judge(one)
-    assignment_finish(assignment=one, at=timezone.now())
+    assert (work_of("s2"), PanelVisit.objects.get(session="s1").assignment) == (work, None)
+    factories.judge(work)
+    assignment_finish(assignment=work, at=timezone.now())
     done = Client().get(arrive(campaign, "p1", "s2")["Location"], follow=True)
     assert "DONE71" in done.content.decode() and "FAIL44" not in done.content.decode()
 
@@ -97,10 +97,10 @@ def test_each_session_gets_one_hit_and_leaves_with_the_code_of_how_it_ended(
     assert SETTINGS["nothing_left_exit"] in none.content.decode()
 
     client.force_login(rita)
-    said = {
+    counts = {
         session: (line["person"], line["outcome"], line["exit"]) for session, line in sessions(client, campaign).items()
     }
-    assert said == {
+    assert counts == {
         "s1": ("p1", "taken over", ""), "s2": ("p1", "finished", "DONE71"),
         "s3": ("p2", "failed", "FAIL44"), "s4": ("p3", "left", ""),
         "s5": ("p4", "nothing left", SETTINGS["nothing_left_exit"]),
@@ -143,8 +143,8 @@ def test_the_page_checks_what_is_entered_and_keeps_the_name_once_somebody_has_co
         assert client.post(address, SETTINGS | wrong).status_code == 400, wrong
     assert not OutsidePanel.objects.exists()
     assert client.post(address, SETTINGS).status_code == 303
-    shown = client.get(address).content.decode()
-    assert "?participantId={person}&amp;assignmentId={session}" in shown
+    text = client.get(address).content.decode()
+    assert "?participantId={person}&amp;assignmentId={session}" in text
     arrive(campaign, "p1", "s1")
     assert client.post(address, SETTINGS | {"finished_exit": "OTHER"}).status_code == 303
     assert client.post(address, SETTINGS | {"name": "Another"}).status_code == 400
@@ -214,10 +214,10 @@ def test_the_sessions_of_the_largest_campaign_are_paged_and_read_as_a_file_in_bo
     with django_assert_max_num_queries(45):
         first = client.get(address)
         last = client.get(f"{address}?sessions=999999")
-        found = client.get(f"{address}?sessions-person=p00077")
+        match = client.get(f"{address}?sessions-person=p00077")
     pages = time.process_time() - began
-    shown = [len(page.context["visits"]) for page in (first, last, found)]
-    assert 0 < shown[0] <= 200 and 0 < shown[1] <= 200 and shown[2] == 1
+    lengths = [len(page.context["visits"]) for page in (first, last, match)]
+    assert 0 < lengths[0] <= 200 and 0 < lengths[1] <= 200 and lengths[2] == 1
     assert len(first.content) < 200_000
     began = time.process_time()
     lines = sessions(client, campaign)

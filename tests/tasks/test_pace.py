@@ -110,13 +110,13 @@ def test_the_platforms_own_limit_is_the_limit_there(long_reads: Campaign) -> Non
 
 
 def test_preview_home_and_consent_say_the_same(client: Client, long_reads: Campaign) -> None:
-    told = ("about 4 min", "You have up to 60 min.", "$30.00 an hour at that pace")
+    sentences = ("about 4 min", "You have up to 60 min.", "$30.00 an hour at that pace")
     preview = client.get(reverse("judging:preview", args=[long_reads.link])).content.decode()
     consent = client.get(reverse("judging:join", args=[long_reads.link])).content.decode()
     worker = factories.worker(long_reads, "Alice")
     home = client.get(reverse("judging:home", args=[links.home_token(worker, long_reads)])).content.decode()
     for page in (preview, consent, home):
-        for words in told:
+        for words in sentences:
             assert words in page, (words, page)
         assert "about 60 min" not in page
 
@@ -126,9 +126,9 @@ def test_the_researcher_sees_the_pay_per_hour_and_a_warning_below_the_floor(
 ) -> None:
     client.force_login(rita)
     address = reverse("judgments:campaign", args=[long_reads.pk])
-    shown = client.get(address).content.decode()
-    assert "$30.00 an hour" in shown
-    assert "less than" not in shown
+    text = client.get(address).content.decode()
+    assert "$30.00 an hour" in text
+    assert "less than" not in text
     settings.HOURLY_FLOOR = Decimal("31.00")
     assert "less than $31.00 an hour" in client.get(address).content.decode()
 
@@ -139,16 +139,16 @@ def test_the_researcher_sees_the_pay_per_hour_and_a_warning_below_the_floor(
 def test_the_whole_reward_is_listed_at_our_own_marketplace_and_a_bonus_is_announced_by_keyword(
     long_reads: Campaign,
 ) -> None:
-    own = publication_write(campaign=long_reads)
-    request = hit_type_request(own, "X")
-    said = (own.pay, request["Reward"], request["Keywords"])
-    assert said == ("return-and-compensate", "2.00", f"{own.keywords}, takes-4-minutes")
-    own = publication_write(campaign=long_reads, pay="base-and-bonus", keywords="")
-    request = hit_type_request(own, "X")
+    publication = publication_write(campaign=long_reads)
+    request = hit_type_request(publication, "X")
+    terms = (publication.pay, request["Reward"], request["Keywords"])
+    assert terms == ("return-and-compensate", "2.00", f"{publication.keywords}, takes-4-minutes")
+    publication = publication_write(campaign=long_reads, pay="base-and-bonus", keywords="")
+    request = hit_type_request(publication, "X")
     assert (request["Reward"], request["Keywords"]) == ("0.10", "bonus-up-to-1.90, takes-4-minutes")
     assert request["Description"].startswith("Pays $0.10 and a bonus of up to $1.90")
-    own = publication_write(campaign=long_reads, keywords="reading, " * 111)
-    request = hit_type_request(own, "X")
+    publication = publication_write(campaign=long_reads, keywords="reading, " * 111)
+    request = hit_type_request(publication, "X")
     assert len(request["Keywords"]) <= 1000
     assert request["Keywords"].endswith("reading, bonus-up-to-1.90, takes-4-minutes")
 
@@ -172,8 +172,8 @@ def test_a_passage_that_nobody_can_read_in_the_time_of_a_hit_keeps_a_campaign_fr
 
     Passage.objects.filter(pk=pooled.pk).update(text="word " * 3_600)
 
-    (said,) = task_selectors.lacking_time(draft)
-    assert said.startswith(f"A passage of “{pooled.pid}” cannot be read in the 5 min that a HIT allows")
-    assert "even skimming it takes 6 min. Allow more time, or shorten the passage." in said
-    assert said in task_selectors.launch_obstacles(draft)
+    (obstacle,) = task_selectors.lacking_time(draft)
+    assert obstacle.startswith(f"A passage of “{pooled.pid}” cannot be read in the 5 min that a HIT allows")
+    assert "even skimming it takes 6 min. Allow more time, or shorten the passage." in obstacle
+    assert obstacle in task_selectors.launch_obstacles(draft)
     assert task_selectors.lacking_time(draft, timedelta(minutes=7)) == []

@@ -14,11 +14,11 @@ SIZES = st.lists(st.integers(1, 15), min_size=1, max_size=40)
 def groups(sizes: list[int]) -> list[list[int]]:
     """Queries with so many pairs each, numbered through."""
     start = 0
-    made = []
+    ranges = []
     for size in sizes:
-        made.append(list(range(start, start + size)))
+        ranges.append(list(range(start, start + size)))
         start += size
-    return made
+    return ranges
 
 
 def pairs_in(hits: list[list[PackedItem]]) -> list[int]:
@@ -92,8 +92,8 @@ def test_a_hit_never_shows_a_passage_in_two_test_pairs() -> None:
     passages = {test: {f"relevant {test}", f"off topic {test // 2}"} for test in range(12)}
     hits = pack(groups([10] * 40), range(12), seed=3, passages=passages)
     for hit in hits:
-        shown = [passage for item in hit if item.test is not None for passage in passages[item.test]]
-        assert len(shown) == len(set(shown)) == 6
+        ids = [passage for item in hit if item.test is not None for passage in passages[item.test]]
+        assert len(ids) == len(set(ids)) == 6
     uses = Counter(item.test for hit in hits for item in hit if item.test is not None)
     assert max(uses.values()) - min(uses[test] for test in range(12)) <= 3
 
@@ -107,5 +107,5 @@ def test_test_pairs_that_share_passages_are_parted_or_refused(shared: list[set[i
             pack(groups([30]), tests, seed=seed, passages=passages)
         return
     for hit in pack(groups([30]), tests, seed=seed, passages=passages):
-        shown = [passage for item in hit if item.test is not None for passage in passages[item.test]]
-        assert len(shown) == len(set(shown))
+        ids = [passage for item in hit if item.test is not None for passage in passages[item.test]]
+        assert len(ids) == len(set(ids))

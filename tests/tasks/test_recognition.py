@@ -100,15 +100,15 @@ def test_an_off_topic_passage_is_one_that_nobody_found_about_its_question(
     ).collection  # fmt: skip
     lists: dict[str, set[str]] = {}
     for path in sorted((data / "runs").glob("*.gz"))[:runs]:
-        kept, ranks = [], Counter[str]()
+        lines, ranks = [], Counter[str]()
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             qid, _q0, pid, *_rest = line.split()
             ranks[qid] += 1
             if ranks[qid] <= depth:
-                kept.append(line)
+                lines.append(line)
                 lists.setdefault(qid, set()).add(pid)
         run_import(
-            collection=collection, name=path.name, source=io.BytesIO("\n".join(kept).encode()), filename="run.txt"
+            collection=collection, name=path.name, source=io.BytesIO("\n".join(lines).encode()), filename="run.txt"
         )
     campaign = campaign_create(lab=lab, collection=collection, runs=collection.runs.all(), name="draft")
     grades = read_qrels(data / "qrels.txt.gz").grades
@@ -214,29 +214,29 @@ def test_a_campaign_whose_test_pairs_all_share_a_passage_does_not_start(collecti
 
 
 def test_the_page_says_what_a_program_could_count_and_how_often_each_is_shown(page: Client, campaign: Campaign) -> None:
-    shown = page.get(reverse("tasks:tests", args=[campaign.pk])).content.decode()
-    assert "Could a program find them?" in shown
-    assert "6 test pairs appear in 3 HITs." in shown
-    assert "Each is shown in 1 HIT." in shown
-    assert "A program could find these test pairs." in shown  # none shares a word with its question
+    text = page.get(reverse("tasks:tests", args=[campaign.pk])).content.decode()
+    assert "Could a program find them?" in text
+    assert "6 test pairs appear in 3 HITs." in text
+    assert "Each is shown in 1 HIT." in text
+    assert "A program could find these test pairs." in text  # none shares a word with its question
 
 
 # --- deciding several at once
 
 
 def test_marked_suggestions_are_decided_together_and_the_next_one_is_in_sight(page: Client, draft: Campaign) -> None:
-    one, two, three, four = task_services.test_pairs_suggest(campaign=draft, count=4, seed=1)
+    first, two, three, four = task_services.test_pairs_suggest(campaign=draft, count=4, seed=1)
     address = reverse("tasks:tests_decide", args=[draft.pk])
-    for test in (one, three):
+    for test in (first, three):
         page.post(address, {"read_one": test.pk})
-    answer = page.post(address, {"test": [one.pk, three.pk], "decision": "confirm"})
+    answer = page.post(address, {"test": [first.pk, three.pk], "decision": "confirm"})
     assert answer.headers["Location"].endswith(f"#test-{four.pk}")
     answer = page.post(address, {"decline_one": two.pk, "test": [four.pk]})
     assert answer.headers["Location"].endswith(f"#test-{four.pk}")
     states = dict(draft.test_pairs.values_list("pk", "state"))
-    assert states == {one.pk: "confirmed", two.pk: "declined", three.pk: "confirmed", four.pk: "suggested"}
-    shown = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
-    assert f'id="test-{four.pk}" tabindex="-1"' in shown
+    assert states == {first.pk: "confirmed", two.pk: "declined", three.pk: "confirmed", four.pk: "suggested"}
+    text = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
+    assert f'id="test-{four.pk}" tabindex="-1"' in text
 
 
 def test_nothing_marked_decides_nothing(page: Client, draft: Campaign, everyday: Collection) -> None:
@@ -254,6 +254,6 @@ def test_a_test_pair_is_counted_once_for_each_hit_however_many_layouts_that_has(
     settings = {"pairs_per_hit": 3, "tests_per_hit": 2}
     once = factories.campaign(collection, "once", **settings)
     thrice = factories.campaign(collection, "thrice", overlap=3, reuse="nothing", **settings)
-    found = [task_selectors.measure_tests(campaign) for campaign in (once, thrice)]
-    assert (found[0].hits, found[0].least, found[0].most) == (found[1].hits, found[1].least, found[1].most)
-    assert found[1].most <= found[1].hits
+    one_layout, many = (task_selectors.measure_tests(campaign) for campaign in (once, thrice))
+    assert (one_layout.hits, one_layout.least, one_layout.most) == (many.hits, many.least, many.most)
+    assert many.most <= many.hits

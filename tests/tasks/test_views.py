@@ -33,7 +33,7 @@ def draft(collection: Collection) -> Campaign:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was asked of the background, instead of asking it."""
     calls: list[str] = []
     monkeypatch.setattr(task_jobs.pack_waiting_campaigns, "delay", lambda: calls.append("pack"))
@@ -65,43 +65,43 @@ def test_suggested_pairs_are_confirmed_and_declined_one_by_one(page: Client, rit
     factories.elsewhere(draft.collection)
     answer = page.post(reverse("tasks:tests_suggest", args=[draft.pk]), {"count": "2"})
     assert answer.status_code == 303
-    one, two = draft.test_pairs.order_by("id")
-    assert {one.state, two.state} == {"suggested"}
-    shown = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
-    assert escape(one.question) in shown
-    assert escape(one.off_topic_text) in shown
-    page.post(reverse("tasks:test_decide", args=[draft.pk, one.pk]), {"decision": "confirm"})
+    first, two = draft.test_pairs.order_by("id")
+    assert {first.state, two.state} == {"suggested"}
+    text = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
+    assert escape(first.question) in text
+    assert escape(first.off_topic_text) in text
+    page.post(reverse("tasks:test_decide", args=[draft.pk, first.pk]), {"decision": "confirm"})
     page.post(reverse("tasks:test_decide", args=[draft.pk, two.pk]), {"decision": "decline"})
-    one.refresh_from_db()
+    first.refresh_from_db()
     two.refresh_from_db()
-    assert (one.state, one.decided_by, two.state) == ("confirmed", rita, "declined")
+    assert (first.state, first.decided_by, two.state) == ("confirmed", rita, "declined")
 
 
 def test_only_test_pairs_whose_passages_were_opened_are_confirmed(page: Client, draft: Campaign, lab: Lab) -> None:
     factories.elsewhere(draft.collection)
     page.post(reverse("tasks:tests_suggest", args=[draft.pk]), {"count": "4"})
-    one, two, three, four = draft.test_pairs.order_by("id")
+    first, two, three, four = draft.test_pairs.order_by("id")
     at, decide = reverse("tasks:tests", args=[draft.pk]), reverse("tasks:tests_decide", args=[draft.pk])
-    shown = page.get(at).content.decode()
-    assert escape(one.off_topic_text) in shown, "the first is open"
-    assert escape(two.question) in shown and escape(two.off_topic_text) not in shown
+    text = page.get(at).content.decode()
+    assert escape(first.off_topic_text) in text, "the first is open"
+    assert escape(two.question) in text and escape(two.off_topic_text) not in text
     answer = page.post(decide, {"read_one": two.pk})
     assert answer["Location"].endswith(f"#test-{two.pk}")
     assert escape(two.off_topic_text) in page.get(at).content.decode()
 
-    everyone = {"test": [test.pk for test in (one, two, three, four)], "decision": "confirm"}
-    said = page.post(decide, everyone, follow=True).content.decode()
-    assert "2 test pairs have been confirmed." in said
-    assert "2 test pairs have not been confirmed, as you have not opened them here." in said
-    assert set(draft.test_pairs.filter(state="confirmed")) == {one, two}
-    assert escape(three.off_topic_text) in said, "the next one is open then"
+    everyone = {"test": [test.pk for test in (first, two, three, four)], "decision": "confirm"}
+    text = page.post(decide, everyone, follow=True).content.decode()
+    assert "2 test pairs have been confirmed." in text
+    assert "2 test pairs have not been confirmed, as you have not opened them here." in text
+    assert set(draft.test_pairs.filter(state="confirmed")) == {first, two}
+    assert escape(three.off_topic_text) in text, "the next one is open then"
     page.post(decide, {"confirm_one": four.pk})
     four.refresh_from_db()
     assert four.state == "suggested"
     somebody = Client()
     somebody.force_login(factories.member(lab, "researcher", "nora"))
-    said = somebody.post(decide, {"test": [three.pk], "decision": "confirm"}, follow=True).content.decode()
-    assert "1 test pair has not been confirmed, as you have not opened it here." in said
+    text = somebody.post(decide, {"test": [three.pk], "decision": "confirm"}, follow=True).content.decode()
+    assert "1 test pair has not been confirmed, as you have not opened it here." in text
     page.post(decide, {"test": [three.pk, four.pk], "decision": "decline"})
     assert set(draft.test_pairs.filter(state="declined")) == {three, four}, "nobody need read what they decline"
 
@@ -134,8 +134,8 @@ def test_the_confirmed_test_pairs_of_another_campaign_are_copied(
     assert (here.relevant, here.off_topic, here.state) == (suggested.relevant, suggested.off_topic, "suggested")
     task_services.test_pairs_suggest(campaign=other, count=1, seed=2)
 
-    shown = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
-    assert f'<option value="{other.pk}">other (3)</option>' in shown
+    text = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
+    assert f'<option value="{other.pk}">other (3)</option>' in text
     answer = page.post(reverse("tasks:tests_copy", args=[draft.pk]), {"source": other.pk}, follow=True)
     assert "3 test pairs have been copied" in answer.content.decode()
     copied = draft.test_pairs.order_by("question")
@@ -177,9 +177,9 @@ def test_test_pairs_are_not_copied_from_another_lab_or_language_or_to_a_campaign
     sam = factories.user("sam")
     (tmp_path / "sam").mkdir()
     hers = factories.campaign(factories.small(tmp_path / "sam", factories.lab("Another lab", sam)), "hers", start=False)
-    shown = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
-    assert "arabic (6)" not in shown
-    assert "hers (6)" not in shown
+    text = page.get(reverse("tasks:tests", args=[draft.pk])).content.decode()
+    assert "arabic (6)" not in text
+    assert "hers (6)" not in text
     for source, status in ((arabic, 400), (hers, 400), (draft, 400)):
         answer = page.post(reverse("tasks:tests_copy", args=[draft.pk]), {"source": source.pk})
         assert (answer.status_code, draft.test_pairs.count()) == (status, 0), source.name
@@ -253,24 +253,24 @@ def test_each_panel_member_gets_one_link(page: Client, draft: Campaign) -> None:
 # --- start and end
 
 
-def test_a_draft_without_its_test_pairs_does_not_start(page: Client, draft: Campaign, asked: list[str]) -> None:
+def test_a_draft_without_its_test_pairs_does_not_start(page: Client, draft: Campaign, calls: list[str]) -> None:
     answer = page.post(reverse("tasks:launch", args=[draft.pk]))
     assert answer.status_code == 409
     assert "at least 2 confirmed test pairs but has 0" in answer.content.decode()
     draft.refresh_from_db()
     assert draft.state == "draft"
-    assert asked == []
+    assert calls == []
 
 
 def test_starting_asks_for_packing_once_it_is_stored(
-    page: Client, collection: Collection, asked: list[str], django_capture_on_commit_callbacks: object
+    page: Client, collection: Collection, calls: list[str], django_capture_on_commit_callbacks: object
 ) -> None:
     ready = factories.campaign(collection, "ready", start=False)
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
         assert page.post(reverse("tasks:launch", args=[ready.pk])).status_code == 303
     ready.refresh_from_db()
     assert ready.state == "packing"
-    assert asked == ["pack"]
+    assert calls == ["pack"]
 
 
 def test_a_campaign_starts_although_nobody_can_be_asked_to_pack(
@@ -319,8 +319,8 @@ def test_one_person_is_on_the_panel_once_however_they_are_written(page: Client, 
 def test_a_large_panel_is_paged_and_its_links_come_in_one_file(page: Client, draft: Campaign) -> None:
     task_services.panel_invite(campaign=draft, labels=[f"member {number:03}" for number in range(120)])
     address = reverse("tasks:panel", args=[draft.pk])
-    shown = page.get(address).content.decode()
-    assert "member 000" in shown and "member 119" not in shown
+    text = page.get(address).content.decode()
+    assert "member 000" in text and "member 119" not in text
     assert "member 119" in page.get(address, {"page": 99}).content.decode()
     lines = page.get(reverse("tasks:panel_links", args=[draft.pk])).getvalue().decode().splitlines()
     assert len(lines) == 120
