@@ -79,7 +79,14 @@ def answer_exception(error: Exception, context: dict[str, Any]) -> Response:
             headers["WWW-Authenticate"] = asked
         if wait := getattr(error, "wait", None):
             headers["Retry-After"] = str(int(wait) + 1)
-        return problem(error.status_code, str(error.detail), error.default_code, headers=headers)
+        text = str(error.detail)
+        if isinstance(error, exceptions.UnsupportedMediaType):
+            expected = context["view"].get_parsers()[0].media_type
+            text = _("%(sent)s was sent, and this address takes %(expected)s.") % {
+                "sent": context["request"].content_type.partition(";")[0],
+                "expected": expected,
+            }
+        return problem(error.status_code, text, error.default_code, headers=headers)
     if isinstance(error, Refused):
         code = "not_found" if error.status == status.HTTP_404_NOT_FOUND else "refused"
         return problem(error.status, str(error), code)

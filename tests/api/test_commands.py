@@ -32,6 +32,13 @@ def test_the_command_line_does_what_the_api_does(campaign: Campaign) -> None:
     assert [found["name"] for found in call("get", "campaigns/?state=paused")["results"]] == ["pilot"]
 
 
+def test_lists_are_read_on_by_the_address_of_the_next_page(campaign: Campaign, settings: Any) -> None:
+    settings.ALLOWED_HOSTS, settings.SITE_URL = ["example.org"], "https://example.org"
+    first = call("get", "runs/?limit=1")
+    assert first["next"].startswith("https://example.org/api/v1/runs/")
+    assert call("get", first["next"])["results"][0]["id"] < first["results"][0]["id"]
+
+
 def test_a_dry_run_shows_the_answer_and_changes_nothing(campaign: Campaign) -> None:
     address = f"campaigns/{campaign.pk}/"
     assert call("patch", address, "--json", '{"name": "renamed"}', "--dry-run")["name"] == "renamed"
@@ -62,8 +69,10 @@ def test_waiting_waits_for_a_worker_that_was_faster(collection: Collection, monk
 def test_files_are_sent(collection: Collection, tmp_path: Any) -> None:
     file = tmp_path / "yellow.txt"
     file.write_text("q1 Q0 p1 1 9 yellow\n")
-    done = call("post", "runs/", "--set", f"collection={collection.pk}", "--file", f"file={file}", "--wait")
-    assert collection.runs.get(pk=done["run"]).name == "yellow"
+    fields = ("--set", f"collection={collection.pk}", "--set", "team=ours")
+    done = call("post", "runs/", *fields, "--file", f"file={file}", "--wait")
+    run = collection.runs.get(pk=done["run"])
+    assert (run.name, run.team) == ("yellow", "ours")
     with pytest.raises(CommandError, match="would be stored"):
         call("post", "runs/", "--set", f"collection={collection.pk}", "--file", f"file={file}", "--dry-run")
 
@@ -77,6 +86,12 @@ def test_what_is_refused_is_an_error_in_words(campaign: Campaign, viewer: Progra
         call_command("call_api", "get", "labs/", "--as", "nobody")
     with pytest.raises(CommandError, match="no such address"):
         call("get", "nothing/")
+    with pytest.raises(CommandError, match="in the address"):
+        call("get", "runs/", "--json", '{"name": "bm25"}')
+    with pytest.raises(CommandError, match=r"^multipart/form-data was sent, and this address takes application/json.$"):
+        call("post", f"campaigns/{campaign.pk}/pause/", "--set", "why=enough")
+    with pytest.raises(CommandError, match=r"^application/json was sent, and this address takes multipart/form-data.$"):
+        call("post", "runs/", "--json", "{}")
 
 
 def test_a_token_from_the_command_line_opens_the_api(rita: User) -> None:

@@ -3,10 +3,12 @@
 import json
 import time
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -43,8 +45,9 @@ class Command(BaseCommand):
         parser.add_argument("address", help="after /api/v1/, such as campaigns/3/pause/ or 'runs/?name=bm25'")
         parser.add_argument("--as", dest="user", required=True, help="the user name of whoever does it")
         parser.add_argument("--json", help="what is sent, as a JSON object")
-        parser.add_argument("--set", nargs="+", default=[], metavar="FIELD=VALUE", help="fields of a form with files")
-        parser.add_argument("--file", nargs="+", default=[], metavar="FIELD=PATH", help="files of a form")
+        several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+        parser.add_argument("--set", metavar="FIELD=VALUE", help="fields of a form (multipart/form-data)", **several)
+        parser.add_argument("--file", metavar="FIELD=PATH", help="files of a form", **several)
         parser.add_argument("--dry-run", action="store_true", help="show the answer, and change nothing")
         parser.add_argument("--wait", action="store_true", help="do the job that is asked for, and print how it ended")
 
@@ -86,17 +89,21 @@ class Command(BaseCommand):
 
 
 def _call(user: User, options: dict[str, Any]) -> Any:
-    address = f"/api/v1/{options['address'].removeprefix('/api/v1/')}"
+    address = f"/api/v1/{options['address'].rpartition('/api/v1/')[2].lstrip('/')}"  # `next` is a whole one
     match = resolve(urlsplit(address).path)  # what is no address is answered there, too
-    factory, method = APIRequestFactory(), options["method"]
+    site = urlsplit(settings.SITE_URL)
+    send = partial(getattr(APIRequestFactory(), options["method"]), address, secure=site.scheme == "https")
+    if options["method"] == "get" and (options["json"] or options["file"] or options["set"]):
+        raise CommandError("“get” sends nothing: what it asks for is in the address, such as 'runs/?name=bm25'.")
     if options["file"] or options["set"]:
         fields = dict(_split(pair) for pair in options["set"])
         files = {name: _upload(path) for name, path in map(_split, options["file"])}
-        request = getattr(factory, method)(address, fields | files, format="multipart")
+        request = send(fields | files, format="multipart")
     elif options["json"]:
-        request = getattr(factory, method)(address, options["json"], content_type="application/json")
+        request = send(options["json"], content_type="application/json")
     else:
-        request = getattr(factory, method)(address)
+        request = send()
+    request.get_host = lambda: site.netloc  # for links; nobody sent it, so ALLOWED_HOSTS has no say
     token = Token(user=user, name="command line", scopes=Scope.values, expires_at=timezone.now())
     force_authenticate(request, user, token)  # type: ignore[arg-type]  # a token of ours
     response = match.func(request, *match.args, **match.kwargs)
