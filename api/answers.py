@@ -36,24 +36,24 @@ def do_once(request: Request, do: Callable[[], Response]) -> Response:
         text = _("An idempotency key has 1 to %(most)d printable ASCII characters.") % {"most": LONGEST_KEY}
         raise ValidationError({"Idempotency-Key": [text]})
     user: User = request.user  # type: ignore[assignment]  # only members have tokens
-    asked = digest_of(request)
+    digest = digest_of(request)
     with transaction.atomic():
         hold(f"answer {user.pk} {key}")
         stored = StoredAnswer.objects.filter(user=user, key=key).first()
         if stored is None:
             response = do()
-            kept = getattr(response, "kept", response.data)  # without what is shown once
+            content = getattr(response, "kept", response.data)  # without what is shown once
             StoredAnswer.objects.create(
                 user=user,
                 key=key,
-                request=asked,
+                request=digest,
                 status=response.status_code,
                 location=response.get("Location", ""),
-                content=json.loads(JSONRenderer().render(kept) or "null"),
+                content=json.loads(JSONRenderer().render(content) or "null"),
                 at=timezone.now(),
             )
             return response
-    if stored.request != asked:
+    if stored.request != digest:
         raise KeyUsedOtherwise(_("This idempotency key was used for another request. Choose a new one."))
     headers = {"Idempotency-Replayed": "true"} | ({"Location": stored.location} if stored.location else {})
     return Response(stored.content, status=stored.status, headers=headers)

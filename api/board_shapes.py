@@ -127,7 +127,7 @@ class BoardSubmissionDetail(BoardSubmissionShape):
         """Printed scores."""
         measure = submission.board.ranking_measure
         row = submission.scores.filter(part="dev", version=None, origin="computed", measure=measure).first()
-        return {} if row is None else {group: printed(own["fraction"]) for group, own in row.groups.items()}
+        return {} if row is None else {group: printed(scores["fraction"]) for group, scores in row.groups.items()}
 
     def get_eval(self, submission: Submission) -> str | None:
         """The printed score that was released."""

@@ -67,7 +67,7 @@ class Message(NamedTuple):
 
 def deliveries_send(*, until: float) -> int:
     """Try what is due until the clock (time.monotonic) says so, unless another does. How many were taken."""
-    taken, may_call = 0, webhooks.reach()
+    delivered, may_call = 0, webhooks.reach()
     with alone("deliveries_send") as mine, ThreadPoolExecutor(THREADS) as pool:
         while mine and time.monotonic() < until and (claimed := _claim(timezone.now())):
             messages, problems = [], {}
@@ -79,9 +79,9 @@ def deliveries_send(*, until: float) -> int:
             posted = pool.map(lambda message: _post(message, may_call), messages)
             problems |= dict(zip((message.delivery for message in messages), posted, strict=True))
             for delivery, problem in problems.items():
-                taken += not problem
+                delivered += not problem
                 _record(delivery, problem, at=timezone.now())
-    return taken
+    return delivered
 
 
 def message_of(delivery: Delivery, *, at: datetime) -> Message:
@@ -121,26 +121,26 @@ def submitted_count(*, at: datetime) -> int:
 
     It compares counts, so work that was committed late is in the next message.
     """
-    told = 0
+    messages = 0
     asking = Webhook.objects.filter(disabled_at=None, events__contains=[Event.WORK_SUBMITTED.value])
     for key in list(asking.order_by("id").values_list("pk", flat=True)):
         with transaction.atomic():
             webhook = asking.select_for_update(no_key=True, skip_locked=True).filter(pk=key).first()
             if webhook is not None:
-                told += _count(webhook, at)
-    return told
+                messages += _count(webhook, at)
+    return messages
 
 
 def _count(webhook: Webhook, at: datetime) -> int:
-    known = dict(WorkTold.objects.filter(webhook=webhook).values_list("campaign", "submitted"))
+    earlier = dict(WorkTold.objects.filter(webhook=webhook).values_list("campaign", "submitted"))
     newest = Assignment.objects.filter(campaign=OuterRef("pk")).order_by("-id").values("finished_at")[:1]
     is_finished = Q(finished_revision=F("revision"), finished_revision__isnull=False)
     campaigns_of_it = Campaign.objects.filter(lab=webhook.lab_id).alias(newest=Subquery(newest))
     counting = campaigns_of_it.filter(~is_finished | Q(newest__gte=at - AFTER_ALL))
     of_it = Assignment.objects.filter(campaign__in=counting, state=Assignment.State.SUBMITTED)
     before = Count("id", filter=Q(finished_at__lt=webhook.created_at))
-    counted = of_it.values_list("campaign").annotate(all=Count("id"), before=before).order_by("campaign")
-    more = {key: (total, total - known.get(key, old)) for key, total, old in counted if total > known.get(key, old)}
+    counts = of_it.values_list("campaign").annotate(all=Count("id"), before=before).order_by("campaign")
+    more = {key: (total, total - earlier.get(key, old)) for key, total, old in counts if total > earlier.get(key, old)}
     campaigns = Campaign.objects.only("id", "name", "state").in_bulk(more)
     for key, (total, new) in more.items():
         campaign = campaigns[key]

@@ -174,10 +174,10 @@ class Resource(Tagged):
         if Scope.SPEND not in self.token.scopes:
             raise exceptions.PermissionDenied(_("This token lacks the scope “%(scope)s”.") % {"scope": Scope.SPEND})
 
-    def page_of(self, rows: Any, made: Callable[[list[Any]], list[Any]] = list, **context: Any) -> Response:
-        """A page of rows, filtered as the address says. `made` turns the rows of the page into what is shown."""
+    def page_of(self, rows: Any, shapes_of: Callable[[list[Any]], list[Any]] = list, **context: Any) -> Response:
+        """A page of rows, filtered as the address says. `shapes_of` turns the rows of the page into what is shown."""
         page: list[Any] = list(self.paginate_queryset(self.filter_queryset(rows)) or [])
-        return self.get_paginated_response(self.operation.show(made(page), view=self, **context))
+        return self.get_paginated_response(self.operation.show(shapes_of(page), view=self, **context))
 
     def answer(self, content: Any, **context: Any) -> Any:
         """What a method returns, as a response: as it is, or as the operation's answer shows it."""

@@ -252,8 +252,8 @@ class NewBoardDecision(BoardReason):
         """What a kind needs is there, and nothing besides."""
         for kind, name in (("flag", "flag"), ("extend", "until"), ("variant", "variant_of")):
             if (attrs["kind"] == kind) != (name in attrs):
-                said = f"“{kind}” needs it." if attrs["kind"] == kind else f"Only “{kind}” takes it."
-                raise serializers.ValidationError({name: [said]})
+                message = f"“{kind}” needs it." if attrs["kind"] == kind else f"Only “{kind}” takes it."
+                raise serializers.ValidationError({name: [message]})
         return attrs
 
 
@@ -316,8 +316,8 @@ class NewMetadataRequest(serializers.Serializer[Any]):
         """Fields that the kind has."""
         names = FIELDS[attrs["kind"]]
         if unknown := sorted(set(attrs["after"]) - set(names)):
-            said = f"A request of this kind changes {', '.join(names)}, and not {', '.join(unknown)}."
-            raise serializers.ValidationError({"after": [said]})
+            message = f"A request of this kind changes {', '.join(names)}, and not {', '.join(unknown)}."
+            raise serializers.ValidationError({"after": [message]})
         return attrs
 
 

@@ -119,7 +119,7 @@ def _groups() -> list[dict[str, Any]]:
     for address, verbs in described()["paths"].items():
         for verb, operation in verbs.items():
             about, _end, needs = operation["description"].rpartition("\n\n")
-            shown = {
+            entry = {
                 "id": operation["operationId"],
                 "verb": verb.upper(),
                 "address": address,
@@ -133,7 +133,7 @@ def _groups() -> list[dict[str, Any]]:
                     (_example(answer) for code, answer in operation["responses"].items() if code.startswith("2")), ""
                 ),
             }
-            groups.setdefault(operation["tags"][0], []).append(shown)
+            groups.setdefault(operation["tags"][0], []).append(entry)
     return [{"name": name, "operations": operations} for name, operations in groups.items()]
 
 

@@ -75,8 +75,8 @@ def answer_exception(error: Exception, context: dict[str, Any]) -> Response:
         return problem(error.status_code, _in_one(errors), "invalid", errors)
     if isinstance(error, exceptions.APIException):
         headers = {}
-        if asked := getattr(error, "auth_header", None):
-            headers["WWW-Authenticate"] = asked
+        if scheme := getattr(error, "auth_header", None):
+            headers["WWW-Authenticate"] = scheme
         if wait := getattr(error, "wait", None):
             headers["Retry-After"] = str(int(wait) + 1)
         text = str(error.detail)
@@ -118,10 +118,10 @@ def _by_field(detail: Any, path: tuple[str, ...]) -> Iterator[dict[str, str]]:
             nested = isinstance(inner, dict | list)
             yield from _by_field(inner, (*path, str(number)) if nested else path)
     else:
-        found = {"detail": str(detail), "code": str(getattr(detail, "code", "invalid"))}
+        row = {"detail": str(detail), "code": str(getattr(detail, "code", "invalid"))}
         if path:
-            found |= {"field": path[0], "pointer": f"#/{'/'.join(path)}"}
-        yield found
+            row |= {"field": path[0], "pointer": f"#/{'/'.join(path)}"}
+        yield row
 
 
 def _in_one(errors: list[dict[str, str]]) -> str:

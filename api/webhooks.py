@@ -101,9 +101,9 @@ def webhook_enable(*, webhook: Webhook, at: datetime) -> None:
 def _count_from_now(webhook: Webhook) -> None:
     """Take the work that is submitted already as told."""
     submitted = Assignment.objects.filter(campaign__lab=webhook.lab_id, state=Assignment.State.SUBMITTED)
-    counted = submitted.order_by("campaign").values_list("campaign").annotate(Count("id"))
+    counts = submitted.order_by("campaign").values_list("campaign").annotate(Count("id"))
     WorkTold.objects.filter(webhook=webhook).delete()
-    WorkTold.objects.bulk_create(WorkTold(webhook=webhook, campaign_id=key, submitted=count) for key, count in counted)
+    WorkTold.objects.bulk_create(WorkTold(webhook=webhook, campaign_id=key, submitted=count) for key, count in counts)
 
 
 def webhook_renew(*, webhook: Webhook) -> str:
@@ -148,9 +148,9 @@ def deliveries_clear(*, before: datetime) -> None:
 
 
 def _events(events: Iterable[str]) -> list[str]:
-    asked = set(events)
-    chosen = [event for event in Event.values if event in asked]
-    if not chosen or asked - set(chosen):
+    names = set(events)
+    chosen = [event for event in Event.values if event in names]
+    if not chosen or names - set(chosen):
         raise BadRequest(_("Choose at least one event of those that there are."))
     return chosen
 

@@ -576,5 +576,5 @@ class Practice(Resource):
         """Use a confirmed test pair of a draft for practice. It is then a test pair no longer."""
         campaign, sent = self.campaign, self.sent
         test = get_object_or_404(campaign.test_pairs, pk=sent["test_pair"])
-        taken = task_services.practice_take_test(test_pair=test, why=sent["why"], **self.signed)
-        return pair_shown(taken, len(read_practice_pairs(taken.practice_pairs)))
+        draft = task_services.practice_take_test(test_pair=test, why=sent["why"], **self.signed)
+        return pair_shown(draft, len(read_practice_pairs(draft.practice_pairs)))

@@ -41,8 +41,8 @@ def settings_changed(template: CampaignTemplate, sent: Mapping[str, Any]) -> dic
     form = TemplateForm(data, template=template)
     if not form.is_valid():
         errors = by_field(form.errors)
-        own: dict[str, Any] = {name: errors.pop(name) for name in ("name", "consent") if name in errors}
-        raise ValidationError(own | ({"settings": errors} if errors else {}))
+        of_template: dict[str, Any] = {name: errors.pop(name) for name in ("name", "consent") if name in errors}
+        raise ValidationError(of_template | ({"settings": errors} if errors else {}))
     return form.changes()
 
 

@@ -43,8 +43,8 @@ class Labs(Resource):
         sent = self.sent
         invited = sent["email"] if sent["invite_admin"] else None
         with refusals_of("name"):
-            made = lab_create(name=sent["name"], invited=invited, **self.signed)
-        content = {"id": made.lab.pk, "name": made.lab.name, "invitation": made.invitation}
+            creation = lab_create(name=sent["name"], invited=invited, **self.signed)
+        content = {"id": creation.lab.pk, "name": creation.lab.name, "invitation": creation.invitation}
         invitation = self.answer(content).data["invitation"]
         return self.answer_once(content, {"invitation": invitation and invitation | {"link": None}})
 

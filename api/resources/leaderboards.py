@@ -32,8 +32,8 @@ def _context(user: User) -> dict[str, Any]:
 
     def teams(board: Board) -> list[tuple[Team, Quota]]:
         policy = board.policy_at(at)
-        own = selectors.teams_of(user, board)
-        return [(team, selectors.quota_of(team, board, policy, at)) for team in own]
+        user_teams = selectors.teams_of(user, board)
+        return [(team, selectors.quota_of(team, board, policy, at)) for team in user_teams]
 
     return {"at": at, "teams": teams}
 
@@ -188,10 +188,10 @@ class BoardFiles(OfBoard):
     def board_archive(self, request: Request, slug: str) -> Any:
         """Download a leaderboard as everybody may see it: entries with their scores and metadata, costs, the policy,
         and what changed, each as JSON or CSV, with the page drawn from them."""
-        shown = published(self.board_seen, timezone.now())
-        packed = Archive(shown)
+        public = published(self.board_seen, timezone.now())
+        packed = Archive(public)
         response = FileResponse(
-            packed.open(shown.at), as_attachment=True, filename=f"{slug}.zip", content_type="application/zip"
+            packed.open(public.at), as_attachment=True, filename=f"{slug}.zip", content_type="application/zip"
         )
         response["ETag"] = f'"{packed.digest[:32]}"'
         return response

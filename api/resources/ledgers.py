@@ -104,8 +104,8 @@ class Ledgers(Resource):
         """Raise the pay as it was seen: one bonus for each submission, once ever. Confirmed again, nobody is paid
         twice."""
         publication, sent = published_of(self.campaign), self.sent
-        given: dict[str, Any] = {"hourly": sent["hourly"], "seen": sent["seen"]}
-        return {"raised": fairness.adjustment_pay(publication=publication, **self.signed, **given)}
+        fields: dict[str, Any] = {"hourly": sent["hourly"], "seen": sent["seen"]}
+        return {"raised": fairness.adjustment_pay(publication=publication, **self.signed, **fields)}
 
     @action(detail=True, url_path="pay", filterset_class=PayFilter)
     @operation(platform_shapes.PayShape(many=True), Right.SPEND, tags=["Pay"])

@@ -75,8 +75,8 @@ class Assignments(Resource):
 
 def worker_shapes(campaign: Campaign, workers: list[Worker]) -> list[dict[str, Any]]:
     """What these workers did, by pseudonym."""
-    counted = judgment_selectors.workers_with_work(campaign).in_bulk([worker.pk for worker in workers])
-    rows = judgment_selectors.worker_rows(campaign, [counted[worker.pk] for worker in workers if worker.pk in counted])
+    by_key = judgment_selectors.workers_with_work(campaign).in_bulk([worker.pk for worker in workers])
+    rows = judgment_selectors.worker_rows(campaign, [by_key[worker.pk] for worker in workers if worker.pk in by_key])
     return [
         {
             "worker": pseudonym(campaign, row.worker.pk),
@@ -234,25 +234,23 @@ class DisagreementFilter(FilterSet):  # type: ignore[misc]  # django-filter has 
 
     is_decided = BooleanFilter(method="by_decision")
 
-    def by_decision(self, rows: QuerySet[Any], _name: str, wanted: bool) -> QuerySet[Any]:
+    def by_decision(self, rows: QuerySet[Any], _name: str, is_decided: bool) -> QuerySet[Any]:
         """Those with a decision, or without."""
-        return rows.filter(decided__isnull=not wanted)
+        return rows.filter(decided__isnull=not is_decided)
 
 
 def _disagreements(page: list[Any]) -> list[dict[str, Any]]:
     return [_settled(row.pair, row, decision) for row, decision in adjudicating.disagreement_rows(page)]
 
 
-def _settled(
-    pair: Pair, counted: Disagreement | adjudicating.PairCase, decision: Adjudication | None
-) -> dict[str, Any]:
+def _settled(pair: Pair, split: Disagreement | adjudicating.PairCase, decision: Adjudication | None) -> dict[str, Any]:
     return {
         "pair": pair.pk,
         "query": pair.pool.query.qid,
         "a": pair.a.pid,
         "b": pair.b.pid,
-        "for_a": counted.for_a,
-        "for_b": counted.for_b,
+        "for_a": split.for_a,
+        "for_b": split.for_b,
         "decision": decision,
     }
 

@@ -54,8 +54,8 @@ class Webhooks(Resource):
         is_enabled, at = sent.pop("is_enabled", None), timezone.now()
         with transaction.atomic():
             if sent:
-                kept: dict[str, Any] = {"url": webhook.url, "events": webhook.events}
-                webhooks.webhook_change(webhook=webhook, **(kept | sent))
+                stored: dict[str, Any] = {"url": webhook.url, "events": webhook.events}
+                webhooks.webhook_change(webhook=webhook, **(stored | sent))
             if is_enabled:
                 webhooks.webhook_enable(webhook=webhook, at=at)
             elif is_enabled is not None:

@@ -21,9 +21,9 @@ class Program:
 
     def __init__(self, user: User, *scopes: str, days: int = 1) -> None:
         at = timezone.now() - timedelta(hours=1)
-        given = {"user": user, "name": "tests", "scopes": scopes or EVERYTHING, "days": days, "at": at}
+        fields = {"user": user, "name": "tests", "scopes": scopes or EVERYTHING, "days": days, "at": at}
         self.user = user
-        self.token, self.text = tokens.token_create(**given)
+        self.token, self.text = tokens.token_create(**fields)
         self.client = Client(raise_request_exception=False)
 
     def _call(self, method: str, address: str, content: Any = None, **headers: str) -> Any:

@@ -45,8 +45,8 @@ def test_an_admin_of_the_site_keeps_somebody_out_and_hands_over_a_link_for_a_new
     assert admin.post(f"{of_rita}enable/").json()["is_active"] is True
     assert program.get("labs/").status_code == 200
 
-    made = admin.post(f"{of_rita}reset-link/", Idempotency_Key="once").json()
-    assert "password1" in Client().get("/" + made["link"].split("/", 3)[3], follow=True).text
+    reset = admin.post(f"{of_rita}reset-link/", Idempotency_Key="once").json()
+    assert "password1" in Client().get("/" + reset["link"].split("/", 3)[3], follow=True).text
     assert admin.post(f"{of_rita}reset-link/", Idempotency_Key="once").json() == {"link": None}
     assert StoredAnswer.objects.filter(content={"link": None}).count() == 1
     assert AuditEntry.objects.filter(subject="session", action="reset-link", key=str(rita.pk)).count() == 1

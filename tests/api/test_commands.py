@@ -29,7 +29,7 @@ def test_the_command_line_does_what_the_api_does(campaign: Campaign) -> None:
     assert call("post", f"campaigns/{campaign.pk}/pause/")["state"] == "paused"
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.PAUSED
-    assert [found["name"] for found in call("get", "campaigns/?state=paused")["results"]] == ["pilot"]
+    assert [row["name"] for row in call("get", "campaigns/?state=paused")["results"]] == ["pilot"]
 
 
 def test_lists_are_read_on_by_the_address_of_the_next_page(campaign: Campaign, settings: Any) -> None:
@@ -54,16 +54,16 @@ def test_waiting_does_the_job(collection: Collection) -> None:
 
 def test_waiting_waits_for_a_worker_that_was_faster(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = background.job_do
-    asked: list[int] = []
+    calls: list[int] = []
 
     def do(*, job_id: int) -> bool:
-        asked.append(job_id)
-        return len(asked) > 1 and mine(job_id=job_id)  # at first, another process is at it
+        calls.append(job_id)
+        return len(calls) > 1 and mine(job_id=job_id)  # at first, another process is at it
 
     monkeypatch.setattr(background, "job_do", do)
     sent = json.dumps({"collection": collection.pk, "name": "typed", "runs": "all"})
     assert call("post", "campaigns/", "--json", sent, "--wait")["state"] == Job.State.DONE
-    assert len(asked) == 2
+    assert len(calls) == 2
 
 
 def test_files_are_sent(collection: Collection, tmp_path: Any) -> None:
@@ -97,9 +97,9 @@ def test_what_is_refused_is_an_error_in_words(campaign: Campaign, viewer: Progra
 def test_a_token_from_the_command_line_opens_the_api(rita: User) -> None:
     out = io.StringIO()
     call_command("create_token", "rita", "--scopes", "read", "write", "--json", stdout=out)
-    made = json.loads(out.getvalue())
-    answer = Client().get("/api/v1/token/", headers={"Authorization": f"Bearer {made['token']}"})
-    assert answer.json()["scopes"] == ["read", "write"] == made["scopes"]
+    created = json.loads(out.getvalue())
+    answer = Client().get("/api/v1/token/", headers={"Authorization": f"Bearer {created['token']}"})
+    assert answer.json()["scopes"] == ["read", "write"] == created["scopes"]
 
 
 @pytest.mark.django_db(transaction=True)

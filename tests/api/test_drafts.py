@@ -26,10 +26,10 @@ def test_a_link_to_a_trial_needs_no_account_and_is_revoked(
     campaign: Campaign, program: Program, viewer: Program
 ) -> None:
     base = f"campaigns/{campaign.pk}/trial/"
-    seen = viewer.get(base).json()
-    assert seen["obstacle"] == ""
+    trial = viewer.get(base).json()
+    assert trial["obstacle"] == ""
     anybody = Client()
-    assert campaign.title in anybody.get(path(seen["address"]), follow=True).text
+    assert campaign.title in anybody.get(path(trial["address"]), follow=True).text
 
     words = {"title": "Choose the more useful one"}
     assert_problem(viewer.post(base, words), 403)
@@ -41,7 +41,7 @@ def test_a_link_to_a_trial_needs_no_account_and_is_revoked(
 
     assert_problem(viewer.post(f"{base}revoke/"), 403)
     assert program.post(f"{base}revoke/").status_code == 204
-    assert [anybody.get(path(link["address"])).status_code for link in (seen, tried)] == [410, 410]
+    assert [anybody.get(path(link["address"])).status_code for link in (trial, tried)] == [410, 410]
     assert anybody.get(path(program.get(base).json()["address"])).status_code == 200
 
 

@@ -115,23 +115,23 @@ def test_a_collection_is_the_same_from_every_dialect_by_program_and_in_a_browser
     for number in range(max(map(len, KINDS.values()))):
         dialects = {kind: list(some)[number % len(some)] for kind, some in KINDS.items()}
         if number % 2:
-            made = by_program(program, lab, f"of {number}", dialects)
+            read = by_program(program, lab, f"of {number}", dialects)
         else:
-            made = by_browser(client, lab, f"of {number}", dialects)
-        assert stored(made) == expected, dialects
+            read = by_browser(client, lab, f"of {number}", dialects)
+        assert stored(read) == expected, dialects
 
 
 def test_judgments_of_every_dialect_become_the_same_preferences(program: Program, lab: Lab) -> None:
     first = {kind: next(iter(dialects)) for kind, dialects in KINDS.items()}
     collection = by_program(program, lab, "first", first)
-    told: dict[str, Any] = {}
+    by_dialect: dict[str, Any] = {}
     for number, (dialect, writer) in enumerate(writers.JUDGMENTS.items()):
         address = f"collections/{collection.pk}/judgments/"
-        asked = program.upload(address, file=written(writer, f"{number}.txt"), name=dialect, note="Students.")
-        campaign = do(asked.json()).campaign  # none where all is the same, down to the times
+        upload = program.upload(address, file=written(writer, f"{number}.txt"), name=dialect, note="Students.")
+        campaign = do(upload.json()).campaign  # none where all is the same, down to the times
         if campaign is not None:
             accepted = Counter(judgment_selectors.accepted_preferences(campaign))
-            told[dialect] = (accepted, judgment_selectors.derived(campaign).qrels)
-    expected = told["lines"]
-    assert sum(expected[0].values()) == 4 and len(told) > 1
-    assert {dialect: numbers for dialect, numbers in told.items() if numbers != expected} == {}
+            by_dialect[dialect] = (accepted, judgment_selectors.derived(campaign).qrels)
+    expected = by_dialect["lines"]
+    assert sum(expected[0].values()) == 4 and len(by_dialect) > 1
+    assert {dialect: numbers for dialect, numbers in by_dialect.items() if numbers != expected} == {}

@@ -179,13 +179,13 @@ def test_a_list_by_cursor_neither_repeats_nor_hides_what_was_there(program: Prog
     assert len(before) == 3
 
     page = program.get("runs/?limit=2").json()
-    seen = [run["id"] for run in page["results"]]
+    ids = [run["id"] for run in page["results"]]
     factories.run(collection, "newer", {"q1": ["p1"]})
     pool_services.run_delete(run=collection.runs.get(pk=max(before)))
     page = program.get(page["next"].partition("testserver")[2]).json()
-    seen += [run["id"] for run in page["results"]]
+    ids += [run["id"] for run in page["results"]]
 
-    assert (sorted(seen), page["next"]) == (sorted(before), None)
+    assert (sorted(ids), page["next"]) == (sorted(before), None)
 
 
 def test_filters_narrow_and_what_is_no_filter_value_names_the_field(program: Program, collection: Collection) -> None:

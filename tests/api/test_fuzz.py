@@ -68,20 +68,20 @@ def test_whatever_is_sent_the_api_keeps_to_its_description(
     # Reading constants out of the site's source takes seconds, and hardly one gets into two requests.
     schema.config.analysis.constants.enabled = EXAMPLES > 2
     attacked = 0
-    for found in schema.get_all_operations():
-        operation = found.ok()
+    for result in schema.get_all_operations():
+        operation = result.ok()
         if ONLY and operation.definition.raw["operationId"] not in ONLY:
             continue
         with transaction.atomic():
             first, *rest = parts = operation.path.split("/")[3:]
-            own = {"id": keys.get("practice" if "practice" in rest else first)}
+            specific = {"id": keys.get("practice" if "practice" in rest else first)}
             for before, part in pairwise(parts):
                 name = part.strip("{}")
                 if f"{before} {name}" in keys:
-                    own[name] = keys[f"{before} {name}"]
+                    specific[name] = keys[f"{before} {name}"]
             if "upkeep" in rest:
-                own["slug"] = keys["upkeep slug"]
-            attack(operation, program, keys | own)
+                specific["slug"] = keys["upkeep slug"]
+            attack(operation, program, keys | specific)
             transaction.set_rollback(True)
         attacked += 1
     assert attacked == len(ONLY) if ONLY else attacked > 50
@@ -102,7 +102,7 @@ def things_of_boards(campaign: Campaign, rita: User, olga: User) -> dict[str, An
     team = taking_part.team(board, rita, confirmed_by=olga)
     taking_part.published(board, team, rita, olga, at=at)
     waiting = taking_part.evaluated(board, team, rita, "new", at)
-    asked = metadata.request_add(
+    change = metadata.request_add(
         submission=waiting, kind="description", after={"description": "A new red run"}, why="Clearer", by=rita, at=at
     )
     [check, *_] = spot_checks.checks_draw(board=board, at=at)
@@ -115,7 +115,7 @@ def things_of_boards(campaign: Campaign, rita: User, olga: User) -> dict[str, An
         "upkeep slug": upkept_board.slug,
         "teams key": team.public_id,
         "board-submissions key": waiting.public_id,
-        "request_pk": asked.pk,
+        "request_pk": change.pk,
         "spot-checks number": check.pk,
     }
 
@@ -156,8 +156,8 @@ def things(campaign: Campaign, alice: Worker, rita: User) -> dict[str, Any]:
     }
 
 
-def attack(operation: Any, program: Program, there: dict[str, Any]) -> None:
-    """Requests to one operation; `there` are keys of things that exist, by the name of a parameter."""
+def attack(operation: Any, program: Program, ids: dict[str, Any]) -> None:
+    """Requests to one operation; `ids` are keys of things that exist, by the name of a parameter."""
 
     @settings(
         max_examples=EXAMPLES,
@@ -170,7 +170,7 @@ def attack(operation: Any, program: Program, there: dict[str, Any]) -> None:
     @given(case=operation.as_strategy(), is_there=st.booleans())
     def send(case: Any, is_there: bool) -> None:
         if is_there:
-            case.path_parameters |= {name: there[name] for name in case.path_parameters if there.get(name) is not None}
+            case.path_parameters |= {name: ids[name] for name in case.path_parameters if ids.get(name) is not None}
         answer = case.call(headers={"Authorization": f"Bearer {program.text}"})
         case.validate_response(answer, checks=CHECKS)
 

@@ -55,7 +55,7 @@ def test_the_guide_goes_from_run_files_to_preference_qrels(
     assert {row[1] if isinstance(row[0], int) else row[0] for row in notebook["leaderboard"]["rows"]}
     findings = program.get(f"campaigns/{campaign.pk}/results/").json()["findings"]
     assert findings
-    assert all(said.endswith(".") for said in findings)
+    assert all(finding.endswith(".") for finding in findings)
     assert lab.webhooks.get().events == ["campaign.finished", "alarm.raised"]
     assert notebook["refused"].json()["errors"][0]["field"] == "overlap"
     notebook["api"].close()

@@ -22,26 +22,26 @@ def test_a_template_is_saved_from_a_campaign_renamed_made_the_default_and_delete
     save, base = f"campaigns/{campaign.pk}/template/", f"labs/{lab.pk}/templates/"
     assert_problem(viewer.post(save, {"name": "ours"}), 403)
     assert_problem(program.post(save, {}), 400, field="name")
-    made = program.post(save, {"name": "ours"}, Idempotency_Key="once").json()
-    assert program.post(save, {"name": "ours"}, Idempotency_Key="once").json() == made
-    assert (made["lab"], made["settings"]["overlap"], made["is_default"]) == (lab.pk, campaign.overlap, False)
+    ours = program.post(save, {"name": "ours"}, Idempotency_Key="once").json()
+    assert program.post(save, {"name": "ours"}, Idempotency_Key="once").json() == ours
+    assert (ours["lab"], ours["settings"]["overlap"], ours["is_default"]) == (lab.pk, campaign.overlap, False)
     assert_problem(program.post(save, {"name": "ours"}), 409, says="already has a template")
-    assert [row["id"] for row in viewer.get(base).json()["results"]] == [made["id"]]
+    assert [row["id"] for row in viewer.get(base).json()["results"]] == [ours["id"]]
 
-    one = f"templates/{made['id']}/"
-    assert_problem(stranger.get(one), 404)
-    assert_problem(viewer.patch(one, {"name": "theirs"}), 403)
-    changed = program.patch(one, {"name": "usual", "is_default": True}).json()
-    assert (changed["name"], changed["is_default"], changed["settings"]) == ("usual", True, made["settings"])
-    assert program.patch(one, {"is_default": False}).json()["is_default"] is False
-    assert_problem(viewer.delete(one), 403)
-    assert program.delete(one).status_code == 204
+    address = f"templates/{ours['id']}/"
+    assert_problem(stranger.get(address), 404)
+    assert_problem(viewer.patch(address, {"name": "theirs"}), 403)
+    changed = program.patch(address, {"name": "usual", "is_default": True}).json()
+    assert (changed["name"], changed["is_default"], changed["settings"]) == ("usual", True, ours["settings"])
+    assert program.patch(address, {"is_default": False}).json()["is_default"] is False
+    assert_problem(viewer.delete(address), 403)
+    assert program.delete(address).status_code == 204
     assert not CampaignTemplate.objects.exists()
 
 
 def test_what_a_template_has_is_changed_as_on_its_page(lab: Lab, campaign: Campaign, program: Program) -> None:
-    made = program.post(f"campaigns/{campaign.pk}/template/", {"name": "ours"}).json()
-    one = f"templates/{made['id']}/"
+    ours = program.post(f"campaigns/{campaign.pk}/template/", {"name": "ours"}).json()
+    address = f"templates/{ours['id']}/"
     wrong: list[tuple[dict[str, Any], str, str]] = [
         ({"settings": {"overlap": 0}}, "settings", "overlap"),
         ({"settings": {"color": "red"}}, "settings", "color"),
@@ -52,52 +52,52 @@ def test_what_a_template_has_is_changed_as_on_its_page(lab: Lab, campaign: Campa
         ({"terms": {"platform": "moon"}, "name": "x"}, "terms", "platform"),
     ]
     for sent, field, inner in wrong:
-        refused = program.patch(one, sent)
+        refused = program.patch(address, sent)
         assert_problem(refused, 400, field=field)
         assert refused.json()["errors"][0]["pointer"] == f"#/{field}/{inner}"
-    assert program.get(one).json() == made
+    assert program.get(address).json() == ours
 
     sent = {"name": "threefold", "settings": {"overlap": 3, "redo_rate": "0.25"}, "consent": "You agree."}
-    seen = program.get(one)
-    changed = program.patch(one, sent | {"terms": {"lifetime_days": 3, "countries": ["GB"]}}, If_Match=seen["ETag"])
+    old = program.get(address)
+    changed = program.patch(address, sent | {"terms": {"lifetime_days": 3, "countries": ["GB"]}}, If_Match=old["ETag"])
     changed = changed.json()
     assert (changed["name"], changed["consent"]) == ("threefold", "You agree.")
-    assert changed["settings"] == made["settings"] | {"overlap": 3, "redo_rate": "0.25"}
+    assert changed["settings"] == ours["settings"] | {"overlap": 3, "redo_rate": "0.25"}
     assert (changed["terms"]["lifetime_days"], changed["terms"]["countries"]) == (3.0, ["GB"])
-    assert program.get(one).json() == changed
+    assert program.get(address).json() == changed
     assert program.get(f"labs/{lab.pk}/templates/").json()["results"] == [changed]
-    assert_problem(program.patch(one, {"name": "x"}, If_Match=seen["ETag"]), 412)
-    assert program.patch(one, {"terms": None}).json() == changed | {
+    assert_problem(program.patch(address, {"name": "x"}, If_Match=old["ETag"]), 412)
+    assert program.patch(address, {"terms": None}).json() == changed | {
         "terms": None,
-        "changed_at": program.get(one).json()["changed_at"],
+        "changed_at": program.get(address).json()["changed_at"],
     }
 
 
 def test_a_campaign_begins_with_a_template_and_what_is_sent(
     campaign: Campaign, program: Program, stranger: Program
 ) -> None:
-    made = program.post(f"campaigns/{campaign.pk}/template/", {"name": "ours"}).json()
+    ours = program.post(f"campaigns/{campaign.pk}/template/", {"name": "ours"}).json()
     program.patch(
-        f"templates/{made['id']}/",
+        f"templates/{ours['id']}/",
         {"settings": {"overlap": 3, "redo_rate": "0.25"}, "consent": "You agree.", "terms": {"lifetime_days": 3}},
     )
-    sent = {"collection": campaign.collection_id, "name": "begun", "runs": "all", "template": made["id"]}
+    sent = {"collection": campaign.collection_id, "name": "begun", "runs": "all", "template": ours["id"]}
     theirs = CampaignTemplate.objects.create(
         lab=stranger.user.labs.get(), name="theirs", values={}, changed_at=timezone.now()
     )
     for address in ("campaigns/", "campaigns/preview/"):
         assert_problem(program.post(address, sent | {"template": theirs.pk}), 400, field="template")
     assert program.post("campaigns/preview/", sent).status_code == 200
-    asked = program.post("campaigns/", sent | {"pairs_per_hit": 4}, Idempotency_Key="once").json()
-    assert program.post("campaigns/", sent | {"pairs_per_hit": 4}, Idempotency_Key="once").json() == asked
-    background.job_do(job_id=asked["id"])
+    job = program.post("campaigns/", sent | {"pairs_per_hit": 4}, Idempotency_Key="once").json()
+    assert program.post("campaigns/", sent | {"pairs_per_hit": 4}, Idempotency_Key="once").json() == job
+    background.job_do(job_id=job["id"])
     draft = Campaign.objects.get(name="begun")
     assert (draft.overlap, draft.redo_rate, draft.pairs_per_hit) == (3, Decimal("0.25"), 4)
     assert program.get(f"campaigns/{draft.pk}/consent/").json()["text"] == "You agree."
     assert program.get(f"campaigns/{draft.pk}/publication/").json()["terms"]["lifetime_days"] == 3.0
 
-    asked = program.post("campaigns/", sent | {"name": "usual", "template": None}).json()
-    background.job_do(job_id=asked["id"])
+    job = program.post("campaigns/", sent | {"name": "usual", "template": None}).json()
+    background.job_do(job_id=job["id"])
     assert Campaign.objects.get(name="usual").overlap == Campaign().overlap
 
 

@@ -20,22 +20,22 @@ def test_an_admin_of_the_site_makes_a_lab_once_and_is_its_admin(ada: User, lab: 
     assert_problem(site.post("labs/", {"name": "New lab", "email": "x@example.org"}), 400, field="email")
     assert Lab.objects.count() == 1
 
-    made = site.post("labs/", {"name": "New lab"}, Idempotency_Key="once").json()
-    assert site.post("labs/", {"name": "New lab"}, Idempotency_Key="once").json() == made
-    assert (Lab.objects.count(), made["invitation"]) == (2, None)
-    assert Membership.objects.get(lab=made["id"]).role == Membership.Role.ADMIN
-    assert site.get(f"labs/{made['id']}/").json() == {"id": made["id"], "name": "New lab", "role": "admin"}
+    creation = site.post("labs/", {"name": "New lab"}, Idempotency_Key="once").json()
+    assert site.post("labs/", {"name": "New lab"}, Idempotency_Key="once").json() == creation
+    assert (Lab.objects.count(), creation["invitation"]) == (2, None)
+    assert Membership.objects.get(lab=creation["id"]).role == Membership.Role.ADMIN
+    assert site.get(f"labs/{creation['id']}/").json() == {"id": creation["id"], "name": "New lab", "role": "admin"}
 
 
 def test_the_link_of_a_new_labs_first_admin_is_answered_once(ada: User) -> None:
     site, sent = Program(ada), {"name": "New lab", "invite_admin": True, "email": "anna@example.org"}
-    made = site.post("labs/", sent, Idempotency_Key="once").json()
+    creation = site.post("labs/", sent, Idempotency_Key="once").json()
     again = site.post("labs/", sent, Idempotency_Key="once").json()
-    assert "/invited/" in made["invitation"]["link"]
-    assert again == made | {"invitation": made["invitation"] | {"link": None}}
-    invitation = MemberInvitation.objects.get(lab=made["id"])
+    assert "/invited/" in creation["invitation"]["link"]
+    assert again == creation | {"invitation": creation["invitation"] | {"link": None}}
+    invitation = MemberInvitation.objects.get(lab=creation["id"])
     assert (invitation.email, invitation.role) == ("anna@example.org", "admin")
-    assert not Membership.objects.filter(lab=made["id"]).exists()
+    assert not Membership.objects.filter(lab=creation["id"]).exists()
 
 
 def test_an_admin_renames_their_lab_and_nobody_elses(lab: Lab, program: Program, stranger: Program) -> None:
@@ -62,5 +62,5 @@ def test_why_something_was_done_is_in_the_audit(program: Program, campaign: Camp
     program.post(f"{address}pause/", {"why": "Half of it fails."})
     program.post(f"{address}resume/")
     program.post(f"{address}close/", {"why": "Enough."}, Idempotency_Key="once")
-    kept = AuditEntry.objects.filter(subject="pools_campaign", changes__has_key="state").order_by("id")
-    assert [entry.why for entry in kept][-3:] == ["Half of it fails.", "", "Enough."]
+    entries = AuditEntry.objects.filter(subject="pools_campaign", changes__has_key="state").order_by("id")
+    assert [entry.why for entry in entries][-3:] == ["Half of it fails.", "", "Enough."]

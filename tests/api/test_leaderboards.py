@@ -47,13 +47,13 @@ def test_a_program_reads_what_a_board_asks_for_submits_and_follows_the_states(bo
     paul = factories.user("paul")
     team = taking_part.team(board, paul, confirmed_by=olga)
     program = Program(paul)
-    [listed] = program.get("boards/").json()["results"]
-    shown = program.get(f"boards/{board.slug}/").json()
-    assert listed == shown and shown["teams"][0] == {
+    [row] = program.get("boards/").json()["results"]
+    single = program.get(f"boards/{board.slug}/").json()
+    assert row == single and single["teams"][0] == {
         "id": team.public_id, "name": str(team), "used": 0, "runs": 2, "days": 30, "next_at": None,
     }  # fmt: skip
     content = program.get(f"boards/{board.slug}/").content
-    assert b"PRIVATE" not in content and read_terms(_json(shown["terms"]), name="board").board == board.slug
+    assert b"PRIVATE" not in content and read_terms(_json(single["terms"]), name="board").board == board.slug
     sent = send(program, board, team.public_id)
     assert sent.status_code == 201 and sent.json()["state"] == "received"
     jobs.evaluate()
@@ -101,7 +101,7 @@ def test_nobody_submits_or_sees_for_another_team_or_with_a_token_that_only_reads
 
 
 @pytest.mark.parametrize(
-    ("fields", "status", "said"),
+    ("fields", "status", "message"),
     [
         ({"policy": 2}, 409, "version 1 now"),
         ({"run_id": "red"}, 409, "yyyymmdd-name"),
@@ -111,12 +111,12 @@ def test_nobody_submits_or_sees_for_another_team_or_with_a_token_that_only_reads
     ],
 )
 def test_what_cannot_be_taken_says_why(
-    board: Board, olga: User, fields: dict[str, Any], status: int, said: str
+    board: Board, olga: User, fields: dict[str, Any], status: int, message: str
 ) -> None:
     paul = factories.user("paul")
     team = taking_part.team(board, paul, confirmed_by=olga)
     answer = send(Program(paul), board, **({"team": team.public_id} | fields))
-    assert answer.status_code == status and said in answer.text
+    assert answer.status_code == status and message in answer.text
     assert not board.submissions.exists()
 
 

@@ -53,8 +53,8 @@ def test_a_refused_call_is_read_tried_again_and_its_alarm_dismissed(
     call = published.operations.get(state="refused")
     alarm = published.alarms.get(kind="refused", settled_at=None)
 
-    [told] = viewer.get(f"{base}calls/?state=refused").json()["results"]
-    assert (told["id"], told["hit"], told["error"]) == (call.pk, hit.hit_id, call.error)
+    [refused] = viewer.get(f"{base}calls/?state=refused").json()["results"]
+    assert (refused["id"], refused["hit"], refused["error"]) == (call.pk, hit.hit_id, call.error)
     assert viewer.get(f"{base}calls/?state=unknown").json()["results"] == []
     assert_problem(viewer.get(f"{base}calls/?state=odd"), 400, field="state")
     browser = Client()
@@ -85,8 +85,8 @@ def test_a_call_in_doubt_that_is_never_made_again_is_decided_with_a_reason(
     call = published.operations.latest("id")
     Operation.objects.filter(pk=call.pk).update(state="unknown", error="No answer.")
     handler = "platforms.outbox.handler_of"
-    [told] = program.get(f"{base}calls/").json()["results"]
-    assert (told["state"], told["may_be_decided"]) == ("unknown", False)
+    [row] = program.get(f"{base}calls/").json()["results"]
+    assert (row["state"], row["may_be_decided"]) == ("unknown", False)
     decide = f"{base}calls/{call.pk}/decide/"
     assert_problem(program.post(decide, {"was_done": False}), 400, field="why")
     assert program.post(decide, {"was_done": False, "why": "Looked."}).json()["state"] == "unknown"  # it repeats itself
@@ -101,8 +101,8 @@ def test_a_call_in_doubt_that_is_never_made_again_is_decided_with_a_reason(
             """Nothing comes later."""
 
     monkeypatch.setattr(handler, lambda *_about: Once())
-    [told] = program.get(f"{base}calls/").json()["results"]
-    assert told["may_be_decided"] is True
+    [row] = program.get(f"{base}calls/").json()["results"]
+    assert row["may_be_decided"] is True
     decided = program.post(decide, {"was_done": False, "why": "Looked there."}).json()
     assert (decided["state"], decided["error"]) == ("planned", "Looked there.")
 
@@ -136,10 +136,10 @@ def test_the_ledger_is_summed_compared_and_costs_are_those_of_the_page(
     ask(platform_jobs.compare, f"{base}ledger/compare/")
     platform_jobs.reconcile()
 
-    told = viewer.get(f"{base}ledger/").json()
-    assert told["paid"] == "2.00" and told["owed"] == "0.00"
-    assert {(row["purpose"], row["amount"]) for row in told["sums"]} == {("reward", "0.10"), ("bonus", "1.90")}
-    assert told["compared"]["agree"] is True and told["compared"]["platform_bonuses"] == "1.90"
+    ledger = viewer.get(f"{base}ledger/").json()
+    assert ledger["paid"] == "2.00" and ledger["owed"] == "0.00"
+    assert {(row["purpose"], row["amount"]) for row in ledger["sums"]} == {("reward", "0.10"), ("bonus", "1.90")}
+    assert ledger["compared"]["agree"] is True and ledger["compared"]["platform_bonuses"] == "1.90"
 
     [cost] = viewer.get("costs/").json()["results"]
     assert (cost["campaign"], cost["platform"], cost["paid"], cost["bonuses"]) == (
@@ -170,16 +170,16 @@ def test_pay_is_raised_once_as_it_was_seen(
     drain(published, clock)
 
     Submission.objects.update(seconds_there=1800)
-    seen = viewer.get(f"{address}?hourly=6").json()
-    assert (seen["people"], seen["to"], seen["amount"]) == (1, "3.00", "1.00")
-    confirmed = {"hourly": "6", "seen": seen["seen"], "why": "It took longer."}
+    offer = viewer.get(f"{address}?hourly=6").json()
+    assert (offer["people"], offer["to"], offer["amount"]) == (1, "3.00", "1.00")
+    confirmed = {"hourly": "6", "seen": offer["seen"], "why": "It took longer."}
     assert_problem(viewer.post(address, confirmed), 403)
     assert_problem(program.post(address, confirmed | {"seen": "0" * 64}), 409, says="Check the amounts")
     assert not Payment.objects.filter(purpose="adjustment").exists()
     assert program.post(address, confirmed, Idempotency_Key="raise").json() == {"raised": 1}
     assert program.post(address, confirmed, Idempotency_Key="raise").json() == {"raised": 1}
     assert program.post(address, confirmed).json() == {"raised": 0}
-    assert str(Payment.objects.get(purpose="adjustment").amount) == seen["amount"]
+    assert str(Payment.objects.get(purpose="adjustment").amount) == offer["amount"]
 
 
 def test_reach_is_asked_of_the_platform_and_says_why_it_is_not_known(
@@ -189,11 +189,11 @@ def test_reach_is_asked_of_the_platform_and_says_why_it_is_not_known(
     settings: Any,
 ) -> None:
     address = f"campaigns/{campaign.pk}/reach/"
-    told = viewer.get(address).json()
-    assert 1 <= told["qualified"] <= told["active"] and "of the marketplace" in told["sentence"]
+    reach = viewer.get(address).json()
+    assert 1 <= reach["qualified"] <= reach["active"] and "of the marketplace" in reach["sentence"]
     settings.MARKETPLACE_URL = "http://127.0.0.1:1"
-    told = viewer.get(address).json()
-    assert (told["qualified"], told["active"]) == (None, None) and "not known" in told["sentence"]
+    reach = viewer.get(address).json()
+    assert (reach["qualified"], reach["active"]) == (None, None) and "not known" in reach["sentence"]
 
 
 def test_the_marketplace_is_asked_to_notify_where_a_secret_is_set(

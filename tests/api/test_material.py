@@ -43,20 +43,20 @@ def test_people_get_personal_links_that_are_listed_and_stored_nowhere_else(
     assert_problem(program.post(address, {"names": ["x" * 101]}), 400, field="names")
     assert not Worker.objects.filter(label="Ann").exists()
 
-    made = program.post(address, sent, Idempotency_Key="once").json()["members"]
+    members = program.post(address, sent, Idempotency_Key="once").json()["members"]
     again = program.post(address, sent, Idempotency_Key="once").json()["members"]
-    assert [member["name"] for member in made] == ["Ann", "ben@example.org"]
-    assert again == [member | {"name": None, "link": None} for member in made]
+    assert [member["name"] for member in members] == ["Ann", "ben@example.org"]
+    assert again == [member | {"name": None, "link": None} for member in members]
     ann = Worker.objects.get(label="Ann")
-    assert links.home_of(made[0]["link"].rstrip("/").rpartition("/")[2]) == (ann, campaign)
+    assert links.home_of(members[0]["link"].rstrip("/").rpartition("/")[2]) == (ann, campaign)
     stored = json.dumps(list(StoredAnswer.objects.values("content")))
-    assert made[0]["link"] not in stored and "ben@example.org" not in stored
-    assert made[0]["worker"] == pseudonym(campaign, ann.pk)
+    assert members[0]["link"] not in stored and "ben@example.org" not in stored
+    assert members[0]["worker"] == pseudonym(campaign, ann.pk)
 
     factories.do(ann, campaign)
-    [listed] = program.get(f"{address}?name=an").json()["results"]
-    assert (listed["name"], listed["assignments"], listed["consented"]) == ("Ann", 1, False)
-    assert Client().get(urlsplit(listed["link"]).path)["Location"].endswith("/consent/")
+    [member] = program.get(f"{address}?name=an").json()["results"]
+    assert (member["name"], member["assignments"], member["consented"]) == ("Ann", 1, False)
+    assert Client().get(urlsplit(member["link"]).path)["Location"].endswith("/consent/")
     assert len(program.get(address).json()["results"]) == 2
     assert program.post(address, {"names": ["Ann"]}).json()["members"][0]["assignments"] == 1
     assert campaign.invitations.count() == 2
@@ -153,15 +153,15 @@ def test_a_collection_says_how_much_it_holds(collection: Collection, program: Pr
 def test_a_job_says_why_passages_were_not_stored(collection: Collection, program: Program) -> None:
     address = f"collections/{collection.pk}/files/"
     other = file("p1\tAnother text.\n", "corpus.tsv")
-    asked = program.upload(address, passages=other, keep="all").json()
-    background.job_do(job_id=asked["id"])
-    job = program.get(f"jobs/{asked['id']}/").json()
+    job_shape = program.upload(address, passages=other, keep="all").json()
+    background.job_do(job_id=job_shape["id"])
+    job = program.get(f"jobs/{job_shape['id']}/").json()
     assert job["state"] == "refused"
     assert "corpus.tsv: passage p1 already has a different text in the collection." in job["error"]
     queries, other = file("new1\tWho?\n", "queries.tsv"), file("p1\tAnother text.\n", "corpus.tsv")
-    asked = program.upload(address, queries=queries, passages=other, keep="all").json()
-    background.job_do(job_id=asked["id"])
-    job = program.get(f"jobs/{asked['id']}/").json()
+    job_shape = program.upload(address, queries=queries, passages=other, keep="all").json()
+    background.job_do(job_id=job_shape["id"])
+    job = program.get(f"jobs/{job_shape['id']}/").json()
     assert (job["state"], job["counts"]["refused"]) == ("done", 1)
     assert "passage p1 already has a different text" in job["complaints"]["files"]["corpus.tsv"]
 
@@ -178,24 +178,24 @@ def test_preferences_from_elsewhere_are_imported_by_a_job_listed_and_deleted(
     assert_problem(program.upload(address, file=file("q1 p1 p2 p1\n")), 400, field="note")
     assert not Job.objects.exists()
 
-    asked = program.upload(address, file=file("q1 p1 p2 p9\n", "old.txt"), note="By hand.").json()
-    background.job_do(job_id=asked["id"])
-    failed = program.get(f"jobs/{asked['id']}/").json()
+    job = program.upload(address, file=file("q1 p1 p2 p9\n", "old.txt"), note="By hand.").json()
+    background.job_do(job_id=job["id"])
+    failed = program.get(f"jobs/{job['id']}/").json()
     assert failed["state"] != "done"
     assert "line 1" in json.dumps([failed["error"], failed["complaints"]])
     assert not PreferenceImport.objects.exists()
 
-    asked = program.upload(address, file=file("q1 p1 p2 p1\nq1 p2 p1 p1\n", "old.txt"), note="By hand.").json()
-    background.job_do(job_id=asked["id"])
-    assert program.get(f"jobs/{asked['id']}/").json()["state"] == "done"
-    [listed] = viewer.get(address).json()["results"]
-    assert (listed["name"], listed["note"], listed["judgment_count"], listed["pair_count"]) == ("old", "By hand.", 2, 1)
-    one = f"{address}{listed['id']}/"
-    assert viewer.get(one).json() == listed
-    assert_problem(stranger.get(one), 404)
-    assert_problem(viewer.delete(one), 403)
-    assert program.delete(one).status_code == 204
-    assert_problem(program.delete(one), 404)
+    job = program.upload(address, file=file("q1 p1 p2 p1\nq1 p2 p1 p1\n", "old.txt"), note="By hand.").json()
+    background.job_do(job_id=job["id"])
+    assert program.get(f"jobs/{job['id']}/").json()["state"] == "done"
+    [row] = viewer.get(address).json()["results"]
+    assert (row["name"], row["note"], row["judgment_count"], row["pair_count"]) == ("old", "By hand.", 2, 1)
+    row_address = f"{address}{row['id']}/"
+    assert viewer.get(row_address).json() == row
+    assert_problem(stranger.get(row_address), 404)
+    assert_problem(viewer.delete(row_address), 403)
+    assert program.delete(row_address).status_code == 204
+    assert_problem(program.delete(row_address), 404)
     assert not PreferenceImport.objects.exists()
 
 
@@ -206,12 +206,12 @@ def test_judgments_from_elsewhere_become_a_campaign(collection: Collection, prog
     assert_problem(program.upload(address), 400, field="file")
     assert_problem(program.upload(address, file=file(lines), question="x" * 301), 400, field="question")
     sent = {"name": "of 2021", "note": "Students.", "question": "Which one?"}
-    asked = program.upload(address, file=file(lines, "old.txt"), **sent).json()
-    background.job_do(job_id=asked["id"])
-    done = program.get(f"jobs/{asked['id']}/").json()
-    made = program.get(f"campaigns/{done['campaign']}/").json()
-    assert (made["name"], made["state"], made["settings"]["question"]) == ("of 2021", "closed", "Which one?")
-    assert Campaign.objects.get(pk=made["id"]).origin["judgments"] == 2
+    job = program.upload(address, file=file(lines, "old.txt"), **sent).json()
+    background.job_do(job_id=job["id"])
+    done = program.get(f"jobs/{job['id']}/").json()
+    answer = program.get(f"campaigns/{done['campaign']}/").json()
+    assert (answer["name"], answer["state"], answer["settings"]["question"]) == ("of 2021", "closed", "Which one?")
+    assert Campaign.objects.get(pk=answer["id"]).origin["judgments"] == 2
     again = program.upload(address, file=file(lines, "again.txt"), name="twice").json()
     background.job_do(job_id=again["id"])
     assert "already been imported" in program.get(f"jobs/{again['id']}/").json()["error"]
@@ -233,24 +233,24 @@ def test_a_machines_answers_are_imported_by_a_job_listed_and_deleted(
     assert_problem(program.upload(address, file=file("q1 p1 p2 p1\n"), prompt="?", model="x" * 201), 400, field="model")
     assert not Job.objects.exists()
 
-    asked = program.upload(address, file=file("q1 p1 p2 p1\nq1 p1 p2 p3\n", "gpt.txt"), **about)
-    assert (asked.status_code, asked["Location"]) == (202, f"/api/v1/jobs/{asked.json()['id']}/")
-    background.job_do(job_id=asked.json()["id"])
-    refused = program.get(f"jobs/{asked.json()['id']}/").json()
+    answer = program.upload(address, file=file("q1 p1 p2 p1\nq1 p1 p2 p3\n", "gpt.txt"), **about)
+    assert (answer.status_code, answer["Location"]) == (202, f"/api/v1/jobs/{answer.json()['id']}/")
+    background.job_do(job_id=answer.json()["id"])
+    refused = program.get(f"jobs/{answer.json()['id']}/").json()
     assert (refused["kind"], refused["state"]) == ("machine", "refused") and "gpt.txt, line 2" in refused["error"]
     assert not MachineJudge.objects.exists()
 
-    asked = program.upload(address, file=file("q1 p1 p2 p1\nq1 p2 p1 =\n", "gpt.txt"), **about)
-    background.job_do(job_id=asked.json()["id"])
-    done = program.get(f"jobs/{asked.json()['id']}/").json()
+    answer = program.upload(address, file=file("q1 p1 p2 p1\nq1 p2 p1 =\n", "gpt.txt"), **about)
+    background.job_do(job_id=answer.json()["id"])
+    done = program.get(f"jobs/{answer.json()['id']}/").json()
     assert (done["state"], done["counts"]) == ("done", {"answers": 2, "machine_pairs": 1})
-    [listed] = viewer.get(f"{address}?model=7B").json()["results"]
-    assert (listed["name"], listed["model"], listed["answer_count"], listed["pair_count"]) == ("gpt", "model-7b", 2, 1)
+    [row] = viewer.get(f"{address}?model=7B").json()["results"]
+    assert (row["name"], row["model"], row["answer_count"], row["pair_count"]) == ("gpt", "model-7b", 2, 1)
     assert viewer.get(f"{address}?name=other").json()["results"] == []
-    one = f"{address}{listed['id']}/"
-    assert viewer.get(one).json() == listed | {"prompt": "Which is better?"}
-    assert_problem(stranger.get(one), 404)
-    assert_problem(viewer.delete(one), 403)
-    assert program.delete(one).status_code == 204
-    assert_problem(program.delete(one), 404)
+    row_address = f"{address}{row['id']}/"
+    assert viewer.get(row_address).json() == row | {"prompt": "Which is better?"}
+    assert_problem(stranger.get(row_address), 404)
+    assert_problem(viewer.delete(row_address), 403)
+    assert program.delete(row_address).status_code == 204
+    assert_problem(program.delete(row_address), 404)
     assert not MachineAnswer.objects.exists()

@@ -64,11 +64,11 @@ def files() -> dict[str, SimpleUploadedFile]:
 
 def test_an_organizer_makes_a_board_with_a_season_a_policy_and_a_key(collection: Collection, olga: User) -> None:
     program = Program(olga)
-    made = {"collection": collection.pk, "slug": "ours", "name": "Ours", "measures": ["RR@10"], "hits": 10}
-    first = program.post("boards/", made, idempotency_key="board 1")
-    again = program.post("boards/", made, idempotency_key="board 1")
+    sent = {"collection": collection.pk, "slug": "ours", "name": "Ours", "measures": ["RR@10"], "hits": 10}
+    first = program.post("boards/", sent, idempotency_key="board 1")
+    again = program.post("boards/", sent, idempotency_key="board 1")
     assert first.status_code == again.status_code == 201 and first.json() == again.json()
-    assert program.post("boards/", made).status_code == 409
+    assert program.post("boards/", sent).status_code == 409
     board = Board.objects.get()
     refused = program.patch("boards/ours/settings/", {"is_public": True})
     assert refused.status_code == 409 and refused["Content-Type"] == "application/problem+json"
@@ -124,8 +124,8 @@ def test_an_organizer_confirms_decides_writes_and_extends_and_the_team_sees_why(
     assert organizer.post(f"{at}/messages/", {"text": "Which tokenizer?"}).json()["is_organizers"]
     assert not member.post(f"{at}/messages/", {"text": "WordPiece"}).json()["is_organizers"]
     assert [row["text"] for row in member.get(f"{at}/messages/").json()["results"]] == ["WordPiece", "Which tokenizer?"]
-    told = member.get(f"{at}/decisions/").json()["results"]
-    assert [(row["kind"], row["reason"], row["by"]) for row in told] == [
+    decisions = member.get(f"{at}/decisions/").json()["results"]
+    assert [(row["kind"], row["reason"], row["by"]) for row in decisions] == [
         ("extend", "Review", "olga"), ("publish", "A sound run", "olga")
     ]  # fmt: skip
     assert {row["what"] for row in member.get(f"{at}/openings/").json()["results"]} >= {"package"}
@@ -136,20 +136,20 @@ def test_other_metadata_is_asked_for_decided_on_and_taken_back(
 ) -> None:
     organizer, member = Program(olga), Program(paul)
     place = f"board-submissions/{waiting.public_id}/metadata-requests/"
-    wanted: dict[str, Any] = {"kind": "links", "after": {"paper": "https://example.org/p"}, "why": "It has appeared"}
-    assert organizer.post(place, wanted).status_code == 404
-    asked = member.post(place, wanted)
-    assert asked.status_code == 201 and asked.json()["state"] == "open"
-    assert member.post(place, wanted).status_code == 409
-    other = member.post(place, wanted | {"after": {"team_words": "Blue"}})
+    change: dict[str, Any] = {"kind": "links", "after": {"paper": "https://example.org/p"}, "why": "It has appeared"}
+    assert organizer.post(place, change).status_code == 404
+    answer = member.post(place, change)
+    assert answer.status_code == 201 and answer.json()["state"] == "open"
+    assert member.post(place, change).status_code == 409
+    other = member.post(place, change | {"after": {"team_words": "Blue"}})
     assert other.status_code == 400 and "changes paper, code, and not team_words" in other.text
-    key = asked.json()["id"]
+    key = answer.json()["id"]
     assert member.post(f"{place}{key}/decide/", {"accept": True, "reason": "Mine"}).status_code == 404
     decided = organizer.post(f"{place}{key}/decide/", {"accept": True, "reason": "It is theirs"})
     assert decided.json()["state"] == "accepted"
     waiting.refresh_from_db()
     assert waiting.paper == "https://example.org/p"
-    second = member.post(place, wanted | {"after": {"paper": ""}}).json()["id"]
+    second = member.post(place, change | {"after": {"paper": ""}}).json()["id"]
     assert member.post(f"{place}{second}/take-back/").json()["state"] == "taken_back"
     assert [row["state"] for row in member.get(place).json()["results"]] == ["taken_back", "accepted"]
     assert member.post(f"{place}999/take-back/").status_code == 404
@@ -215,8 +215,8 @@ def test_a_round_of_upkeep_is_set_up_listed_approved_and_ended(
     assert researcher.post(f"{place}rounds/1/approve/", {"reason": "Yes"}).status_code == 409
     assert researcher.post(f"{place}rounds/2/end/", {"reason": "None"}).status_code == 404
     assert UpkeepRound.objects.count() == 1
-    shown = researcher.get(f"boards/{board.slug}/versions/").json()
-    assert [row["number"] for row in shown] == [1] and shown[0]["why"] == "The start."
+    rows = researcher.get(f"boards/{board.slug}/versions/").json()
+    assert [row["number"] for row in rows] == [1] and rows[0]["why"] == "The start."
 
 
 def test_participants_and_strangers_organize_nothing(board: Board, waiting: Submission, paul: User) -> None:
@@ -269,19 +269,19 @@ def test_spot_checks_are_listed_and_made(board: Board, olga: User, paul: User, w
 
 def test_people_are_invited_to_a_board_and_to_a_team_by_links(board: Board, olga: User, paul: User) -> None:
     program, address = Program(olga), f"boards/{board.slug}/invitations/"
-    made = program.post(address, {"email": "anna@example.org"})
-    assert made.status_code == 201, made.text
-    assert made.json()["team"] is None and "/invited/" in made.json()["link"]
-    assert Client().get(made.json()["link"]).status_code == 200
-    asked = teams.invitation_add(board=board, team=None, email="zoe@example.org", by=None, at=timezone.now())
-    listed = {one["id"]: one for one in program.get(address).json()["results"]}
+    created = program.post(address, {"email": "anna@example.org"})
+    assert created.status_code == 201, created.text
+    assert created.json()["team"] is None and "/invited/" in created.json()["link"]
+    assert Client().get(created.json()["link"]).status_code == 200
+    for_team = teams.invitation_add(board=board, team=None, email="zoe@example.org", by=None, at=timezone.now())
+    by_id = {row["id"]: row for row in program.get(address).json()["results"]}
     # Links are signed when they are shown, so those of two seconds differ.
-    links = [one["link"].rsplit(":", 2)[0] for one in (listed[made.json()["id"]], made.json())]
-    assert listed[asked.pk]["link"] is None and links[0] == links[1]
-    assert Client().get(listed[made.json()["id"]]["link"]).status_code == 200
+    links = [row["link"].rsplit(":", 2)[0] for row in (by_id[created.json()["id"]], created.json())]
+    assert by_id[for_team.pk]["link"] is None and links[0] == links[1]
+    assert Client().get(by_id[created.json()["id"]]["link"]).status_code == 200
     assert program.post(address, {"email": "nobody"}).status_code == 400
-    assert program.delete(f"{address}{made.json()['id']}/").status_code == 204
-    assert Client().get(made.json()["link"]).status_code == 404
+    assert program.delete(f"{address}{created.json()['id']}/").status_code == 204
+    assert Client().get(created.json()["link"]).status_code == 404
     assert program.delete(f"{address}99999/").status_code == 404
     assert Program(paul).get(address).status_code in (403, 404)
 
@@ -289,18 +289,18 @@ def test_people_are_invited_to_a_board_and_to_a_team_by_links(board: Board, olga
     member, of_team = Program(paul), f"boards/{board.slug}/teams/{team.public_id}/invitations/"
     invited = member.post(of_team, {}).json()
     assert (invited["team"], invited["email"]) == (team.public_id, "")
-    assert [one["id"] for one in member.get(of_team).json()["results"]] == [invited["id"]]
-    assert invited["id"] not in {one["id"] for one in program.get(address).json()["results"]}
+    assert [row["id"] for row in member.get(of_team).json()["results"]] == [invited["id"]]
+    assert invited["id"] not in {row["id"] for row in program.get(address).json()["results"]}
     assert program.get(of_team).status_code == 404, "organizers are not in the team"
     assert program.delete(f"{address}{invited['id']}/").status_code == 404
-    assert member.delete(f"{of_team}{asked.pk}/").status_code == 404
+    assert member.delete(f"{of_team}{for_team.pk}/").status_code == 404
     assert member.delete(f"{of_team}{invited['id']}/").status_code == 204
     assert member.get(of_team).json()["results"] == []
 
 
 def test_the_file_of_another_leaderboard_becomes_entries(collection: Collection, olga: User) -> None:
-    kept, stranger = public_board(collection), Program(factories.user("zoe"))
-    address, program = f"boards/{kept.slug}/import/", Program(olga)
+    target, stranger = public_board(collection), Program(factories.user("zoe"))
+    address, program = f"boards/{target.slug}/import/", Program(olga)
 
     def send(by: Program, text: str, **fields: Any) -> Any:
         return by.upload(address, file=SimpleUploadedFile("board.csv", text.encode()), **fields)
@@ -309,8 +309,8 @@ def test_the_file_of_another_leaderboard_becomes_entries(collection: Collection,
     assert_problem(send(program, DOCUMENTS, season=9), 400, field="season")
     assert_problem(send(program, DOCUMENTS.replace("2020/08/11", "11.8.2020", 1)), 400, field="file")
     assert_problem(send(program, DOCUMENTS.replace("0.390", "a lot")), 400, field="file", says="line 2")
-    assert not kept.submissions.exists()
-    made = send(program, DOCUMENTS, season=1)
-    assert made.status_code == 201 and made.json()["entries"] == kept.submissions.count() == 4
-    assert made.json()["summary"]["trophies"] == 2
+    assert not target.submissions.exists()
+    answer = send(program, DOCUMENTS, season=1)
+    assert answer.status_code == 201 and answer.json()["entries"] == target.submissions.count() == 4
+    assert answer.json()["summary"]["trophies"] == 2
     assert_problem(send(program, DOCUMENTS), 409)

@@ -27,14 +27,14 @@ def test_a_program_reads_who_is_owed_marks_them_as_paid_once_and_takes_it_back(
     address, first = f"campaigns/{campaign.pk}/pay/", work[0]
     pay_detail_write(worker=first.worker, campaign=campaign, text="alice@example.org", at=first.taken_at)
 
-    def owed(**asked: str) -> dict[int, dict[str, Any]]:
-        query = "&".join(f"{name}={value}" for name, value in asked.items())
+    def owed(**filters: str) -> dict[int, dict[str, Any]]:
+        query = "&".join(f"{name}={value}" for name, value in filters.items())
         return {row["assignment"]: row for row in program.get(f"{address}?{query}").json()["results"]}
 
     assert set(owed()) == {row.pk for row in work}
-    shown = owed(receipt=first.receipt)[first.pk]
-    assert (shown["owed"], shown["paid"], shown["to_be_paid"], shown["by_hand"]) == ("2.00", "0.00", "2.00", True)
-    assert (shown["receipt"], shown["left_for_being_paid"]) == (first.receipt, "alice@example.org")
+    row = owed(receipt=first.receipt)[first.pk]
+    assert (row["owed"], row["paid"], row["to_be_paid"], row["by_hand"]) == ("2.00", "0.00", "2.00", True)
+    assert (row["receipt"], row["left_for_being_paid"]) == (first.receipt, "alice@example.org")
 
     sent = {"assignments": [first.pk], "paid_on": "2026-11-02", "note": "Transfer 17"}
     done = program.post(address, sent, Idempotency_Key="once").json()

@@ -31,15 +31,15 @@ def test_pairs_are_added_changed_and_removed_and_the_campaign_keeps_them(
     assert_problem(program.post(base, PAIR | {"color": "red"}), 400, field="color")
     assert program.get(base).json() == []
 
-    made = program.post(base, PAIR | {"better": "It is\there."}, Idempotency_Key="once")
-    assert (made.status_code, made.json()) == (201, {"number": 1, **PAIR})
-    assert program.post(base, PAIR | {"better": "It is\there."}, Idempotency_Key="once").json() == made.json()
+    answer = program.post(base, PAIR | {"better": "It is\there."}, Idempotency_Key="once")
+    assert (answer.status_code, answer.json()) == (201, {"number": 1, **PAIR})
+    assert program.post(base, PAIR | {"better": "It is\there."}, Idempotency_Key="once").json() == answer.json()
     assert program.post(base, OTHER).json()["number"] == 2
     assert viewer.get(base).json() == [{"number": 1, **PAIR}, {"number": 2, **OTHER}]
 
-    seen = program.get(f"{base}1/")
+    pair = program.get(f"{base}1/")
     assert program.put(f"{base}1/", PAIR | {"why": "It says where."}).json()["why"] == "It says where."
-    assert_problem(program.delete(f"{base}1/", If_Match=seen["ETag"]), 412)
+    assert_problem(program.delete(f"{base}1/", If_Match=pair["ETag"]), 412)
     assert_problem(viewer.delete(f"{base}1/"), 403)
     assert program.delete(f"{base}1/").status_code == 204
     assert program.get(base).json() == [{"number": 1, **OTHER}]
@@ -87,8 +87,8 @@ def test_a_test_pair_is_taken_for_practice_and_a_started_campaign_keeps_what_it_
     others = campaign.test_pairs.first()
     assert others is not None
     assert_problem(program.post(take, {"test_pair": others.pk, "why": "So."}), 404)
-    taken = program.post(take, {"test_pair": test.pk, "why": "It says so."})
-    assert (taken.status_code, taken.json()["number"], taken.json()["why"]) == (201, 1, "It says so.")
+    answer = program.post(take, {"test_pair": test.pk, "why": "It says so."})
+    assert (answer.status_code, answer.json()["number"], answer.json()["why"]) == (201, 1, "It says so.")
     test.refresh_from_db()
     assert test.state == TestPair.State.DECLINED
     assert_problem(program.post(take, {"test_pair": test.pk, "why": "Again."}), 409, says="Only a confirmed test pair")

@@ -53,31 +53,31 @@ def test_an_admins_program_finds_a_worker_hands_over_the_data_and_erases(
     for words in (label, name):
         assert [row["id"] for row in admin.get(f"{base}?who={words}").json()["results"]] == [alice.pk]
 
-    one = f"{base}{alice.pk}/"
-    for address in (f"{base}?who={name}", f"{one}data/", f"{one}erasure/"):
+    of_alice = f"{base}{alice.pk}/"
+    for address in (f"{base}?who={name}", f"{of_alice}data/", f"{of_alice}erasure/"):
         assert_problem(program.get(address), 403)
         assert_problem(Program(anna, "read").get(address), 403, says="manage")
         assert_problem(stranger.get(address), 404)
     assert not AuditEntry.objects.filter(subject="personal-data").exists()
-    data = admin.get(f"{one}data/").json()
+    data = admin.get(f"{of_alice}data/").json()
     assert (data["worker"]["label"], len(data["assignments"])) == (label, 1)
     assert data["campaigns"] == [{"campaign": campaign.name, "pseudonym_in_exports": name}]
     assert AuditEntry.objects.filter(subject="personal-data").count() == 1
 
-    plan = admin.get(f"{one}erasure/").json()
+    plan = admin.get(f"{of_alice}erasure/").json()
     assert (plan["is_done"], plan["obstacles"], plan["pseudonyms"]) == (False, [], {campaign.name: name})
-    assert_problem(program.post(f"{one}erasure/", {}), 403)
+    assert_problem(program.post(f"{of_alice}erasure/", {}), 403)
     alice.refresh_from_db()
     assert (alice.label, alice.erased_at) == (label, None)
     assert plan["owed"] == {campaign.name: "2.00"}
-    assert_problem(admin.post(f"{one}erasure/", {"why": "Asked for."}), 409, says="written off")
-    asked = {"why": "Asked for.", "write_off": True}
-    done = admin.post(f"{one}erasure/", asked, Idempotency_Key="once").json()
+    assert_problem(admin.post(f"{of_alice}erasure/", {"why": "Asked for."}), 409, says="written off")
+    sent = {"why": "Asked for.", "write_off": True}
+    done = admin.post(f"{of_alice}erasure/", sent, Idempotency_Key="once").json()
     assert (done["is_done"], done["goes"]) == (True, {})
-    assert admin.post(f"{one}erasure/", asked, Idempotency_Key="once").json() == done
+    assert admin.post(f"{of_alice}erasure/", sent, Idempotency_Key="once").json() == done
     alice.refresh_from_db()
     assert alice.label != label and alice.erased_at is not None
-    assert admin.get(f"{one}data/").json()["worker"]["label"] != label
+    assert admin.get(f"{of_alice}data/").json()["worker"]["label"] != label
 
 
 # --- members
@@ -112,8 +112,8 @@ def test_a_member_who_leaves_is_erased_by_an_admin_of_the_site_alone(
 
 
 def test_nobody_erases_themselves_or_the_last_admin_of_a_lab(lab: Lab, admin: Program, ada: User) -> None:
-    own = lab.memberships.create(user=ada, role="viewer")
-    assert_problem(Program(ada).post(f"labs/{lab.pk}/people/{own.pk}/erasure/", {}), 409, says="on its page")
+    membership = lab.memberships.create(user=ada, role="viewer")
+    assert_problem(Program(ada).post(f"labs/{lab.pk}/people/{membership.pk}/erasure/", {}), 409, says="on its page")
     last = lab.memberships.get(user=admin.user)
     address = f"labs/{lab.pk}/people/{last.pk}/erasure/"
     assert Program(ada).get(address).json()["obstacle"]

@@ -58,19 +58,19 @@ def test_a_draft_gets_a_worked_example_of_its_own(
 ) -> None:
     draft = factories.campaign(collection, "draft", start=False)
     address, empty = f"campaigns/{draft.pk}/example/", dict.fromkeys(["query", "better", "worse", "explanation"], "")
-    own = {"query": "how tall", "better": "So tall.", "worse": "Far away.", "explanation": "It says how tall."}
-    seen = viewer.get(address)
-    assert seen.json() == empty
-    assert_problem(viewer.put(address, own), 403)
-    assert_problem(program.put(address, own | {"worse": " "}), 400, field="worse", says="all four")
+    example = {"query": "how tall", "better": "So tall.", "worse": "Far away.", "explanation": "It says how tall."}
+    before = viewer.get(address)
+    assert before.json() == empty
+    assert_problem(viewer.put(address, example), 403)
+    assert_problem(program.put(address, example | {"worse": " "}), 400, field="worse", says="all four")
     assert_problem(program.put(address, {"query": "how tall"}), 400, field="better")
-    assert_problem(program.put(f"campaigns/{campaign.pk}/example/", own), 409, says="has started")
+    assert_problem(program.put(f"campaigns/{campaign.pk}/example/", example), 409, says="has started")
     draft.refresh_from_db()
     assert draft.example_query == ""
 
-    assert program.put(address, own, If_Match=seen["ETag"], Idempotency_Key="once").json() == own
-    assert program.put(address, own, If_Match=seen["ETag"], Idempotency_Key="once").json() == own
-    assert_problem(program.put(address, empty, If_Match=seen["ETag"]), 412)
+    assert program.put(address, example, If_Match=before["ETag"], Idempotency_Key="once").json() == example
+    assert program.put(address, example, If_Match=before["ETag"], Idempotency_Key="once").json() == example
+    assert_problem(program.put(address, empty, If_Match=before["ETag"]), 412)
     draft.refresh_from_db()
     assert (draft.example_query, draft.example_why) == ("how tall", "It says how tall.")
     assert program.put(address, empty).json() == empty
@@ -118,11 +118,11 @@ def test_terms_are_set_and_nothing_is_published_at_another_amount(program: Progr
     assert not Publication.objects.exists()
 
     terms = {"platform": "marketplace", "countries": ["US", "GB"], "approved": None, "lifetime_days": 3.5}
-    made = program.patch(address, terms).json()
-    assert made["terms"] | terms == made["terms"]
+    changed = program.patch(address, terms).json()
+    assert changed["terms"] | terms == changed["terms"]
     assert program.patch(address, {"keywords": "words"}).json()["terms"]["countries"] == ["US", "GB"]
     publication = Publication.objects.get(campaign=campaign)
-    assert Decimal(made["amount"]) == remaining_bill(publication).total
+    assert Decimal(changed["amount"]) == remaining_bill(publication).total
 
     assert_problem(program.post(f"{address}publish/", {"amount": "0.01"}), 400, field="amount")
     assert_problem(program.post(f"{address}publish/", {}), 400, field="amount")

@@ -65,14 +65,14 @@ def test_one_query_has_its_passages_pairs_and_best_known_answers(
     viewer: Program,
 ) -> None:
     row = viewer.get(f"campaigns/{judged.pk}/queries/").json()["results"][0]
-    told = viewer.get(f"campaigns/{judged.pk}/queries/{row['id']}/").json()
-    assert (told["qid"], told["text"], len(told["passages"])) == (row["qid"], row["text"], row["passages"])
-    assert told["is_complete"] and len(told["pairs"]) == row["pairs"]
-    assert all(passage["text"] for passage in told["passages"])
-    assert sum(passage["wins"] for passage in told["passages"]) == sum(
-        pair["for_a"] + pair["for_b"] for pair in told["pairs"]
+    query = viewer.get(f"campaigns/{judged.pk}/queries/{row['id']}/").json()
+    assert (query["qid"], query["text"], len(query["passages"])) == (row["qid"], row["text"], row["passages"])
+    assert query["is_complete"] and len(query["pairs"]) == row["pairs"]
+    assert all(passage["text"] for passage in query["passages"])
+    assert sum(passage["wins"] for passage in query["passages"]) == sum(
+        pair["for_a"] + pair["for_b"] for pair in query["pairs"]
     )
-    best = {passage["pid"] for passage in told["passages"] if passage["best"]}
+    best = {passage["pid"] for passage in query["passages"] if passage["best"]}
     client = Client()
     client.force_login(User.objects.get(username="rita"))
     exported = factories.exported(judged)["preference-qrels.txt"].decode()
@@ -91,8 +91,8 @@ def test_machine_judges_are_beside_people_and_their_files_are_for_who_may_export
     assert "pairs" not in viewer.get(beside).json()["judges"][0]
     assert_problem(program.get(winners), 404, says="not yet")
     result_jobs.compare_machines()
-    [told] = viewer.get(beside).json()["judges"]
-    assert (told["judge"], told["model"], told["pairs"], told["agree"]) == ("gpt", "=gpt", 7, 3)
+    [row] = viewer.get(beside).json()["judges"]
+    assert (row["judge"], row["model"], row["pairs"], row["agree"]) == ("gpt", "=gpt", 7, 3)
     assert program.get(winners).content
     imported = f"collections/{judged.collection_id}/machine-judges/{judge.pk}/answers.txt"
     assert b"".join(program.get(imported).streaming_content).decode() == answers(judged)
@@ -108,13 +108,13 @@ def test_scores_on_a_version_beside_those_on_other_qrels(
     address = f"collections/{judged.collection_id}/versions/1/scores/"
     assert viewer.get(address).json()["waiting"] == 3
     result_jobs.score_versions()
-    told = viewer.get(address).json()
-    keys = [column["key"] for column in told["columns"]]
-    assert told["waiting"] == 0 and len(told["rows"]) == 3 and told["unreadable"] == {}
+    scores = viewer.get(address).json()
+    keys = [column["key"] for column in scores["columns"]]
+    assert scores["waiting"] == 0 and len(scores["rows"]) == 3 and scores["unreadable"] == {}
     beside = viewer.get(f"{address}?beside=1").json()
     assert [row[keys.index("change")] for row in beside["rows"]] == [0, 0, 0]
     other = viewer.get(f"{address}?measure=nDCG%4010").json()
-    assert (told["measure"], other["measure"], len(other["rows"])) == ("RR@10", "nDCG@10", 3)
+    assert (scores["measure"], other["measure"], len(other["rows"])) == ("RR@10", "nDCG@10", 3)
     assert [column["key"] for column in other["columns"]][2] == "score"
     assert_problem(viewer.get(f"{address}?measure=nDCG%4011"), 400, field="measure")
     assert_problem(viewer.get(f"{address}?beside=odd"), 400, field="beside")
@@ -133,8 +133,8 @@ def test_runs_that_came_later_are_scored_when_asked_and_the_earlier_report_stays
     assert_problem(program.post(f"{base}later-runs/"), 409)
     run = factories.run(judged.collection, "late", {"q1": ["p1", "p3"]})
     assert program.patch(f"runs/{run.pk}/", {"models_used": "gpt-4o"}).json()["models_used"] == "gpt-4o"
-    told = program.get(base).json()
-    assert told["later_runs"] == ["late"] and told["final_at"]
+    results = program.get(base).json()
+    assert results["later_runs"] == ["late"] and results["final_at"]
     assert program.post(f"{base}later-runs/").json() == {"scored": 1}
     refreshing.result_refresh(campaign=judged)
     assert [row["number"] for row in program.get(f"{base}earlier/").json()] == [1]

@@ -45,9 +45,9 @@ def test_an_admins_program_manages_the_labs_people_and_reads_its_audit(lab: Lab,
     assert_problem(anna.delete(of_anna), 409, says="only admin")
     assert anna.patch(of_rita, {"role": "viewer", "why": "She has left."}).json()["role"] == "viewer"
 
-    asked = {"role": "researcher", "email": "new@example.org"}
-    invited = anna.post(f"labs/{lab.pk}/invitations/", asked, Idempotency_Key="new").json()
-    assert anna.post(f"labs/{lab.pk}/invitations/", asked, Idempotency_Key="new").json() == invited | {"link": None}
+    sent = {"role": "researcher", "email": "new@example.org"}
+    invited = anna.post(f"labs/{lab.pk}/invitations/", sent, Idempotency_Key="new").json()
+    assert anna.post(f"labs/{lab.pk}/invitations/", sent, Idempotency_Key="new").json() == invited | {"link": None}
     assert invited["link"] not in json.dumps(list(StoredAnswer.objects.values("content")))
     path = invited["link"].partition("/invited/")[2]
     assert Client().get(f"/invited/{path}").status_code == 200
@@ -56,18 +56,18 @@ def test_an_admins_program_manages_the_labs_people_and_reads_its_audit(lab: Lab,
     assert Client().get(f"/invited/{path}").status_code == 404
     assert_problem(program.get(f"labs/{lab.pk}/invitations/"), 403)
 
-    told = results(anna.get(f"labs/{lab.pk}/audit/?subject=core_lab_members"))
-    assert "changed the role of rita" in told[0]["what"]
-    assert (told[0]["who"], told[0]["changes"]) == ("anna", {"role": ["researcher", "viewer"]})
-    assert (told[0]["why"], told[0]["address"]) == ("She has left.", "127.0.0.0/24")
-    for found, query in (
+    entries = results(anna.get(f"labs/{lab.pk}/audit/?subject=core_lab_members"))
+    assert "changed the role of rita" in entries[0]["what"]
+    assert (entries[0]["who"], entries[0]["changes"]) == ("anna", {"role": ["researcher", "viewer"]})
+    assert (entries[0]["why"], entries[0]["address"]) == ("She has left.", "127.0.0.0/24")
+    for is_found, query in (
         (True, "q=rita"),
         (True, "who=anna&about=people"),
         (False, "who=berta"),
         (False, "about=money"),
     ):
         rows = results(anna.get(f"labs/{lab.pk}/audit/?{query}"))
-        assert any("changed the role of rita" in row["what"] for row in rows) is found, query
+        assert any("changed the role of rita" in row["what"] for row in rows) is is_found, query
     assert results(anna.get(f"labs/{lab.pk}/audit/?since=2100-01-01T00:00:00Z")) == []
     assert_problem(program.get(f"labs/{lab.pk}/audit/"), 403)
     assert anna.delete(of_rita).status_code == 204
@@ -78,23 +78,23 @@ def test_many_are_decided_on_at_once_and_it_is_undone(campaign: Campaign, rita: 
     judge_all(campaign)
     address = f"campaigns/{campaign.pk}/bulk-decisions/"
     work = campaign.assignments.order_by("pk")[:2]
-    asked = {"action": "exclude", "assignments": [row.pk for row in work]}
-    preview = program.post(f"{address}preview/", asked).json()
+    sent = {"action": "exclude", "assignments": [row.pk for row in work]}
+    preview = program.post(f"{address}preview/", sent).json()
     assert (preview["chosen"], preview["change"]) == (2, 2)
     assert not campaign.bulk_decisions.exists()
-    assert_problem(program.post(address, asked), 400, says="reason")
+    assert_problem(program.post(address, sent), 400, says="reason")
     assert_problem(program.post(address, {"action": "exclude", "why": "x"}), 400, field="assignments")
-    assert_problem(program.post(address, asked | {"assignments": [10**9], "why": "x"}), 400, field="assignments")
+    assert_problem(program.post(address, sent | {"assignments": [10**9], "why": "x"}), 400, field="assignments")
     assert_problem(program.post(address, {"action": "bar", "workers": ["nobody"], "why": "x"}), 400, field="workers")
 
-    bulk = program.post(address, asked | {"why": "Too fast."}, Idempotency_Key="once").json()
-    assert program.post(address, asked | {"why": "Too fast."}, Idempotency_Key="once").json()["id"] == bulk["id"]
+    bulk = program.post(address, sent | {"why": "Too fast."}, Idempotency_Key="once").json()
+    assert program.post(address, sent | {"why": "Too fast."}, Idempotency_Key="once").json()["id"] == bulk["id"]
     judgment_jobs.decide()
 
-    one = f"{address}{bulk['id']}/"
-    assert program.get(one).json()["rows"] == {"done": 2}
+    bulk_address = f"{address}{bulk['id']}/"
+    assert program.get(bulk_address).json()["rows"] == {"done": 2}
     assert campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).count() == 2
-    assert program.post(f"{one}undo/").status_code == 202
+    assert program.post(f"{bulk_address}undo/").status_code == 202
     judgment_jobs.decide()
     assert not campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).exists()
     assert [row["by"] for row in results(program.get(address))] == ["rita"]
@@ -115,8 +115,8 @@ def test_reports_notes_and_alarms_are_read_and_decided_on(campaign: Campaign, pr
     alarm_raise(campaign_id=campaign.pk, kind="stalled", text="Nobody comes.", at=at, retried=False)
     base = f"campaigns/{campaign.pk}/"
 
-    (told,) = results(program.get(f"{base}reports/"))
-    assert (told["pair"], told["is_open"], told["reports"][0]["note"]) == (item.pair_id, True, "Cut off.")
+    (row,) = results(program.get(f"{base}reports/"))
+    assert (row["pair"], row["is_open"], row["reports"][0]["note"]) == (item.pair_id, True, "Cut off.")
     ruling = {"decision": "set_aside", "why": "It is cut off."}
     assert program.post(f"{base}reports/{item.pair_id}/decide/", ruling).json()["is_set_aside"] is True
     assert_problem(program.post(f"{base}reports/{10**9}/decide/", ruling), 404, says="no such pair")
@@ -139,30 +139,30 @@ def split(lab: Lab, tmp_path: Path) -> Campaign:
     collection = factories.collection(
         tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"red": {"q1": ["p1"]}, "green": {"q1": ["p2"]}}, name="split"
     )
-    made = factories.campaign(collection, "split", overlap=2, pairs_per_hit=1, tests_per_hit=2)
+    campaign = factories.campaign(collection, "split", overlap=2, pairs_per_hit=1, tests_per_hit=2)
     for name, prefers in (("Ann", "a"), ("Ben", "b")):
-        factories.do(factories.worker(made, name), made, prefer=prefers)
-    summarizing.campaign_summarize(campaign=made)
-    return made
+        factories.do(factories.worker(campaign, name), campaign, prefer=prefers)
+    summarizing.campaign_summarize(campaign=campaign)
+    return campaign
 
 
 def test_a_disagreement_is_settled_and_taken_back_but_not_over_what_nobody_saw(
     split: Campaign, program: Program, viewer: Program, stranger: Program
 ) -> None:
     base = f"campaigns/{split.pk}/"
-    (told,) = results(program.get(f"{base}disagreements/?is_decided=false"))
-    assert (told["query"], told["for_a"], told["for_b"], told["decision"]) == ("q1", 1, 1, None)
-    pair = f"{base}disagreements/{told['pair']}/"
-    asked = {"choice": "a", "note": "It names the year."}
+    (row,) = results(program.get(f"{base}disagreements/?is_decided=false"))
+    assert (row["query"], row["for_a"], row["for_b"], row["decision"]) == ("q1", 1, 1, None)
+    pair = f"{base}disagreements/{row['pair']}/"
+    sent = {"choice": "a", "note": "It names the year."}
     assert_problem(program.post(f"{pair}decide/", {"choice": "king"}), 400, field="choice")
-    assert_problem(viewer.post(f"{pair}decide/", asked), 403)
-    assert_problem(stranger.post(f"{pair}decide/", asked), 404)
-    assert_problem(program.post(f"{base}disagreements/{10**9}/decide/", asked), 404)
+    assert_problem(viewer.post(f"{pair}decide/", sent), 403)
+    assert_problem(stranger.post(f"{pair}decide/", sent), 404)
+    assert_problem(program.post(f"{base}disagreements/{10**9}/decide/", sent), 404)
     assert not split.adjudications.exists()
 
-    decision = program.post(f"{pair}decide/", asked, Idempotency_Key="once").json()["decision"]
+    decision = program.post(f"{pair}decide/", sent, Idempotency_Key="once").json()["decision"]
     assert (decision["choice"], decision["by"], decision["undone_at"]) == ("a", "rita", None)
-    assert program.post(f"{pair}decide/", asked, Idempotency_Key="once").json()["decision"] == decision
+    assert program.post(f"{pair}decide/", sent, Idempotency_Key="once").json()["decision"] == decision
     assert_problem(program.post(f"{pair}decide/", {"choice": "b"}), 409, says="in the meantime")
     assert [row["decision"] for row in results(program.get(f"{base}disagreements/?is_decided=true"))] == [decision]
     assert results(program.get(f"{base}disagreements/?is_decided=false")) == []
@@ -172,16 +172,16 @@ def test_a_disagreement_is_settled_and_taken_back_but_not_over_what_nobody_saw(
     assert program.post(f"{pair}undo/", {"seen": other["id"]}).json()["decision"] is None
     content = viewer.get(pair).json()
     assert (content["for_a"], content["for_b"], content["decision"]) == (1, 1, None)
-    kept = results(viewer.get(f"{base}adjudications/"))
-    assert [(row["id"], row["undone_by"]) for row in kept] == [(other["id"], "rita"), (decision["id"], "rita")]
+    rows = results(viewer.get(f"{base}adjudications/"))
+    assert [(row["id"], row["undone_by"]) for row in rows] == [(other["id"], "rita"), (decision["id"], "rita")]
     assert_problem(stranger.get(f"{base}adjudications/"), 404)
 
 
 def test_a_draft_is_counted_before_it_is_made_and_changed_after(collection: Collection, program: Program) -> None:
-    asked = {"collection": collection.pk, "name": "typed", "runs": "all", "reward": "1.00"}
-    preview = program.post("campaigns/preview/", asked).json()
+    sent = {"collection": collection.pk, "name": "typed", "runs": "all", "reward": "1.00"}
+    preview = program.post("campaigns/preview/", sent).json()
     assert not Campaign.objects.exists()
-    program.post("campaigns/", asked)
+    program.post("campaigns/", sent)
     pool_jobs.work()
     draft = Campaign.objects.get()
     assert (preview["pairs"], preview["is_exact"]) == (draft.pair_count, True)
@@ -212,8 +212,8 @@ def test_how_many_judgments_are_needed_is_as_on_the_page(campaign: Campaign, pro
     page = Client()
     page.force_login(program.user)
     planned = page.get(f"/campaigns/{campaign.pk}/results/plan/").context["plan"]
-    told = [(row["overlap"], row["total"], row["same"], row["kept"]) for row in answer["overlaps"]]
-    assert told == [(row.overlap, str(row.bill.total), row.same, row.kept) for row in planned.rows]
+    plan_rows = [(row["overlap"], row["total"], row["same"], row["kept"]) for row in answer["overlaps"]]
+    assert plan_rows == [(row.overlap, str(row.bill.total), row.same, row.kept) for row in planned.rows]
     sure = program.get(f"{address}?error_rate=0").json()
     assert {row["same"] for row in sure["overlaps"]} == {1.0}
     for wrong in ("0.51", "-1", "NaN", "many"):
@@ -254,8 +254,8 @@ def test_what_waits_for_a_person_at_a_platform(campaign: Campaign, program: Prog
     )
 
     assert [row["kind"] for row in results(program.get(f"{base}publication/alarms/"))] == ["funds"]
-    (told,) = results(program.get(f"{base}publication/submissions/?status=Submitted"))
-    assert (told["assignment"], told["decision"]) == (work.pk, "")
+    (row,) = results(program.get(f"{base}publication/submissions/?status=Submitted"))
+    assert (row["assignment"], row["decision"]) == (work.pk, "")
     address = f"{base}publication/submissions/{submission.pk}/"
     assert_problem(program.post(f"{address}reject/", {}), 400, field="why")
     ugly = {"why": "It was late.", "category": "UGLY"}
@@ -271,9 +271,9 @@ def test_what_waits_for_a_person_at_a_platform(campaign: Campaign, program: Prog
     assert declined.json().get("state") == "refused"
     assert_problem(program.post(f"{base}publication/payments/{10**9}/offer/"), 404)
 
-    (told,) = results(program.get(f"{base}messages/?state=received"))
+    (row,) = results(program.get(f"{base}messages/?state=received"))
     name = pseudonym(campaign, work.worker_id)
-    assert (told["worker"], told["by"]) == (name, None)
+    assert (row["worker"], row["by"]) == (name, None)
     written = program.post(f"{base}workers/{name}/messages/", {"subject": "Re: Why?", "text": "Because."})
     assert (written.status_code, written.json()["state"]) == (202, "planned")
     heard.refresh_from_db()

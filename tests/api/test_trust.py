@@ -44,17 +44,17 @@ class Operation(NamedTuple):
         return program.upload(self.address, self.verb) if answer.status_code == 415 else answer
 
 
-def operations(there: dict[str, Any]) -> Iterator[Operation]:
-    """Every operation, of the router; `there` are keys as the fuzzed requests have them."""
+def operations(ids: dict[str, Any]) -> Iterator[Operation]:
+    """Every operation, of the router; `ids` are keys as the fuzzed requests have them."""
     for route in routes:
         pattern = str(route.pattern)
         parts = pattern.split("/")
-        keys = {**there, "pk": there.get("practice" if "practice" in parts else parts[0])}
+        keys = {**ids, "pk": ids.get("practice" if "practice" in parts else parts[0])}
         for before, part in pairwise(parts):
             for name in re.findall(r":(\w+)>", part):
-                keys[name] = there.get(f"{before} {name}", keys.get(name))
+                keys[name] = ids.get(f"{before} {name}", keys.get(name))
         if "upkeep" in parts:
-            keys["slug"] = there["upkeep slug"]
+            keys["slug"] = ids["upkeep slug"]
         address = re.sub(r"<\w+:(\w+)>", lambda name: str(keys.get(name[1]) or 1), pattern)  # noqa: B023
         for verb, name in list(getattr(route.callback, "actions", {}).items()):
             if verb in VERBS:
@@ -63,14 +63,14 @@ def operations(there: dict[str, Any]) -> Iterator[Operation]:
 
 
 @pytest.fixture
-def asked(campaign: Campaign, alice: Worker, rita: User) -> list[Operation]:
+def whole_api(campaign: Campaign, alice: Worker, rita: User) -> list[Operation]:
     """All operations, about things of Rita's lab, nothing of which is public."""
     olga = factories.member(campaign.lab, "organizer", "olga")
-    there = things(campaign, alice, rita) | things_of_boards(campaign, rita, olga)
+    ids = things(campaign, alice, rita) | things_of_boards(campaign, rita, olga)
     Board.objects.update(is_public=False)
-    found = list(operations(there))
-    assert len(found) > 250
-    return found
+    listing = list(operations(ids))
+    assert len(listing) > 250
+    return listing
 
 
 def present() -> dict[str, frozenset[bytes]]:
@@ -79,21 +79,21 @@ def present() -> dict[str, frozenset[bytes]]:
     return {table: rows for table, rows in rows_and_files().rows.items() if table not in passing}
 
 
-def test_without_a_token_or_with_an_expired_one_nothing_is_answered(asked: list[Operation], rita: User) -> None:
+def test_without_a_token_or_with_an_expired_one_nothing_is_answered(whole_api: list[Operation], rita: User) -> None:
     at, old = timezone.now(), Program(rita)
     tokens.Token.objects.filter(pk=old.token.pk).update(expires_at=at - timedelta(seconds=1))
     nobody, before = Client(), present()
-    for operation in asked:
+    for operation in whole_api:
         bare = nobody.generic(operation.verb.upper(), f"/api/v1/{operation.address}")
         assert (bare.status_code, operation.ask(old).status_code) == (401, 401), operation
     assert present() == before
 
 
-def test_nothing_of_a_lab_is_there_for_an_admin_of_another(asked: list[Operation], campaign: Campaign) -> None:
+def test_nothing_of_a_lab_is_there_for_an_admin_of_another(whole_api: list[Operation], campaign: Campaign) -> None:
     stranger = Program(factories.member(factories.lab("Elsewhere"), "admin", "zoe"))
     names = [campaign.name, campaign.collection.name, campaign.lab.name, "Small board"]
     before = present()
-    for operation in asked:
+    for operation in whole_api:
         if operation.address.startswith(("account/", "token/")):
             continue
         answer = operation.ask(stranger)
@@ -107,11 +107,11 @@ def test_nothing_of_a_lab_is_there_for_an_admin_of_another(asked: list[Operation
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_may_do_what_the_operation_says(asked: list[Operation], campaign: Campaign, role: str) -> None:
+def test_each_role_may_do_what_the_operation_says(whole_api: list[Operation], campaign: Campaign, role: str) -> None:
     program = Program(factories.member(campaign.lab, Membership.Role(role), f"new {role}"))
     before = present()
     refused = 0
-    for operation in asked:
+    for operation in whole_api:
         if operation.right in ROLES[role] or operation.address.startswith(OWN):
             continue
         answer = operation.ask(program)

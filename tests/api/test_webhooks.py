@@ -110,12 +110,12 @@ def test_what_happens_arrives_signed_and_the_guides_code_says_so(campaign: Campa
     assert message["lab"] == {"id": lab.pk, "name": lab.name}
     assert message["data"]["campaign"] == {"id": campaign.pk, "name": "pilot", "state": "paused"}
     assert headers["content-type"] == "application/json"
-    for changed, said in (
+    for changed, pattern in (
         ((headers, body.replace(b"pilot", b"other"), secret), "signature"),
         ((headers, body, webhooks._new_secret()), "signature"),
         ((headers | {"webhook-timestamp": str(int(time.time()) - 3600)}, body, secret), "old"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=pattern):
             verify(*changed)
     assert send() == 0
     assert len(ear.heard) == 1
@@ -159,13 +159,13 @@ def test_every_event_is_told_and_what_is_taken_back_is_not(
     numbers = dict.fromkeys(("revision", "added", "changed", "unchanged", "unsettled", "held_back", "qrels"), 1)
     QrelsVersion.objects.create(collection=collection, number=1, campaign=campaign, made_by=rita, made_at=at, **numbers)
 
-    told = list(Delivery.objects.order_by("id").values_list("event", flat=True))
-    assert told == [
+    events = list(Delivery.objects.order_by("id").values_list("event", flat=True))
+    assert events == [
         *("campaign.started", "campaign.paused", "campaign.resumed", "campaign.closed", "campaign.finished"),
         *("publication.opened", "publication.paused", "publication.stopped"),
         *("job.finished", "job.failed", "alarm.raised", "results.ready", "version.made"),
     ]
-    assert set(told) | {"work.submitted"} == set(Event.values)
+    assert set(events) | {"work.submitted"} == set(Event.values)
     assert not other.deliveries.exists()
     assert Delivery.objects.get(event="version.made").data["collection"]["name"] == "small"
 
@@ -222,11 +222,11 @@ def test_what_fails_is_tried_again_with_growing_pauses_under_one_id(
     pauses = []
     trap = Ear()
     ways = ({"status": 500}, {"status": 302, "to": trap.url}, {"waits": 1.0})
-    for way, said in zip(ways, ("status 500", "status 302", "too long"), strict=True):
+    for way, problem in zip(ways, ("status 500", "status 302", "too long"), strict=True):
         vars(ear).update({"status": 204, "waits": 0.0, "to": ""} | way)
         assert send() == 0
         delivery = webhook.deliveries.get()
-        assert said in delivery.problem
+        assert problem in delivery.problem
         assert delivery.next_try_at is not None and delivery.tried_at is not None
         pauses.append(delivery.next_try_at - delivery.tried_at)
     trap.server.shutdown()
@@ -363,28 +363,28 @@ def test_the_pages_add_test_change_and_delete(lab: Lab, admin: User, ear: Ear, r
         stored = " ".join(row for (row,) in cursor.fetchall())
     assert "api_webhook" in stored
     assert secret.removeprefix("whsec_")[:20] not in stored
-    one = f"{address}{webhook.pk}/"
-    assert "Nothing has been sent yet" in client.get(one).text
-    client.post(f"{one}test/")
+    its_page = f"{address}{webhook.pk}/"
+    assert "Nothing has been sent yet" in client.get(its_page).text
+    client.post(f"{its_page}test/")
     assert send() == 1
     assert ear.events() == ["webhook.test"]
-    assert "taken" in client.get(one).text
-    client.post(one, {"url": ear.url, "events": ["job.finished", "job.failed"]})
-    renewed = client.post(f"{one}secret/").context["secret"]
+    assert "taken" in client.get(its_page).text
+    client.post(its_page, {"url": ear.url, "events": ["job.finished", "job.failed"]})
+    renewed = client.post(f"{its_page}secret/").context["secret"]
     assert renewed != secret
-    client.post(f"{one}disable/")
+    client.post(f"{its_page}disable/")
     webhook.refresh_from_db()
     assert (webhook.events, webhook.disabled_why) == (["job.finished", "job.failed"], "")
     assert "enabled" not in client.get(address).text.partition("<tbody>")[2].partition("</tbody>")[0]
-    assert client.post(f"{one}explode/").status_code == 404
-    client.post(f"{one}delete/")
+    assert client.post(f"{its_page}explode/").status_code == 404
+    client.post(f"{its_page}delete/")
     assert not Webhook.objects.exists()
     client.force_login(rita)
     assert client.get(address).status_code == 403
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("http://hooks.example.org/", "https"),
         ("https://user:pass@hooks.example.org/", "password"),
@@ -397,11 +397,11 @@ def test_the_pages_add_test_change_and_delete(lab: Lab, admin: User, ear: Ear, r
     ],
 )
 def test_no_address_is_called_that_only_this_site_can_reach(
-    lab: Lab, admin: User, settings: Any, url: str, said: str
+    lab: Lab, admin: User, settings: Any, url: str, message: str
 ) -> None:
     settings.DEVELOPMENT, settings.WEBHOOK_NETWORKS, settings.WEBHOOK_PORTS = False, [], frozenset({443})
     sent = {"url": url, "events": ["job.failed"]}
-    assert_problem(Program(admin).post(f"labs/{lab.pk}/webhooks/", sent), 400, says=said)
+    assert_problem(Program(admin).post(f"labs/{lab.pk}/webhooks/", sent), 400, says=message)
     assert not Webhook.objects.exists()
 
 
@@ -420,28 +420,28 @@ def test_a_program_manages_webhooks_and_no_stored_answer_has_a_secret(lab: Lab, 
     program, address = Program(admin), f"labs/{lab.pk}/webhooks/"
     assert_problem(Program(admin, "read", "write").get(address), 403, says="manage")
     sent = {"url": ear.url, "events": ["job.failed", "job.finished"]}
-    made = program.post(address, sent, Idempotency_Key="once").json()
+    webhook = program.post(address, sent, Idempotency_Key="once").json()
     again = program.post(address, sent, Idempotency_Key="once").json()
 
-    assert made["secret"].startswith("whsec_")
-    assert again == made | {"secret": None}
-    assert made["secret"] not in json.dumps(list(StoredAnswer.objects.values("content")))
-    one = f"{address}{made['id']}/"
-    assert program.get(one).json() == {name: value for name, value in made.items() if name != "secret"}
-    assert program.patch(one, {"is_enabled": False}).json()["disabled_at"] is not None
-    assert_problem(program.patch(one, {"events": []}), 400, field="events")
-    assert_problem(program.patch(one, {"events": ["webhook.test"]}), 400, field="events")
-    assert program.post(f"{one}test/").status_code == 202
+    assert webhook["secret"].startswith("whsec_")
+    assert again == webhook | {"secret": None}
+    assert webhook["secret"] not in json.dumps(list(StoredAnswer.objects.values("content")))
+    its_address = f"{address}{webhook['id']}/"
+    assert program.get(its_address).json() == {name: value for name, value in webhook.items() if name != "secret"}
+    assert program.patch(its_address, {"is_enabled": False}).json()["disabled_at"] is not None
+    assert_problem(program.patch(its_address, {"events": []}), 400, field="events")
+    assert_problem(program.patch(its_address, {"events": ["webhook.test"]}), 400, field="events")
+    assert program.post(f"{its_address}test/").status_code == 202
     assert send() == 1  # tests reach disabled webhooks too
-    tested = program.get(f"{one}deliveries/").json()["results"][0]
+    tested = program.get(f"{its_address}deliveries/").json()["results"][0]
     assert (tested["event"], tested["tries"], tested["problem"]) == ("webhook.test", 1, "")
-    assert program.post(f"{one}deliveries/{tested['id']}/repeat/").status_code == 202
+    assert program.post(f"{its_address}deliveries/{tested['id']}/repeat/").status_code == 202
     assert send() == 1
     assert [headers["webhook-id"] for headers, _body in ear.heard] == [tested["message"]] * 2
-    assert program.patch(one, {"is_enabled": True, "events": ["job.failed"]}).json()["is_enabled"] is True
-    assert program.post(f"{one}secret/").json()["secret"] != made["secret"]
-    assert program.delete(one).status_code == 204
-    assert_problem(program.get(one), 404)
+    assert program.patch(its_address, {"is_enabled": True, "events": ["job.failed"]}).json()["is_enabled"] is True
+    assert program.post(f"{its_address}secret/").json()["secret"] != webhook["secret"]
+    assert program.delete(its_address).status_code == 204
+    assert_problem(program.get(its_address), 404)
 
 
 def test_old_deliveries_are_forgotten(campaign: Campaign, lab: Lab) -> None:

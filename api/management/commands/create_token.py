@@ -36,6 +36,6 @@ class Command(BaseCommand):
         with refusals_as_errors():
             token, text = token_create(user=user, at=timezone.now(), **chosen)
         if options["json"]:
-            known = {"token": text, "name": token.name, "scopes": token.scopes}
-            text = json.dumps(known | {"expires_at": token.expires_at.isoformat()})
+            content = {"token": text, "name": token.name, "scopes": token.scopes}
+            text = json.dumps(content | {"expires_at": token.expires_at.isoformat()})
         self.stdout.write(text)
