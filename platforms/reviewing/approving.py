@@ -59,8 +59,9 @@ def bonus_owed(submission: Submission) -> Decimal:
 
 def payment_of(submission: Submission, purpose: str, amount: Decimal, fee: Decimal, at: datetime) -> Payment:
     key = {"assignment": submission.assignment} if submission.assignment_id else {"submission": submission}
-    written = Payment.objects.filter(assignment=submission.assignment_id, purpose=purpose)
-    if submission.assignment_id and not written.exists():  # but perhaps before its work was found here
+    if (written := Payment.objects.filter(**key, purpose=purpose).first()) is not None:
+        return written
+    if submission.assignment_id:  # perhaps it was written before its work was found here
         submission.payments.filter(purpose=purpose, assignment=None).update(assignment=submission.assignment)
     payment, _new = Payment.objects.get_or_create(
         **key,
