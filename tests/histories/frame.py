@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from tasks.models import Assignment
 
-STEPS = int(os.environ.get("HISTORY_STEPS", "2000"))  # of each platform
+STEPS = int(os.environ.get("HISTORY_STEPS", "3000"))  # of each platform
 SEED = int(os.environ.get("HISTORY_SEED", "1"))
 LENGTH = int(os.environ.get("HISTORY_LENGTH", "500"))  # steps of one history
 TRIES = int(os.environ.get("HISTORY_TRIES", "60"))  # to make a history shorter
