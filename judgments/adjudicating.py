@@ -36,13 +36,13 @@ def disagreements(campaign: Campaign, worker: Worker | None = None) -> QuerySet[
     """The pairs of a campaign whose judgments disagreed when they were counted last, in the order of their keys, or
     those of them that a worker judged. `decided` is what somebody decided on each, and did not take back.
     """
-    found = Disagreement.objects.filter(campaign=campaign).annotate(
+    rows = Disagreement.objects.filter(campaign=campaign).annotate(
         decided=FilteredRelation("pair__adjudications", condition=Q(pair__adjudications__undone_at=None))
     )
     if worker is not None:
-        own = Q(Exists(Acceptance.objects.filter(pair=OuterRef("pair"), worker=worker)))
-        found = found.filter(own | Q(Exists(ReusedJudgment.objects.filter(pair=OuterRef("pair"), worker=worker))))
-    return found.select_related("pair__pool__query", "pair__a", "pair__b").order_by("pair")
+        of_worker = Q(Exists(Acceptance.objects.filter(pair=OuterRef("pair"), worker=worker)))
+        rows = rows.filter(of_worker | Q(Exists(ReusedJudgment.objects.filter(pair=OuterRef("pair"), worker=worker))))
+    return rows.select_related("pair__pool__query", "pair__a", "pair__b").order_by("pair")
 
 
 def disagreement_rows(rows: Sequence[Any]) -> list[tuple[Disagreement, Adjudication | None]]:
@@ -62,7 +62,7 @@ def next_waiting(campaign: Campaign, *, after: int = 0, worker: Worker | None = 
     return following
 
 
-class Said(NamedTuple):
+class PairJudgment(NamedTuple):
     """A judgment on a pair: of a worker here (`row`), or made before (`reuse`). `prefers_a` is None for a tie, which
     was imported. `counts`: whether it is accepted.
     """
@@ -87,7 +87,7 @@ class PairCase(NamedTuple):
     pair: Pair
     for_a: int
     for_b: int
-    said: list[Said]
+    judgments: list[PairJudgment]
     reports: list[PairReport]
     notes: list[WorkerNote]
     decisions: list[Adjudication]
@@ -114,20 +114,20 @@ def pair_of(campaign: Campaign, pk: int) -> Pair:
 
 def pair_case(campaign: Campaign, pair: Pair) -> PairCase:
     rows = [row for row in judgment_selectors.judgment_rows(campaign, pair=pair) if not row.superseded]
-    said = [Said(row.prefers_a, row.made_at, row.accepted, row, None) for row in rows]
+    judgments = [PairJudgment(row.prefers_a, row.made_at, row.accepted, row, None) for row in rows]
     before = ReusedJudgment.objects.filter(pair=pair).order_by("slot").select_related(
         "reuse__source", "reuse__imported", "judgment", "imported__source"
     )  # fmt: skip
     for older in before:
         at = older.judgment.made_at if older.judgment else older.imported.source.imported_at  # type: ignore[union-attr]
-        said.append(Said(older.prefers_a, at, True, None, older.reuse))
+        judgments.append(PairJudgment(older.prefers_a, at, True, None, older.reuse))
     reports = PairReport.objects.filter(item__pair=pair, withdrawn_at=None).select_related("assignment").order_by("id")
     judged_in = {row.assignment_id for row in rows}
     return PairCase(
         pair=pair,
-        for_a=sum(one.counts and one.prefers_a is True for one in said),
-        for_b=sum(one.counts and one.prefers_a is False for one in said),
-        said=said,
+        for_a=sum(judgment.counts and judgment.prefers_a is True for judgment in judgments),
+        for_b=sum(judgment.counts and judgment.prefers_a is False for judgment in judgments),
+        judgments=judgments,
         reports=list(reports),
         notes=list(WorkerNote.objects.filter(assignment__in=judged_in).select_related("assignment").order_by("id")),
         decisions=list(pair.adjudications.select_related("by", "undone_by").order_by("-id")),
@@ -139,13 +139,13 @@ def pair_case(campaign: Campaign, pair: Pair) -> PairCase:
 
 @transaction.atomic
 def pair_adjudicate(
-    *, campaign: Campaign, pair: Pair, choice: str, note: str = "", seen: int, by: User, at: datetime
+    *, campaign: Campaign, pair: Pair, choice: str, note: str = "", expected: int, by: User, at: datetime
 ) -> Adjudication:
     """A person decides on a pair whose judgments disagree. The judgments stay as they are; what was decided before is
     taken back. The same again changes nothing.
 
-    `seen` is the key of the decision that the person saw stand, 0 for none. Raises NotNow if that has changed, and if
-    the judgments do not disagree.
+    `expected` is the key of the decision that the person saw stand, 0 for none. Raises NotNow if that has changed, and
+    if the judgments do not disagree.
     """
     if choice not in Choice.values:
         raise BadRequest(_("Choose which passage is better, or that neither is, or that you cannot say."))
@@ -155,7 +155,7 @@ def pair_adjudicate(
     standing = _lock(campaign, pair)
     if standing is not None and (standing.choice, standing.note) == (choice, note):
         return standing
-    _must_be_as_seen(standing, seen)
+    _must_be_as_seen(standing, expected)
     case = pair_case(campaign, pair_of(campaign, pair.pk))
     if not case.disagrees:
         raise NotNow(_("The judgments on this pair do not disagree, so there is nothing to settle."))
@@ -167,14 +167,14 @@ def pair_adjudicate(
 
 
 @transaction.atomic
-def adjudication_undo(*, campaign: Campaign, pair: Pair, seen: int, by: User, at: datetime) -> None:
+def adjudication_undo(*, campaign: Campaign, pair: Pair, expected: int, by: User, at: datetime) -> None:
     """Take back what was decided on a pair: its judgments count again. Again is not an error.
 
-    `seen` is the key of the decision that the person saw stand. Raises NotNow if another one stands.
+    `expected` is the key of the decision that the person saw stand. Raises NotNow if another one stands.
     """
     standing = _lock(campaign, pair)
     if standing is not None:
-        _must_be_as_seen(standing, seen)
+        _must_be_as_seen(standing, expected)
         _take_back(standing, by, at)
         pool_services.campaign_mark_changed(campaign_id=campaign.pk)
 
@@ -187,10 +187,10 @@ def _lock(campaign: Campaign, pair: Pair) -> Adjudication | None:
     return Adjudication.objects.filter(pair=pair, undone_at=None).first()
 
 
-def _must_be_as_seen(standing: Adjudication | None, seen: int) -> None:
-    if standing is None and seen:
+def _must_be_as_seen(standing: Adjudication | None, expected: int) -> None:
+    if standing is None and expected:
         raise NotNow(_("The decision on this pair has been taken back in the meantime. Look at the pair again."))
-    if standing is not None and standing.pk != seen:
+    if standing is not None and standing.pk != expected:
         raise NotNow(
             _("This pair has been decided in the meantime by %(who)s: %(choice)s. Look at the pair again.")
             % {"who": standing.by, "choice": standing.get_choice_display()}

@@ -58,14 +58,14 @@ def disagreement(request: Request, pk: int, pair_pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     pair, worker = adjudicating.pair_of(campaign, pair_pk), _worker(request, campaign)
     if request.method == "POST":
-        by, at, seen = request.user, timezone.now(), request.POST.get("seen", "")
-        shown = int(seen[:18]) if seen.isdecimal() else 0
+        by, at, sent = request.user, timezone.now(), request.POST.get("seen", "")
+        key = int(sent[:18]) if sent.isdecimal() else 0
         if "undo" in request.POST:
-            adjudicating.adjudication_undo(campaign=campaign, pair=pair, seen=shown, by=by, at=at)
+            adjudicating.adjudication_undo(campaign=campaign, pair=pair, expected=key, by=by, at=at)
             messages.success(request, _("The decision is taken back: the judgments count again."))
             return _go(campaign, pair.pk, worker)
         choice, note = request.POST.get("choice", ""), request.POST.get("note", "")
-        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, choice=choice, note=note, seen=shown, by=by, at=at)
+        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, choice=choice, note=note, expected=key, by=by, at=at)
         following = adjudicating.next_waiting(campaign, after=pair.pk, worker=worker)
         if following is None:
             of_worker = _("Every disagreement on pairs that this worker judged is settled.")
@@ -89,8 +89,8 @@ def disagreement(request: Request, pk: int, pair_pk: int) -> HttpResponse:
 
 def _worker(request: Request, campaign: Campaign) -> Worker | None:
     """The worker whose disagreements alone are asked for."""
-    asked = request.GET.get("worker", "")
-    return task_selectors.workers_of(campaign).filter(pk=int(asked[:18])).first() if asked.isdecimal() else None
+    key = request.GET.get("worker", "")
+    return task_selectors.workers_of(campaign).filter(pk=int(key[:18])).first() if key.isdecimal() else None
 
 
 def _kept(worker: Worker | None) -> str:
@@ -100,8 +100,8 @@ def _kept(worker: Worker | None) -> str:
 
 def _go(campaign: Campaign, pair: int | None, worker: Worker | None, after: int | None = None) -> HttpResponse:
     """To a pair, or to the list without one."""
-    given = {"worker": worker.pk if worker else None, "after": after if pair else None}
-    query = urlencode({name: value for name, value in given.items() if value is not None})
+    params = {"worker": worker.pk if worker else None, "after": after if pair else None}
+    query = urlencode({name: value for name, value in params.items() if value is not None})
     address = (
         reverse("judgments:disagreements", args=[campaign.pk])
         if pair is None

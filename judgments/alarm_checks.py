@@ -32,7 +32,7 @@ def campaigns_to_check() -> QuerySet[Campaign]:
 def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
     """Raise, or settle, the alarms about how a campaign goes. Returns the kinds that are raised."""
     is_open = campaign.state == Campaign.State.OPEN and Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
-    said = {
+    reasons = {
         Kind.FAILING: _failing(campaign) if is_open else "",
         # All may be judged before anybody looks.
         Kind.FAST: _fast(campaign) if campaign.state == Campaign.State.OPEN else "",
@@ -40,12 +40,12 @@ def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
         Kind.STALLED: _stalled(campaign, at) if is_open and not _is_paused_there(campaign) else "",
         Kind.NOBODY: _nobody(campaign, at) if is_open else "",
     }
-    for kind, text in said.items():
+    for kind, text in reasons.items():
         if text:
             alarm_raise(campaign_id=campaign.pk, kind=kind, text=text, at=at, retried=False)
         else:
             alarm_settle(campaign_id=campaign.pk, kind=kind, at=at)
-    return [kind for kind, text in said.items() if text]
+    return [kind for kind, text in reasons.items() if text]
 
 
 def _failing(campaign: Campaign) -> str:
@@ -81,14 +81,14 @@ def _set_aside(campaign: Campaign, at: datetime) -> str:
     tests = list(dropped.order_by("decided_at", "id"))
     if not tests:
         return ""
-    said = ngettext(
+    text = ngettext(
         "%(count)d test pair was set aside in the last week (“%(question)s”): %(why)s What it alone decided is taken "
         "back. Read it under “Test pairs”.",
         "%(count)d test pairs were set aside in the last week (the last is “%(question)s”): %(why)s What they alone "
         "decided is taken back. Read them under “Test pairs”.",
         len(tests),
     )
-    return said % {"count": len(tests), "question": tests[-1].question, "why": tests[-1].why_dropped}
+    return text % {"count": len(tests), "question": tests[-1].question, "why": tests[-1].why_dropped}
 
 
 def _newest_checked(campaign: Campaign) -> list[int]:

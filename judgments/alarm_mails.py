@@ -64,17 +64,17 @@ def choice_set(*, user: User, reach: str, topics: Iterable[str]) -> AlarmChoice:
 
 def episodes_follow(*, at: datetime) -> None:
     """Begin an episode for each kind of problem that a campaign has now, and end those that it has no more."""
-    there = Alarm.objects.filter(settled_at=None).order_by().values_list("publication__campaign", "kind")
+    at_platform = Alarm.objects.filter(settled_at=None).order_by().values_list("publication__campaign", "kind")
     here = CampaignAlarm.objects.filter(settled_at=None).order_by().values_list("campaign", "kind")
-    raised = {*there.distinct(), *here.distinct()}
+    raised = {*at_platform.distinct(), *here.distinct()}
     lasting = dict.fromkeys(
         AlarmEpisode.objects.filter(ended_at=None).order_by("id").values_list("campaign", "kind", "id")
     )
     over = [pk for campaign, kind, pk in lasting if (campaign, kind) not in raised]
     AlarmEpisode.objects.filter(pk__in=over).update(ended_at=at)
-    known = {(campaign, kind) for campaign, kind, _pk in lasting}
+    running = {(campaign, kind) for campaign, kind, _pk in lasting}
     AlarmEpisode.objects.bulk_create(
-        [AlarmEpisode(campaign_id=campaign, kind=kind, began_at=at) for campaign, kind in sorted(raised - known)],
+        [AlarmEpisode(campaign_id=campaign, kind=kind, began_at=at) for campaign, kind in sorted(raised - running)],
         ignore_conflicts=True,
     )
 
@@ -89,9 +89,9 @@ def episode_mail(*, episode: AlarmEpisode, at: datetime) -> int:
     so is what nobody has heard of.
     """
     sent = failed = 0
-    told = set(episode.mails.values_list("user", flat=True))
+    mailed = set(episode.mails.values_list("user", flat=True))
     for user in recipients(episode.campaign, episode.kind):
-        if user.pk in told:
+        if user.pk in mailed:
             continue
         try:
             mail_send(to=user.email, **_mail(episode))
@@ -101,7 +101,7 @@ def episode_mail(*, episode: AlarmEpisode, at: datetime) -> int:
             continue
         AlarmMail.objects.create(episode=episode, user=user, sent_at=at)
         sent += 1
-    if not failed and (told or sent):
+    if not failed and (mailed or sent):
         AlarmEpisode.objects.filter(pk=episode.pk).update(mailed_at=at)
     return sent
 
@@ -111,10 +111,10 @@ def recipients(campaign: Campaign, kind: str) -> list[User]:
     topic = TOPICS.get(kind, Topic.ERRORS)
     members = campaign.lab.members.filter(is_active=True).exclude(email="").order_by("pk")
     reaches = AlarmChoice.Reach
-    wanted = Q(alarm_choice=None, pk=campaign.created_by_id) | Q(alarm_choice__topics__contains=[topic]) & (
+    chosen = Q(alarm_choice=None, pk=campaign.created_by_id) | Q(alarm_choice__topics__contains=[topic]) & (
         Q(alarm_choice__reach=reaches.ALL) | Q(alarm_choice__reach=reaches.OWN, pk=campaign.created_by_id)
     )
-    return list(members.filter(wanted))
+    return list(members.filter(chosen))
 
 
 def _mail(episode: AlarmEpisode) -> dict[str, str]:

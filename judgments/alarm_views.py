@@ -42,8 +42,8 @@ def alarm_choice(request: Request) -> HttpResponse:
     if request.method == "POST":
         status = 400
         if form.is_valid():
-            given: dict[str, Any] = form.cleaned_data
-            alarm_mails.choice_set(user=request.user, **given)
+            fields: dict[str, Any] = form.cleaned_data
+            alarm_mails.choice_set(user=request.user, **fields)
             messages.success(request, _("Saved."))
             return see_other("judgments:alarm_choice")
     context = {"form": form, "is_mail_set_up": alarm_mails.is_mail_set_up()}

@@ -91,20 +91,20 @@ def whole_plan(campaign: Campaign, *, at: datetime) -> CampaignPlan:
 
 def _obstacles(campaign: Campaign, at: datetime) -> list[str]:
     """Why a campaign's rows have to stay."""
-    found = []
+    reasons = []
     if campaign.state != Campaign.State.CLOSED:
-        found.append(_("The campaign is not closed."))
+        reasons.append(_("The campaign is not closed."))
     if campaign.assignments.filter(state=Assignment.State.ACTIVE, leased_until__gt=at).exists():
-        found.append(_("Somebody is judging now. Wait until the task is finished, left, or out of time."))
+        reasons.append(_("Somebody is judging now. Wait until the task is finished, left, or out of time."))
     if _was_published(campaign):
-        found.append(
+        reasons.append(
             _(
                 "It was published at a platform: its payments and calls are the ledger, which has to agree with the "
                 "platform's, and may be needed for taxes. Erase its workers' identities instead."
             )
         )
     if campaign.hand_payments.exists():
-        found.append(
+        reasons.append(
             _(
                 "Payments to its workers are recorded here, and may be needed for taxes. Erase its workers' identities "
                 "instead."
@@ -112,13 +112,13 @@ def _obstacles(campaign: Campaign, at: datetime) -> list[str]:
         )
     versions = [f"{version.collection} {version.number}" for version in campaign.versions.order_by("pk")[:NAMED]]
     if versions:
-        said = _("Versions of the preference qrels rest on its judgments: %(which)s. They are never taken back.")
-        found.append(said % {"which": get_text_list(versions, _("and"))})
+        text = _("Versions of the preference qrels rest on its judgments: %(which)s. They are never taken back.")
+        reasons.append(text % {"which": get_text_list(versions, _("and"))})
     reusing = Campaign.objects.filter(reuses__source=campaign).distinct().order_by("name")[:NAMED]
     if reusing:
         names = get_text_list([f"“{other.name}”" for other in reusing], _("and"))
-        found.append(_("Other campaigns reuse its judgments: %(which)s. Erase these first.") % {"which": names})
-    return found
+        reasons.append(_("Other campaigns reuse its judgments: %(which)s. Erase these first.") % {"which": names})
+    return reasons
 
 
 def _was_published(campaign: Campaign) -> bool:

@@ -56,11 +56,11 @@ class Plan(NamedTuple):
 
 def _relations(is_own: bool) -> list[tuple[type[Any], str]]:
     """The models with rows of a person's own, or with rows that name one, and the field."""
-    related = [one for one in User._meta.get_fields(include_hidden=True) if one.one_to_many or one.one_to_one]
+    related = [rel for rel in User._meta.get_fields(include_hidden=True) if rel.one_to_many or rel.one_to_one]
     return [
-        (one.related_model, one.field.name)  # type: ignore[union-attr,misc]
-        for one in related
-        if one.auto_created and (one.on_delete is CASCADE) == is_own  # type: ignore[union-attr]
+        (rel.related_model, rel.field.name)  # type: ignore[union-attr,misc]
+        for rel in related
+        if rel.auto_created and (rel.on_delete is CASCADE) == is_own  # type: ignore[union-attr]
     ]
 
 
@@ -69,8 +69,8 @@ def _counted(user: User, is_own: bool) -> list[tuple[str, str, int]]:
     counts: dict[str, tuple[str, int]] = {}
     for model, field in _relations(is_own):
         name, key = capfirst(str(model._meta.verbose_name_plural)), model._meta.label_lower
-        known = counts.get(key, (name, 0))[1]
-        counts[key] = (name, known + model._base_manager.filter(**{field: user}).count())
+        before = counts.get(key, (name, 0))[1]
+        counts[key] = (name, before + model._base_manager.filter(**{field: user}).count())
     return [(key, name, count) for key, (name, count) in counts.items()]
 
 
@@ -88,8 +88,8 @@ def closing_plan(user: User) -> Plan:
     )
     theirs = _("They belong to the lab, and show the number of the account instead of a name.")
     stays = [(name, count, theirs) for _key, name, count in _counted(user, is_own=False)]
-    known = _("What was done, and when, stays known, under the number of the account.")
-    stays.append((_("entries of the audit"), acted.count(), known))
+    why = _("What was done, and when, stays known, under the number of the account.")
+    stays.append((_("entries of the audit"), acted.count(), why))
     going_on = Campaign.objects.filter(created_by=user, archived_at=None).exclude(state=Campaign.State.CLOSED)
     names = list(going_on.order_by("name").values_list("name", flat=True)[:LISTED])
     return Plan(user, goes, stays, names, "" if user.closed_at else why_needed(user))

@@ -107,10 +107,10 @@ def bulk_preview(
     changed = assignments_changed(action, meant)
     preview = Preview(meant.count(), changed.count())
     if action in (Action.EXCLUDE, Action.EXCLUDE_ALL):
-        counted = Acceptance.objects.filter(assignment__in=changed.order_by().values("pk"))
+        accepted = Acceptance.objects.filter(assignment__in=changed.order_by().values("pk"))
         each = campaign.reward + _fees(campaign, campaign.reward)
-        again = counted.values("assignment").distinct().count() * each
-        return preview._replace(judgments=counted.count(), again=again)
+        again = accepted.values("assignment").distinct().count() * each
+        return preview._replace(judgments=accepted.count(), again=again)
     if action == Action.BONUS:
         assert amount is not None
         fee = adapter_of(campaign.publication).bonus_fee(amount)
@@ -136,11 +136,11 @@ def about_reversing(campaign: Campaign) -> str:
 
 def _owed(publication: Publication, assignments: QuerySet[Assignment]) -> Decimal:
     """What approving work pays: the listed reward each, and what is owed beyond it where a bonus is paid."""
-    listed = publication.listed
+    reward = publication.listed
     if publication.pay != Publication.Pay.BASE_AND_BONUS:
-        return listed * assignments.count()
-    beyond = assignments.filter(owed__gt=listed).aggregate(sum=Sum("owed", default=ZERO), count=Count("pk"))
-    total: Decimal = listed * (assignments.count() - beyond["count"]) + beyond["sum"]
+        return reward * assignments.count()
+    beyond = assignments.filter(owed__gt=reward).aggregate(sum=Sum("owed", default=ZERO), count=Count("pk"))
+    total: Decimal = reward * (assignments.count() - beyond["count"]) + beyond["sum"]
     return total
 
 
@@ -250,7 +250,7 @@ def _run_next(bulk_id: int, at: datetime) -> bool:
 def _decide(row: BulkRow, at: datetime) -> str:
     """Decide on one row. Returns its state."""
     bulk = row.bulk
-    given: dict[str, Any] = {"why": bulk.why, "by": bulk.by, "at": at}
+    signed: dict[str, Any] = {"why": bulk.why, "by": bulk.by, "at": at}
     if bulk.action == Action.MESSAGE:
         assert bulk.by is not None  # the rule writes to nobody
         publication = bulk.campaign.publication
@@ -260,11 +260,11 @@ def _decide(row: BulkRow, at: datetime) -> str:
         return State.DONE
     if bulk.action in OF_WORKERS:
         decide = judgment_services.worker_bar if bulk.action == Action.BAR else judgment_services.worker_unbar
-        changed = decide(worker=row.worker, campaign=bulk.campaign, **given)
+        changed = decide(worker=row.worker, campaign=bulk.campaign, **signed)
         return State.DONE if changed else State.UNCHANGED  # somebody else decided the same: undoing must not undo that
     assert row.assignment is not None
     if bulk.action == Action.RESTORE and bulk.by_rule:
-        return _restore_by_rule(row.assignment, given)
+        return _restore_by_rule(row.assignment, signed)
     if bulk.action in OF_DATA:
         excludes = bulk.action != Action.RESTORE
         now = Assignment.objects.values_list("verdict", flat=True).get(pk=row.assignment.pk)
@@ -273,26 +273,26 @@ def _decide(row: BulkRow, at: datetime) -> str:
         change: Callable[..., object] = (
             judgment_services.assignment_exclude if excludes else judgment_services.assignment_restore
         )
-        change(assignment=row.assignment, **given)
+        change(assignment=row.assignment, **signed)
         return State.DONE
     submission = Submission.objects.filter(assignment=row.assignment).first()
     if submission is None:
         raise NotNow(_("The platform has not said that this work was submitted."))
     if bulk.action == Action.BONUS:
         assert bulk.amount is not None
-        deciding.bonus_grant(submission=submission, amount=bulk.amount, **given)
+        deciding.bonus_grant(submission=submission, amount=bulk.amount, **signed)
     elif bulk.action == Action.PAY:
-        deciding.submission_approve(submission=submission, **given)
+        deciding.submission_approve(submission=submission, **signed)
     else:
-        deciding.submission_reject(submission=submission, **given)
+        deciding.submission_reject(submission=submission, **signed)
     return State.DONE
 
 
-def _restore_by_rule(assignment: Assignment, given: dict[str, Any]) -> str:
+def _restore_by_rule(assignment: Assignment, signed: dict[str, Any]) -> str:
     if Assignment.objects.values_list("verdict", flat=True).get(pk=assignment.pk) != Verdict.EXCLUDED:
         return State.UNCHANGED
     verdict = judgment_selectors.verdict_without_failure(assignment)
-    judgment_services.assignment_restore(assignment=assignment, verdict=verdict, **given)
+    judgment_services.assignment_restore(assignment=assignment, verdict=verdict, **signed)
     return State.DONE
 
 
@@ -300,16 +300,16 @@ def _undo(row: BulkRow, at: datetime) -> str:
     """Take back what was decided on one row. Returns its state."""
     bulk = row.bulk
     assert bulk.undone_by is not None
-    given: dict[str, Any] = {"why": _("Undone: %(why)s") % {"why": bulk.why}, "by": bulk.undone_by, "at": at}
+    signed: dict[str, Any] = {"why": _("Undone: %(why)s") % {"why": bulk.why}, "by": bulk.undone_by, "at": at}
     if bulk.action == Action.BAR:
-        judgment_services.worker_unbar(worker=row.worker, campaign=bulk.campaign, **given)
+        judgment_services.worker_unbar(worker=row.worker, campaign=bulk.campaign, **signed)
     elif bulk.action == Action.UNBAR:
-        judgment_services.worker_bar(worker=row.worker, campaign=bulk.campaign, **given)
+        judgment_services.worker_bar(worker=row.worker, campaign=bulk.campaign, **signed)
     elif row.assignment is not None and bulk.action == Action.RESTORE and row.before == Verdict.EXCLUDED:
-        judgment_services.assignment_exclude(assignment=row.assignment, **given)
+        judgment_services.assignment_exclude(assignment=row.assignment, **signed)
     elif row.assignment is not None:
         _assert_not_failed_since(row.assignment, row.before, bulk)
-        judgment_services.assignment_restore(assignment=row.assignment, verdict=Verdict(row.before), **given)
+        judgment_services.assignment_restore(assignment=row.assignment, verdict=Verdict(row.before), **signed)
     return State.UNDONE
 
 
@@ -319,8 +319,8 @@ def _assert_not_failed_since(assignment: Assignment, before: str, bulk: BulkDeci
         return
     failure = judgment_selectors.failed_meanwhile(assignment, since=bulk.at)
     if failure is not None:
-        said = _("The worker has failed a test pair in assignment %(other)s since, so the rule excludes these data.")
-        raise NotNow(said % {"other": failure.assignment_id})
+        text = _("The worker has failed a test pair in assignment %(other)s since, so the rule excludes these data.")
+        raise NotNow(text % {"other": failure.assignment_id})
 
 
 def row_counts(bulks: Sequence[BulkDecision]) -> dict[int, dict[str, int]]:

@@ -20,7 +20,7 @@ class Reply(NamedTuple):
     many tokens the endpoint counted.
     """
 
-    said: str
+    sign: str
     words: str
     tokens: int
 
@@ -78,9 +78,9 @@ class Endpoint:
             retried = answer.status_code in _RETRIED or answer.status_code >= 500
             raise EndpointTrouble(_refusal(answer), retried=retried)
         try:
-            found = answer.json()
-            words = found["choices"][0]["message"]["content"] or ""
-            tokens = (found.get("usage") or {}).get("total_tokens")
+            chat = answer.json()
+            words = chat["choices"][0]["message"]["content"] or ""
+            tokens = (chat.get("usage") or {}).get("total_tokens")
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise EndpointTrouble(_("Its answer is not one of a chat."), retried=False) from error
         return Reply(read_reply(str(words)), str(words)[:200], tokens if isinstance(tokens, int) and tokens > 0 else 0)
@@ -94,10 +94,10 @@ def read_reply(words: str) -> str:
 
 def _refusal(answer: httpx.Response) -> str:
     try:
-        said: Any = answer.json()["error"]["message"]
+        message: Any = answer.json()["error"]["message"]
     except (ValueError, LookupError, TypeError):
-        said = ""
-    said = str(said)[:300].strip().rstrip(".")
-    if not said:
+        message = ""
+    message = str(message)[:300].strip().rstrip(".")
+    if not message:
         return _("It answered %(status)d.") % {"status": answer.status_code}
-    return _("It answered %(status)d: %(said)s.") % {"status": answer.status_code, "said": said}
+    return _("It answered %(status)d: %(said)s.") % {"status": answer.status_code, "said": message}

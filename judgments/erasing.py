@@ -87,12 +87,12 @@ def workers_called(labs: QuerySet[Lab], words: str) -> QuerySet[Worker]:
     submitted = Submission.objects.filter(platform_worker_id=words, assignment__isnull=False)
     at_a_panel = Q(platform=Platform.PANEL, external_id__endswith=f": {words}")  # after the panel's name
     named = Q(label_key=compared(words)) & ~Q(label_key="")
-    known = Q(external_id=words) | at_a_panel | named | Q(pk__in=submitted.values("assignment__worker"))
+    by_words = Q(external_id=words) | at_a_panel | named | Q(pk__in=submitted.values("assignment__worker"))
     if words.isdecimal() and len(words) < PSEUDONYM_LENGTH:
-        known |= Q(pk=int(words))
+        by_words |= Q(pk=int(words))
     if len(words) == PSEUDONYM_LENGTH:
-        known |= Q(pk__in=_behind(labs, words.lower()))
-    return with_name(Worker.objects.filter(known, lab__in=labs)).select_related("lab").order_by("pk")
+        by_words |= Q(pk__in=_behind(labs, words.lower()))
+    return with_name(Worker.objects.filter(by_words, lab__in=labs)).select_related("lab").order_by("pk")
 
 
 def _behind(labs: QuerySet[Lab], name: str) -> list[int]:
@@ -141,7 +141,7 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
     named = sum(map(bool, (worker.label, worker.external_id, worker.joined_with)))
     reasons = Decision.objects.filter(worker=worker, by__isnull=False).exclude(why="")
     ids = rows.assignments.filter(_has_id() | ~Q(came_from="") | ~Q(receipt=""))
-    said = rows.operations.exclude(request={}, result={}, error="")
+    calls = rows.operations.exclude(request={}, result={}, error="")
     evidence = rows.payments.exclude(evidence={}, why="")
     goes = [
         ("identity", _("the worker's name, platform id and what they entered when joining"), named),
@@ -154,7 +154,7 @@ def erasure_plan(worker: Worker, *, at: datetime) -> Plan:
             _("submissions with ids of the platform, or a text"),
             rows.submissions.filter(_names_somebody()).count(),
         ),
-        ("calls", _("calls to the platform: what they said"), said.count()),
+        ("calls", _("calls to the platform: what they said"), calls.count()),
         (
             "payment_evidence",
             _("evidence of payments, as the platform gave it, and reasons of bonuses"),
@@ -240,12 +240,12 @@ def _names_somebody() -> Q:
 
 def _obstacles(worker: Worker, rows: _Rows, at: datetime) -> list[str]:
     """Why a worker cannot be erased yet. Without their ids nothing more could be paid to them."""
-    found = []
+    reasons = []
     if rows.assignments.filter(state=Assignment.State.ACTIVE, leased_until__gt=at).exists():
-        found.append(_("The worker is judging now. Wait until the task is finished, left, or out of time."))
+        reasons.append(_("The worker is judging now. Wait until the task is finished, left, or out of time."))
     unpaid = rows.payments.filter(state__in=[Payment.State.OWED, Payment.State.SENT]).count()
     if unpaid:
-        found.append(
+        reasons.append(
             ngettext(
                 "%(count)d payment is owed or on its way. Without the platform's id it could not be made.",
                 "%(count)d payments are owed or on their way. Without the platform's id they could not be made.",
@@ -257,7 +257,7 @@ def _obstacles(worker: Worker, rows: _Rows, at: datetime) -> list[str]:
         Q(decision=Submission.Decision.NONE) | Q(status=Submission.Status.SUBMITTED)
     ).count()
     if undecided:
-        found.append(
+        reasons.append(
             ngettext(
                 "%(count)d submission is not decided on, or the platform has not confirmed the decision.",
                 "%(count)d submissions are not decided on, or the platform has not confirmed the decisions.",
@@ -266,22 +266,22 @@ def _obstacles(worker: Worker, rows: _Rows, at: datetime) -> list[str]:
             % {"count": undecided}
         )
     if rows.operations.filter(ended_at=None).exists():
-        found.append(_("Calls to the platform about the worker are planned or on their way."))
-    found += _of_messages(worker, at)
+        reasons.append(_("Calls to the platform about the worker are planned or on their way."))
+    reasons += _of_messages(worker, at)
     awaited = rows.assignments.filter(_has_id(), submission=None, finished_at__isnull=False)
     for publication in Publication.objects.filter(campaign__assignments__in=awaited).distinct():
         of_it = awaited.filter(campaign=publication.campaign_id, payments=None)
         if of_it.filter(finished_at__gt=at - publication.longest_time - GRACE).exists():
-            found.append(_("Work that was finished here may still be submitted at the platform."))
+            reasons.append(_("Work that was finished here may still be submitted at the platform."))
             break
-    return found
+    return reasons
 
 
 def _of_messages(worker: Worker, at: datetime) -> list[str]:
-    found, exchanged, states = [], Message.objects.filter(worker=worker), Message.State
+    reasons, exchanged, states = [], Message.objects.filter(worker=worker), Message.State
     unanswered = exchanged.filter(state=states.RECEIVED).count()
     if unanswered:
-        found.append(
+        reasons.append(
             ngettext(
                 "%(count)d message of the worker has no answer. Answer it, or decide that it needs none.",
                 "%(count)d messages of the worker have no answer. Answer them, or decide that they need none.",
@@ -291,7 +291,7 @@ def _of_messages(worker: Worker, at: datetime) -> list[str]:
         )
     unsent = exchanged.filter(Q(state=states.PLANNED) | Q(state=states.SENDING, at__gt=at - LOST)).count()
     if unsent:
-        found.append(
+        reasons.append(
             ngettext(
                 "%(count)d message to the worker is not sent yet.",
                 "%(count)d messages to the worker are not sent yet.",
@@ -299,7 +299,7 @@ def _of_messages(worker: Worker, at: datetime) -> list[str]:
             )
             % {"count": unsent}
         )
-    return found
+    return reasons
 
 
 # --- doing it
@@ -317,10 +317,10 @@ def worker_erase(*, worker: Worker, at: datetime, why: str = "", write_off: bool
     if worker.erased_at and plan.is_done:
         return plan
     if plan.owed and not write_off:
-        said = _(
+        text = _(
             "The lab still owes this worker %(debt)s. Pay it and mark it as paid, or say that the debt is written off."
         )
-        raise NotNow(said % {"debt": plan.debt})
+        raise NotNow(text % {"debt": plan.debt})
     rows = _rows_of(worker)
     with because(_without_names(why, worker, rows)):
         rows.alarms.delete()
@@ -390,7 +390,7 @@ class Erased(NamedTuple):
     """How many workers were erased, and why others were not, by their keys."""
 
     erased: int
-    kept: dict[int, str]
+    refusals: dict[int, str]
 
 
 def campaign_workers(campaign: Campaign) -> QuerySet[Worker]:
@@ -419,8 +419,8 @@ def retention_set(*, lab: Lab, worker_days: int | None, audit_days: int | None) 
 def retention_due(*, lab: Lab, days: int, at: datetime) -> QuerySet[Worker]:
     """The lab's workers whose last work, or invitation, was so many days ago."""
     before = at - timedelta(days=days)
-    known = Worker.objects.filter(lab=lab, erased_at=None, came_at__lt=before).select_related("lab")
-    last = known.annotate(last=Max("assignments__taken_at"), invited=Max("invitations__created_at"))
+    workers = Worker.objects.filter(lab=lab, erased_at=None, came_at__lt=before).select_related("lab")
+    last = workers.annotate(last=Max("assignments__taken_at"), invited=Max("invitations__created_at"))
     return last.filter(Q(last=None) | Q(last__lt=before), Q(invited=None) | Q(invited__lt=before)).order_by("pk")
 
 
@@ -434,27 +434,27 @@ def retention_keep(*, lab: Lab, days: int, at: datetime) -> Erased:
         why=ngettext("The lab keeps such data for %(days)d day.", "The lab keeps such data for %(days)d days.", days)
         % {"days": days},
     )
-    kept = [{"worker": worker, "why": why} for worker, why in sorted(done.kept.items())[:KEPT_NAMED]]
-    values = {"at": at, "erased": done.erased, "kept_count": len(done.kept), "kept": kept}
+    rows = [{"worker": worker, "why": why} for worker, why in sorted(done.refusals.items())[:KEPT_NAMED]]
+    values = {"at": at, "erased": done.erased, "kept_count": len(done.refusals), "kept": rows}
     RetentionResult.objects.update_or_create(lab=lab, defaults=values)
     return done
 
 
 def _erase_each(workers: Iterable[Worker], *, at: datetime, why: str) -> Erased:
-    erased, kept = 0, {}
+    erased, refusals = 0, {}
     for worker in list(workers):
         try:
             if Campaign.objects.filter(_takes_part(worker)).exclude(state=Campaign.State.CLOSED).exists():
                 raise NotNow(_("The worker takes part in a campaign that is not closed."))
             worker_erase(worker=worker, at=at, why=why)
         except NotNow as error:
-            kept[worker.pk] = str(error)
+            refusals[worker.pk] = str(error)
         except Exception as error:
             log.exception("Erasing worker %s", worker.pk)
-            kept[worker.pk] = _("It failed (%(error)s). The log says more.") % {"error": type(error).__name__}
+            refusals[worker.pk] = _("It failed (%(error)s). The log says more.") % {"error": type(error).__name__}
         else:
             erased += 1
-    return Erased(erased, kept)
+    return Erased(erased, refusals)
 
 
 def _takes_part(worker: Worker) -> Q:

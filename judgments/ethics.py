@@ -91,7 +91,7 @@ def _study(campaign: Campaign) -> list[str]:
 
 def _work(campaign: Campaign) -> list[str]:
     bill, pace = campaign_bill(publication_likely(campaign)), task_selectors.expected_pace(campaign)
-    said = [
+    lines = [
         _(
             "A worker reads a question and two passages, and says which passage answers it better. A task has up to "
             "%(items)s (hidden test pairs among them: %(tests)d), and must be finished within %(limit)s. Each "
@@ -112,11 +112,11 @@ def _work(campaign: Campaign) -> list[str]:
         },
     ]
     if (hours := work_hours(bill, pace)) is not None and pace is not None:
-        said.append(
+        lines.append(
             _("A task takes about %(minutes)s, and all of the work about %(hours)s hours.")
             % {"minutes": _minutes(pace.minutes), "hours": hours}
         )
-    return said + _practice(campaign)
+    return lines + _practice(campaign)
 
 
 def _minutes(count: float) -> str:
@@ -129,7 +129,7 @@ def _practice(campaign: Campaign) -> list[str]:
     if not pairs:
         return []
     facts = {"count": len(pairs), "minutes": _minutes(practice_minutes(campaign)), "needed": right_needed(campaign)}
-    said = [
+    lines = [
         ngettext(
             "Before the first task, a worker compares %(count)d practice pair, and is then told which passage is "
             "better, and why. This takes about %(minutes)s and is not paid separately. The answer is not used as data.",
@@ -141,25 +141,25 @@ def _practice(campaign: Campaign) -> list[str]:
         % facts
     ]
     if campaign.practice == Campaign.Practice.OPTIONAL:
-        said.append(_("Workers can skip it."))
+        lines.append(_("Workers can skip it."))
     if campaign.practice == Campaign.Practice.CHECK:
         text = _(
             "It is a comprehension check: %(needed)d of the %(count)d answers must be right, and there is a second "
             "try. Whoever does not pass gets no task and is not paid, and is told so before they begin."
         )
-        said.append(text % facts)
-    return said
+        lines.append(text % facts)
+    return lines
 
 
 def _pay(campaign: Campaign) -> list[str]:
     pace = task_selectors.expected_pace(campaign)
-    said = [
+    lines = [
         _("%(reward)s for a whole task. Whoever leaves early is owed a share, in proportion to the answers given.")
         % {"reward": campaign.money(campaign.reward)}
     ]
     publication = Publication.objects.filter(campaign=campaign).first()
     if publication is not None:
-        said.append(
+        lines.append(
             _("Workers come from %(platform)s, where %(listed)s is listed (%(pay)s).")
             % {
                 "platform": publication.get_platform_display(),
@@ -168,9 +168,9 @@ def _pay(campaign: Campaign) -> list[str]:
             }
         )
     else:
-        said.append(_("Workers come by a link, or are members of a panel."))
+        lines.append(_("Workers come by a link, or are members of a panel."))
     if pace is None:
-        return [*said, _("What that pays an hour is not known yet, as the passages have no texts.")]
+        return [*lines, _("What that pays an hour is not known yet, as the passages have no texts.")]
     how = (
         ngettext(
             "the time of %(count)d finished assignment",
@@ -181,7 +181,7 @@ def _pay(campaign: Campaign) -> list[str]:
         if pace.measured
         else _("the words to read, at a usual reading speed, and a moment for each choice")
     )
-    said.append(
+    lines.append(
         _("That is %(hourly)s an hour: %(reward)s × 60 ÷ %(minutes)s. The time comes from %(how)s.")
         % {
             "hourly": campaign.money(pace.hourly),
@@ -192,11 +192,11 @@ def _pay(campaign: Campaign) -> list[str]:
     )
     if pace.practice:
         text = _("With practice, the first task takes about %(minutes)s, and pays %(hourly)s an hour.")
-        said.append(
+        lines.append(
             text % {"minutes": _minutes(pace.minutes + pace.practice), "hourly": campaign.money(pace.first_hourly)}
         )
     floor = _("It is below the site's floor of %(floor)s an hour.") if pace.is_low else ""
-    return [*said, floor % {"floor": campaign.money(pace.floor)}] if floor else said
+    return [*lines, floor % {"floor": campaign.money(pace.floor)}] if floor else lines
 
 
 def _usual_instructions() -> str:
@@ -255,7 +255,7 @@ def _periods(campaign: Campaign) -> list[str]:
             "days after their last work, and earlier if they ask for it.",
             retention.worker_days,
         ) % {"days": retention.worker_days}
-    said = [
+    lines = [
         identities
         + " "
         + _(
@@ -268,7 +268,7 @@ def _periods(campaign: Campaign) -> list[str]:
     ]
     audit = [days for days in (retention.audit_days, settings.AUDIT_KEEP_DAYS) if days]
     if audit:
-        said.append(
+        lines.append(
             ngettext(
                 "A record of what members of the lab did, which names no worker, is kept for %(days)d day.",
                 "A record of what members of the lab did, which names no worker, is kept for %(days)d days.",
@@ -276,12 +276,12 @@ def _periods(campaign: Campaign) -> list[str]:
             )
             % {"days": min(audit)}
         )
-    return said
+    return lines
 
 
 def _objecting(campaign: Campaign) -> list[str]:
     person = campaign.created_by
-    said = [
+    lines = [
         _(
             "Taking part is voluntary. A worker can leave at any time, from every page, and is paid for the answers "
             "given."
@@ -292,5 +292,5 @@ def _objecting(campaign: Campaign) -> list[str]:
         ),
     ]
     if person is not None and person.email:
-        said.append(_("Contact: %(email)s.") % {"email": person.email})
-    return said
+        lines.append(_("Contact: %(email)s.") % {"email": person.email})
+    return lines

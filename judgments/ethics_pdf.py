@@ -29,8 +29,8 @@ class _Sheets(FPDF):
     def footer(self) -> None:
         self.set_y(-15)
         self.set_font("DejaVu", "", 8)
-        said = _("Page %(page)s of %(pages)s") % {"page": self.page_no(), "pages": self.str_alias_nb_pages}
-        self.cell(0, 5, said, align=Align.R)
+        text = _("Page %(page)s of %(pages)s") % {"page": self.page_no(), "pages": self.str_alias_nb_pages}
+        self.cell(0, 5, text, align=Align.R)
 
 
 class NoGlyphs(Refused):
@@ -92,9 +92,9 @@ def _check(summary: Summary) -> None:
     texts = [text for part in summary.parts for text in (part.heading, *part.paragraphs, part.words)]
     texts = [text.translate(_MARKS) for text in texts]
     with TTFont(FONTS / "DejaVuSans.ttf", lazy=True) as font:
-        known = set(font.getBestCmap())
+        codes = set(font.getBestCmap())
     missing = sorted(
-        {character for text in texts for character in text if character not in "\n\r\t"} - set(map(chr, known))
+        {character for text in texts for character in text if character not in "\n\r\t"} - set(map(chr, codes))
     )
     if missing:
         raise NoGlyphs(

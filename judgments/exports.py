@@ -151,7 +151,7 @@ class Source:
         """For a champion check, by pair: A where the run's top passage is the qrel, B where it is not."""
         if self.campaign.design != Campaign.Design.CHAMPION_CHECK:
             return {}
-        return {asked.pair: asked.category.upper() for asked in pool_selectors.champion_asked(self.campaign)}
+        return {row.pair: row.category.upper() for row in pool_selectors.champion_asked(self.campaign)}
 
     @cached_property
     def stands_for(self) -> dict[str, dict[str, str]]:
@@ -161,12 +161,12 @@ class Source:
     @cached_property
     def twins(self) -> dict[tuple[str, str], list[str]]:
         """By `(query id, passage id)` of a candidate, the other ids of its text that may leave, sorted."""
-        found: dict[tuple[str, str], list[str]] = {}
-        for query, own in self.stands_for.items():
-            for twin, candidate in sorted(own.items()):
+        by_candidate: dict[tuple[str, str], list[str]] = {}
+        for query, of_query in self.stands_for.items():
+            for twin, candidate in sorted(of_query.items()):
                 if self.may_leave(query, twin):
-                    found.setdefault((query, candidate), []).append(twin)
-        return found
+                    by_candidate.setdefault((query, candidate), []).append(twin)
+        return by_candidate
 
     @cached_property
     def tests(self) -> dict[int, tuple[str, str, str]]:
@@ -322,7 +322,7 @@ def _more_of(source: Source, pair: tuple[str, str, str]) -> dict[str, Any]:
     """The columns of a pair that only some campaigns have: its ties, and how it counts where its judgments disagree."""
     ties = {TIES: source.ties[pair]} if source.ties else {}
     settled = {ADJUDICATED: source.decided, WEIGHED: source.weighed}
-    return ties | {name: found.get(pair, "") for name, found in settled.items() if found}
+    return ties | {name: by_pair.get(pair, "") for name, by_pair in settled.items() if by_pair}
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
@@ -456,11 +456,11 @@ def _reuse_manifest(source: Source) -> dict[str, Any]:
     sources = []
     for reuse in judgment_selectors.reuses_of(source.campaign):
         kind, name = _source_of(reuse)
-        known: dict[str, object] = {"question": reuse.source.question} if reuse.source else {}
+        details: dict[str, object] = {"question": reuse.source.question} if reuse.source else {}
         if reuse.imported:
-            known = {"sha256": reuse.imported.sha256, "note": reuse.imported.note}
+            details = {"sha256": reuse.imported.sha256, "note": reuse.imported.note}
         counts = {"judgments": reuse.judgment_count, "withdrawn": withdrawn[reuse.pk]}
-        sources.append({kind: name, **known, **counts})
+        sources.append({kind: name, **details, **counts})
     return {"pairs": source.campaign.reused_pair_count, "judgments": len(source.reused), "sources": sources}
 
 

@@ -74,14 +74,14 @@ def judgments_import(
         raise Refused(_("The collection has no runs yet. Results compare runs, so add at least one first."))
     reading = cast(BinaryIO, ReportedFile(source, filename, _("Reading %(name)s") % {"name": filename}, report))
     read = read_judgments(reading, name=filename)
-    made: list[Made] = []
+    rows: list[Made] = []
     for judgment in read.made:
-        made.append(judgment)
-        if len(made) > JUDGMENTS:
+        rows.append(judgment)
+        if len(rows) > JUDGMENTS:
             raise BadInput(filename, judgment.line, f"more than {JUDGMENTS:,} judgments.")
-    if not made:
+    if not rows:
         raise BadInput(filename, None, _("there is no judgment in it."))
-    digest = _digest(made)
+    digest = _digest(rows)
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
     if same := collection.campaigns.filter(origin__sha256=digest).first():
         text = _(
@@ -90,11 +90,11 @@ def judgments_import(
         raise Refused(text % {"name": same.name})
     reuse.refuse_own(
         collection,
-        Counter(Preference(one.query, *canonical(one.a, one.b), one.preferred) for one in made),
+        Counter(Preference(row.query, *canonical(row.a, row.b), row.preferred) for row in rows),
     )
     report(_("Storing the judgments"))
-    queries, passages = _known(collection, made, filename)
-    works = _by_worker(made)
+    queries, passages = _known(collection, rows, filename)
+    works = _by_worker(rows)
     fullest = _most_of_a_pair(works)
     campaign = Campaign(
         lab=collection.lab,
@@ -111,7 +111,7 @@ def judgments_import(
             "file": filename,
             "note": note,
             "sha256": digest,
-            "judgments": len(made),
+            "judgments": len(rows),
             "workers": len(works),
             "left_out": read.left_out,
         },
@@ -148,30 +148,30 @@ def job_do(job: Job, report: Report) -> None:
         )
 
 
-def _digest(made: Sequence[Made]) -> str:
+def _digest(rows: Sequence[Made]) -> str:
     digest = hashlib.sha256()
-    for one in made:
-        said = TIE if one.preferred is None else one.preferred
-        digest.update("\t".join([one.query, one.a, one.b, said, one.worker, str(one.at)]).encode() + b"\n")
+    for row in rows:
+        preferred = TIE if row.preferred is None else row.preferred
+        digest.update("\t".join([row.query, row.a, row.b, preferred, row.worker, str(row.at)]).encode() + b"\n")
     return digest.hexdigest()
 
 
-def _known(collection: Collection, made: Sequence[Made], filename: str) -> tuple[dict[str, int], dict[str, int]]:
+def _known(collection: Collection, rows: Sequence[Made], filename: str) -> tuple[dict[str, int], dict[str, int]]:
     """The keys of the queries and passages, by id. Passages that the collection lacks are made, without a text.
 
     Raises BadInput for an unknown query, and where most passages are unknown: the file is about another collection.
     """
     queries = dict(collection.queries.values_list("qid", "id"))
-    unknown = dict.fromkeys(one.query for one in made if one.query not in queries)
+    unknown = dict.fromkeys(row.query for row in rows if row.query not in queries)
     if unknown:
-        line = next(one.line for one in made if one.query not in queries)
+        line = next(row.line for row in rows if row.query not in queries)
         text = _("query %(id)s is not in the collection.") % {"id": quote_value(next(iter(unknown)))}
         raise BadInput(filename, line, text + _more(len(unknown) - 1))
-    wanted = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
-    pids = dict.fromkeys(pid for one in made for pid in (one.a, one.b))
-    unknown = dict.fromkeys(pid for pid in pids if pid not in wanted)
+    pooled = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
+    pids = dict.fromkeys(pid for row in rows for pid in (row.a, row.b))
+    unknown = dict.fromkeys(pid for pid in pids if pid not in pooled)
     if 2 * len(unknown) > len(pids):
-        line = next(one.line for one in made if one.a in unknown or one.b in unknown)
+        line = next(row.line for row in rows if row.a in unknown or row.b in unknown)
         text = _("passage %(id)s is not in the collection, and none of its runs has it among the first %(depth)d.")
         text = text % {"id": quote_value(next(iter(unknown))), "depth": pool_selectors.ARTIFACT_DEPTH}
         raise BadInput(filename, line, text + _more(len(unknown) - 1))
@@ -186,16 +186,16 @@ def _more(others: int) -> str:
     }
 
 
-def _by_worker(made: Sequence[Made]) -> list[_Work]:
+def _by_worker(rows: Sequence[Made]) -> list[_Work]:
     """What each worker judged, in the order in which they began. The nth nameless judgment of a pair is that of the
     nth nameless worker.
     """
     works: dict[tuple[str, int], _Work] = defaultdict(_Work)
     nameless: dict[IdPair, count[int]] = defaultdict(lambda: count(1))
-    for one in in_time(made):
-        pair = (one.query, *canonical(one.a, one.b))
-        worker = (one.worker, 0) if one.worker else ("", next(nameless[pair]))
-        works[worker].by_pair[pair].append(one)
+    for row in in_time(rows):
+        pair = (row.query, *canonical(row.a, row.b))
+        worker = (row.worker, 0) if row.worker else ("", next(nameless[pair]))
+        works[worker].by_pair[pair].append(row)
     return list(works.values())
 
 
@@ -210,9 +210,9 @@ def _most_of_a_pair(works: Sequence[_Work]) -> int:
 def _store_pools(
     campaign: Campaign, works: Sequence[_Work], queries: dict[str, int], passages: dict[str, int]
 ) -> dict[IdPair, Pair]:
-    asked = sorted({pair for work in works for pair in work.by_pair})
+    judged = sorted({pair for work in works for pair in work.by_pair})
     pooled: dict[str, set[str]] = defaultdict(set)
-    for query, a, b in asked:
+    for query, a, b in judged:
         pooled[query].update((a, b))
     pools = {query: Pool(campaign=campaign, query_id=queries[query]) for query in sorted(pooled)}
     Pool.objects.bulk_create(pools.values(), batch_size=5_000)
@@ -220,7 +220,7 @@ def _store_pools(
         Candidate(pool=pools[query], passage_id=passages[pid]) for query in pools for pid in sorted(pooled[query])
     )
     Candidate.objects.bulk_create(candidates, batch_size=5_000)
-    pairs = {(query, a, b): Pair(pool=pools[query], a_id=passages[a], b_id=passages[b]) for query, a, b in asked}
+    pairs = {(query, a, b): Pair(pool=pools[query], a_id=passages[a], b_id=passages[b]) for query, a, b in judged}
     Pair.objects.bulk_create(pairs.values(), batch_size=5_000)
     histogram: dict[str, int] = defaultdict(int)
     for pids in pooled.values():
@@ -243,7 +243,7 @@ def _store_work(
         judged = list(work.by_pair.items())
         for start in range(0, len(judged), PAIRS_AT_ONCE):
             part = judged[start : start + PAIRS_AT_ONCE]
-            times = [one.at or at for _pair, made in part for one in made]
+            times = [row.at or at for _pair, rows in part for row in rows]
             hits.append(Hit(campaign=campaign, number=len(hits) + 1, needed=0))
             parts.append(part)
             assignments.append(
@@ -265,14 +265,14 @@ def _store_work(
     judgments: list[Judgment] = []
     last: list[tuple[IdPair, Judgment, Assignment]] = []
     for assignment, part in zip(assignments, parts, strict=True):
-        for position, (pair, made) in enumerate(part, 1):
-            item = Item(hit=assignment.hit, position=position, pair=pairs[pair], a_left=made[0].a == pair[1])
+        for position, (pair, rows) in enumerate(part, 1):
+            item = Item(hit=assignment.hit, position=position, pair=pairs[pair], a_left=rows[0].a == pair[1])
             items.append(item)
-            for one in made:
-                moment = one.at or at
+            for row in rows:
+                moment = row.at or at
                 side = None
-                if one.preferred is not None:
-                    is_left = (one.preferred == pair[1]) == item.a_left
+                if row.preferred is not None:
+                    is_left = (row.preferred == pair[1]) == item.a_left
                     side = Judgment.Side.LEFT if is_left else Judgment.Side.RIGHT
                 judgments.append(
                     Judgment(assignment=assignment, item=item, preferred=side, shown_at=moment, made_at=moment)
@@ -284,8 +284,8 @@ def _store_work(
         Judgment.objects.bulk_create(judgments[start : start + 5_000])
         report(step, min(start + 5_000, len(judgments)), len(judgments), "rows")
     slots: dict[IdPair, count[int]] = defaultdict(lambda: count(1))
-    rows = (
+    acceptances = (
         (pairs[pair].pk, next(slots[pair]), judgment.pk, assignment.worker_id, assignment.pk)
         for pair, judgment, assignment in last
     )
-    copy_rows(Acceptance, ["pair", "slot", "judgment", "worker", "assignment"], rows)
+    copy_rows(Acceptance, ["pair", "slot", "judgment", "worker", "assignment"], acceptances)

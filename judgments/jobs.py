@@ -71,14 +71,14 @@ def make_exports(campaign_id: int | None = None) -> str:
 def summarize() -> str:
     """Count the work of campaigns that changed since it was counted. Safe to run many at once, and to be killed."""
     kind, at, ends = campaign_alarms.Kind.SUMMARY, timezone.now(), time.monotonic() + SECONDS
-    counted = 0
+    total = 0
     resting = campaign_alarms.resting(kind=kind, at=at)
     for campaign in summarizing.campaigns_to_summarize(at=at).exclude(pk__in=resting):
         with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_counted):
-            counted += summarizing.campaign_summarize(campaign=campaign)
+            total += summarizing.campaign_summarize(campaign=campaign)
         if time.monotonic() > ends:
             break
-    return f"campaigns counted: {counted}"
+    return f"campaigns counted: {total}"
 
 
 @job(gettext_lazy("the job that carries out decisions on many"))
@@ -128,15 +128,15 @@ def advance_rounds() -> str:
 @job(gettext_lazy("the job that asks machine judges"))
 def ask_machines() -> str:
     """Go on asking machines. Safe to run many at once, and to be killed: what was answered stays known."""
-    asked, ends = 0, time.monotonic() + SECONDS
+    questions, ends = 0, time.monotonic() + SECONDS
     for asking in machine_asking.askings_open(timezone.now()).select_related("campaign__collection"):
         try:
-            asked += machine_asking.machine_asking_advance(asking=asking, until=ends)
+            questions += machine_asking.machine_asking_advance(asking=asking, until=ends)
         except Exception:  # one that fails stops no other; it is tried again
             log.exception("Machine asking %s failed", asking.pk)
         if time.monotonic() > ends:
             break
-    return f"questions asked: {asked}"
+    return f"questions asked: {questions}"
 
 
 def _not_advanced(error: Exception) -> str:
@@ -197,8 +197,8 @@ def _not_bundled(error: Exception) -> str:
 def erase_campaign(campaign_id: int, why: str = "") -> str:
     """Erase a campaign's workers, each in one transaction. Safe to run twice, and to be killed."""
     campaign = Campaign.objects.get(pk=campaign_id)
-    erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now(), why=why)
-    return f"workers erased: {erased}, kept: {len(kept)}"
+    erased, refusals = erasing.campaign_erase(campaign=campaign, at=timezone.now(), why=why)
+    return f"workers erased: {erased}, kept: {len(refusals)}"
 
 
 @job(gettext_lazy("the job that erases whole campaigns"))
@@ -220,9 +220,9 @@ def erase_whole_campaign(campaign_id: int, why: str = "") -> str:
             "The campaign could not be erased (%(error)s). Nothing of it was deleted. Ask for it again; if "
             "it stays, show this to whoever runs this site."
         )
-        said = text % {"error": campaign_alarms.in_words(error)}
+        message = text % {"error": campaign_alarms.in_words(error)}
         kind, at = campaign_alarms.Kind.ERASING, timezone.now()
-        campaign_alarms.alarm_raise(campaign_id=campaign_id, kind=kind, text=said, at=at, retried=False)
+        campaign_alarms.alarm_raise(campaign_id=campaign_id, kind=kind, text=message, at=at, retried=False)
         return "not erased"
     return "erased"
 

@@ -36,15 +36,15 @@ class QueryFilter(ListFilter):
         """Those whose question has the words, or whose id they are."""
         return pools.filter(Q(query__text__icontains=words) | Q(query__qid=words))
 
-    def by_judged(self, pools: QuerySet[Pool], _name: str, wanted: str) -> QuerySet[Pool]:
+    def by_judged(self, pools: QuerySet[Pool], _name: str, value: str) -> QuerySet[Pool]:
         """Those with pairs that wait for judgments, those without, or those without pairs."""
         pairs = Pair.objects.filter(pool=OuterRef("pk"))
-        if wanted == "none":
+        if value == "none":
             return pools.filter(~Exists(pairs))
         filled, imported = count_of(Acceptance, "pair"), Q(pool__campaign__origin__isnull=False)
-        asked = pairs.filter(is_reused=False).annotate(filled=filled)
-        waiting = Exists(asked.filter(Q(filled=0) | Q(filled__lt=OuterRef("campaign__overlap")) & ~imported))
-        return pools.filter(waiting) if wanted == "waiting" else pools.filter(~waiting, Exists(pairs))
+        fresh = pairs.filter(is_reused=False).annotate(filled=filled)
+        waiting = Exists(fresh.filter(Q(filled=0) | Q(filled__lt=OuterRef("campaign__overlap")) & ~imported))
+        return pools.filter(waiting) if value == "waiting" else pools.filter(~waiting, Exists(pairs))
 
 
 QUERY_SORTS: dict[str, Sort] = {"id": "query__qid", "query": "query__text"}
@@ -68,8 +68,8 @@ class AssignmentFilter(ListFilter):
     def by_flag(self, assignments: QuerySet[Assignment], _name: str, flag: str) -> QuerySet[Assignment]:
         return assignments.filter(flagged(flag, "summary__"))
 
-    def by_pay(self, assignments: QuerySet[Assignment], _name: str, wanted: str) -> QuerySet[Assignment]:
-        return assignments.filter(PAY[wanted])
+    def by_pay(self, assignments: QuerySet[Assignment], _name: str, value: str) -> QuerySet[Assignment]:
+        return assignments.filter(PAY[value])
 
 
 _PAYMENTS = Payment.objects.filter(assignment=OuterRef("pk")).exclude(state=Payment.State.REFUSED)
@@ -120,8 +120,8 @@ class BarredFilter(ListFilter):
         method="by_bar",
     )
 
-    def by_bar(self, workers: QuerySet[Worker], _name: str, wanted: str) -> QuerySet[Worker]:
-        return workers.filter(barred_at__isnull=wanted == "no")
+    def by_bar(self, workers: QuerySet[Worker], _name: str, value: str) -> QuerySet[Worker]:
+        return workers.filter(barred_at__isnull=value == "no")
 
 
 class WorkerFilter(BarredFilter):
@@ -187,9 +187,9 @@ class ReportFilter(ListFilter):
         method="by_state",
     )
 
-    def by_state(self, pairs: QuerySet[Any], _name: str, wanted: str) -> QuerySet[Any]:
+    def by_state(self, pairs: QuerySet[Any], _name: str, value: str) -> QuerySet[Any]:
         """Those that wait, or that do not."""
-        return pairs.filter(is_open=wanted == "open")
+        return pairs.filter(is_open=value == "open")
 
 
 class DisagreementFilter(ListFilter):
@@ -209,9 +209,9 @@ class DisagreementFilter(ListFilter):
         """Those whose query has the words, or whose id they are."""
         return rows.filter(Q(pair__pool__query__text__icontains=words) | Q(pair__pool__query__qid=words))
 
-    def by_state(self, rows: QuerySet[Any], _name: str, wanted: str) -> QuerySet[Any]:
+    def by_state(self, rows: QuerySet[Any], _name: str, value: str) -> QuerySet[Any]:
         """Those that somebody has settled, or that nobody has."""
-        return rows.filter(decided__isnull=wanted == "waiting")
+        return rows.filter(decided__isnull=value == "waiting")
 
 
 # `split` is how far the majority is from one half.
@@ -248,9 +248,9 @@ class NoteFilter(ListFilter):
         """Those about pay."""
         return notes.filter(about_pay=True)
 
-    def by_state(self, notes: QuerySet[WorkerNote], _name: str, wanted: str) -> QuerySet[WorkerNote]:
+    def by_state(self, notes: QuerySet[WorkerNote], _name: str, value: str) -> QuerySet[WorkerNote]:
         """Those that somebody has read, or that nobody has."""
-        return notes.filter(read_at__isnull=wanted == "unread")
+        return notes.filter(read_at__isnull=value == "unread")
 
 
 # Of what `adjudicating.disagreement_rows` makes.

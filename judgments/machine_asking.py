@@ -79,8 +79,8 @@ def machine_asking_start(
     pairs = Pair.objects.filter(pool__campaign=campaign)
     untold = pairs.filter(Q(a__text="") | Q(b__text="") | Q(pool__query__text="")).count()
     if untold:
-        one, many = "%(count)s pair has no text.", "%(count)s pairs have no text."
-        raise Refused(ngettext(one, many, untold) % {"count": f"{untold:,}"})
+        singular, plural = "%(count)s pair has no text.", "%(count)s pairs have no text."
+        raise Refused(ngettext(singular, plural, untold) % {"count": f"{untold:,}"})
     asking = MachineAsking(
         campaign=campaign, name=name, model=model, prompt=prompt, budget=budget, asked_by=by, asked_at=at, questions=0
     )
@@ -122,9 +122,9 @@ def _advance(asking: MachineAsking, until: float) -> int:
     sent = 0
     with Endpoint() as endpoint:
         for batch in _batches(questions_of(asking)):
-            known = set(MachineReply.objects.filter(key__in=[one.key for one in batch]).values_list("key", flat=True))
+            stored = set(MachineReply.objects.filter(key__in=[row.key for row in batch]).values_list("key", flat=True))
             for question in batch:
-                if question.key in known:
+                if question.key in stored:
                     continue
                 if time.monotonic() > until or not _count_one(asking):
                     asking.refresh_from_db()
@@ -139,7 +139,7 @@ def _advance(asking: MachineAsking, until: float) -> int:
                 sent += 1
                 with transaction.atomic():
                     MachineReply.objects.get_or_create(
-                        key=question.key, defaults={"said": reply.said, "reply": reply.words, "at": timezone.now()}
+                        key=question.key, defaults={"said": reply.sign, "reply": reply.words, "at": timezone.now()}
                     )
                     MachineAsking.objects.filter(pk=asking.pk).update(
                         tokens=F("tokens") + reply.tokens, attempts=0, retry_at=None, error=""
@@ -156,25 +156,25 @@ def _count_one(asking: MachineAsking) -> bool:
 
 def _rest(asking: MachineAsking, trouble: EndpointTrouble) -> None:
     """Go on later, or end where that would not help."""
-    own, at = MachineAsking.objects.filter(pk=asking.pk, state=State.ASKING), timezone.now()
+    current, at = MachineAsking.objects.filter(pk=asking.pk, state=State.ASKING), timezone.now()
     if not trouble.is_sent:
-        own.update(asked=F("asked") - 1)
+        current.update(asked=F("asked") - 1)
     attempts = asking.attempts + 1
     if trouble.retried and attempts < ATTEMPTS:
-        own.update(attempts=attempts, error=str(trouble), retry_at=at + PAUSES.after(attempts))
+        current.update(attempts=attempts, error=str(trouble), retry_at=at + PAUSES.after(attempts))
     else:
-        own.update(attempts=attempts, error=str(trouble), state=State.FAILED, ended_at=at)
+        current.update(attempts=attempts, error=str(trouble), state=State.FAILED, ended_at=at)
 
 
 @transaction.atomic
 def _end(asking: MachineAsking, state: str) -> None:
     """Make the judge of what was answered, and end."""
-    at, own = timezone.now(), MachineAsking.objects.select_for_update().filter(pk=asking.pk, state=State.ASKING)
-    if not own.exists():
+    at, current = timezone.now(), MachineAsking.objects.select_for_update().filter(pk=asking.pk, state=State.ASKING)
+    if not current.exists():
         return
     lines = "".join(_lines(asking))
     if not lines:
-        own.update(state=State.FAILED, error=_("The budget was used up before anything was answered."), ended_at=at)
+        current.update(state=State.FAILED, error=_("The budget was used up before anything was answered."), ended_at=at)
         return
     try:
         with transaction.atomic():
@@ -189,18 +189,18 @@ def _end(asking: MachineAsking, state: str) -> None:
                 at=at,
             )
     except (Refused, BadInput) as error:
-        own.update(state=State.FAILED, error=str(error), ended_at=at)
+        current.update(state=State.FAILED, error=str(error), ended_at=at)
         return
-    own.update(state=state, judge=judge, ended_at=at, error="", retry_at=None)
+    current.update(state=state, judge=judge, ended_at=at, error="", retry_at=None)
 
 
 def _lines(asking: MachineAsking) -> Iterator[str]:
     for batch in _batches(questions_of(asking)):
-        said = dict(MachineReply.objects.filter(key__in=[one.key for one in batch]).values_list("key", "said"))
-        for one in batch:
-            if one.key in said:
-                preferred = {"1": one.first, "2": one.second}.get(said[one.key], said[one.key])
-                yield f"{one.query} {one.first} {one.second} {preferred}\n"
+        signs = dict(MachineReply.objects.filter(key__in=[row.key for row in batch]).values_list("key", "said"))
+        for row in batch:
+            if row.key in signs:
+                preferred = {"1": row.first, "2": row.second}.get(signs[row.key], signs[row.key])
+                yield f"{row.query} {row.first} {row.second} {preferred}\n"
 
 
 def questions_of(asking: MachineAsking) -> Iterator[Question]:
@@ -213,18 +213,18 @@ def questions_of(asking: MachineAsking) -> Iterator[Question]:
         .values_list("pool__query__qid", "pool__query__text", "a__pid", "a__text", "b__pid", "b__text")
     )
     for qid, query, *two in rows.iterator(chunk_size=_READ):
-        one, other = (two[0], two[1]), (two[2], two[3])
-        if (qid, one[0]) in withheld or (qid, other[0]) in withheld:
+        a, b = (two[0], two[1]), (two[2], two[3])
+        if (qid, a[0]) in withheld or (qid, b[0]) in withheld:
             continue
-        for first, second in ((one, other), (other, one)):
+        for first, second in ((a, b), (b, a)):
             prompt = _filled(asking.prompt, {"{query}": query, "{first}": first[1], "{second}": second[1]})
-            told = json.dumps([settings.MACHINE_API_URL, asking.model, prompt])
-            yield Question(qid, first[0], second[0], prompt, hashlib.sha256(told.encode()).hexdigest())
+            content = json.dumps([settings.MACHINE_API_URL, asking.model, prompt])
+            yield Question(qid, first[0], second[0], prompt, hashlib.sha256(content.encode()).hexdigest())
 
 
 def _filled(prompt: str, texts: dict[str, str]) -> str:
     """A prompt with these texts in their places; what looks like a place within a text stays as it is."""
-    return _PLACE.sub(lambda found: texts[found[0]], prompt)
+    return _PLACE.sub(lambda match: texts[match[0]], prompt)
 
 
 def _batches(questions: Iterable[Question]) -> Iterator[list[Question]]:

@@ -59,12 +59,12 @@ def machines(request: Request, pk: int) -> HttpResponseBase:
     listing = Listing(request, judges, sorts=SORTS, narrow=MachineFilter, columns=COLUMNS)
     askings = MachineAsking.objects.filter(campaign__collection=collection).exclude(state=MachineAsking.State.DONE)
     ended = Case(When(state=MachineAsking.State.ASKING, then=0), default=1)  # those can be stopped, so they come first
-    shown = askings.select_related("campaign").order_by(ended, "-id")[:LATEST]
+    latest = askings.select_related("campaign").order_by(ended, "-id")[:LATEST]
     context = {
         "collection": collection,
         "listing": listing,
-        "askings": shown,
-        "askings_unshown": askings.count() - len(shown),
+        "askings": latest,
+        "askings_unshown": askings.count() - len(latest),
         "may_be_asked": endpoint.is_set_up(),
     }
     return render_lists(request, "judgments/machines.html", context)

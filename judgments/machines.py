@@ -95,11 +95,11 @@ def machine_judge_import(
 
 def _check_new(collection: Collection, name: str, sha256: str) -> None:
     """Raise Refused where the collection has these answers, or a judge of this name."""
-    known = MachineJudge.objects.filter(collection=collection)
-    if same := known.filter(sha256=sha256).first():
+    judges = MachineJudge.objects.filter(collection=collection)
+    if same := judges.filter(sha256=sha256).first():
         text = _("These very answers have already been imported, as %(name)s. They were not stored again.")
         raise Refused(text % {"name": same.name})
-    if known.filter(name=name).exists():
+    if judges.filter(name=name).exists():
         raise Refused(_("The collection already has a machine judge called %(name)s.") % {"name": name})
 
 
@@ -117,16 +117,16 @@ def _check_known(collection: Collection, filename: str) -> None:
         collection,
     )
     if passages:
-        wanted = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
-        passages = {pid: line for pid, line in passages.items() if pid not in wanted}
-    said = []
+        pooled = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
+        passages = {pid: line for pid, line in passages.items() if pid not in pooled}
+    problems = []
     if queries:
         text = ngettext(
             "%(count)s query is not in the collection: %(ids)s.",
             "%(count)s queries are not in the collection: %(ids)s.",
             len(queries),
         )
-        said.append(text % {"count": f"{len(queries):,}", "ids": _named(queries)})
+        problems.append(text % {"count": f"{len(queries):,}", "ids": _named(queries)})
     if passages:
         text = ngettext(
             "%(count)s passage is neither in the collection nor among the first %(depth)d of its runs: %(ids)s.",
@@ -134,9 +134,9 @@ def _check_known(collection: Collection, filename: str) -> None:
             len(passages),
         )
         depth = pool_selectors.ARTIFACT_DEPTH
-        said.append(text % {"count": f"{len(passages):,}", "depth": depth, "ids": _named(passages)})
-    if said:
-        raise BadInput(filename, min([*queries.values(), *passages.values()]), " ".join(said))
+        problems.append(text % {"count": f"{len(passages):,}", "depth": depth, "ids": _named(passages)})
+    if problems:
+        raise BadInput(filename, min([*queries.values(), *passages.values()]), " ".join(problems))
 
 
 def _lines_of(sql: str, collection: Collection) -> dict[str, int]:
@@ -146,7 +146,7 @@ def _lines_of(sql: str, collection: Collection) -> dict[str, int]:
 
 
 def _named(ids: dict[str, int]) -> str:
-    return ", ".join(quote_value(own) for own in list(ids)[:NAMED]) + (" …" if len(ids) > NAMED else "")
+    return ", ".join(quote_value(name) for name in list(ids)[:NAMED]) + (" …" if len(ids) > NAMED else "")
 
 
 @transaction.atomic

@@ -42,11 +42,11 @@ def pilot_lessons(campaign: Campaign) -> Lessons:
     paces = [seconds / work.judged for work in finished if work.judged and (seconds := _seconds(work)) > 0]
     hourly = [work.owed * 3600 / Decimal(seconds) for work in finished if (seconds := _seconds(work)) > 0]
     hits = Hit.objects.filter(campaign=campaign)
-    held = hits.filter(is_held=True).count()
+    waiting = hits.filter(is_held=True).count()
     return Lessons(
-        hits=hits.count() - held,
+        hits=hits.count() - waiting,
         hits_done=hits.filter(needed=0, is_held=False).count(),
-        held=held,
+        held=waiting,
         assignments=len(ended),
         finished=len(finished),
         left=sum(work.state == states.LEFT for work in ended),

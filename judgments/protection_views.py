@@ -88,11 +88,11 @@ def protection(request: Request) -> HttpResponse:
     """Finding a worker, and the labs with their periods."""
     labs = managed_labs(request.user)
     form = FindForm(request.GET or None)
-    found: list[Worker] | None = None
+    workers: list[Worker] | None = None
     if form.is_bound and form.is_valid():
-        found = list(erasing.workers_called(labs, form.cleaned_data["who"])[:50])
+        workers = list(erasing.workers_called(labs, form.cleaned_data["who"])[:50])
     listing = Listing(request, labs.select_related("retention", "retention_result").order_by("name"), key="labs")
-    return render(request, "judgments/protection.html", {"form": form, "found": found, "listing": listing})
+    return render(request, "judgments/protection.html", {"form": form, "found": workers, "listing": listing})
 
 
 def _worker_of(request: Request, pk: int) -> Worker:
@@ -198,19 +198,19 @@ def bundle_make(request: Request, pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         raise NotNow(_("The campaign has not started: there is nothing to release."))
-    said = _("The bundle is being made and searched. Load this page again in a moment.")
-    _ask(request, lambda: judgment_jobs.make_bundle.delay(pk), said)
+    message = _("The bundle is being made and searched. Load this page again in a moment.")
+    _ask(request, lambda: judgment_jobs.make_bundle.delay(pk), message)
     return see_other("judgments:protection_campaign", pk)
 
 
-def _ask(request: Request, ask: Callable[[], Any], said: str) -> None:
+def _ask(request: Request, ask: Callable[[], Any], message: str) -> None:
     try:
         ask()
     except OperationalError as error:
         log.warning("A job could not be asked for: %s", error)
         messages.warning(request, _("This cannot be asked for now. Nothing was changed; try again in a minute."))
     else:
-        messages.success(request, said)
+        messages.success(request, message)
 
 
 @needs(Right.EXPORT)

@@ -62,8 +62,8 @@ def tests_settle(*, campaign: Campaign, at: datetime) -> None:
         records = records_of(campaign)  # who failed it alone is careful now
     proven = [test for test, record in records.items() if is_proven(record)]
     task_services.test_pairs_prove(campaign=campaign, test_pairs=proven, by=None, at=at)
-    for held in campaign.assignments.filter(verdict=Assignment.Verdict.HELD).order_by("finished_at", "id"):
-        judgment_services.held_check(assignment_id=held.pk, at=at)
+    for assignment in campaign.assignments.filter(verdict=Assignment.Verdict.HELD).order_by("finished_at", "id"):
+        judgment_services.held_check(assignment_id=assignment.pk, at=at)
 
 
 def _most_unfair(records: dict[int, Record]) -> int | None:
@@ -78,5 +78,5 @@ def _most_unfair(records: dict[int, Record]) -> int | None:
 
 def _set_aside(campaign: Campaign, test: int, record: Record, at: datetime) -> None:
     why = _("%(failed)d of %(met)d workers who passed all their other test pairs failed it.")
-    said = why % {"failed": record.failed, "met": record.met}
-    reports.test_drop(campaign=campaign, test=TestPair.objects.get(pk=test), why=said, by=None, at=at)
+    reason = why % {"failed": record.failed, "met": record.met}
+    reports.test_drop(campaign=campaign, test=TestPair.objects.get(pk=test), why=reason, by=None, at=at)

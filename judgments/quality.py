@@ -67,10 +67,10 @@ def votes_of(campaign: Campaign) -> list[Vote]:
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "worker_id",
         "judgment__preferred", "judgment__item__a_left",
     )  # fmt: skip
-    own = [Vote(qid, a, b, str(by), preferred_of(a, b, is_for_a(side, left))) for qid, a, b, by, side, left in rows]
+    votes = [Vote(qid, a, b, str(by), preferred_of(a, b, is_for_a(side, left))) for qid, a, b, by, side, left in rows]
     reused = [
         Vote(row.query, row.a, row.b, str(row.worker_id), row.preference.preferred)
         for row in reused_judgments(campaign)
         if row.worker_id is not None  # of imported judgments, nobody knows whether they are one person's
     ]
-    return sorted(own + reused, key=lambda vote: (*vote[:4], vote.preferred or ""))
+    return sorted(votes + reused, key=lambda vote: (*vote[:4], vote.preferred or ""))

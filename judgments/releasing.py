@@ -111,15 +111,15 @@ def _ids(campaign: Campaign) -> set[bytes]:
     """What must not be in the bundle, of all workers of the lab and everyone who logs in, in small letters."""
     lab = campaign.lab_id
     workers = Worker.objects.filter(lab=lab)
-    found: set[str] = set(workers.values_list("external_id", flat=True))
+    ids: set[str] = set(workers.values_list("external_id", flat=True))
     panel = workers.filter(platform=Platform.PANEL).values_list("external_id", flat=True)
-    found |= {name.partition(": ")[2] for name in panel}  # after the panel's name
-    found |= set(PanelVisit.objects.filter(worker__lab=lab).values_list("session", flat=True))
+    ids |= {name.partition(": ")[2] for name in panel}  # after the panel's name
+    ids |= set(PanelVisit.objects.filter(worker__lab=lab).values_list("session", flat=True))
     # Names with several words are looked for by what has no space: addresses, above all.
-    found |= {name for name in workers.values_list("label", flat=True) if "@" in name or not name.isalpha()}
+    ids |= {name for name in workers.values_list("label", flat=True) if "@" in name or not name.isalpha()}
     submissions = Submission.objects.filter(publication__campaign__lab=lab)
-    found |= set(submissions.values_list("platform_worker_id", flat=True))
-    found |= set(submissions.values_list("platform_assignment_id", flat=True))
-    found |= set(Assignment.objects.filter(campaign__lab=lab).values_list("platform_assignment_id", flat=True))
-    found |= set(User.objects.values_list("email", flat=True))
-    return {text.lower().encode() for text in found if len(text) >= SHORTEST and " " not in text}
+    ids |= set(submissions.values_list("platform_worker_id", flat=True))
+    ids |= set(submissions.values_list("platform_assignment_id", flat=True))
+    ids |= set(Assignment.objects.filter(campaign__lab=lab).values_list("platform_assignment_id", flat=True))
+    ids |= set(User.objects.values_list("email", flat=True))
+    return {text.lower().encode() for text in ids if len(text) >= SHORTEST and " " not in text}

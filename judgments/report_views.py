@@ -60,7 +60,7 @@ def reports(request: Request, pk: int) -> HttpResponseBase:
         "listing": pairs,
         "rows": reported.reported_rows(campaign, list(pairs.page)),
         "tests": tests,
-        "test_rows": reported.reported_test_rows(campaign, list(tests.page), shown=reported.MOST_REPORTS),
+        "test_rows": reported.reported_test_rows(campaign, list(tests.page), most=reported.MOST_REPORTS),
         "notes": Listing(
             request,
             notes,
@@ -124,7 +124,7 @@ def _read(request: Request, campaign: Campaign) -> HttpResponse:
 
 
 def _key(request: Request, name: str) -> int:
-    given = request.POST.get(name, "")
-    if not given.isdecimal():
+    digits = request.POST.get(name, "")
+    if not digits.isdecimal():
         raise BadRequest(_("Choose what to decide on."))
-    return int(given[:18])
+    return int(digits[:18])

@@ -49,12 +49,12 @@ def reported_pairs(campaign: Campaign) -> QuerySet[Any]:  # of pairs, with what 
     counting = of_pair.exclude(assignment__verdict=Assignment.Verdict.EXCLUDED)
     since = counting.filter(made_at__gt=OuterRef("decided_at"))
     is_open = Q(Exists(counting), decided=None) | Q(Exists(since), decided=PairDecision.Kind.ASKED_AGAIN)
-    found = Pair.objects.filter(pk__in=pairs).annotate(
+    rows = Pair.objects.filter(pk__in=pairs).annotate(
         decided=Subquery(newest.values("kind")[:1]), decided_at=Subquery(newest.values("at")[:1])
     )
-    found = found.annotate(is_open=ExpressionWrapper(is_open, output_field=BooleanField()))
+    rows = rows.annotate(is_open=ExpressionWrapper(is_open, output_field=BooleanField()))
     # Of the rows of a page alone: the database expects too few to join thousands well.
-    return found.prefetch_related("pool__query", "a", "b").order_by("-is_set_aside", "-pk")
+    return rows.prefetch_related("pool__query", "a", "b").order_by("-is_set_aside", "-pk")
 
 
 def _ended(reports: QuerySet[PairReport]) -> QuerySet[PairReport]:
@@ -75,8 +75,8 @@ def reported_rows(campaign: Campaign, pairs: Sequence[Any]) -> list[ReportedPair
 def reported_tests(campaign: Campaign) -> QuerySet[TestPair]:
     """The test pairs that workers reported in work that has ended, those that are still used first."""
     standing = PairReport.objects.filter(item__test=OuterRef("pk"), withdrawn_at=None)
-    found = TestPair.objects.filter(Exists(standing.filter(assignment__finished_at__isnull=False)), campaign=campaign)
-    return found.select_related("decided_by").order_by("state", "-pk")  # confirmed before dropped
+    rows = TestPair.objects.filter(Exists(standing.filter(assignment__finished_at__isnull=False)), campaign=campaign)
+    return rows.select_related("decided_by").order_by("state", "-pk")  # confirmed before dropped
 
 
 class ReportedTest(NamedTuple):
@@ -93,21 +93,21 @@ class ReportedTest(NamedTuple):
         return sum(self.reasons.values()) - len(self.reports)
 
 
-def reported_test_rows(campaign: Campaign, tests: Sequence[TestPair], *, shown: int = 0) -> list[ReportedTest]:
-    """Some reported test pairs with all of their reports counted, and the newest `shown` of each."""
+def reported_test_rows(campaign: Campaign, tests: Sequence[TestPair], *, most: int = 0) -> list[ReportedTest]:
+    """Some reported test pairs with all of their reports counted, and the newest `most` of each."""
     rows = {test.pk: ReportedTest(test, 0, {}, []) for test in tests}
     reports = judgment_selectors.pair_reports(campaign).filter(
         item__test__in=rows, withdrawn_at=None, assignment__finished_at__isnull=False
     )
     by_test = reports.order_by().values("item__test")
-    counted = by_test.annotate(workers=Count("assignment__worker", distinct=True))
-    for test, workers in counted.values_list("item__test", "workers"):
+    counts = by_test.annotate(workers=Count("assignment__worker", distinct=True))
+    for test, workers in counts.values_list("item__test", "workers"):
         rows[test] = rows[test]._replace(workers=workers)
     for test, reason, count in by_test.values_list("item__test", "reason").annotate(count=Count("pk")):
         rows[test].reasons[reason] = count
-    if shown:
+    if most:
         newest = Window(RowNumber(), partition_by="item__test", order_by="-id")
-        for report in reports.annotate(place=newest).filter(place__lte=shown):
+        for report in reports.annotate(place=newest).filter(place__lte=most):
             assert report.item.test_id is not None
             rows[report.item.test_id].reports.append(report)
     return list(rows.values())

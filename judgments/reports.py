@@ -87,11 +87,11 @@ def test_drop(*, campaign: Campaign, test: TestPair, why: str, by: User | None, 
     workers = _wronged(campaign, test)
     chosen = campaign.assignments.filter(pk__in=list(_excluded(campaign, test, workers).values_list("pk", flat=True)))
     barred = campaign.assignments.filter(worker__in=_barred_by_the_rule(campaign, workers))
-    said = _("A test pair was dropped: %(why)s") % {"why": why.strip()}
-    wanted = [(BulkDecision.Action.RESTORE, chosen), (BulkDecision.Action.UNBAR, barred)]
+    reason = _("A test pair was dropped: %(why)s") % {"why": why.strip()}
+    steps = [(BulkDecision.Action.RESTORE, chosen), (BulkDecision.Action.UNBAR, barred)]
     return [
-        deciding.bulk_create(campaign=campaign, action=action, chosen=rows, why=said, by=by, at=at, by_rule=True)
-        for action, rows in wanted
+        deciding.bulk_create(campaign=campaign, action=action, chosen=rows, why=reason, by=by, at=at, by_rule=True)
+        for action, rows in steps
         if rows.exists()
     ]
 

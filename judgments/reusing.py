@@ -162,20 +162,20 @@ def reusable_pairs(campaign: Campaign, *, afresh: bool = False) -> int:
     """How many of a campaign's pairs have all their judgments already, by its settings: counted now if `afresh`, else
     possibly a minute ago.
     """
-    wanted = _wanted(campaign)
-    if not wanted["sources"] and not wanted["imports"]:
+    params = _wanted(campaign)
+    if not params["sources"] and not params["imports"]:
         return 0
     # The largest design takes seconds. What was counted holds as long as nothing has changed that it follows from, and
     # a minute longer: sources that are being judged change all the time.
-    made_of = [campaign.link, campaign.revision, campaign.pair_count, wanted]
+    made_of = [campaign.link, campaign.revision, campaign.pair_count, params]
     key = "reusable pairs " + hashlib.sha256(repr(made_of).encode()).hexdigest()
     revisions, now = list(source_campaigns(campaign).values_list("revision", flat=True)), time.time()
-    if not afresh and (counted := cache.get(key)) is not None:
-        pairs, of_revisions, counted_at = counted
+    if not afresh and (cached := cache.get(key)) is not None:
+        pairs, of_revisions, counted_at = cached
         if of_revisions == revisions or now - counted_at < ESTIMATE_SECONDS:
             return int(pairs)
     with connection.cursor() as cursor:
-        cursor.execute(_COUNT_STORED, wanted)
+        cursor.execute(_COUNT_STORED, params)
         pairs = int(cursor.fetchone()[0])
     cache.set(key, (pairs, revisions, now), REMEMBERED_SECONDS)
     return pairs
@@ -183,13 +183,13 @@ def reusable_pairs(campaign: Campaign, *, afresh: bool = False) -> int:
 
 def reusable_among(campaign: Campaign, pairs: Sequence[Pair]) -> int:
     """How many of some pairs have all their judgments already, by a campaign's settings. Neither need be stored."""
-    wanted = _wanted(campaign)
-    if not wanted["sources"] and not wanted["imports"]:
+    params = _wanted(campaign)
+    if not params["sources"] and not params["imports"]:
         return 0
     queries, firsts, seconds = (list(column) for column in zip(*pairs, strict=True)) if pairs else ([], [], [])
-    wanted |= {"collection": campaign.collection_id, "queries": queries, "firsts": firsts, "seconds": seconds}
+    params |= {"collection": campaign.collection_id, "queries": queries, "firsts": firsts, "seconds": seconds}
     with connection.cursor() as cursor:
-        cursor.execute(_COUNT_NAMED, wanted)
+        cursor.execute(_COUNT_NAMED, params)
         return int(cursor.fetchone()[0])
 
 
@@ -199,11 +199,11 @@ def reuse_fix(*, campaign: Campaign) -> int:
     Imports cannot be deleted until it ends.
     """
     list(source_imports(campaign).select_for_update(no_key=True).values_list("id", flat=True))
-    wanted = _wanted(campaign)
-    if not wanted["sources"] and not wanted["imports"]:
+    params = _wanted(campaign)
+    if not params["sources"] and not params["imports"]:
         return 0
     with connection.cursor() as cursor:
-        cursor.execute(_FIX, wanted)
+        cursor.execute(_FIX, params)
         return int(cursor.rowcount)
 
 
@@ -235,8 +235,8 @@ def campaign_with(collection: Collection, judged: Counter[Preference]) -> Campai
     """
     count = judged.total()
     for campaign in collection.campaigns.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING]):
-        own = Counter(judgment_selectors.accepted_preferences(campaign))
-        if own == judged or (count >= NO_CHANCE and judged <= own):
+        accepted = Counter(judgment_selectors.accepted_preferences(campaign))
+        if accepted == judged or (count >= NO_CHANCE and judged <= accepted):
             return campaign
     return None
 

@@ -156,8 +156,8 @@ def _chosen(request: Request, campaign: Campaign, *, of_workers: bool, rows: lis
 def _make(
     request: Request, campaign: Campaign, action: str, chosen: QuerySet[Assignment], form: BulkForm
 ) -> HttpResponse:
-    given = {"why": form.cleaned_data["why"], "amount": form.cleaned_data.get("amount"), "by": request.user}
-    bulk = deciding.bulk_create(campaign=campaign, action=action, chosen=chosen, at=timezone.now(), **given)
+    fields = {"why": form.cleaned_data["why"], "amount": form.cleaned_data.get("amount"), "by": request.user}
+    bulk = deciding.bulk_create(campaign=campaign, action=action, chosen=chosen, at=timezone.now(), **fields)
     _carry_out(bulk)
     return see_other("judgments:bulk", campaign.pk, bulk.pk)
 
@@ -216,10 +216,10 @@ def bulk_undo(request: Request, pk: int, bulk_pk: int) -> HttpResponse:
 
 
 def _bulk_of(campaign: Campaign, bulk_pk: int) -> BulkDecision:
-    found = campaign.bulk_decisions.select_related("campaign", "by", "undone_by").filter(pk=bulk_pk).first()
-    if found is None:
+    bulk = campaign.bulk_decisions.select_related("campaign", "by", "undone_by").filter(pk=bulk_pk).first()
+    if bulk is None:
         raise NotYours(_("This campaign has no such decision."))
-    return found
+    return bulk
 
 
 @needs(Right.EXPORT)

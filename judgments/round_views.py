@@ -17,7 +17,7 @@ from pools.views import campaign_of
 def round_ask(request: Request, pk: int, number: int) -> HttpResponse:
     """Ask a round that was planned: its pairs are packed, and published as other HITs are."""
     campaign = campaign_of(request, pk)
-    asked = rounds.round_ask(campaign=campaign, number=number, by=request.user, at=timezone.now())
-    one, many = "Round %(number)d is asked, in %(hits)d HIT.", "Round %(number)d is asked, in %(hits)d HITs."
-    messages.success(request, ngettext(one, many, asked.hits) % {"number": number, "hits": asked.hits})
+    current = rounds.round_ask(campaign=campaign, number=number, by=request.user, at=timezone.now())
+    singular, plural = "Round %(number)d is asked, in %(hits)d HIT.", "Round %(number)d is asked, in %(hits)d HITs."
+    messages.success(request, ngettext(singular, plural, current.hits) % {"number": number, "hits": current.hits})
     return see_other("judgments:campaign", pk, fragment="rounds")

@@ -183,34 +183,34 @@ def _is_judged_on(campaign: Campaign) -> bool:
 def _obstacle(campaign: Campaign, planned: Round) -> str:
     """Why a round waits for a person; empty where it does not."""
     pairs = ngettext("%(count)s pair", "%(count)s pairs", planned.pairs) % {"count": f"{planned.pairs:,}"}
-    said = {"number": planned.number, "pairs": pairs}
+    facts = {"number": planned.number, "pairs": pairs}
     cost = round_cost(campaign, planned)
     if campaign.rounds_budget is not None and cost > campaign.rounds_budget:
-        said |= {"cost": campaign.money(cost), "budget": campaign.money(campaign.rounds_budget)}
+        facts |= {"cost": campaign.money(cost), "budget": campaign.money(campaign.rounds_budget)}
         text = _(
             "Round %(number)s, with %(pairs)s, is planned. With it, the rounds cost %(cost)s, and their budget is "
             "%(budget)s. Ask it on the campaign's page if you want to spend more, or close the campaign."
         )
-        return text % said
+        return text % facts
     if campaign.rounds_wait:
-        return _("Round %(number)s, with %(pairs)s, is planned. Look at it, and ask it on the campaign's page.") % said
+        return _("Round %(number)s, with %(pairs)s, is planned. Look at it, and ask it on the campaign's page.") % facts
     return ""
 
 
 def _ask(campaign: Campaign, planned: Round, playing: dict[str, Status], by: User | None, at: datetime) -> None:
     """Store the pairs of a round that nobody was asked about, and pack them."""
     stored = Pair.objects.filter(pool__campaign=campaign, pool__query__qid__in=playing)
-    known = set(stored.values_list("pool__query__qid", "a__pid", "b__pid"))
-    wanted = [
+    present = set(stored.values_list("pool__query__qid", "a__pid", "b__pid"))
+    new = [
         pair
         for query, status in playing.items()
         for request in status.requests
-        if (pair := IdPair(query, *canonical(*request))) not in known
+        if (pair := IdPair(query, *canonical(*request))) not in present
     ]
-    keys = pool_services.pairs_add(campaign=campaign, pairs=sorted(wanted))
+    keys = pool_services.pairs_add(campaign=campaign, pairs=sorted(new))
     by_query: dict[str, list[int]] = {}
     for pair, key in sorted(keys.items()):
         by_query.setdefault(pair.query, []).append(key)
     planned.hits = task_services.hits_of_round(campaign=campaign, pairs_by_query=list(by_query.values()))
-    planned.pairs, planned.asked_at, planned.asked_by = len(wanted), at, by
+    planned.pairs, planned.asked_at, planned.asked_by = len(new), at, by
     planned.save(update_fields=["hits", "pairs", "asked_at", "asked_by"])

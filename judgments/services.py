@@ -229,8 +229,8 @@ def held_check(*, assignment_id: int, at: datetime) -> bool:
     """
     worker = Worker.objects.filter(assignments=assignment_id)  # as in confirmed_check
     worker.select_for_update(of=("self",), no_key=True).first()
-    held = Assignment.objects.select_for_update(of=("self",)).select_related("campaign", "worker", "hit")
-    assignment = held.filter(pk=assignment_id, verdict=Assignment.Verdict.HELD).first()
+    assignments = Assignment.objects.select_for_update(of=("self",)).select_related("campaign", "worker", "hit")
+    assignment = assignments.filter(pk=assignment_id, verdict=Assignment.Verdict.HELD).first()
     if assignment is None:
         return False
     failed, verdict = judgment_selectors.failed_tests(assignment), Assignment.Verdict.HELD
@@ -484,20 +484,20 @@ def pairs_fill(pair_ids: list[int]) -> None:
     stored, unused.
     """
     hit_ids = hits_lock(pair_ids)
-    taken: dict[int, set[int]] = {pk: set() for pk in pair_ids}
+    used: dict[int, set[int]] = {pk: set() for pk in pair_ids}
     by_worker: set[tuple[int, int]] = set()
     for pair_id, slot, worker_id in Acceptance.objects.filter(pair__in=pair_ids).values_list("pair", "slot", "worker"):
-        taken[pair_id].add(slot)
+        used[pair_id].add(slot)
         by_worker.add((pair_id, worker_id))
     slots = judgment_selectors.slots_of(pair_ids)
     filled = []
     for waiting in judgment_selectors.waiting_for(pair_ids):
         free = next(
-            (slot for slot in range(1, slots.get(waiting.pair_id, 0) + 1) if slot not in taken[waiting.pair_id]), None
+            (slot for slot in range(1, slots.get(waiting.pair_id, 0) + 1) if slot not in used[waiting.pair_id]), None
         )
         if free is None or (waiting.pair_id, waiting.worker_id) in by_worker:
             continue
-        taken[waiting.pair_id].add(free)
+        used[waiting.pair_id].add(free)
         by_worker.add((waiting.pair_id, waiting.worker_id))
         filled.append(
             Acceptance(

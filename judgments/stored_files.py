@@ -85,8 +85,8 @@ def replaced_delete(*, at: datetime) -> int:
             log.warning("The replaced file %s stays for now: %s", row.file.name, error)
             failed.add(row.campaign_id)
             text = _("A replaced file could not be deleted from storage (%(error)s). It is tried again automatically.")
-            said = text % {"error": campaign_alarms.in_words(error)}
-            campaign_alarms.alarm_raise(campaign_id=row.campaign_id, kind=kind, text=said, at=at)
+            message = text % {"error": campaign_alarms.in_words(error)}
+            campaign_alarms.alarm_raise(campaign_id=row.campaign_id, kind=kind, text=message, at=at)
             if len(failed) == MOST_FAILED:
                 break
             continue

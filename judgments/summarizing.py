@@ -130,21 +130,21 @@ def campaign_summarize(*, campaign: Campaign) -> bool:
 
 
 def _values(row: Iterable[Any]) -> dict[str, Any]:
-    _assignment, _worker, *counted = row
-    return _with_shares(dict(zip(FIELDS, counted, strict=True)))
+    _assignment, _worker, *counts = row
+    return _with_shares(dict(zip(FIELDS, counts, strict=True)))
 
 
 def _whole(campaign: Campaign) -> dict[str, Any]:
     """The campaign's figures, as its results define them: of work that counts, each two workers on a pair once."""
-    seen, (compared, agreed) = behaviour(campaign), compared_votes(votes_of(campaign))
-    pairs = seen.left + seen.right
+    totals, (compared, agreed) = behaviour(campaign), compared_votes(votes_of(campaign))
+    pairs = totals.left + totals.right
     return _with_shares(
         {
             "pairs": pairs,
-            "median_seconds": seen.seconds,
-            "left_share": seen.left / pairs if pairs else None,
-            "tests": seen.tests,
-            "passed": seen.passed,
+            "median_seconds": totals.seconds,
+            "left_share": totals.left / pairs if pairs else None,
+            "tests": totals.tests,
+            "passed": totals.passed,
             "compared": compared,
             "agreed": agreed,
         }
@@ -160,19 +160,19 @@ def _with_shares(values: dict[str, Any]) -> dict[str, Any]:
 def _modelled(shared: Iterable[tuple[int, int, bool, bool]]) -> dict[int, dict[str, Any]]:
     """By worker, what the models say of those who judged a pair that others judged, too."""
     return {
-        int(worker): {"correct_share": found.correct, "unguessed_share": found.unguessed}
-        for worker, found in reliabilities(cast_of(shared)).items()
+        int(worker): {"correct_share": rates.correct, "unguessed_share": rates.unguessed}
+        for worker, rates in reliabilities(cast_of(shared)).items()
     }
 
 
-def _store_disagreements(campaign: Campaign, wanted: dict[int, tuple[int, int]]) -> None:
+def _store_disagreements(campaign: Campaign, splits: dict[int, tuple[int, int]]) -> None:
     """Write down what differs from what is stored."""
     rows = Disagreement.objects.filter(campaign=campaign).values_list("pair", "for_a", "for_b")
     before = {pair: (for_a, for_b) for pair, for_a, for_b in rows}
-    Disagreement.objects.filter(pair__in=before.keys() - wanted.keys()).delete()
+    Disagreement.objects.filter(pair__in=before.keys() - splits.keys()).delete()
     changed = [
         Disagreement(pair_id=pair, campaign=campaign, for_a=counts[0], for_b=counts[1])
-        for pair, counts in wanted.items()
+        for pair, counts in splits.items()
         if before.get(pair) != counts
     ]
     Disagreement.objects.bulk_create(
@@ -184,14 +184,14 @@ def _store(
     model: type[Summarized],
     key: str,
     common: dict[str, Any],
-    wanted: dict[int, dict[str, Any]],
+    rows: dict[int, dict[str, Any]],
     more: Sequence[str] = (),
 ) -> None:
     """Write down what differs from what is stored. `more`: which fields this model has beside those of all."""
     fields = [*FIELDS, *SHARES, *more]
-    stored = model._default_manager.filter(**{f"{key}__in": list(wanted)}, **common)
+    stored = model._default_manager.filter(**{f"{key}__in": list(rows)}, **common)
     before = {row.pop(key): row for row in stored.values(key, *fields)}
-    changed = [model(**{key: pk}, **common, **values) for pk, values in wanted.items() if before.get(pk) != values]
+    changed = [model(**{key: pk}, **common, **values) for pk, values in rows.items() if before.get(pk) != values]
     unique = [key.removesuffix("_id"), *(name.removesuffix("_id") for name in common)]
     model._default_manager.bulk_create(
         changed, batch_size=BATCH, update_conflicts=True, unique_fields=unique, update_fields=fields

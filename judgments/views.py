@@ -133,29 +133,29 @@ def _reuse_context(campaign: Campaign, *, draft: bool) -> dict[str, Any]:
     }
 
 
-def _progress_context(found: Campaign, likely: Publication | None) -> dict[str, Any]:
-    watched = watching.campaign_watch(found, timezone.now())
+def _progress_context(campaign: Campaign, likely: Publication | None) -> dict[str, Any]:
+    watched = watching.campaign_watch(campaign, timezone.now())
     return {
         "progress": watched.progress,
         "forecast": watched.forecast,
         "cost": watched.cost,
         "counted_at": watched.counted_at,
-        "summary": judgment_selectors.summary_of(found),
-        "alarms": campaign_alarms.alarms_raised(found),
-        "platform_alarms": Alarm.objects.filter(publication__campaign=found, settled_at=None).count(),
-        "needs": watching.needs_of(found, likely if likely and likely.pk else None),
-        "decisions": judgment_selectors.decisions(found)[:LATEST],
-        "packing": progress_of(task_selectors.packing_key(found.pk)),
+        "summary": judgment_selectors.summary_of(campaign),
+        "alarms": campaign_alarms.alarms_raised(campaign),
+        "platform_alarms": Alarm.objects.filter(publication__campaign=campaign, settled_at=None).count(),
+        "needs": watching.needs_of(campaign, likely if likely and likely.pk else None),
+        "decisions": judgment_selectors.decisions(campaign)[:LATEST],
+        "packing": progress_of(task_selectors.packing_key(campaign.pk)),
     }
 
 
-def _exports_context(found: Campaign) -> dict[str, Any]:
-    stored = judgment_selectors.stored_files(found, StoredFile.Kind.EXPORT)
+def _exports_context(campaign: Campaign) -> dict[str, Any]:
+    stored = judgment_selectors.stored_files(campaign, StoredFile.Kind.EXPORT)
     files = [(name, what, stored[name]) for name, what in exports.NAMES.items() if name in stored]
     filled = [row for row in files if row[2].size]
     return {
-        "made": judgment_selectors.export_of(found),
-        "outdated": judgment_selectors.campaigns_to_export().filter(pk=found.pk).exists(),
+        "made": judgment_selectors.export_of(campaign),
+        "outdated": judgment_selectors.campaigns_to_export().filter(pk=campaign.pk).exists(),
         "files": filled,
         "empties": [name for name, _what, file in files if not file.size],
         "archive": stored.get(exports.ARCHIVE),

@@ -86,29 +86,29 @@ def forecast(campaign: Campaign, at: datetime, active: int = 0) -> Forecast:
     recent = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED, finished_at__gt=at - WINDOW)
     ended = list(recent.order_by("-finished_at").values_list("finished_at", flat=True)[:PACE_FROM])
     lasted = at - ended[-1] if ended and ended[-1] else timedelta(0)
-    said = Forecast(remaining, len(ended), lasted.total_seconds(), None, "")
+    base = Forecast(remaining, len(ended), lasted.total_seconds(), None, "")
     if not remaining:
-        return said._replace(why=_being_judged(active) if active else _all_done(campaign))
+        return base._replace(why=_being_judged(active) if active else _all_done(campaign))
     if campaign.state != Campaign.State.OPEN:
-        return said._replace(why=_("Nobody gets a HIT while the campaign is not open."))
+        return base._replace(why=_("Nobody gets a HIT while the campaign is not open."))
     if len(ended) < ENOUGH or not lasted:
         text = _("Too little was accepted in the last 24 hours to say when it is done.")
-        return said._replace(why=text)
+        return base._replace(why=text)
     # The oldest begins the time that is looked at, and the others came within it.
     takes = lasted * remaining / (len(ended) - 1)
     if takes > LONGEST:
-        return said._replace(why=_("At this pace it takes more than a year."))
-    return said._replace(done_at=at + takes)
+        return base._replace(why=_("At this pace it takes more than a year."))
+    return base._replace(done_at=at + takes)
 
 
 def _being_judged(active: int) -> str:
     """What no HIT that waits means while somebody is at work."""
-    said = ngettext(
+    text = ngettext(
         "No HIT waits for a worker; %(count)s assignment is still being judged.",
         "No HIT waits for a worker; %(count)s assignments are still being judged.",
         active,
     )
-    return said % {"count": f"{active:,}"}
+    return text % {"count": f"{active:,}"}
 
 
 def _all_done(campaign: Campaign) -> str:
@@ -141,8 +141,8 @@ def needs_of(campaign: Campaign, publication: Publication | None = None) -> list
 
     `publication`: the campaign's stored one, where it has been read already.
     """
-    found = publication or Publication.objects.filter(campaign=campaign).first()
-    return [*_needs_of_pilot(campaign), *_needs_at_platform(found), *_needs_of_reports(campaign)]
+    current = publication or Publication.objects.filter(campaign=campaign).first()
+    return [*_needs_of_pilot(campaign), *_needs_at_platform(current), *_needs_of_reports(campaign)]
 
 
 def _needs_of_pilot(campaign: Campaign) -> list[Need]:
@@ -160,9 +160,9 @@ def _needs_at_platform(publication: Publication | None) -> list[Need]:
         return []
     waiting = platform_status.for_a_person(platform_status.submissions_of(publication)).count()
     owed = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION, state=Payment.State.OWED).count()
-    asked = messaging.unanswered(publication)
+    unanswered = messaging.unanswered(publication)
     texts = [
-        (asked, _messages(asked), "platforms:messages"),
+        (unanswered, _messages(unanswered), "platforms:messages"),
         (waiting, _work_to_decide(waiting), "platforms:submissions"),
         (owed, _compensations(owed), "platforms:compensations"),
     ]
@@ -171,47 +171,47 @@ def _needs_at_platform(publication: Publication | None) -> list[Need]:
 
 def _needs_of_reports(campaign: Campaign) -> list[Need]:
     """Reported pairs to decide on, work that the rule cannot decide on, notes that nobody has read."""
-    held = campaign.assignments.filter(verdict=Assignment.Verdict.HELD).count()
+    waiting = campaign.assignments.filter(verdict=Assignment.Verdict.HELD).count()
     pairs = reported.pairs_to_decide(campaign).count()
     notes = reported.notes_of(campaign).filter(read_at=None).count()
     work, reports = (reverse(name, args=[campaign.pk]) for name in ("judgments:work", "judgments:reports"))
     needs = [
         (pairs, Need(_pairs(pairs), reports)),
-        (held, Need(_held(held), f"{work}?verdict={Assignment.Verdict.HELD}")),
+        (waiting, Need(_held(waiting), f"{work}?verdict={Assignment.Verdict.HELD}")),
         (notes, Need(_notes(notes), f"{reports}#notes")),
     ]
     return [need for count, need in needs if count]
 
 
 def _pairs(count: int) -> str:
-    said = ngettext("Decide on %(count)d reported pair.", "Decide on %(count)d reported pairs.", count)
-    return said % {"count": count}
+    text = ngettext("Decide on %(count)d reported pair.", "Decide on %(count)d reported pairs.", count)
+    return text % {"count": count}
 
 
 def _held(count: int) -> str:
-    said = ngettext(
+    text = ngettext(
         "Use or exclude the data of %(count)d assignment that reported many pairs, or failed an unproven test pair.",
         "Use or exclude the data of %(count)d assignments that reported many pairs, or failed an unproven test pair.",
         count,
     )
-    return said % {"count": count}
+    return text % {"count": count}
 
 
 def _notes(count: int) -> str:
-    said = ngettext("Read %(count)d note of a worker.", "Read %(count)d notes of workers.", count)
-    return said % {"count": count}
+    text = ngettext("Read %(count)d note of a worker.", "Read %(count)d notes of workers.", count)
+    return text % {"count": count}
 
 
 def _messages(count: int) -> str:
-    said = ngettext("Answer %(count)d message of a worker.", "Answer %(count)d messages of workers.", count)
-    return said % {"count": count}
+    text = ngettext("Answer %(count)d message of a worker.", "Answer %(count)d messages of workers.", count)
+    return text % {"count": count}
 
 
 def _work_to_decide(count: int) -> str:
-    said = ngettext("Decide on %(count)d submission.", "Decide on %(count)d submissions.", count)
-    return said % {"count": count}
+    text = ngettext("Decide on %(count)d submission.", "Decide on %(count)d submissions.", count)
+    return text % {"count": count}
 
 
 def _compensations(count: int) -> str:
-    said = ngettext("Offer or decline %(count)d compensation.", "Offer or decline %(count)d compensations.", count)
-    return said % {"count": count}
+    text = ngettext("Offer or decline %(count)d compensation.", "Offer or decline %(count)d compensations.", count)
+    return text % {"count": count}

@@ -50,18 +50,18 @@ def weighed_pairs(campaign: Campaign, pool: Pool | None = None) -> dict[tuple[st
     else:
         pairs = pool.pairs.all()
         heavier = weigh(_shared(campaign, list(pairs.values_list("pk", flat=True))), _known_weights(campaign))
-    found = {int(pair): side for (pair, _a, _b), side in heavier.items()}
-    named = pairs.filter(pk__in=found).values_list("pk", "pool__query__qid", "a__pid", "b__pid")
-    return {(qid, a, b): a if found[pk] == "a" else b for pk, qid, a, b in named}
+    sides = {int(pair): side for (pair, _a, _b), side in heavier.items()}
+    named = pairs.filter(pk__in=sides).values_list("pk", "pool__query__qid", "a__pid", "b__pid")
+    return {(qid, a, b): a if sides[pk] == "a" else b for pk, qid, a, b in named}
 
 
 def cast_of(rows: Iterable[tuple[int, int | None, bool, bool]]) -> list[Cast]:
     """Judgments as the models read them, from rows of pair, worker, whether a is preferred, and whether it was left."""
-    made = []
+    cast = []
     for pair, worker, prefers_a, is_left in rows:
         left, right = "ab" if prefers_a == is_left else "ba"
-        made.append(Cast(str(pair), left, right, UNKNOWN if worker is None else str(worker), "a" if prefers_a else "b"))
-    return made
+        cast.append(Cast(str(pair), left, right, UNKNOWN if worker is None else str(worker), "a" if prefers_a else "b"))
+    return cast
 
 
 def _shared(campaign: Campaign, pairs: list[int] | None = None) -> list[Cast]:
@@ -77,8 +77,8 @@ def _weights(campaign: Campaign, shared: list[Cast]) -> dict[str, Weight]:
 def _known_weights(campaign: Campaign) -> dict[str, Weight]:
     revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
     key = f"weights {campaign.link} {campaign.weighing} {revision}"
-    known: dict[str, Weight] | None = cache.get(key)
-    if known is None:
-        known = _weights(campaign, _shared(campaign))
-        cache.set(key, known, KEPT_SECONDS)
-    return known
+    weights: dict[str, Weight] | None = cache.get(key)
+    if weights is None:
+        weights = _weights(campaign, _shared(campaign))
+        cache.set(key, weights, KEPT_SECONDS)
+    return weights

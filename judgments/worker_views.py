@@ -14,10 +14,10 @@ from judgments import selectors as judgment_selectors
 @require_GET
 def workers(request: Request) -> HttpResponseBase:
     """Every worker of the user's labs, those who came last first."""
-    found = judgment_selectors.workers_across_campaigns(request.user)
+    rows = judgment_selectors.workers_across_campaigns(request.user)
     listing = Listing(
         request,
-        found,
+        rows,
         sorts=judgment_lists.PERSON_SORTS,
         narrow=judgment_lists.PersonFilter,
         columns=judgment_lists.PERSON_COLUMNS,

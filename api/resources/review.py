@@ -287,7 +287,7 @@ class Disagreements(Resource):
     def disagreement_decide(self, request: Request, pk: int, pair_pk: int) -> Any:
         """Decide on a pair whose judgments disagree. The judgments stay; what was decided before is taken back."""
         campaign, sent = self.campaign, self.sent
-        decided = {"choice": sent["choice"], "note": sent["note"], "seen": sent["seen"] or 0}
+        decided = {"choice": sent["choice"], "note": sent["note"], "expected": sent["seen"] or 0}
         adjudicating.pair_adjudicate(campaign=campaign, pair=self.pair, **self.signed, **decided)
         return self.shown()
 
@@ -296,7 +296,7 @@ class Disagreements(Resource):
     def disagreement_undo(self, request: Request, pk: int, pair_pk: int) -> Any:
         """Take the decision on a pair back: its judgments count again. Again is not an error."""
         campaign, sent = self.campaign, self.sent
-        adjudicating.adjudication_undo(campaign=campaign, pair=self.pair, seen=sent["seen"], **self.signed)
+        adjudicating.adjudication_undo(campaign=campaign, pair=self.pair, expected=sent["seen"], **self.signed)
         return self.shown()
 
 

@@ -20,10 +20,10 @@ LONGEST_BODY = 4096  # bytes; a choice takes some 150
 
 
 class Choice(NamedTuple):
-    """What a page's script says was chosen; `shown` is the signed time at which the page was shown."""
+    """What a page's script says was chosen; `stamp` is the signed time at which the page was shown."""
 
     preferred: str
-    shown: str
+    stamp: str
     is_translated: bool
 
 
@@ -71,7 +71,7 @@ def _save(request: HttpRequest, token: str, position: int, choice: Choice) -> di
         position=position,
         preferred=choice.preferred,
         is_translated=choice.is_translated,
-        shown_at=worker_pages.shown_from(choice.shown, keys.assignment_id, position),
+        shown_at=worker_pages.shown_from(choice.stamp, keys.assignment_id, position),
         at=timezone.now(),
     )
     return worker_pages.saved_context(request, choice.preferred, saved)
@@ -94,7 +94,7 @@ def _read_choice(request: HttpRequest) -> Choice:
     except (ValueError, RecursionError):
         raise BadRequest(_("The request is not valid JSON.")) from None
     if isinstance(choice, dict):
-        preferred, shown = choice.get("preferred"), choice.get("shown")
-        if isinstance(preferred, str) and isinstance(shown, str):
-            return Choice(preferred, shown, choice.get("translated") is True)
+        preferred, stamp = choice.get("preferred"), choice.get("shown")
+        if isinstance(preferred, str) and isinstance(stamp, str):
+            return Choice(preferred, stamp, choice.get("translated") is True)
     raise BadRequest(_("“preferred” and “shown” are required."))

@@ -133,17 +133,17 @@ def pair_context(
 ) -> dict[str, Any]:
     """One practice pair, in the go under way or in the one that the address names."""
     number = request.GET.get("go", "")
-    shown = standing.shown(position, int(number) if number.isdecimal() and len(number) < 6 else None)
-    if shown is None:
+    item = standing.shown(position, int(number) if number.isdecimal() and len(number) < 6 else None)
+    if item is None:
         raise NotYours(worker_pages.no_question(position))
     campaign = standing.campaign
     after = reverse("judging:practice_pair", args=[token, standing.waiting[0]]) if standing.waiting else ""
     ended = not standing.go.answers or not after  # the go that this answer was given in
     return {
         "task": worker_pages.task_context(campaign),
-        "item": shown,
+        "item": item,
         "lang": campaign.language,
-        "answered": position if shown.preferred else position - 1,
+        "answered": position if item.preferred else position - 1,
         "shown": worker_pages.shown_token(assignment_id, -position, timezone.now()),
         "post_url": reverse("judging:practice_pair", args=[token, position]),
         "next_url": reverse("judging:practice", args=[token]) if ended else after,

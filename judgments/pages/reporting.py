@@ -51,8 +51,8 @@ def report(request: HttpRequest, assignment: Assignment, token: str, position: i
         else:
             return go_on(token, position, total)
     standing = judgment_selectors.standing_reports(assignment).filter(item__position=position).first()
-    shown = {"reason": standing.reason, "note": standing.note} if standing else {}
-    context = report_context(assignment.campaign, token, position, total, shown | request.POST.dict())
+    values = {"reason": standing.reason, "note": standing.note} if standing else {}
+    context = report_context(assignment.campaign, token, position, total, values | request.POST.dict())
     context |= {"error": error, "framed": platform_of(assignment) is not None}
     return render(request, "judgments/pages/report.html", context, status=400 if error else 200)
 

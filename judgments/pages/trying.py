@@ -190,7 +190,7 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
     texts = _texts(trial, position)
     if not trials.practice_of(trial).is_open:
         return worker_pages.see_other("judging:practice", token)
-    shown = judgment_selectors.ShownItem(
+    item = judgment_selectors.ShownItem(
         question=trial.campaign.question,
         question_language=trial.campaign.language,
         language=trial.campaign.collection.language,
@@ -207,7 +207,7 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
         leased_until=_leased_until(trial),
         terms=None,
     )
-    context = worker_pages.item_context(_KEYS, token, position, shown)
+    context = worker_pages.item_context(_KEYS, token, position, item)
     context["form"]["name"] = f"{trial.visit}/{position}"
     context["home_url"] = reverse("judging:home", args=[token])
     return _page(request, "item", context)
@@ -272,15 +272,15 @@ def save(request: HttpRequest, token: str, position: int) -> JsonResponse:
 
 def _save(request: HttpRequest, token: str, position: int, choice: api.Choice) -> dict[str, Any]:
     trial = trials.trial_of(token)
-    done = _choose(trial, position, choice.preferred, choice.shown)
+    done = _choose(trial, position, choice.preferred, choice.stamp)
     campaign = trial.campaign
     counts = len(done.choices), len(trial.items)
     saved = judgment_services.Saved(*counts, campaign.reward, campaign.currency, None, campaign.language)
     return worker_pages.saved_context(request, choice.preferred, saved)
 
 
-def _choose(trial: Trial, position: int, preferred: str, shown: str) -> Done:
-    worker_pages.shown_from(shown, _KEYS.assignment_id, position)
+def _choose(trial: Trial, position: int, preferred: str, stamp: str) -> Done:
+    worker_pages.shown_from(stamp, _KEYS.assignment_id, position)
     _check_side(preferred)
     _texts(trial, position)
     if trials.done_of(trial).ended:

@@ -51,9 +51,9 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
     if request.method != "HEAD":
         look_note(publication, timezone.now())
     person, visit = request.GET.get("PROLIFIC_PID", ""), request.GET.get("SESSION_ID", "")
-    known = may_be_an_id(person) and may_be_an_id(visit)
+    has_ids = may_be_an_id(person) and may_be_an_id(visit)
     here = Assignment.objects.filter(campaign=campaign, platform_assignment_id=visit, worker__external_id=person)
-    mine = here.select_related("worker").first() if known else None
+    mine = here.select_related("worker").first() if has_ids else None
     goes_on = mine is not None and task_selectors.has_consented(mine.worker, campaign)
     if not _was_checked(request, visit, person):
         adapter.check_visit(publication, request.GET, goes_on=goes_on)
@@ -65,7 +65,7 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
     if getattr(request, "limited", False):
         raise worker_pages.TooMany(_("Many people are starting at once. Please wait a minute and try again."))
     if request.method != "POST" or not worker_pages.was_shown(text, request):
-        _must_find_a_task(publication, person if known else "")
+        _must_find_a_task(publication, person if has_ids else "")
         context = {
             "task": worker_pages.offer_context(campaign, publication),
             "consent": worker_pages.consent_context(campaign),
@@ -97,8 +97,8 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
 def _must_find_a_task(publication: Publication, person: str) -> None:
     """Raise NoWork, before they consent, where somebody would get no HIT now. They may come again on the same visit."""
     campaign = publication.campaign
-    known = Worker.objects.filter(lab=campaign.lab_id, platform=publication.platform, external_id=person).first()
-    if task_selectors.next_hit(known or Worker(), campaign, timezone.now()) is None:
+    worker = Worker.objects.filter(lab=campaign.lab_id, platform=publication.platform, external_id=person).first()
+    if task_selectors.next_hit(worker or Worker(), campaign, timezone.now()) is None:
         nothing = task_services.NoWork(task_services.nothing_left_reason(campaign))
         _show_the_way_back(nothing, publication)
         raise nothing

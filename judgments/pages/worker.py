@@ -105,10 +105,10 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
         return see_other("judging:preview", link)
     text = task_selectors.current_consent(campaign)
     visitor = outside_panels.visitor_of(campaign, request.GET)
-    known = None if visitor else _worker_in_cookie(request, campaign)
+    returning = None if visitor else _worker_in_cookie(request, campaign)
     if request.method != "POST":
-        if known is not None and task_selectors.has_consented(known, campaign):
-            return see_other("judging:home", links.home_token(known, campaign))
+        if returning is not None and task_selectors.has_consented(returning, campaign):
+            return see_other("judging:home", links.home_token(returning, campaign))
         form = signing.dumps(secrets.token_hex(12), salt=_JOIN)
         context = {
             "task": offer_context(campaign),
@@ -135,7 +135,7 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
         if visit.assignment is None:
             return see_other("judging:home", links.home_token(visit.worker, campaign))
         return see_other("judging:instructions", links.assignment_token(visit.assignment))
-    worker = known or task_services.worker_join(campaign=campaign, form=form)
+    worker = returning or task_services.worker_join(campaign=campaign, form=form)
     _keep_pay_detail(request, worker, campaign)
     task_services.consent_give(worker=worker, text=text)
     token = links.home_token(worker, campaign)
@@ -341,14 +341,14 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
         return _choose(request, token, position)
     with expiring_in_frame():
         keys = links.assignment_keys(token)
-    shown = judgment_selectors.shown_item(**keys._asdict(), position=position)
-    if shown is None:
+    item = judgment_selectors.shown_item(**keys._asdict(), position=position)
+    if item is None:
         return _without_item(request, token, position)
-    if shown.practice_waits:
+    if item.practice_waits:
         return see_other("judging:practice", token)
-    speak(request, shown.question_language)
-    page = render(request, "judgments/pages/item.html", item_context(keys, token, position, shown))
-    return page if shown.terms is None else allow_frame(page, submit_host(shown.terms))
+    speak(request, item.question_language)
+    page = render(request, "judgments/pages/item.html", item_context(keys, token, position, item))
+    return page if item.terms is None else allow_frame(page, submit_host(item.terms))
 
 
 @in_platforms_frame
@@ -640,26 +640,26 @@ def saved_context(request: HttpRequest, preferred: str, saved: judgment_services
     }
 
 
-def item_context(keys: links.Keys, token: str, position: int, shown: judgment_selectors.ShownItem) -> dict[str, Any]:
+def item_context(keys: links.Keys, token: str, position: int, item: judgment_selectors.ShownItem) -> dict[str, Any]:
     now = timezone.now()
-    last = position == shown.total
-    seconds_left = (shown.leased_until - now).total_seconds()
-    earned = owed(shown.reward, shown.answered, shown.total)
-    framed = shown.terms is not None
-    home_token = links.home_token_of(keys.worker_id, shown.campaign_id)
+    last = position == item.total
+    seconds_left = (item.leased_until - now).total_seconds()
+    earned = owed(item.reward, item.answered, item.total)
+    framed = item.terms is not None
+    home_token = links.home_token_of(keys.worker_id, item.campaign_id)
     return {
-        "task": {"question": default_words(shown.question, shown.question_language), "lang": shown.question_language},
+        "task": {"question": default_words(item.question, item.question_language), "lang": item.question_language},
         "item": {
             "position": position,
-            "total": shown.total,
-            "query": shown.query,
-            "left": shown.left,
-            "right": shown.right,
-            "preferred": shown.preferred,
-            "reported": shown.reported,
-            "lang": shown.language,
+            "total": item.total,
+            "query": item.query,
+            "left": item.left,
+            "right": item.right,
+            "preferred": item.preferred,
+            "reported": item.reported,
+            "lang": item.language,
         },
-        "answered": shown.answered,
+        "answered": item.answered,
         "form": {
             "action": reverse("judging:item", args=[token, position]),
             "shown": shown_token(keys.assignment_id, position, now),
@@ -680,11 +680,11 @@ def item_context(keys: links.Keys, token: str, position: int, shown: judgment_se
         "deadline": None
         if framed
         else {
-            "iso": shown.leased_until.isoformat(),
+            "iso": item.leased_until.isoformat(),
             "minutes_left": max(0, int(seconds_left // 60)),
             "late": seconds_left < 0,
         },
-        "owed_now": in_local_words(pay_for(shown.terms, earned, shown.answered), shown.currency),
+        "owed_now": in_local_words(pay_for(item.terms, earned, item.answered), item.currency),
         "framed": framed,
     }
 

@@ -40,11 +40,11 @@ def split(lab: Lab, tmp_path: Path) -> Campaign:
     tops = {"red": {"q1": ["p1"], "q2": ["p3"]}, "green": {"q1": ["p2"], "q2": ["p4"]}}
     qrels = {"q1": ["p1"], "q2": ["p3"]}
     collection = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops, name="split")
-    made = factories.campaign(collection, "split", overlap=3, pairs_per_hit=2, tests_per_hit=2)
+    campaign = factories.campaign(collection, "split", overlap=3, pairs_per_hit=2, tests_per_hit=2)
     for name, prefers in (("Ann", "a"), ("Ben", "b"), ("Cem", "b")):
-        factories.do(factories.worker(made, name), made, prefer=prefers)
-    summarizing.campaign_summarize(campaign=made)
-    return made
+        factories.do(factories.worker(campaign, name), campaign, prefer=prefers)
+    summarizing.campaign_summarize(campaign=campaign)
+    return campaign
 
 
 def pair_on(campaign: Campaign, qid: str) -> Pair:
@@ -57,8 +57,8 @@ def page_of(pair: Pair) -> str:
 
 def seen_on(client: Client, pair: Pair) -> dict[str, str]:
     """What the form on a pair's page says of the decision that it was shown with."""
-    (seen,) = set(re.findall(r'name="seen" value="(\d+)"', client.get(page_of(pair)).text))
-    return {"seen": seen}
+    (key,) = set(re.findall(r'name="seen" value="(\d+)"', client.get(page_of(pair)).text))
+    return {"seen": key}
 
 
 def rows(content: bytes) -> list[dict[str, str]]:
@@ -73,13 +73,13 @@ def test_a_person_settles_a_pair_beside_its_judgments_and_goes_on_to_the_next(
     report = Judgment.objects.filter(item__pair=first).first()
     assert report is not None
     reports.note_write(assignment_id=report.assignment_id, text="I was not sure about this.", at=timezone.now())
-    listed = client.get(reverse("judgments:disagreements", args=[split.pk]))
-    assert [row.pair for row, _decided in listed.context["rows"]] == [first, second]
-    assert "1 to 2" in listed.text
+    answer = client.get(reverse("judgments:disagreements", args=[split.pk]))
+    assert [row.pair for row, _decided in answer.context["rows"]] == [first, second]
+    assert "1 to 2" in answer.text
 
     page = client.get(page_of(first)).text
-    for shown in (first.a.text, first.b.text, "Judgments for A: 1; for B: 2.", "I was not sure about this."):
-        assert shown in page
+    for text in (first.a.text, first.b.text, "Judgments for A: 1; for B: 2.", "I was not sure about this."):
+        assert text in page
     for worker in Worker.objects.filter(assignments__campaign=split):
         assert pseudonym(split, worker.pk) in page and worker.label not in page
 
@@ -105,14 +105,14 @@ def test_a_decision_is_taken_back_and_decided_anew_and_every_step_is_kept(
 ) -> None:
     client.force_login(rita)
     pair, before = pair_on(split, "q1"), Campaign.objects.get(pk=split.pk).revision
-    for given in ({"choice": "a", "note": "First."}, {"choice": "a", "note": "First."}, {"undo": "yes"}):
-        assert client.post(page_of(pair), given | seen_on(client, pair)).status_code == 303
+    for data in ({"choice": "a", "note": "First."}, {"choice": "a", "note": "First."}, {"undo": "yes"}):
+        assert client.post(page_of(pair), data | seen_on(client, pair)).status_code == 303
     assert Campaign.objects.get(pk=split.pk).revision == before + 2
     assert judgment_selectors.derived(split).qrels == (("q1", "p2"), ("q2", "p4"))
     client.post(page_of(pair), {"choice": "a"} | seen_on(client, pair))
     client.post(page_of(pair), {"choice": "tie"} | seen_on(client, pair))
-    kept = list(Adjudication.objects.order_by("id").values_list("choice", "note", "undone_by"))
-    assert kept == [("a", "First.", rita.pk), ("a", "", rita.pk), ("tie", "", None)]
+    rows = list(Adjudication.objects.order_by("id").values_list("choice", "note", "undone_by"))
+    assert rows == [("a", "First.", rita.pk), ("a", "", rita.pk), ("tie", "", None)]
     assert judgment_selectors.derived(split).qrels == (("q1", "p1"), ("q1", "p2"), ("q2", "p4"))
 
     entries = AuditEntry.objects.filter(subject="judgments_adjudication").order_by("id")
@@ -130,7 +130,7 @@ def test_a_decision_that_somebody_else_made_meanwhile_is_neither_replaced_nor_ta
     client.force_login(rita)
     unsettled = seen_on(client, pair)
     sam = factories.member(split.lab, "researcher")
-    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="b", seen=0, by=sam, at=timezone.now())
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="b", expected=0, by=sam, at=timezone.now())
     refused = client.post(page_of(pair), {"choice": "a"} | unsettled)
     assert refused.status_code == 409 and f"by {sam}" in refused.text
     assert client.post(page_of(pair), {"choice": "b"} | unsettled).status_code == 303  # the same: nothing is lost
@@ -138,12 +138,12 @@ def test_a_decision_that_somebody_else_made_meanwhile_is_neither_replaced_nor_ta
     earlier = seen_on(client, pair)
     standing = Adjudication.objects.get()
     assert (standing.choice, standing.by, standing.undone_at) == ("b", sam, None)
-    anew = {"choice": "tie", "seen": standing.pk, "by": sam, "at": timezone.now()}
+    anew = {"choice": "tie", "expected": standing.pk, "by": sam, "at": timezone.now()}
     adjudicating.pair_adjudicate(campaign=split, pair=pair, **anew)
     assert client.post(page_of(pair), {"undo": "yes"} | earlier).status_code == 409
     assert Adjudication.objects.get(undone_at=None).choice == "tie"
     adjudicating.adjudication_undo(
-        campaign=split, pair=pair, seen=Adjudication.objects.get(undone_at=None).pk, by=sam, at=timezone.now()
+        campaign=split, pair=pair, expected=Adjudication.objects.get(undone_at=None).pk, by=sam, at=timezone.now()
     )
     assert client.post(page_of(pair), {"choice": "b"} | earlier).status_code == 409
     assert not Adjudication.objects.filter(undone_at=None).exists()
@@ -156,11 +156,11 @@ def test_only_a_pair_whose_judgments_disagree_is_settled_and_only_by_who_may(
     factories.do(alice, campaign)
     agreed = Pair.objects.filter(acceptances__assignment__worker=alice).first()
     assert agreed is not None
-    given: dict[str, Any] = {"choice": "a", "seen": 0, "by": rita, "at": timezone.now()}
+    fields: dict[str, Any] = {"choice": "a", "expected": 0, "by": rita, "at": timezone.now()}
     with pytest.raises(NotNow):
-        adjudicating.pair_adjudicate(campaign=campaign, pair=agreed, **given)
+        adjudicating.pair_adjudicate(campaign=campaign, pair=agreed, **fields)
     with pytest.raises(NotYours):
-        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, **given)
+        adjudicating.pair_adjudicate(campaign=campaign, pair=pair, **fields)
     client.force_login(factories.member(split.lab, "viewer"))
     assert client.get(page_of(pair)).status_code == 200
     assert client.post(page_of(pair), {"choice": "a"}).status_code == 403
@@ -179,7 +179,7 @@ def test_exports_say_what_was_settled_and_keep_what_workers_said_apart_from_what
         and "pairs adjudicated" not in json.loads(plain["manifest.json"])["counts"]
     )
     pair, at = pair_on(split, "q1"), timezone.now()
-    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice=choice, note="Why\tnot.", seen=0, by=rita, at=at)
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice=choice, note="Why\tnot.", expected=0, by=rita, at=at)
     files = factories.exported(split)
     (row,) = rows(files["adjudications.tsv"])
     assert (row["query"], row["choice"], row["a_preferred"], row["b_preferred"]) == ("q1", choice, "1", "2")
@@ -204,13 +204,13 @@ def test_exports_say_what_was_settled_and_keep_what_workers_said_apart_from_what
 def test_results_say_how_many_were_settled_and_agreement_is_the_workers_alone(split: Campaign, rita: User) -> None:
     before = compute(inputs_of(split))
     pair, at = pair_on(split, "q1"), timezone.now()
-    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", seen=0, by=rita, at=at)
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", expected=0, by=rita, at=at)
     after = compute(inputs_of(split))
     assert (before["adjudicated"], after["adjudicated"]) == (0, 1)
     assert after["agreement"] == before["agreement"] and after["judgments"] == before["judgments"] == 6
     assert (before["changed"], after["changed"]) == (2, 1)
-    said = " ".join(sentence for finding in findings(after) for sentence in finding.sentences)
-    assert "1 pair whose judgments disagreed was adjudicated by a person" in said
+    text = " ".join(sentence for finding in findings(after) for sentence in finding.sentences)
+    assert "1 pair whose judgments disagreed was adjudicated by a person" in text
 
 
 def test_how_certain_an_answer_is_follows_from_the_workers_judgments_not_from_one_decision(
@@ -218,7 +218,7 @@ def test_how_certain_an_answer_is_follows_from_the_workers_judgments_not_from_on
 ) -> None:
     by_query = {answer["qid"]: answer for answer in compute(inputs_of(split))["stability"]}
     pair, at = pair_on(split, "q1"), timezone.now()
-    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", seen=0, by=rita, at=at)
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", expected=0, by=rita, at=at)
     settled = {answer["qid"]: answer for answer in compute(inputs_of(split))["stability"]}
     assert (by_query["q1"]["best"], settled["q1"]["best"]) == (["p2"], ["p1"])
     assert settled["q1"]["share"] == pytest.approx(1 - by_query["q1"]["share"])  # three judgments cannot tie
@@ -227,7 +227,7 @@ def test_how_certain_an_answer_is_follows_from_the_workers_judgments_not_from_on
 
 def test_a_decision_counts_only_while_the_judgments_disagree(client: Client, split: Campaign, rita: User) -> None:
     pair = pair_on(split, "q1")
-    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", seen=0, by=rita, at=timezone.now())
+    adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", expected=0, by=rita, at=timezone.now())
     version = version_add(campaign=split, why="Settled.", by=rita, at=timezone.now())
     assert version.adjudicated == 1
     client.force_login(rita)
@@ -274,9 +274,9 @@ def test_whoever_settles_one_workers_disagreements_is_not_told_that_all_are_sett
     client.force_login(rita)
     ann, pair, other = Worker.objects.get(label="Ann"), pair_on(split, "q1"), pair_on(split, "q2")
     Acceptance.objects.filter(pair=other, worker=ann).update(worker=factories.worker(split, "Dan"))
-    said = client.post(f"{page_of(pair)}?worker={ann.pk}", {"choice": "a"}, follow=True).text
-    assert "Every disagreement on pairs that this worker judged is settled." in said
-    assert "Every disagreement is settled." not in said
+    page = client.post(f"{page_of(pair)}?worker={ann.pk}", {"choice": "a"}, follow=True).text
+    assert "Every disagreement on pairs that this worker judged is settled." in page
+    assert "Every disagreement is settled." not in page
     following = client.post(page_of(pair), {"choice": "b"} | seen_on(client, pair), follow=True)
     assert following.redirect_chain == [(f"{page_of(other)}?after={pair.pk}", 303)]
 

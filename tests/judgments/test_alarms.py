@@ -70,8 +70,8 @@ def test_work_that_is_too_fast_to_be_read_raises_an_alarm_also_once_all_is_done(
     assert campaign_check(campaign=campaign, at=timezone.now()) == []
     settings.ALARM_FAILING_SHARE, settings.ALARM_FAST_SHARE = 0.9, 0.5
     assert campaign_check(campaign=campaign, at=timezone.now()) == ["fast"]
-    said = campaign.alarms.get(kind="fast", settled_at=None).text
-    assert said.startswith("7 of the last 14 assignments were judged faster than anybody can read the passages.")
+    text = campaign.alarms.get(kind="fast", settled_at=None).text
+    assert text.startswith("7 of the last 14 assignments were judged faster than anybody can read the passages.")
     Campaign.objects.filter(pk=campaign.pk).update(state="closed")
     campaign.refresh_from_db()
     assert campaign_check(campaign=campaign, at=timezone.now()) == []

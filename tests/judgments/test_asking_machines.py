@@ -56,8 +56,8 @@ class Local:
                     return
                 outer.prompts.append(prompt)
                 time.sleep(outer.pause)
-                said = outer.answer(prompt)
-                answer = {"choices": [{"message": {"content": said}}], "usage": {"total_tokens": 7}}
+                reply = outer.answer(prompt)
+                answer = {"choices": [{"message": {"content": reply}}], "usage": {"total_tokens": 7}}
                 assert self.path == "/v1/chat/completions" and body["model"] == "tiny-1" and body["temperature"] == 0
                 self._send(200, answer)
 
@@ -107,9 +107,9 @@ def test_each_pair_is_asked_in_both_orders_and_the_answers_become_a_judge(campai
     assert judge is not None and (judge.name, judge.model, judge.prompt) == ("tiny", "tiny-1", PROMPT)
     answers = list(answers_of(judge))
     assert len(answers) == asking.questions and judge.pair_count * 2 == asking.questions
-    shown = {(one.query, one.a, one.b) for one in answers}
-    assert {(query, b, a) for query, a, b in shown} == shown
-    assert {one.preferred for one in answers} <= {"=", *(one.b for one in answers)}
+    orders = {(row.query, row.a, row.b) for row in answers}
+    assert {(query, b, a) for query, a, b in orders} == orders
+    assert {row.preferred for row in answers} <= {"=", *(row.b for row in answers)}
     pair = Pair.objects.filter(pool__campaign=campaign).select_related("pool__query", "a", "b").earliest("id")
     assert f"Q {pair.pool.query.text} A {pair.a.text} B {pair.b.text} ?" in local.prompts
     assert set(local.headers) == {"Bearer secret-token"}
@@ -199,7 +199,7 @@ def test_passages_that_may_not_leave_are_not_sent(campaign: Campaign, local: Loc
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sign"),
     [
         ("1", "1"),
         (" 2.\n", "2"),
@@ -211,17 +211,17 @@ def test_passages_that_may_not_leave_are_not_sent(campaign: Campaign, local: Loc
         ("1.5", "!"),
     ],
 )
-def test_one_sign_is_an_answer(words: str, said: str) -> None:
-    assert read_reply(words) == said
+def test_one_sign_is_an_answer(words: str, sign: str) -> None:
+    assert read_reply(words) == sign
 
 
 def test_the_page_asks_and_stops_and_is_off_without_an_endpoint(
     client: Client, campaign: Campaign, local: Local, settings: LazySettings, rita: User
 ) -> None:
     pk = campaign.collection_id
-    listed, ask = reverse("judgments:machines", args=[pk]), reverse("judgments:machine_ask", args=[pk])
+    machines, ask = reverse("judgments:machines", args=[pk]), reverse("judgments:machine_ask", args=[pk])
     client.force_login(rita)
-    assert f'href="{ask}"' in client.get(listed).text
+    assert f'href="{ask}"' in client.get(machines).text
     page = client.get(ask).text
     assert "are sent to 127.0.0.1:" in page and f"({questions(campaign)} questions)" in page
     form = {"campaign": campaign.pk, "name": "tiny", "model": "tiny-1", "prompt": PROMPT, "budget": 5}
@@ -229,14 +229,14 @@ def test_the_page_asks_and_stops_and_is_off_without_an_endpoint(
     assert wrong.status_code == 400 and "lacks {query}, {first}, {second}" in wrong.text
     assert "is being asked" in client.post(ask, form, follow=True).text
     asking = MachineAsking.objects.get()
-    assert asking.asked_by == rita and "Stop asking tiny" in client.get(listed).text
+    assert asking.asked_by == rita and "Stop asking tiny" in client.get(machines).text
     stop = reverse("judgments:machine_stop", args=[pk, asking.pk])
     client.force_login(factories.member(campaign.lab, "viewer"))
     assert client.post(stop).status_code == 403 and client.get(ask).status_code == 403
     client.force_login(rita)
     assert "is asked nothing more" in client.post(stop, follow=True).text
     settings.MACHINE_API_URL = ""
-    assert ask not in client.get(listed).text and "no endpoint to ask" in client.get(ask).text
+    assert ask not in client.get(machines).text and "no endpoint to ask" in client.get(ask).text
 
 
 def test_of_many_machines_the_page_lists_a_few_and_first_those_that_can_be_stopped(
@@ -281,12 +281,12 @@ def test_the_api_asks_lists_and_stops(campaign: Campaign, local: Local, rita: Us
     refused = program.post(address, wish | {"prompt": "Which?"})
     assert refused.status_code == 409 and "lacks {query}" in refused.text
     assert program.post(address, wish | {"budget": 0}).status_code == 400
-    asked = program.post(address, wish)
-    assert asked.status_code == 202 and asked.json()["asked_by"] == "rita" and asked.json()["state"] == "asking"
+    answer = program.post(address, wish)
+    assert answer.status_code == 202 and answer.json()["asked_by"] == "rita" and answer.json()["state"] == "asking"
     jobs.ask_machines()
-    (listed,) = program.get(address).json()["results"]
-    assert (listed["state"], listed["asked"]) == ("done", questions(campaign)) and listed["judge"] is not None
-    assert program.post(f"{address}{listed['id']}/stop/", {}).status_code == 409
+    (row,) = program.get(address).json()["results"]
+    assert (row["state"], row["asked"]) == ("done", questions(campaign)) and row["judge"] is not None
+    assert program.post(f"{address}{row['id']}/stop/", {}).status_code == 409
     viewer = Program(factories.member(campaign.lab, "viewer"))
     assert viewer.post(address, wish | {"name": "other"}).status_code == 403
     assert viewer.get(address).status_code == 200
@@ -302,15 +302,15 @@ def test_a_process_that_is_killed_loses_no_answer(campaign: Campaign, local: Loc
         f"settings.DATABASES['default']['NAME'] = {connection.settings_dict['NAME']!r}\n"
         "from judgments import jobs\njobs.ask_machines()"
     )
-    given = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "MACHINE_API_URL": local.url}
-    process = subprocess.Popen([sys.executable, "-c", code], env=given)
+    env = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "MACHINE_API_URL": local.url}
+    process = subprocess.Popen([sys.executable, "-c", code], env=env)
     ends = time.monotonic() + 60
     while MachineReply.objects.count() < 2 and time.monotonic() < ends:
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    kept = MachineReply.objects.count()
-    assert 2 <= kept < asking.questions
+    count = MachineReply.objects.count()
+    assert 2 <= count < asking.questions
     local.pause = 0
     time.sleep(0.3)
     jobs.ask_machines()

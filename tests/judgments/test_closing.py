@@ -88,8 +88,8 @@ def test_after_closing_no_table_says_who_it_was_and_what_was_done_is_known(lidia
     plan = account_close(user=lidia, at=timezone.now(), why="The contract has ended")
 
     after = everything()
-    told = [line for line in after.split("\n") if any(word in line for word in (*SECRETS, token.digest, token.start))]
-    assert told == []
+    leaks = [line for line in after.split("\n") if any(word in line for word in (*SECRETS, token.digest, token.start))]
+    assert leaks == []
     assert plan.goes_on == ["renamed"]
     lidia.refresh_from_db()
     assert (lidia.username, lidia.is_active, lidia.has_usable_password()) == (f"closed-{lidia.pk}", False, False)
@@ -127,9 +127,9 @@ def test_a_closing_that_fails_at_its_end_leaves_everything_as_it_was(
 
 def test_the_last_admin_of_a_lab_or_of_the_site_cannot_close_the_account(lab: Lab, ada: User) -> None:
     agnes = factories.member(lab, "admin", "agnes")
-    for user, said in ((agnes, "only admin of “Rita's lab”"), (ada, "only admin of the site")):
-        assert said in closing_plan(user).obstacle
-        with pytest.raises(people.LastAdmin, match=said):
+    for user, reason in ((agnes, "only admin of “Rita's lab”"), (ada, "only admin of the site")):
+        assert reason in closing_plan(user).obstacle
+        with pytest.raises(people.LastAdmin, match=reason):
             account_close(user=user, at=timezone.now())
         user.refresh_from_db()
         assert user.is_active and user.closed_at is None
@@ -179,18 +179,18 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
             )
         ),
     }
-    found: dict[bool, set[str]] = {True: set(), False: set()}
+    models_by_end: dict[bool, set[str]] = {True: set(), False: set()}
     for relation in User._meta.get_fields(include_hidden=True):
         if isinstance(relation, models.ForeignObjectRel) and not relation.many_to_many:
-            found[relation.on_delete is models.CASCADE].add(relation.related_model._meta.label)
-    assert (found[True], found[False]) == (goes, stays)
+            models_by_end[relation.on_delete is models.CASCADE].add(relation.related_model._meta.label)
+    assert (models_by_end[True], models_by_end[False]) == (goes, stays)
 
 
 def test_somebody_closes_the_own_account_and_is_logged_out(lidia: User) -> None:
     client = log_in(lidia)
-    asked = client.get(reverse("judgments:account_close")).headers["Location"]
-    assert asked.startswith("/account/reauthenticate/")
-    client.post(asked, {"password": PASSWORD})
+    login = client.get(reverse("judgments:account_close")).headers["Location"]
+    assert login.startswith("/account/reauthenticate/")
+    client.post(login, {"password": PASSWORD})
     page = client.get(reverse("judgments:account_close"))
     assert "Close your account?" in page.text and "renamed" in page.text
     sent = client.post(reverse("judgments:account_close"), {"why": "I leave"})
@@ -236,13 +236,13 @@ def test_a_whole_campaign_goes_with_all_that_is_its_own_and_nothing_else(
 ) -> None:
     file = StoredFile.objects.filter(campaign=closed).latest("pk").file
     assert file.storage.exists(file.name)
-    kept = (Run.objects.count(), closed.collection.qrels.count(), Campaign.objects.count() - 1)
+    counts = (Run.objects.count(), closed.collection.qrels.count(), Campaign.objects.count() - 1)
     with django_capture_on_commit_callbacks(execute=True):
         assert jobs.erase_whole_campaign(closed.pk, "The consent has ended") == "erased"
     assert not Campaign.objects.filter(pk=closed.pk).exists()
     assert not (Judgment.objects.exists() or Decision.objects.exists() or Assignment.objects.exists())
     assert list(Worker.objects.filter(lab=closed.lab)) == [bob]
-    assert (Run.objects.count(), closed.collection.qrels.count(), Campaign.objects.count()) == kept
+    assert (Run.objects.count(), closed.collection.qrels.count(), Campaign.objects.count()) == counts
     assert not file.storage.exists(file.name)
     [line] = lines(AuditEntry.objects.filter(subject="erasure"))
     assert (line.what, line.entry.why) == ("erased the whole campaign pilot", "The consent has ended")
@@ -271,11 +271,11 @@ def test_what_goes_has_the_same_keys_in_every_language(closed: Campaign, lidia: 
         plans = (whole_plan(closed, at=at), closing_plan(lidia), erasure_plan(alice, at=at))
         return [list(plan.as_json()["goes"]) for plan in plans]
 
-    said = keys()
+    before = keys()
     with translation.override("de"):
-        assert keys() == said
-    assert "judgments" in said[0] and "core.membership" in said[1] and "identity" in said[2]
-    assert all(key.isascii() and " " not in key for key in chain.from_iterable(said))
+        assert keys() == before
+    assert "judgments" in before[0] and "core.membership" in before[1] and "identity" in before[2]
+    assert all(key.isascii() and " " not in key for key in chain.from_iterable(before))
 
 
 def test_only_pay_that_no_platform_pays_is_warned_of(closed: Campaign) -> None:
@@ -312,8 +312,8 @@ def test_what_rests_on_a_campaign_keeps_it_and_is_named(closed: Campaign) -> Non
     before = everything()
     with pytest.raises(NotNow) as refused:
         whole_erase(campaign=closed, at=at)
-    for said in ("not closed", "was published", "Versions of the preference qrels", "“elsewhere”"):
-        assert said in str(refused.value)
+    for reason in ("not closed", "was published", "Versions of the preference qrels", "“elsewhere”"):
+        assert reason in str(refused.value)
     assert everything() == before
     assert payment.pk
 
@@ -358,15 +358,15 @@ def test_an_admin_erases_a_whole_campaign_once_its_name_is_typed(
 ) -> None:
     client = Client()
     client.force_login(factories.member(closed.lab, "admin", "agnes"))
-    asked: list[Any] = []
-    monkeypatch.setattr(jobs.erase_whole_campaign, "delay", lambda *given: asked.append(given))
+    calls: list[Any] = []
+    monkeypatch.setattr(jobs.erase_whole_campaign, "delay", lambda *args: calls.append(args))
     address = reverse("judgments:campaign_erase", args=[closed.pk])
     assert address in client.get(reverse("judgments:protection_campaign", args=[closed.pk])).text
     assert "Workers earned $" in client.get(address).text
     assert client.post(address, {"name": "another"}).status_code == 400
-    assert asked == []
+    assert calls == []
     assert client.post(address, {"name": "pilot", "why": "Over"}).headers["Location"] == reverse("pools:campaigns")
-    assert asked == [(closed.pk, "Over")]
+    assert calls == [(closed.pk, "Over")]
     Campaign.objects.update(state="open")
     assert client.post(address, {"name": "pilot"}).status_code == 409
     assert "This campaign cannot be erased" in client.get(address).text

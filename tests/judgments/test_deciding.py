@@ -51,10 +51,10 @@ def works(twice: Campaign) -> list[Assignment]:
     return [first, judgment_services.assignment_finish(assignment=second, at=timezone.now())]
 
 
-def make(campaign: Campaign, action: str, chosen: QuerySet[Assignment], by: User, **given: Any) -> BulkDecision:
+def make(campaign: Campaign, action: str, chosen: QuerySet[Assignment], by: User, **more: Any) -> BulkDecision:
     """A decision on many, carried out."""
     at = timezone.now()
-    bulk = deciding.bulk_create(campaign=campaign, action=action, chosen=chosen, why="Careless.", by=by, at=at, **given)
+    bulk = deciding.bulk_create(campaign=campaign, action=action, chosen=chosen, why="Careless.", by=by, at=at, **more)
     deciding.bulk_run(bulk=bulk, at=at, seconds=60)
     return bulk
 
@@ -72,9 +72,9 @@ def test_work_is_counted_by_assignment_worker_and_campaign_once_for_all_who_look
     assert judgment_jobs.summarize() == "campaigns counted: 1"
     assert judgment_jobs.summarize() == "campaigns counted: 0"  # nothing changed since
     for work in works:
-        seen = AssignmentSummary.objects.get(assignment=work)
-        assert (seen.pairs, seen.tests, seen.passed, seen.compared, seen.agreed) == (7, 2, 2, 7, 4)
-        assert (seen.median_seconds, seen.pass_share) == (9.0, 1.0)
+        row = AssignmentSummary.objects.get(assignment=work)
+        assert (row.pairs, row.tests, row.passed, row.compared, row.agreed) == (7, 2, 2, 7, 4)
+        assert (row.median_seconds, row.pass_share) == (9.0, 1.0)
         assert WorkerSummary.objects.get(campaign=twice, worker=work.worker).agreement == pytest.approx(4 / 7)
     assert (twice.summary.compared, twice.summary.agreed) == (7, 4)  # Alice with Bob on each pair, once
 
@@ -93,19 +93,19 @@ def test_a_campaigns_figures_are_of_accepted_work_and_each_comparison_counts_onc
     judgment_services.assignment_finish(assignment=second, at=timezone.now())
     assert judgment_jobs.summarize() == "campaigns counted: 1"
 
-    seen = twice.summary
+    row = twice.summary
     accepted = Assignment.objects.filter(campaign=twice, verdict=Assignment.Verdict.ACCEPTED)
     lefts = 0
     for work in accepted:
         for item in work.items.filter(pair__isnull=False):
             lefts += Judgment.objects.filter(assignment=work, item=item).latest("pk").preferred == "left"
     assert sorted(work.worker.label for work in accepted) == ["Alice", "Bob"]
-    assert (seen.compared, seen.agreed, seen.agreement) == (7, 4, 4 / 7)  # seven pairs, three of which they disagree on
-    assert (seen.pairs, seen.median_seconds, seen.left_share) == (14, 9.0, lefts / 14)
-    assert (seen.tests, seen.passed) == (6, 4)  # Carol's failures too, or nobody would ever fail
+    assert (row.compared, row.agreed, row.agreement) == (7, 4, 4 / 7)  # seven pairs, three of which they disagree on
+    assert (row.pairs, row.median_seconds, row.left_share) == (14, 9.0, lefts / 14)
+    assert (row.tests, row.passed) == (6, 4)  # Carol's failures too, or nobody would ever fail
     results = compute(inputs_of(twice))
-    assert (results["agreement"]["compared"], results["agreement"]["raw"]) == (seen.compared, seen.agreement)
-    assert (results["quality"]["seconds_median"], results["quality"]["left_share"]) == (9.0, seen.left_share)
+    assert (results["agreement"]["compared"], results["agreement"]["raw"]) == (row.compared, row.agreement)
+    assert (results["quality"]["seconds_median"], results["quality"]["left_share"]) == (9.0, row.left_share)
 
 
 def test_all_are_fast_where_all_judge_faster_than_anybody_reads(client: Client, twice: Campaign, rita: User) -> None:
@@ -117,8 +117,8 @@ def test_all_are_fast_where_all_judge_faster_than_anybody_reads(client: Client, 
     client.force_login(rita)
     address = reverse("judgments:work", args=[twice.pk])
     assert len(client.get(address, {"flag": "fast"}).context["listing"].page) == 2
-    shown = client.get(address).context
-    assert [row.flags for row in (*shown["rows"], *shown["worker_rows"])] == [["fast"]] * 4
+    context = client.get(address).context
+    assert [row.flags for row in (*context["rows"], *context["worker_rows"])] == [["fast"]] * 4
 
 
 def test_nobody_is_fast_who_takes_the_time_to_read(twice: Campaign, works: list[Assignment]) -> None:
@@ -138,16 +138,16 @@ def test_models_tell_how_far_workers_are_relied_on_excluded_ones_too(
     judgment_jobs.summarize()
     judged = Judgment.objects.filter(assignment__in=works, item__pair__isnull=False).order_by("pk")
     cast = {}
-    for one in judged.select_related("item", "assignment"):
-        left, right = ("a", "b") if one.item.a_left else ("b", "a")
-        preferred = left if one.preferred == "left" else right
-        cast[one.item_id] = Cast(str(one.item.pair_id), left, right, str(one.assignment.worker_id), preferred)
+    for vote in judged.select_related("item", "assignment"):
+        left, right = ("a", "b") if vote.item.a_left else ("b", "a")
+        preferred = left if vote.preferred == "left" else right
+        cast[vote.item_id] = Cast(str(vote.item.pair_id), left, right, str(vote.assignment.worker_id), preferred)
     expected = reliabilities(cast.values())
     assert len(expected) == 2
     for work in works:
-        seen = WorkerSummary.objects.get(campaign=twice, worker=work.worker)
-        one = expected[str(work.worker_id)]
-        assert (one.pairs, seen.correct_share, seen.unguessed_share) == (7, one.correct, one.unguessed)
+        row = WorkerSummary.objects.get(campaign=twice, worker=work.worker)
+        rates = expected[str(work.worker_id)]
+        assert (rates.pairs, row.correct_share, row.unguessed_share) == (7, rates.correct, rates.unguessed)
 
 
 def test_excluding_work_changes_what_others_agree_with(twice: Campaign, works: list[Assignment], rita: User) -> None:
@@ -165,10 +165,10 @@ def test_excluding_work_changes_what_others_agree_with(twice: Campaign, works: l
 def test_excluding_all_of_a_workers_data_says_what_it_would_do_does_it_and_is_undone(
     twice: Campaign, works: list[Assignment], rita: User
 ) -> None:
-    counted = Acceptance.objects.filter(assignment=works[0]).count()
+    count = Acceptance.objects.filter(assignment=works[0]).count()
     chosen = twice.assignments.filter(pk=works[0].pk)
     preview = deciding.bulk_preview(campaign=twice, action=Action.EXCLUDE_ALL, chosen=chosen)
-    assert (preview.chosen, preview.change, preview.judgments, preview.pays) == (1, 1, counted, 0)
+    assert (preview.chosen, preview.change, preview.judgments, preview.pays) == (1, 1, count, 0)
     assert not Decision.objects.exists()
 
     bulk = make(twice, Action.EXCLUDE_ALL, chosen, rita)
@@ -181,7 +181,7 @@ def test_excluding_all_of_a_workers_data_says_what_it_would_do_does_it_and_is_un
     deciding.bulk_undo(bulk=bulk, by=rita, at=timezone.now())
     assert judgment_jobs.decide(bulk.pk) == "rows decided: 1"
     assert states(bulk) == ["undone"]
-    assert Acceptance.objects.filter(assignment=works[0]).count() == counted
+    assert Acceptance.objects.filter(assignment=works[0]).count() == count
     assert Decision.objects.filter(kind="restored", why="Undone: Careless.").count() == 1
     assert judgment_jobs.decide() == "rows decided: 0"
 
@@ -191,10 +191,10 @@ def test_one_row_that_fails_stops_no_other_and_says_why(
 ) -> None:
     exclude = judgment_services.assignment_exclude
 
-    def refuse(*, assignment: Assignment, **given: Any) -> Assignment:
+    def refuse(*, assignment: Assignment, **fields: Any) -> Assignment:
         if assignment.pk == works[0].pk:
             raise ValueError("a broken row")
-        return exclude(assignment=assignment, **given)
+        return exclude(assignment=assignment, **fields)
 
     monkeypatch.setattr(judgment_services, "assignment_exclude", refuse)
     bulk = make(twice, Action.EXCLUDE, twice.assignments.all(), rita)
@@ -301,11 +301,11 @@ def test_who_has_said_how_much_and_not_yet_why_is_not_told_of_a_mistake(
     make(campaign, Action.PAY, campaign.assignments.all(), rita)
     client = Client()
     client.force_login(rita)
-    asked = {"action": "bonus", "amount": "0.25", "row": list(campaign.assignments.values_list("pk", flat=True))}
+    data = {"action": "bonus", "amount": "0.25", "row": list(campaign.assignments.values_list("pk", flat=True))}
     address = reverse("judgments:review", args=[campaign.pk])
-    page = client.post(address, asked).content.decode()
+    page = client.post(address, data).content.decode()
     assert 'name="why"' in page and "This field is required" not in page
-    assert "This field is required" in client.post(address, asked | {"why": "", "expected": ""}).content.decode()
+    assert "This field is required" in client.post(address, data | {"why": "", "expected": ""}).content.decode()
 
 
 def test_work_is_rejected_with_the_reason_that_the_worker_reads(
@@ -313,8 +313,8 @@ def test_work_is_rejected_with_the_reason_that_the_worker_reads(
 ) -> None:
     make(campaign, Action.REJECT, campaign.assignments.all(), rita)
     assert not Payment.objects.exists()
-    asked = Operation.objects.filter(kind="reject").values_list("request__RequesterFeedback", flat=True)
-    assert list(asked) == ["Careless.", "Careless."]
+    reasons = Operation.objects.filter(kind="reject").values_list("request__RequesterFeedback", flat=True)
+    assert list(reasons) == ["Careless.", "Careless."]
 
 
 # --- messages
@@ -329,8 +329,8 @@ def test_only_those_whom_the_platform_reaches_are_counted_and_written_to(
 
     def said() -> str:
         preview = deciding.bulk_preview(campaign=campaign, action=Action.MESSAGE, chosen=everybody)
-        asked = {"action": "message", "row": [str(work.pk) for work in everybody]}
-        page = client.post(reverse("judgments:review", args=[campaign.pk]), asked).content.decode()
+        data = {"action": "message", "row": [str(work.pk) for work in everybody]}
+        page = client.post(reverse("judgments:review", args=[campaign.pk]), data).content.decode()
         assert f"{preview.change} of 2 chosen can be written to." in page
         assert ("takes no message to the others" in page) == (preview.change < 2)
         return f"{preview.change} of {preview.chosen}"
@@ -360,12 +360,12 @@ def test_the_data_of_rejected_work_are_used_only_after_it_was_said_that_nobody_w
     make(campaign, Action.REJECT, works.filter(pk=works[0].pk), rita)
     preview = deciding.bulk_preview(campaign=campaign, action=Action.RESTORE, chosen=works)
     assert (preview.change, preview.rejected) == (2, 1)
-    asked = {"action": "restore", "row": [str(work.pk) for work in works]}
-    page = client.post(reverse("judgments:review", args=[campaign.pk]), asked).content.decode()
+    data = {"action": "restore", "row": [str(work.pk) for work in works]}
+    page = client.post(reverse("judgments:review", args=[campaign.pk]), data).content.decode()
     assert "1 of them was rejected, and its worker was not paid for it." in page
     assert "should be paid." in page and "within 30 days" in page
-    asked["row"] = [str(works[1].pk)]
-    assert "rejected" not in client.post(reverse("judgments:review", args=[campaign.pk]), asked).content.decode()
+    data["row"] = [str(works[1].pk)]
+    assert "rejected" not in client.post(reverse("judgments:review", args=[campaign.pk]), data).content.decode()
     for work, warns in zip(works, (True, False), strict=True):
         page = client.get(reverse("judgments:assignment", args=[campaign.pk, work.pk])).content.decode()
         assert ("This work was rejected, and its worker was not paid for it." in page) == warns
@@ -379,15 +379,15 @@ def test_a_message_that_is_posted_twice_is_written_once(campaign: Campaign, publ
     assert Message.objects.filter(state="planned", text="Careless.").count() == 2  # one to each of two workers
 
     first, now = Message.objects.earliest("id"), timezone.now()
-    given: dict[str, Any] = {"publication": published, "worker": first.worker, "subject": first.subject, "by": rita}
-    again = messaging.message_write(text="Careless.", at=now, **given)
+    fields: dict[str, Any] = {"publication": published, "worker": first.worker, "subject": first.subject, "by": rita}
+    again = messaging.message_write(text="Careless.", at=now, **fields)
     assert again == first
-    assert messaging.message_write(text="Careful.", at=now, **given) != first
-    assert messaging.message_write(text="Careless.", at=now + timedelta(minutes=11), **given) != first
+    assert messaging.message_write(text="Careful.", at=now, **fields) != first
+    assert messaging.message_write(text="Careless.", at=now + timedelta(minutes=11), **fields) != first
     Message.objects.filter(text="Careless.").update(state="failed")
-    assert messaging.message_write(text="Careless.", at=now, **given) != first
+    assert messaging.message_write(text="Careless.", at=now, **fields) != first
     published.messages.create(worker=first.worker, state="received", subject="Hm", text="Hm?", at=now)
-    messaging.message_write(text="Careless.", at=now, **given)
+    messaging.message_write(text="Careless.", at=now, **fields)
     assert Message.objects.filter(state="planned", text="Careless.").count() == 2
 
 
@@ -399,22 +399,22 @@ def test_the_count_of_pairs_follows_a_decision_on_data_at_once(
 ) -> None:
     client.force_login(rita)
     judgment_jobs.make_exports(twice.pk)
-    asked: list[tuple[object, ...]] = []
-    monkeypatch.setattr(judgment_jobs.make_exports, "delay", lambda *given: asked.append(given))
-    page, one = (reverse(f"judgments:{name}", args=[twice.pk]) for name in ("campaign", "review"))
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(judgment_jobs.make_exports, "delay", lambda *args: calls.append(args))
+    page, review = (reverse(f"judgments:{name}", args=[twice.pk]) for name in ("campaign", "review"))
     assert "7 of 7 (100 %)" in client.get(page).text and "being recounted" not in client.get(page).text
     chosen = {"row": [works[0].pk], "action": "exclude", "why": "Careless.", "expected": "1 0.00"}
-    assert client.post(one, chosen).status_code == 303
-    assert asked == [()]
+    assert client.post(review, chosen).status_code == 303
+    assert calls == [()]
     assert "being recounted" in client.get(page).text
     Export.objects.update(rests_until=timezone.now())
     judgment_jobs.make_exports()
     assert "0 of 7 (0 %)" in client.get(page).text and "being recounted" not in client.get(page).text
     address = reverse("judgments:assignment", args=[twice.pk, works[0].pk])
     assert client.post(address, {"why": "I read it.", "decision": "restore"}).status_code == 303
-    assert asked == [(), ()]
-    assert client.post(one, {**chosen, "action": "bar"}).status_code == 303
-    assert asked == [(), ()]  # a bar changes no count
+    assert calls == [(), ()]
+    assert client.post(review, {**chosen, "action": "bar"}).status_code == 303
+    assert calls == [(), ()]  # a bar changes no count
 
 
 def test_the_bench_shows_what_it_would_do_then_does_it_without_scripts(
@@ -425,18 +425,18 @@ def test_the_bench_shows_what_it_would_do_then_does_it_without_scripts(
     work = client.get(reverse("judgments:work", args=[twice.pk])).content.decode()
     assert "4/7" in work
     address = reverse("judgments:review", args=[twice.pk])
-    asked = client.post(address, {"row": [works[0].pk], "action": "exclude"})
-    said = asked.content.decode()
-    assert "1 of 1 chosen would change" in said
+    preview = client.post(address, {"row": [works[0].pk], "action": "exclude"})
+    text = preview.content.decode()
+    assert "1 of 1 chosen would change" in text
     nothing = client.post(address, {"action": "exclude", "why": "Too fast.", "expected": "0"})
     assert (nothing.status_code, "Choose at least one row" in nothing.content.decode()) == (400, True)
     assert not BulkDecision.objects.exists()
-    given = {"row": [works[0].pk], "action": "exclude", "why": "Too fast."}
-    assert client.post(address, given).status_code == 400  # it was not seen what it would do
-    made = client.post(address, given | {"expected": asked.context["expected"]})
+    data = {"row": [works[0].pk], "action": "exclude", "why": "Too fast."}
+    assert client.post(address, data).status_code == 400  # it was not seen what it would do
+    done = client.post(address, data | {"expected": preview.context["expected"]})
     (bulk,) = BulkDecision.objects.all()
-    assert made["Location"] == reverse("judgments:bulk", args=[twice.pk, bulk.pk])
-    page = client.get(made["Location"]).content.decode()
+    assert done["Location"] == reverse("judgments:bulk", args=[twice.pk, bulk.pk])
+    page = client.get(done["Location"]).content.decode()
     assert "Too fast." in page
     client.post(reverse("judgments:bulk_undo", args=[twice.pk, bulk.pk]))
     works[0].refresh_from_db()

@@ -198,12 +198,12 @@ def test_what_the_platform_says_of_erased_work_again_is_not_stored_again(worker:
 
     erase(worker)
     before = everything()
-    said = dict.fromkeys(Work._fields) | {
+    fields = dict.fromkeys(Work._fields) | {
         "assignment_id": ASSIGNMENT_ID,
         "worker_id": WORKER_ID,
         "status": "Approved",
     }
-    stored = submission_store(published_hit=PublishedHit.objects.get(), work=Work(**said), at=timezone.now())  # type: ignore[arg-type]
+    stored = submission_store(published_hit=PublishedHit.objects.get(), work=Work(**fields), at=timezone.now())  # type: ignore[arg-type]
     assert not stored
     assert everything() == before
 
@@ -211,15 +211,15 @@ def test_what_the_platform_says_of_erased_work_again_is_not_stored_again(worker:
 def test_a_worker_is_found_by_id_name_number_and_pseudonym_in_ones_own_labs(
     worker: Worker, campaign: Campaign, lab: Lab
 ) -> None:
-    own, others = Lab.objects.filter(pk=lab.pk), Lab.objects.exclude(pk=lab.pk)
+    hers, others = Lab.objects.filter(pk=lab.pk), Lab.objects.exclude(pk=lab.pk)
     name = pseudonym(campaign, worker.pk)
     for words in (WORKER_ID, NAME, NAME.lower(), str(worker.pk), name, f" {name.upper()} "):
-        assert list(erasing.workers_called(own, words)) == [worker]
+        assert list(erasing.workers_called(hers, words)) == [worker]
         assert list(erasing.workers_called(others, words)) == []
-    assert list(erasing.workers_called(own, "")) == []
+    assert list(erasing.workers_called(hers, "")) == []
     erase(worker)
-    assert list(erasing.workers_called(own, WORKER_ID)) == []
-    assert list(erasing.workers_called(own, name)) == [worker]
+    assert list(erasing.workers_called(hers, WORKER_ID)) == []
+    assert list(erasing.workers_called(hers, name)) == [worker]
 
 
 def test_a_worker_whom_the_lab_still_owes_is_erased_only_by_somebody_who_writes_it_off(
@@ -259,17 +259,17 @@ def test_reasons_and_entries_of_the_audit_are_changed_by_an_erasure_and_in_no_ot
 
 
 def test_a_worker_gets_all_that_is_stored(worker: Worker) -> None:
-    told = json.loads(json.dumps(erasing.personal_data(worker), default=str))
-    assert told["worker"]["external_id"] == WORKER_ID
-    assert len(told["judgments"]) == Judgment.objects.filter(assignment__worker=worker).count() > 0
-    assert (told["payments"][0]["amount"], told["payments"][0]["why"]) == ("2.00", "she told me so")
-    assert told["decisions"][0]["why"] == "she told me a lie"
-    assert {"question", "left", "right", "kind"} <= set(told["judgments"][0]["compared"]) | {"left", "right"}
+    data = json.loads(json.dumps(erasing.personal_data(worker), default=str))
+    assert data["worker"]["external_id"] == WORKER_ID
+    assert len(data["judgments"]) == Judgment.objects.filter(assignment__worker=worker).count() > 0
+    assert (data["payments"][0]["amount"], data["payments"][0]["why"]) == ("2.00", "she told me so")
+    assert data["decisions"][0]["why"] == "she told me a lie"
+    assert {"question", "left", "right", "kind"} <= set(data["judgments"][0]["compared"]) | {"left", "right"}
 
 
 def test_every_relation_to_a_worker_is_thought_of() -> None:
     """Whoever adds a table about workers says here what becomes of it, and in judgments/erasing.py does it."""
-    known = {
+    expected = {
         "tasks.Invitation", "tasks.Consent", "tasks.Assignment", "judgments.Judgment", "judgments.Acceptance",
         "judgments.ReusedJudgment", "judgments.Decision", "platforms.Submission", "platforms.Payment",
         "platforms.Operation", "platforms.Alarm", "judgments.PairReport",
@@ -289,7 +289,7 @@ def test_every_relation_to_a_worker_is_thought_of() -> None:
         for relation in model._meta.get_fields(include_hidden=True)
         if isinstance(relation, models.ForeignObjectRel) and relation.related_model is not model
     }
-    assert about == known
+    assert about == expected
 
 
 # --- campaigns and periods
@@ -304,11 +304,11 @@ def test_a_campaigns_workers_are_erased_once_it_is_closed_but_for_those_who_are_
     Campaign.objects.update(state="closed")
     campaign.refresh_from_db()
     Payment.objects.update(state="owed", paid_at=None)
-    erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now())
-    assert (erased, set(kept)) == (0, {worker.pk, bob.pk})
+    erased, refusals = erasing.campaign_erase(campaign=campaign, at=timezone.now())
+    assert (erased, set(refusals)) == (0, {worker.pk, bob.pk})
     pay(campaign, rita)
-    erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now())
-    assert (erased, set(kept)) == (1, {worker.pk})
+    erased, refusals = erasing.campaign_erase(campaign=campaign, at=timezone.now())
+    assert (erased, set(refusals)) == (1, {worker.pk})
     Payment.objects.update(state="paid", paid_at=timezone.now())
     assert jobs.erase_campaign(campaign.pk, "The study is over") == "workers erased: 1, kept: 0"
     assert jobs.erase_campaign(campaign.pk) == "workers erased: 0, kept: 0"
@@ -330,8 +330,8 @@ def test_an_erasure_that_fails_unexpectedly_stops_no_other(
         return forget(worker_id=worker_id)
 
     monkeypatch.setattr(erasing, "worker_forget", fail)
-    erased, kept = erasing.campaign_erase(campaign=campaign, at=timezone.now())
-    assert (erased, kept) == (1, {worker.pk: "It failed (ValueError). The log says more."})
+    erased, refusals = erasing.campaign_erase(campaign=campaign, at=timezone.now())
+    assert (erased, refusals) == (1, {worker.pk: "It failed (ValueError). The log says more."})
     worker.refresh_from_db()
     assert worker.external_id == WORKER_ID
 
@@ -373,12 +373,12 @@ def test_a_lab_reads_how_many_were_erased_who_was_not_and_why(
     Assignment.objects.update(taken_at=past)
     worker.invitations.update(created_at=past)
     jobs.keep_periods()
-    said = client.get(page).text
-    assert "0 workers were erased." in said
-    assert "1 worker is past the period and could not be erased yet." in said
+    text = client.get(page).text
+    assert "0 workers were erased." in text
+    assert "1 worker is past the period and could not be erased yet." in text
     assert (
-        f"{pseudonym(campaign, worker.pk)}</a>" in said
-        and "The worker takes part in a campaign that is not closed." in said
+        f"{pseudonym(campaign, worker.pk)}</a>" in text
+        and "The worker takes part in a campaign that is not closed." in text
     )
     assert "0 workers erased" in client.get(labs).text and ">1 not yet</a>" in client.get(labs).text
     Campaign.objects.update(state="closed")
@@ -446,9 +446,9 @@ def browser(worker: Worker, rita: User) -> Iterator[Client]:
 def test_an_admin_of_the_lab_finds_reads_downloads_and_erases(
     browser: Client, worker: Worker, campaign: Campaign
 ) -> None:
-    found = browser.get(reverse("judgments:protection"), {"who": WORKER_ID}).content.decode()
+    html = browser.get(reverse("judgments:protection"), {"who": WORKER_ID}).content.decode()
     address = reverse("judgments:protection_worker", args=[worker.pk])
-    assert address in found
+    assert address in html
     page = browser.get(address).content.decode()
     assert pseudonym(campaign, worker.pk) in page
     assert WORKER_ID not in page

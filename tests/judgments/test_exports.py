@@ -60,14 +60,14 @@ def test_graded_qrels_have_every_passage_of_the_pools_the_winners_on_top(judged:
     for query, _, passage, grade in rows:
         pools.setdefault(query, {})[passage] = int(grade)
     members = {pool.query.qid: {row.passage.pid for row in pool.candidates.all()} for pool in judged.pools.all()}
-    assert {query: {*own} for query, own in pools.items()} == members
-    for query, own in pools.items():
-        assert {passage for passage, grade in own.items() if grade == max(own.values())} == {
+    assert {query: {*grades} for query, grades in pools.items()} == members
+    for query, grades in pools.items():
+        assert {passage for passage, grade in grades.items() if grade == max(grades.values())} == {
             passage for of, passage in best if of == query
         }
         # The smaller id always wins, so grades fall along the ids.
-        assert [passage for passage, _ in sorted(own.items(), key=lambda row: -row[1])] == sorted(own)
-        assert sorted(own.values()) == list(range(1, len(own) + 1))
+        assert [passage for passage, _ in sorted(grades.items(), key=lambda row: -row[1])] == sorted(grades)
+        assert sorted(grades.values()) == list(range(1, len(grades) + 1))
 
 
 def test_original_and_preference_qrels_stand_together_once_each(
@@ -161,8 +161,8 @@ def test_the_judged_pairs_of_a_champion_check_have_the_papers_categories(lab: La
     campaign = factories.campaign(collection, design=Campaign.Design.CHAMPION_CHECK)
     factories.do(factories.worker(campaign, "Wim"), campaign, prefer="a")
     records = rows(factories.exported(campaign)["judged-pairs.tsv"])
-    said = [(record["query"], record["category"], record["qrel"], record["preferred"]) for record in records]
-    assert said == [("q1", "A", "a", "a"), ("q2", "B", "b", "a"), ("q3", "B", "b", "a")]
+    pairs = [(record["query"], record["category"], record["qrel"], record["preferred"]) for record in records]
+    assert pairs == [("q1", "A", "a", "a"), ("q2", "B", "b", "a"), ("q3", "B", "b", "a")]
 
 
 def test_what_only_a_run_given_in_confidence_brought_stays(judged: Campaign, tmp_path: Path) -> None:
@@ -266,8 +266,8 @@ def test_an_export_shows_one_moment_whatever_is_judged_meanwhile(
     from judgments import selectors as judgment_selectors
 
     lab = factories.lab("Busy", factories.user("bea"))
-    made = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}})
-    campaign = factories.campaign(made)
+    collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}})
+    campaign = factories.campaign(collection)
     alice = factories.worker(campaign, "Alice")
     real = judgment_selectors.derived
 

@@ -136,7 +136,7 @@ POTATO_JSONL = (
 
 def read(content: bytes) -> tuple[Judgments, list[tuple[str, str, str, str | None, str]]]:
     judgments = read_judgments(io.BytesIO(content), name="old.txt")
-    return judgments, [(one.query, one.a, one.b, one.preferred, one.worker) for one in judgments.made]
+    return judgments, [(row.query, row.a, row.b, row.preferred, row.worker) for row in judgments.made]
 
 
 def store(collection: Collection, content: bytes = LINES, name: str = "old") -> Campaign:
@@ -190,8 +190,8 @@ def store(collection: Collection, content: bytes = LINES, name: str = "old") -> 
     ],
 )
 def test_formats_are_recognized(content: bytes, form: str, first: tuple[str, ...], left_out: dict[str, int]) -> None:
-    judgments, made = read(content)
-    assert (judgments.format, made[0], judgments.left_out) == (form, first, left_out)
+    judgments, rows = read(content)
+    assert (judgments.format, rows[0], judgments.left_out) == (form, first, left_out)
 
 
 @pytest.mark.parametrize("content", [MTURK, POTATO, POTATO_RUNS, POTATO_JSONL, LINES + b"q1\tp1\tp2\t=\n"])
@@ -205,8 +205,8 @@ def test_a_tie_is_a_judgment_and_an_empty_answer_is_none(content: bytes) -> None
 
 
 def test_the_answers_of_crowd_form_are_read_in_each_of_their_shapes() -> None:
-    _judgments, made = read(MTURK_FORM)
-    assert [(preferred, worker) for *_pair, preferred, worker in made] == [("p2", "W0"), ("p1", "W1"), ("p2", "W2")]
+    _judgments, rows = read(MTURK_FORM)
+    assert [(preferred, worker) for *_pair, preferred, worker in rows] == [("p2", "W0"), ("p1", "W1"), ("p2", "W2")]
 
 
 def test_of_several_comparisons_of_an_instance_the_one_called_preferred_counts() -> None:
@@ -219,7 +219,7 @@ def test_of_several_comparisons_of_an_instance_the_one_called_preferred_counts()
 def test_a_hit_of_several_pairs_gives_a_judgment_for_each() -> None:
     judgments = read_judgments(io.BytesIO(MTURK), name="batch.csv")
     rows = list(judgments.made)
-    assert [(one.line, one.a, one.b, one.preferred) for one in rows] == [
+    assert [(row.line, row.a, row.b, row.preferred) for row in rows] == [
         *((2, "p1", "p2", "p1"), (2, "p1", "p3", "p3"), (5, "p1", "p2", None)),
     ]
     assert rows[0].at == datetime(2021, 3, 5, 18, 11, 12, tzinfo=UTC)
@@ -253,9 +253,9 @@ def test_what_is_wrong_is_told_by_line(content: bytes, complaint: str) -> None:
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     wrong = b"q1\tp1\tp1\tp1\nq1\tp1\tp2\tp3\nq1\tp1\tp2\tp2\tann\tlate\nq1\tp1\tp2\n"
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(BadInput) as refusal:
         read(LINES + wrong)
-    assert str(told.value) == (
+    assert str(refusal.value) == (
         "old.txt, line 6: passage p1 against itself. 3 more faults: line 7: p3 is preferred, which is neither p1 nor "
         "p2; line 8: the time 'late' is neither ISO 8601 nor seconds since 1970; line 9: 3 columns where the first "
         "line names 6 (the columns query, a, b, preferred, worker, time)."
@@ -302,8 +302,8 @@ def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(
 ) -> None:
     campaign = store(collection, TIED)
     assert campaign.origin is not None and campaign.origin["left_out"] == {}
-    made = Judgment.objects.filter(assignment__campaign=campaign)
-    assert (made.count(), made.filter(preferred=None).count()) == (9, 5)
+    rows = Judgment.objects.filter(assignment__campaign=campaign)
+    assert (rows.count(), rows.filter(preferred=None).count()) == (9, 5)
     derived = judgment_selectors.derived(campaign)
     assert derived.qrels == (("q1", "p1"), ("q2", "p6"), ("q3", "p7"), ("q3", "p8"))
 
@@ -387,22 +387,22 @@ def test_what_a_campaign_exported_is_not_imported_into_its_own_collection(
 ) -> None:
     campaign = store(collection)
     accepted = judgment_selectors.accepted_preferences(campaign)
-    own = "".join(f"{query}\t{b}\t{a}\t{preferred}\n" for query, a, b, preferred in accepted).encode()
+    lines = "".join(f"{query}\t{b}\t{a}\t{preferred}\n" for query, a, b, preferred in accepted).encode()
     with pytest.raises(Refused, match="are those of the campaign old of this collection"):
-        store(collection, own, name="own")
+        store(collection, lines, name="own")
     with pytest.raises(Refused, match="are those of the campaign old of this collection"):
         pool_services.preferences_import(
-            collection=collection, name="own", source=io.BytesIO(own), filename="own.txt", note="?", by=None,
+            collection=collection, name="own", source=io.BytesIO(lines), filename="own.txt", note="?", by=None,
             at=timezone.now(),
         )  # fmt: skip
     assert not collection.preference_imports.exists() and collection.campaigns.get() == campaign
 
-    part = own.splitlines(keepends=True)[0]
+    part = lines.splitlines(keepends=True)[0]
     store(collection, part, name="by chance the same")  # so few may be somebody else's
     monkeypatch.setattr(reusing, "NO_CHANCE", 2)
     with pytest.raises(Refused, match="are those of the campaign old"):
-        store(collection, b"".join(own.splitlines(keepends=True)[:2]), name="part")
-    store(collection, own + b"q2 p5 p6 p5\n", name="more")  # with what no campaign has
+        store(collection, b"".join(lines.splitlines(keepends=True)[:2]), name="part")
+    store(collection, lines + b"q2 p5 p6 p5\n", name="more")  # with what no campaign has
 
 
 def test_judgments_come_in_by_the_page(collection: Collection, rita: User, client: Client) -> None:
@@ -410,10 +410,10 @@ def test_judgments_come_in_by_the_page(collection: Collection, rita: User, clien
     address = reverse("judgments:judgments_import", args=[collection.pk])
     assert "Potato" in client.get(address).content.decode()
     sent = {"question": "Which is better?", "note": "In spring.", "file": SimpleUploadedFile("old.tsv", LINES)}
-    shown = client.post(address, sent, follow=True)
+    answer = client.post(address, sent, follow=True)
     campaign = Campaign.objects.get(name="old")
-    assert shown.redirect_chain[-1] == (reverse("judgments:campaign", args=[campaign.pk]), 303)
-    page = shown.content.decode()
+    assert answer.redirect_chain[-1] == (reverse("judgments:campaign", args=[campaign.pk]), 303)
+    page = answer.content.decode()
     assert "Imported: 4 judgments of 2 workers, from old.tsv (query a b preferred)." in page
     assert "In spring." in page and "Open again" not in page and "Panel" not in page
     for name in ("judgments:work", "judgments:queries", "results:results"):

@@ -73,9 +73,9 @@ def test_the_same_answers_are_refused_under_any_name_and_so_is_a_second_file_of_
 
 def test_a_passage_that_only_a_run_has_may_be_answered_about_and_is_not_added(collection: Collection) -> None:
     Passage.objects.get(collection=collection, pid="p3").delete()
-    known = Passage.objects.count()
+    count = Passage.objects.count()
     store(collection, b"q1 p3 p1 p3\n")
-    assert Passage.objects.count() == known
+    assert Passage.objects.count() == count
 
 
 def test_no_campaign_reuses_a_machines_answers(collection: Collection) -> None:
@@ -95,9 +95,9 @@ def test_a_file_is_uploaded_listed_and_deleted_without_touching_another(
     answer = client.post(page, data | {"file": SimpleUploadedFile("gpt.txt", GOOD)}, follow=True)
     judge = MachineJudge.objects.get(name="gpt")
     assert (judge.model, judge.prompt, judge.imported_by) == ("gpt-4o", "Which is better?", rita)
-    seen = answer.content.decode()
-    assert "The answers of “gpt” have been imported." in seen
-    assert "Which is better?" in seen and "by rita" in seen
+    html = answer.content.decode()
+    assert "The answers of “gpt” have been imported." in html
+    assert "Which is better?" in html and "by rita" in html
     answer = client.post(reverse("judgments:machine_delete", args=[collection.pk, judge.pk]), follow=True)
     assert "The machine judge “gpt” has been deleted." in answer.content.decode()
     assert list(MachineAnswer.objects.values_list("judge", "said")) == [(other.pk, "p1")]
@@ -121,10 +121,10 @@ def test_a_large_file_is_read_by_a_job_that_says_what_is_wrong_and_keeps_what_wa
     assert "Import of the machine judge “gpt”" in answer.content.decode()
     job = Job.objects.get()
     assert background.job_do(job_id=job.pk)
-    seen = client.get(reverse("pools:job", args=[job.pk])).content.decode()
-    assert "gpt.txt, line 5: 1 query is not in the collection: q9." in seen and "Nothing was stored." in seen
+    html = client.get(reverse("pools:job", args=[job.pk])).content.decode()
+    assert "gpt.txt, line 5: 1 query is not in the collection: q9." in html and "Nothing was stored." in html
     again = reverse("judgments:machine_import", args=[collection.pk]) + f"?again={job.pk}"
-    assert again in seen
+    assert again in html
     assert "Which is better?" in client.get(again).content.decode()
     assert not MachineJudge.objects.exists()
 

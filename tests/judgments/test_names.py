@@ -70,9 +70,9 @@ def test_where_no_campaign_is_meant_a_worker_is_called_as_in_the_one_they_came_t
     factories.do(panelist, campaign)
     at = timezone.now()
     later.assignments.create(hit=later.hits.get(), worker=panelist, taken_at=at, leased_until=at)
-    shown = client.get(page).text
-    assert pseudonym(later, panelist.pk) in shown and pseudonym(campaign, panelist.pk) not in shown
-    assert "Alice" in shown and "Alice" not in _file(client, page, "list")
+    html = client.get(page).text
+    assert pseudonym(later, panelist.pk) in html and pseudonym(campaign, panelist.pk) not in html
+    assert "Alice" in html and "Alice" not in _file(client, page, "list")
 
 
 def _file(client: Client, page: str, file: str = "") -> str:

@@ -116,8 +116,8 @@ def test_launching_the_rest_again_changes_nothing(client: Client, rita: User, pi
     client.force_login(rita)
     address = reverse("judgments:rest_launch", args=[piloted.pk])
     assert client.get(address).status_code == 405
-    said = client.post(address, follow=True).content.decode()
-    assert "4 more HITs have been launched." in said
+    html = client.post(address, follow=True).content.decode()
+    assert "4 more HITs have been launched." in html
     by = factories.worker(piloted, "ann")
     factories.do(by, piloted)
     needed = list(Hit.objects.order_by("number").values_list("needed", "is_held"))
@@ -221,8 +221,8 @@ def test_the_rest_goes_on_at_another_pay_with_one_click(client: Client, rita: Us
     address = reverse("judgments:rest_repay", args=[piloted.pk])
     assert f'action="{address}"' in client.get(reverse("judgments:pilot", args=[piloted.pk])).text
     assert client.post(address, {"reward": "much"}).status_code == 400
-    said = client.post(address, {"reward": "1.20"}, follow=True)
-    assert "asks about the rest at the new pay" in said.text
+    answer = client.post(address, {"reward": "1.20"}, follow=True)
+    assert "asks about the rest at the new pay" in answer.text
     draft = Campaign.objects.get(name="pilot, the rest")
     assert (draft.state, draft.reward, draft.question) == ("draft", Decimal("1.20"), piloted.question)
     assert (draft.publication.title, draft.publication.base) == ("Compare", Decimal("1.20"))
@@ -305,9 +305,9 @@ def test_the_page_offers_no_pay_below_the_floor_and_says_what_the_least_is(
     pay_floor_set(lab=piloted.lab, pay_floor=Decimal(600))
     piloted.lab.refresh_from_db()
     least = Decimal(10) * pace.minutes
-    shown = client.get(page)
-    assert f"pay at least ${least:.2f} a HIT" in shown.text
-    assert f'name="reward" value="{least:.2f}"' in shown.text
+    answer = client.get(page)
+    assert f"pay at least ${least:.2f} a HIT" in answer.text
+    assert f'name="reward" value="{least:.2f}"' in answer.text
     assert client.post(reverse("judgments:rest_repay", args=[piloted.pk]), {"reward": str(least)}).status_code == 303
 
 
@@ -318,20 +318,20 @@ def test_the_page_says_why_the_rest_cannot_go_on_in_place_of_a_button_that_is_re
     page, launch, repay = (
         reverse(f"judgments:{name}", args=[piloted.pk]) for name in ("pilot", "rest_launch", "rest_repay")
     )
-    shown = client.get(page).text
-    assert f'action="{launch}"' in shown and f'action="{repay}"' in shown
+    html = client.get(page).text
+    assert f'action="{launch}"' in html and f'action="{repay}"' in html
     Campaign.objects.filter(pk=piloted.pk).update(reuse="nothing")
     other = factories.campaign(piloted.collection, "replicated", pairs_per_hit=1, tests_per_hit=1)
-    shown = client.get(page).text
-    assert f'action="{launch}"' in shown and f'action="{repay}"' not in shown
-    assert "would also reuse those of “replicated”" in shown
+    html = client.get(page).text
+    assert f'action="{launch}"' in html and f'action="{repay}"' not in html
+    assert "would also reuse those of “replicated”" in html
     Campaign.objects.filter(pk=other.pk).update(question="Which one is kinder?")
     assert f'action="{repay}"' in client.get(page).text
 
     Campaign.objects.filter(pk=piloted.pk).update(state="closed")
-    shown = client.get(page).text
-    assert "The campaign is closed, so the remaining 4 HITs cannot be launched." in shown
-    assert f'action="{launch}"' not in shown and f'action="{repay}"' not in shown
+    html = client.get(page).text
+    assert "The campaign is closed, so the remaining 4 HITs cannot be launched." in html
+    assert f'action="{launch}"' not in html and f'action="{repay}"' not in html
     assert client.post(launch).status_code == 409
 
 
@@ -364,13 +364,13 @@ def test_the_rest_goes_on_at_another_pay_through_the_api(rita: User, piloted: Ca
     assert Campaign.objects.count() == 1
 
     sent = {"reward": "2.40", "why": "It took longer than expected."}
-    made = program.post(address, sent, Idempotency_Key="once").json()
-    assert program.post(address, sent, Idempotency_Key="once").json() == made
-    assert (made["name"], made["state"], made["settings"]["reward"]) == ("pilot, the rest", "draft", "2.40")
+    shape = program.post(address, sent, Idempotency_Key="once").json()
+    assert program.post(address, sent, Idempotency_Key="once").json() == shape
+    assert (shape["name"], shape["state"], shape["settings"]["reward"]) == ("pilot, the rest", "draft", "2.40")
     piloted.refresh_from_db()
     assert (piloted.state, Campaign.objects.count()) == ("closed", 2)
-    kept = AuditEntry.objects.filter(subject="pools_campaign", key=str(piloted.pk), changes__has_key="state")
-    assert kept.latest("id").why == "It took longer than expected."
+    entries = AuditEntry.objects.filter(subject="pools_campaign", key=str(piloted.pk), changes__has_key="state")
+    assert entries.latest("id").why == "It took longer than expected."
     assert_problem(program.post(address, sent), 409, says="No HITs are held back")
 
 

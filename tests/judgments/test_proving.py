@@ -56,8 +56,8 @@ def is_barred(assignment: Assignment) -> bool:
 def test_failing_an_unproven_test_pair_excludes_nobody_and_is_decided_on_once_two_careful_workers_passed_it(
     unproven: Campaign, client: Client
 ) -> None:
-    one, two, three = unproven.test_pairs.order_by("id")
-    careless = work(unproven, "Ann", fails=[one, two, three])
+    test, two, three = unproven.test_pairs.order_by("id")
+    careless = work(unproven, "Ann", fails=[test, two, three])
     assert (careless.verdict, is_barred(careless), careless.owed) == (Verdict.HELD, False, unproven.reward)
     page = client.get(reverse("judging:done", args=[links.assignment_token(careless)])).content.decode()
     assert "It is not decided yet whether your answers in this task are used." in page
@@ -75,7 +75,7 @@ def test_failing_an_unproven_test_pair_excludes_nobody_and_is_decided_on_once_tw
     assert (verdict(careless), is_barred(careless)) == (Verdict.EXCLUDED, True)
     careless.hit.refresh_from_db()
     assert careless.hit.needed == 6
-    assert work(unproven, "Dan", fails=[one]).verdict == Verdict.EXCLUDED, "from now on at once"
+    assert work(unproven, "Dan", fails=[test]).verdict == Verdict.EXCLUDED, "from now on at once"
 
 
 def test_a_test_pair_that_careful_workers_fail_never_decides_and_their_work_is_used(unproven: Campaign) -> None:
@@ -142,10 +142,10 @@ def test_work_that_reports_too_much_waits_on_for_a_person(unproven: Campaign) ->
     factories.judge(open_)
     for item in open_.items.filter(test=None)[:2]:
         reports.pair_report(assignment_id=open_.pk, position=item.position, reason="broken", note="", at=timezone.now())
-    held = judgment_services.assignment_finish(assignment=open_, at=timezone.now())
-    assert held.verdict == Verdict.HELD
+    work_done = judgment_services.assignment_finish(assignment=open_, at=timezone.now())
+    assert work_done.verdict == Verdict.HELD
     settle(unproven)
-    assert (verdict(held), verdict(done)) == (Verdict.HELD, Verdict.ACCEPTED)
+    assert (verdict(work_done), verdict(done)) == (Verdict.HELD, Verdict.ACCEPTED)
 
 
 def visit(campaign: Campaign, client: Client, *, fails: Iterable[int] = (), leaves: bool = False) -> list[int]:

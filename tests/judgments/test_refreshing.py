@@ -188,19 +188,19 @@ def test_the_platforms_page_agrees_with_itself_from_publishing_to_the_end(
 ) -> None:
     publication = Publication.objects.create(campaign=campaign, state="open", title="t", description="d")
     for hit in campaign.hits.all():
-        there = PublishedHit.objects.create(publication=publication, hit=hit, max_assignments=1)
+        row = PublishedHit.objects.create(publication=publication, hit=hit, max_assignments=1)
         Operation.objects.create(
-            publication=publication, kind="create", published_hit=there, token=f"t{hit.pk}", next_try=timezone.now()
+            publication=publication, kind="create", published_hit=row, token=f"t{hit.pk}", next_try=timezone.now()
         )
     ritas.goto(reverse("platforms:publication", args=[campaign.pk]))
     expect(ritas.get_by_text("The HITs are being published.")).to_be_visible()
 
     at = timezone.now()
-    for count, there in enumerate(publication.published_hits.all(), 1):
-        PublishedHit.objects.filter(pk=there.pk).update(
-            platform_hit_id=f"H{there.pk}", posted_at=at, expires_at=at + timedelta(days=1)
+    for count, row in enumerate(publication.published_hits.all(), 1):
+        PublishedHit.objects.filter(pk=row.pk).update(
+            platform_hit_id=f"H{row.pk}", posted_at=at, expires_at=at + timedelta(days=1)
         )
-        there.operations.update(state="done", ended_at=at)
+        row.operations.update(state="done", ended_at=at)
         agrees(ritas)
         expect(ritas.get_by_text(f"{count} of 3 HITs are at our own")).to_be_visible()
         expect(ritas.get_by_text("HITs that need work stay open until, at the latest,")).to_be_visible()
@@ -248,14 +248,14 @@ def test_results_agree_with_their_status_whenever_they_are_computed_anew(
 def test_what_was_said_when_the_page_came_goes_once_it_is_no_longer_so(ritas: Page, campaign: Campaign) -> None:
     ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
     ritas.get_by_role("button", name="Pause").click()
-    said = ritas.locator(".messages .notice")
-    expect(said).to_be_visible()
+    notice = ritas.locator(".messages .notice")
+    expect(notice).to_be_visible()
     next_turn(ritas)
-    expect(said).to_be_visible()
+    expect(notice).to_be_visible()
     campaign.refresh_from_db()
     task_services.campaign_move(campaign=campaign, to="open")
     next_turn(ritas)
-    expect(said).to_have_count(0)
+    expect(notice).to_have_count(0)
 
 
 def test_a_page_that_is_left_open_does_not_keep_anybody_logged_in(ritas: Page, campaign: Campaign) -> None:

@@ -43,13 +43,13 @@ def test_some_pairs_are_judged_by_two_people_from_both_sides_and_the_rest_by_one
     pairs = Counter(Acceptance.objects.values_list("pair", flat=True))
     assert sorted(pairs.values()) == [1, 1, 1, 2, 2, 2, 2]
     for pair in (pair for pair, count in pairs.items() if count == 2):
-        seen = Acceptance.objects.filter(pair=pair).values_list("worker", "judgment__item__a_left")
-        assert len({worker for worker, _left in seen}) == len({left for _worker, left in seen}) == 2
+        rows = Acceptance.objects.filter(pair=pair).values_list("worker", "judgment__item__a_left")
+        assert len({worker for worker, _left in rows}) == len({left for _worker, left in rows}) == 2
     assert selectors.overfull_pairs(repeated) == 0
     # They agree, and count no more than others do.
-    counted, accepted = (of(repeated) for of in (selectors.counted_preferences, selectors.accepted_preferences))
-    assert len(accepted) == 11 and len(counted) == len({(query, a, b) for query, a, b, _preferred in counted}) == 7
-    assert set(counted) == set(accepted)
+    merged, accepted = (of(repeated) for of in (selectors.counted_preferences, selectors.accepted_preferences))
+    assert len(accepted) == 11 and len(merged) == len({(query, a, b) for query, a, b, _preferred in merged}) == 7
+    assert set(merged) == set(accepted)
     assert len(votes_of(repeated)) == 11
     for job in (judgment_jobs.make_exports, result_jobs.compute_results, result_jobs.finish_campaigns):
         job()
@@ -62,11 +62,11 @@ def test_a_pair_on_which_two_people_disagree_counts_as_a_tie(repeated: Campaign)
         by = factories.worker(repeated, name)
         for _turn in range(7 if name == "ann" else 4):
             factories.do(by, repeated, prefer=side)
-    counted = selectors.counted_preferences(repeated)
-    assert sorted(preferred is None for _query, _a, _b, preferred in counted) == [False] * 3 + [True] * 4
+    merged = selectors.counted_preferences(repeated)
+    assert sorted(preferred is None for _query, _a, _b, preferred in merged) == [False] * 3 + [True] * 4
     assert sum(preferred is None for _query, _a, _b, preferred in selectors.accepted_preferences(repeated)) == 0
     for pool in repeated.pools.all():
-        assert selectors.counted_preferences(repeated, pool) == [row for row in counted if row.query == pool.query.qid]
+        assert selectors.counted_preferences(repeated, pool) == [row for row in merged if row.query == pool.query.qid]
 
 
 def test_the_bill_has_them_before_and_after_packing(collection: Collection) -> None:

@@ -40,8 +40,8 @@ def test_a_reported_pair_that_is_dismissed_is_offered_again(
     assert Hit.objects.get(pk=first.hit_id).needed == 0
 
     page = client.get(page_of(campaign)).text
-    for shown in (pair.pool.query.text, pair.a.text, pair.b.text, "reported by 2 workers", "broken or cut off"):
-        assert shown in page
+    for text in (pair.pool.query.text, pair.a.text, pair.b.text, "reported by 2 workers", "broken or cut off"):
+        assert text in page
     assert "set aside</span>" in page
     assert pseudonym(campaign, alice.pk) in page and "Alice" not in page
 
@@ -114,20 +114,20 @@ def test_a_viewer_looks_and_cannot_decide_and_another_lab_sees_nothing(
 ) -> None:
     assignment, pair = do_reporting(alice, campaign)
     note = reports.note_write(assignment_id=assignment.pk, text="It was cut off.", at=timezone.now())
-    given: list[dict[str, Any]] = [{"pair": pair.pk, "decision": "asked", "why": "No."}, {"note": note.pk}]
+    posts: list[dict[str, Any]] = [{"pair": pair.pk, "decision": "asked", "why": "No."}, {"note": note.pk}]
 
     client.force_login(factories.member(campaign.lab, "viewer"))
     page = client.get(page_of(campaign)).text
     assert "reported by 1 worker" in page and "It was cut off." in page
     assert "Dismiss" not in page.partition("Dismissed:")[0] and "Mark as read" not in page
-    assert [client.post(page_of(campaign), data).status_code for data in given] == [403, 403]
+    assert [client.post(page_of(campaign), data).status_code for data in posts] == [403, 403]
 
     outsider = factories.member(factories.lab("Elsewhere"), "admin")
     client.force_login(outsider)
     assert client.get(page_of(campaign)).status_code == 404
-    assert [client.post(page_of(campaign), data).status_code for data in given] == [404, 404]
+    assert [client.post(page_of(campaign), data).status_code for data in posts] == [404, 404]
     elsewhere = factories.campaign(factories.small(tmp_path, outsider.memberships.get().lab), "theirs", start=False)
-    assert [client.post(page_of(elsewhere), data).status_code for data in given] == [404, 404]
+    assert [client.post(page_of(elsewhere), data).status_code for data in posts] == [404, 404]
     assert not PairDecision.objects.exists() and not WorkerNote.objects.exclude(read_at=None).exists()
 
 
@@ -145,8 +145,8 @@ def test_a_reported_test_pair_is_dropped_and_who_failed_it_alone_is_welcome_agai
     assert test is not None and second.test is not None
 
     page = client.get(page_of(campaign)).text
-    for shown in (test.question, test.relevant_text, test.off_topic_text, "Both are about it."):
-        assert shown in page
+    for text in (test.question, test.relevant_text, test.off_topic_text, "Both are about it."):
+        assert text in page
     assert second.test.question not in page and "Alice" not in page
 
     def fail(worker: Worker, tests: set[int]) -> Assignment:
@@ -161,10 +161,10 @@ def test_a_reported_test_pair_is_dropped_and_who_failed_it_alone_is_welcome_agai
 
     wronged, careless = fail(bob, {test.pk}), fail(carol, {test.pk, second.test.pk})
     assert wronged.verdict == careless.verdict == Assignment.Verdict.EXCLUDED
-    given = {"test": test.pk, "why": " "}
-    assert client.post(page_of(campaign), given).status_code == 400
-    said = client.post(page_of(campaign), given | {"why": "Both answer it."}, follow=True)
-    assert "The test pair is dropped" in said.text
+    data = {"test": test.pk, "why": " "}
+    assert client.post(page_of(campaign), data).status_code == 400
+    answer = client.post(page_of(campaign), data | {"why": "Both answer it."}, follow=True)
+    assert "The test pair is dropped" in answer.text
     judgment_jobs.decide()
     for row in (wronged, careless, bob, carol):
         row.refresh_from_db()
@@ -201,9 +201,9 @@ def test_however_often_a_test_pair_is_reported_no_other_loses_its_reports(
         reason = "broken" if number else "other"
         PairReport.objects.create(assignment=another, item=later, reason=reason, note=f"Note {number}.", made_at=at)
 
-    listed = csv.DictReader(client.get(page_of(campaign), {"csv": "tests"}).getvalue().decode().splitlines())
+    rows = csv.DictReader(client.get(page_of(campaign), {"csv": "tests"}).getvalue().decode().splitlines())
     assert earlier.test is not None and later.test is not None
-    assert {(int(row["test_pair"]), row["workers"], row["reasons"]) for row in listed} == {
+    assert {(int(row["test_pair"]), row["workers"], row["reasons"]) for row in rows} == {
         (earlier.test.pk, "1", "broken:1"),
         (later.test.pk, "5", "broken:4 other:1"),
     }

@@ -73,10 +73,10 @@ def test_what_was_said_last_of_judging_and_reporting_counts(
     factories.judge(assignment)
     if judged_first:
         report(assignment, item)
-        shown = judgment_selectors.shown_item(
+        screen = judgment_selectors.shown_item(
             assignment_id=assignment.pk, worker_id=alice.pk, hit_id=assignment.hit_id, position=item.position
         )
-        assert shown is not None and shown.reported and shown.preferred is None and shown.answered == 5
+        assert screen is not None and screen.reported and screen.preferred is None and screen.answered == 5
     done = finish(assignment)
     assert done.judged == 5
     assert Acceptance.objects.filter(pair=item.pair).exists() is not judged_first
@@ -138,17 +138,17 @@ def test_work_that_reports_too_much_is_paid_and_waits_for_a_person(
     for item in reported:
         report(assignment, item)
     factories.judge(assignment, only={i.position for i in assignment.items} - {i.position for i in reported})
-    held = finish(assignment)
-    assert (held.verdict, held.owed) == (Assignment.Verdict.HELD, campaign.reward)
+    work = finish(assignment)
+    assert (work.verdict, work.owed) == (Assignment.Verdict.HELD, campaign.reward)
     assert not Acceptance.objects.exists() and not Decision.objects.exists()
     assert judgment_services.confirmed_check_all(at=timezone.now()) == 0  # no job decides in a person's place
-    assert Hit.objects.get(pk=held.hit_id).needed == 0
-    assert factories.take(bob, campaign).hit_id != held.hit_id  # it might be paid twice before a person decides
-    judgment_services.assignment_restore(assignment=held, why="They are broken.", by=rita, at=timezone.now())
+    assert Hit.objects.get(pk=work.hit_id).needed == 0
+    assert factories.take(bob, campaign).hit_id != work.hit_id  # it might be paid twice before a person decides
+    judgment_services.assignment_restore(assignment=work, why="They are broken.", by=rita, at=timezone.now())
     assert Acceptance.objects.filter(worker=alice).count() == (3 if what == "every test pair" else 1)
-    assert Hit.objects.get(pk=held.hit_id).needed == (0 if what == "every test pair" else 1)
-    judgment_services.assignment_exclude(assignment=held, why="They are fine.", by=rita, at=timezone.now())
-    assert Hit.objects.get(pk=held.hit_id).needed == 1
+    assert Hit.objects.get(pk=work.hit_id).needed == (0 if what == "every test pair" else 1)
+    judgment_services.assignment_exclude(assignment=work, why="They are fine.", by=rita, at=timezone.now())
+    assert Hit.objects.get(pk=work.hit_id).needed == 1
 
 
 def test_a_pair_that_enough_workers_report_is_set_aside_and_the_campaign_ends(
@@ -353,9 +353,9 @@ def test_a_check_and_a_drop_at_once_leave_nobody_barred(
     def drop_it() -> None:
         reports.test_drop(campaign=campaign, test=test, why="Both answer it.", by=rita, at=at)
 
-    here, there = (check, drop_it) if checks_first else (drop_it, check)
-    with beside(transaction.atomic(there)) as meanwhile:
-        here()
+    first, second = (check, drop_it) if checks_first else (drop_it, check)
+    with beside(transaction.atomic(second)) as meanwhile:
+        first()
     meanwhile[0].result()
     judgment_jobs.decide()
     for row in (assignment, bob):

@@ -73,20 +73,19 @@ def test_a_collection_has_the_judgments_that_count_of_all_its_campaigns_and_impo
     other = factories.campaign(elsewhere, "other")
     factories.do(factories.worker(other, "cleo"), other)
 
-    counted = judgment_selectors.collection_preferences(collection)
+    rows = judgment_selectors.collection_preferences(collection)
 
-    own = {row.campaign_id for row in counted}
-    assert own == {None, first.pk, second.pk}, "no other lab's judgments"
-    assert counted[0][:4] == ("q2", "p4", "p5", "p5")
-    assert (counted[0].import_id, counted[0].campaign_id, counted[0].worker_id) == (imported.pk, None, None)
-    assert [row.at for row in counted] == sorted(row.at for row in counted)
+    sources = {row.campaign_id for row in rows}
+    assert sources == {None, first.pk, second.pk}, "no other lab's judgments"
+    assert rows[0][:4] == ("q2", "p4", "p5", "p5")
+    assert (rows[0].import_id, rows[0].campaign_id, rows[0].worker_id) == (imported.pk, None, None)
+    assert [row.at for row in rows] == sorted(row.at for row in rows)
     assert sorted(rows_of(collection)[1:]) == sorted(
         tuple(row) for campaign in (first, second) for row in judgment_selectors.accepted_preferences(campaign)
     )
     assert judgment_selectors.collection_preferences(collection, before=now) == []
     assert (
-        judgment_selectors.collection_preferences(collection, before=now + timedelta(microseconds=1))[:1]
-        == (counted[:1])
+        judgment_selectors.collection_preferences(collection, before=now + timedelta(microseconds=1))[:1] == (rows[:1])
     )
 
 
@@ -137,15 +136,15 @@ def test_a_second_campaign_asks_only_about_what_was_not_judged(collection: Colle
     second = factories.campaign(collection, "second", pairs_per_hit=2)
 
     assert (second.pair_count, second.reused_pair_count) == (7, 2)
-    asked = {
+    pairs = {
         (item.pair.a.pid, item.pair.b.pid) for item in Item.objects.filter(hit__campaign=second, pair__isnull=False)
     }
-    assert asked == {("p1", "p3"), ("p2", "p3"), ("p4", "p6"), ("p5", "p6"), ("p7", "p8")}
+    assert pairs == {("p1", "p3"), ("p2", "p3"), ("p4", "p6"), ("p5", "p6"), ("p7", "p8")}
     assert campaign_bill(publication_likely(second)).assignments == second.hits.count() == 3
     progress = judgment_selectors.judging_progress(second)
     assert (progress.pairs, progress.done, progress.accepted, progress.reused) == (7, 2, 0, 2)
-    own = judgment_selectors.accepted_preferences(second)
-    assert own == judgment_selectors.accepted_preferences(first)
+    accepted = judgment_selectors.accepted_preferences(second)
+    assert accepted == judgment_selectors.accepted_preferences(first)
     assert judgment_selectors.waiting_queries(second) == {"q1", "q2", "q3"}
     assert len(rows_of(collection)) == 2, "what was reused does not count twice in the collection"
 
@@ -328,7 +327,7 @@ def test_a_reused_tie_disagrees_with_nobody_and_weighs_nothing(collection: Colle
     (disagreement,) = disagreements(campaign)
     assert (disagreement.pair.a.pid, disagreement.for_a, disagreement.for_b) == ("p7", 1, 1)
     case = pair_case(campaign, Pair.objects.get(pool__campaign=campaign, a__pid="p1", b__pid="p2"))
-    assert (case.for_a, case.for_b, case.disagrees, [said.prefers_a for said in case.said]) == (
+    assert (case.for_a, case.for_b, case.disagrees, [row.prefers_a for row in case.judgments]) == (
         *(1, 0, False, [True, None]),
     )
 
@@ -482,8 +481,8 @@ def test_exports_say_where_each_reused_judgment_comes_from(collection: Collectio
         ("q2", "p5", "campaign", "first", None),
         ("q3", "p8", "import", "old", 1),
     ]
-    made = {judgment.pk for judgment in Judgment.objects.filter(assignment__campaign=first)}
-    assert {row["judgment"] for row in rows[:2]} <= made
+    keys = {judgment.pk for judgment in Judgment.objects.filter(assignment__campaign=first)}
+    assert {row["judgment"] for row in rows[:2]} <= keys
     assert not any("worker" in row for row in rows)
     assert files["preferences.txt"] == b"q1 p1 p2 p2\nq2 p4 p5 p5\nq3 p7 p8 p8\n"
     assert files["pairs.jsonl"].count(b"\n") == 7

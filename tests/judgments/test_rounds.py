@@ -52,8 +52,8 @@ def deep(lab: Lab, tmp_path: Path) -> Collection:
 
 
 def make(collection: Collection, name: str = "rounds", **settings: Any) -> Campaign:
-    wanted = {"depth": 16, "partners": 3, "finalists": 4, "pairs_per_hit": 10, "tests_per_hit": 2}
-    return factories.campaign(collection, name, design="rounds", **wanted | settings)
+    design = {"depth": 16, "partners": 3, "finalists": 4, "pairs_per_hit": 10, "tests_per_hit": 2}
+    return factories.campaign(collection, name, design="rounds", **design | settings)
 
 
 @pytest.mark.parametrize("budget", [None, Decimal("7.50")])
@@ -130,17 +130,17 @@ def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_
     to_the_end(campaign)
     assert judgment_selectors.derived(campaign).qrels == best(SIZES)
 
-    shown = list(campaign.rounds.order_by("number").values_list("number", "pools", "passages", "pairs"))
-    assert shown[0] == (1, 3, 30, first) and len(shown) >= 3
-    assert [pools for _number, pools, _passages, _pairs in shown[1:]] == sorted(
-        (pools for _number, pools, _passages, _pairs in shown[1:]), reverse=True
+    rows = list(campaign.rounds.order_by("number").values_list("number", "pools", "passages", "pairs"))
+    assert rows[0] == (1, 3, 30, first) and len(rows) >= 3
+    assert [pools for _number, pools, _passages, _pairs in rows[1:]] == sorted(
+        (pools for _number, pools, _passages, _pairs in rows[1:]), reverse=True
     )
-    assert [row[2] for row in shown] == sorted((row[2] for row in shown), reverse=True), "pools shrink"
-    assert campaign.pair_count == sum(row[3] for row in shown) == Pair.objects.filter(pool__campaign=campaign).count()
+    assert [row[2] for row in rows] == sorted((row[2] for row in rows), reverse=True), "pools shrink"
+    assert campaign.pair_count == sum(row[3] for row in rows) == Pair.objects.filter(pool__campaign=campaign).count()
     full = sum(size * (size - 1) // 2 for size in SIZES.values())
     assert campaign.pair_count < 0.5 * full
     expected = pool_services.expected_pairs(campaign)
-    assert campaign.pair_count == pytest.approx(expected.pairs, rel=0.25) and len(shown) <= expected.rounds + 1
+    assert campaign.pair_count == pytest.approx(expected.pairs, rel=0.25) and len(rows) <= expected.rounds + 1
 
     files = factories.exported(campaign)
     judged, members = tmp_path / "counted.txt", tmp_path / "members.txt"
@@ -164,13 +164,13 @@ def test_the_results_of_rounds_have_scores_and_say_how_certain_they_are(
     assert data["contributions"] == []
     assert {row["run"] for row in data["ranks"]} == {"red", "green"}
     certain = {row["qid"]: row for row in data["stability"]}
-    assert [(qid, own["best"]) for qid, own in sorted(certain.items())] == [
+    assert [(qid, row["best"]) for qid, row in sorted(certain.items())] == [
         (qid, [pid]) for qid, pid in best(SIZES)[:3]
     ]
-    for qid, own in certain.items():
-        chances = {row["passage"]: row["p"] for row in own["passages"]}
+    for qid, query in certain.items():
+        chances = {row["passage"]: row["p"] for row in query["passages"]}
         assert len(chances) == SIZES[qid] and sum(chances.values()) == pytest.approx(1)
-        assert own["best"][0] in own["set"] and own["fragility"] >= 1
+        assert query["best"][0] in query["set"] and query["fragility"] >= 1
     assert certain["q3"]["exact"] and 0 < certain["q1"]["share"] < 1
     client.force_login(rita)
     page = client.get(reverse("results:results", args=[campaign.pk])).text
@@ -200,8 +200,8 @@ def test_what_is_asked_further_is_about_finals_alone_and_opens_no_round(deep: Co
     further_ask(campaign=campaign, **wish, seen=offer.seen)
     hits = [hit.needed for hit in Hit.objects.filter(campaign=campaign, needed__gt=0)]
     assert (len(hits), sum(hits)) == (offer.bill.hits, offer.bill.assignments)
-    asked = set(Pair.objects.filter(items__hit__wanted__gt=1).values_list("pool__query__qid", "a__pid", "b__pid"))
-    assert asked == {
+    pairs = set(Pair.objects.filter(items__hit__wanted__gt=1).values_list("pool__query__qid", "a__pid", "b__pid"))
+    assert pairs == {
         (qid, *sorted(pair))
         for qid in offer.queries
         for pair in combinations({*before[qid]["set"]} & {*before[qid]["final"]}, 2)
@@ -251,8 +251,8 @@ def test_what_is_excluded_or_comes_late_opens_no_closed_round(deep: Collection, 
     for pool in campaign.pools.filter(pk__in=begun):
         assert [list(playing) for playing in statuses[pool.query.qid].begun[:2]] == begun[pool.pk]
     to_the_end(campaign)
-    (asked,) = campaign.rounds.filter(number=2).values_list("asked_at", flat=True)
-    assert asked == second.asked_at
+    (asked_at,) = campaign.rounds.filter(number=2).values_list("asked_at", flat=True)
+    assert asked_at == second.asked_at
 
 
 def test_a_pair_that_is_set_aside_stops_its_own_pool_alone(deep: Collection, rita: User) -> None:
@@ -378,10 +378,10 @@ def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy
     form = client.get(reverse("pools:campaign_new"), {"collection": deep.pk}).text
     for name in ("partners", "finalists", "rounds_wait", "rounds_budget"):
         assert f'name="{name}"' in form
-    made = make(deep, "with more partners", start=False, partners=5, finalists=3, rounds_budget=Decimal(40))
+    other = make(deep, "with more partners", start=False, partners=5, finalists=3, rounds_budget=Decimal(40))
     draft.refresh_from_db()
-    assert made.pair_count != draft.pair_count
-    assert (draft.method, made.method) == ("most-wins", "most-wins")
+    assert other.pair_count != draft.pair_count
+    assert (draft.method, other.method) == ("most-wins", "most-wins")
     with pytest.raises(Refused, match="the most wins in the final"):
         make(deep, "other", start=False, method="bradley-terry")
 
@@ -391,11 +391,11 @@ def test_the_api_lists_rounds_and_asks_the_one_that_waits(deep: Collection, rita
     jobs.advance_rounds()
     judge(campaign)
     jobs.advance_rounds()
-    listed = program.get(f"/api/v1/campaigns/{campaign.pk}/rounds/").json()["results"]
-    assert [(row["number"], row["asked_at"] is None) for row in listed] == [(2, True), (1, False)]
-    assert "Look at it" in listed[0]["obstacle"]
-    asked = program.post(f"/api/v1/campaigns/{campaign.pk}/rounds/2/ask/", {})
-    assert asked.status_code == 200 and asked.json()["asked_by"] == "rita" and asked.json()["hits"] > 0
+    rows = program.get(f"/api/v1/campaigns/{campaign.pk}/rounds/").json()["results"]
+    assert [(row["number"], row["asked_at"] is None) for row in rows] == [(2, True), (1, False)]
+    assert "Look at it" in rows[0]["obstacle"]
+    answer = program.post(f"/api/v1/campaigns/{campaign.pk}/rounds/2/ask/", {})
+    assert answer.status_code == 200 and answer.json()["asked_by"] == "rita" and answer.json()["hits"] > 0
     again = program.post(f"/api/v1/campaigns/{campaign.pk}/rounds/2/ask/", {})
     assert again.status_code == 409 and "No such round waits" in again.text
     judge(campaign)
@@ -420,11 +420,11 @@ def test_jobs_that_are_killed_between_rounds_change_neither_what_is_asked_nor_th
     to_the_end(campaign)
     alike = to_the_end(make(deep, "never killed", reuse="nothing"), "Ben")
     assert judgment_selectors.derived(campaign).qrels == judgment_selectors.derived(alike).qrels == best(SIZES)
-    told = ("number", "pools", "passages", "pairs", "unsettled", "hits")
-    assert list(campaign.rounds.order_by("number").values_list(*told)) == list(
-        alike.rounds.order_by("number").values_list(*told)
+    fields = ("number", "pools", "passages", "pairs", "unsettled", "hits")
+    assert list(campaign.rounds.order_by("number").values_list(*fields)) == list(
+        alike.rounds.order_by("number").values_list(*fields)
     )
-    asked, others = (
+    pairs, others = (
         set(Pair.objects.filter(pool__campaign=each).values_list("a__pid", "b__pid")) for each in (campaign, alike)
     )
-    assert asked == others and not CampaignAlarm.objects.exists()
+    assert pairs == others and not CampaignAlarm.objects.exists()

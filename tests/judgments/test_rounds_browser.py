@@ -34,8 +34,8 @@ def test_a_campaign_in_rounds_is_made_in_the_form_and_its_next_round_is_asked(
         page.get_by_label("Look before each round").check()
         page.get_by_role("button", name="Create").last.click()
         page.wait_for_url("**/campaigns/*/")
-        made = Campaign.objects.get(name="in the browser")
-        assert (made.design, made.partners, made.finalists, made.rounds_wait) == ("rounds", 3, 4, True)
+        draft = Campaign.objects.get(name="in the browser")
+        assert (draft.design, draft.partners, draft.finalists, draft.rounds_wait) == ("rounds", 3, 4, True)
         expect(page.locator("#rounds")).to_have_text("In rounds, and by all pairs")
 
         campaign = make(deep, rounds_wait=True)
@@ -44,8 +44,8 @@ def test_a_campaign_in_rounds_is_made_in_the_form_and_its_next_round_is_asked(
         jobs.advance_rounds()
         for width in (360, 1280):
             page.set_viewport_size({"width": width, "height": 900})
-            for one in (made, campaign):
-                page.goto(reverse("judgments:campaign", args=[one.pk]))
+            for each in (draft, campaign):
+                page.goto(reverse("judgments:campaign", args=[each.pk]))
                 looks_right(page)
         page.get_by_role("button", name="Ask round 2").click()
         expect(page.get_by_text("Round 2 is asked")).to_be_visible()

@@ -121,19 +121,17 @@ def test_a_free_slot_goes_to_the_work_that_was_finished_first(
     workers = {"alice": alice, "bob": bob, "carol": carol}
     order = ["alice", first, *({"bob", "carol"} - {first})]
     # One HIT, handed on as each lease ends: all three may still finish it, in an order of their own.
-    taken = {
+    work = {
         name: factories.take(worker, campaign, now - timedelta(hours=9 - 3 * turn))
         for turn, (name, worker) in enumerate(workers.items())
     }
-    assert len({assignment.hit_id for assignment in taken.values()}) == 1
+    assert len({assignment.hit_id for assignment in work.values()}) == 1
     for turn, name in enumerate(order):
-        factories.judge(taken[name], prefer="b" if name == "carol" else "a")
-        judgment_services.assignment_finish(assignment=taken[name], at=now + timedelta(minutes=turn))
-    assert {row.assignment_id for row in Acceptance.objects.all()} == {taken["alice"].pk}
-    judgment_services.assignment_exclude(
-        assignment=taken["alice"], by=rita, why="careless", at=now + timedelta(hours=1)
-    )
-    assert {row.assignment_id for row in Acceptance.objects.all()} == {taken[first].pk}
+        factories.judge(work[name], prefer="b" if name == "carol" else "a")
+        judgment_services.assignment_finish(assignment=work[name], at=now + timedelta(minutes=turn))
+    assert {row.assignment_id for row in Acceptance.objects.all()} == {work["alice"].pk}
+    judgment_services.assignment_exclude(assignment=work["alice"], by=rita, why="careless", at=now + timedelta(hours=1))
+    assert {row.assignment_id for row in Acceptance.objects.all()} == {work[first].pk}
     wins = {row.preferred == row.b for row in judgment_selectors.accepted_preferences(campaign)}
     assert wins == {first == "carol"}
 

@@ -48,12 +48,12 @@ def test_before_any_job_a_download_says_when_it_will_be_there(page: Client, camp
 
 def test_the_page_says_as_of_when_and_has_the_files_made_now(page: Client, campaign: Campaign, alice: Worker) -> None:
     judgment_jobs.make_exports()
-    shown = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
-    assert "Nothing has changed since." in shown
+    html = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    assert "Nothing has changed since." in html
     before = current(campaign)
     factories.do(alice, campaign)
-    shown = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
-    assert "Work has been done since." in shown
+    html = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    assert "Work has been done since." in html
     address = reverse("judgments:export", args=[campaign.pk, QRELS])
     assert page.get(address).getvalue() == before.file.read()  # no GET makes it
     judgment_jobs.make_exports(campaign.pk)  # what the button asks for
@@ -167,13 +167,13 @@ def test_what_is_stored_is_what_the_command_writes(campaign: Campaign, alice: Wo
 
 
 def test_campaigns_that_are_in_step_cost_the_job_nothing_more_however_many_they_are(collection: Collection) -> None:
-    counted = []
+    counts = []
     for number in range(3):
         factories.campaign(collection, f"campaign {number}", tests=4)
         judgment_jobs.make_exports()
         with CaptureQueriesContext(
             connection,
-        ) as asked:
+        ) as capture:
             assert judgment_jobs.make_exports() == "exports made: 0"
-        counted.append(len(asked))
-    assert counted[0] == counted[-1] <= 3
+        counts.append(len(capture))
+    assert counts[0] == counts[-1] <= 3

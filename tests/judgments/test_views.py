@@ -152,13 +152,13 @@ def test_every_setting_is_shown(page: Client, campaign: Campaign) -> None:
     source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
     settings = source[source.index('id="settings"') :]
     of_rounds = names_in(RoundSettings)
-    shown = len(settings_of(Campaign)) - len(of_rounds) + 2  # and the runs, and when it was made
-    assert settings.count("<dt>") == shown
+    count = len(settings_of(Campaign)) - len(of_rounds) + 2  # and the runs, and when it was made
+    assert settings.count("<dt>") == count
     assert not any(str(Campaign._meta.get_field(name).verbose_name) in settings for name in of_rounds)
     Campaign.objects.filter(pk=campaign.pk).update(design=Campaign.Design.ROUNDS)
     source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
     settings = source[source.index('id="settings"') :]
-    assert settings.count("<dt>") == shown + len(of_rounds)
+    assert settings.count("<dt>") == count + len(of_rounds)
 
 
 # --- queries
@@ -167,9 +167,9 @@ def test_every_setting_is_shown(page: Client, campaign: Campaign) -> None:
 def test_queries_are_found_by_their_words_and_ids(page: Client, campaign: Campaign) -> None:
     assert "how long does a snail live" in text_of(page, "judgments:queries", campaign.pk)
     address = reverse("judgments:queries", args=[campaign.pk])
-    found = page.get(address, {"q": "SNAIL"}).content.decode()
-    assert "snail" in found
-    assert "australia" not in found
+    html = page.get(address, {"q": "SNAIL"}).content.decode()
+    assert "snail" in html
+    assert "australia" not in html
     assert "australia" in page.get(address, {"q": "q2"}).content.decode()
     assert "Nothing matches." in page.get(address, {"q": "nowhere"}).content.decode()
 
@@ -264,9 +264,9 @@ def test_a_worker_is_barred_and_welcomed_again_with_a_reason(page: Client, campa
 
 
 def test_each_export_is_served_as_it_is_made(page: Client, campaign: Campaign, accepted: Assignment) -> None:
-    made = factories.exported(campaign)
+    files_of = factories.exported(campaign)
     judgment_jobs.make_exports()
-    for name, content in made.items():
+    for name, content in files_of.items():
         answer = page.get(reverse("judgments:export", args=[campaign.pk, name]))
         assert answer.getvalue() == content
         assert answer["Content-Disposition"] == f'attachment; filename="pilot-{name}"'
@@ -274,8 +274,8 @@ def test_each_export_is_served_as_it_is_made(page: Client, campaign: Campaign, a
     archive = page.get(reverse("judgments:export", args=[campaign.pk, "all.zip"]))
     assert archive["Content-Type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(archive.getvalue())) as files:
-        assert {name: files.read(name) for name in files.namelist()} == made
-    assert json.loads(made["manifest.json"])["counts"]["judgments accepted"] == 3
+        assert {name: files.read(name) for name in files.namelist()} == files_of
+    assert json.loads(files_of["manifest.json"])["counts"]["judgments accepted"] == 3
 
 
 @pytest.mark.parametrize("name", ["manifest.txt", "all.tar", "preference-qrels.txt.bak"])
@@ -294,9 +294,9 @@ def test_the_campaigns_page_computes_nothing(
     monkeypatch.setattr(exports, "_MAKE", {})
     for name in ("derived", "judging_progress", "accepted_preferences", "pools_of"):
         monkeypatch.setattr(judgment_selectors, name, refuse)
-    said = text_of(page, "judgments:campaign", campaign.pk)
-    assert "3 of 7 (43 %)" in said
-    assert "Queries with one best known answer: 2 of 4; still without all their judgments: 2." in said
+    text = text_of(page, "judgments:campaign", campaign.pk)
+    assert "3 of 7 (43 %)" in text
+    assert "Queries with one best known answer: 2 of 4; still without all their judgments: 2." in text
 
 
 def test_the_workers_page_and_the_results_agree_on_sides_and_times(
@@ -352,10 +352,10 @@ def test_a_worker_with_thousands_of_assignments_and_decisions_has_a_page_of_the_
         for _number in range(5_000)
     )
     for name, arguments in (("worker", [worker.pk]), ("work", []), ("campaign", []), ("queries", [])):
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as capture:
             answer = page.get(reverse(f"judgments:{name}", args=[campaign.pk, *arguments]))
         assert len(answer.content) < 150_000, name
-        assert len(asked) <= 40, name
+        assert len(capture) <= 40, name
 
 
 def test_the_campaigns_page_leads_to_the_alarms_of_its_publication(page: Client, campaign: Campaign) -> None:

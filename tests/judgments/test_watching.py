@@ -36,13 +36,13 @@ def halfway(collection: Collection) -> Campaign:
 
 def test_a_campaign_is_done_when_its_pace_says_and_a_standstill_slows_it(halfway: Campaign) -> None:
     now = timezone.now()
-    said = watching.forecast(halfway, now)
-    assert (said.remaining, said.accepted) == (1, 6)
-    assert said.done_at is not None
-    assert said.done_at - now == pytest.approx(timedelta(hours=8) / 5, abs=timedelta(minutes=1))
+    forecast = watching.forecast(halfway, now)
+    assert (forecast.remaining, forecast.accepted) == (1, 6)
+    assert forecast.done_at is not None
+    assert forecast.done_at - now == pytest.approx(timedelta(hours=8) / 5, abs=timedelta(minutes=1))
     later = watching.forecast(halfway, now + timedelta(hours=5))
     assert later.done_at is not None
-    assert later.done_at - now - timedelta(hours=5) > said.done_at - now
+    assert later.done_at - now - timedelta(hours=5) > forecast.done_at - now
 
 
 def test_nothing_is_forecast_from_too_little_or_while_nobody_gets_a_hit(halfway: Campaign) -> None:
@@ -78,18 +78,18 @@ def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(
         return list(client.get(work, {"state": "active"}).context["listing"].page)
 
     assert at_work() == []
-    taken = factories.take(factories.worker(halfway, "late one"), halfway)
-    assert at_work() == [taken]
-    assert pseudonym(halfway, taken.worker_id) in client.get(work, {"state": "active"}).text
-    shown = LexborHTMLParser(client.get(page).text)
-    counts = {dt.text(): dt.next.text() for dt in shown.css("dt") if dt.next is not None}
+    late = factories.take(factories.worker(halfway, "late one"), halfway)
+    assert at_work() == [late]
+    assert pseudonym(halfway, late.worker_id) in client.get(work, {"state": "active"}).text
+    html = LexborHTMLParser(client.get(page).text)
+    counts = {dt.text(): dt.next.text() for dt in html.css("dt") if dt.next is not None}
     assert counts["Being judged"].split() == ["1", "assignment"]
     Hit.objects.filter(campaign=halfway).update(needed=0)
     cache.clear()
-    said = client.get(page).text
-    assert "1 assignment is still being judged." in said and "All the work is done." not in said
-    factories.judge(taken)
-    judgment_services.assignment_finish(assignment=taken, at=timezone.now())
+    text = client.get(page).text
+    assert "1 assignment is still being judged." in text and "All the work is done." not in text
+    factories.judge(late)
+    judgment_services.assignment_finish(assignment=late, at=timezone.now())
     assert at_work() == []
 
 

@@ -38,18 +38,20 @@ def uneven(lab: Lab, tmp_path: Path) -> Campaign:
     }
     qrels = {qid: ranked[:1] for qid, ranked in tops["green"].items()}
     collection = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops, name="uneven")
-    made = factories.campaign(collection, "uneven", overlap=5, pairs_per_hit=8, tests_per_hit=2, weighing="dawid-skene")
+    campaign = factories.campaign(
+        collection, "uneven", overlap=5, pairs_per_hit=8, tests_per_hit=2, weighing="dawid-skene"
+    )
     chance = Random(7)
     for name in ("Dee", "Eve", "Lou", "Lee", "Leo"):
-        by = factories.worker(made, name)
+        by = factories.worker(campaign, name)
         for _hit in range(QUERIES // 8):
-            assignment = factories.take(by, made)
+            assignment = factories.take(by, campaign)
             for item in assignment.items.order_by("position"):
                 prefer = chance.choice("ab") if name.startswith("L") else "a"
                 factories.judge(assignment, only=[item.position], prefer=prefer)
             judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
-    summarizing.campaign_summarize(campaign=made)
-    return made
+    summarizing.campaign_summarize(campaign=campaign)
+    return campaign
 
 
 def firsts(of: Campaign) -> int:
@@ -96,7 +98,7 @@ def test_weights_of_a_pool_follow_what_is_excluded(uneven: Campaign, rita: User)
 def test_what_a_person_decides_comes_first(uneven: Campaign, rita: User) -> None:
     pair = Pair.objects.filter(pool__campaign=uneven, disagreement__isnull=False).order_by("pk").first()
     assert pair is not None
-    adjudicating.pair_adjudicate(campaign=uneven, pair=pair, choice="b", seen=0, by=rita, at=timezone.now())
+    adjudicating.pair_adjudicate(campaign=uneven, pair=pair, choice="b", expected=0, by=rita, at=timezone.now())
     assert firsts(uneven) == QUERIES - 1
 
 
@@ -114,9 +116,9 @@ def test_exports_results_and_the_command_tell_the_same(
                 for row in rows if row["weighed"]} == heavier  # fmt: skip
         if name == "judged-pairs.tsv":
             assert {row["preferred"] for row in rows if row["weighed"]} == {"a"}
-    counted = tmp_path / "counted.txt"
-    counted.write_bytes(files["counted-preferences.txt"])
-    assert main(["qrels", str(counted)]) == 0
+    path = tmp_path / "counted.txt"
+    path.write_bytes(files["counted-preferences.txt"])
+    assert main(["qrels", str(path)]) == 0
     assert capsys.readouterr().out.encode() == files["preference-qrels.txt"]
     judgments = tmp_path / "judgments.tsv"
     judgments.write_bytes(files["judgments.tsv"])
@@ -125,8 +127,8 @@ def test_exports_results_and_the_command_tell_the_same(
 
     data = compute(inputs_of(uneven))
     assert data["weighed"] == len(heavier)
-    said = " ".join(str(line) for finding in findings(data) for line in finding.sentences)
-    assert f"{len(heavier)} pairs whose judgments disagreed count as those say that weigh more" in said
+    text = " ".join(str(line) for finding in findings(data) for line in finding.sentences)
+    assert f"{len(heavier)} pairs whose judgments disagreed count as those say that weigh more" in text
     version = version_add(campaign=uneven, by=None, why="First.", at=timezone.now())
     assert {pids[0][0] for pids in version_answers(version).values()} == {"a"}
 

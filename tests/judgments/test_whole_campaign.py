@@ -96,13 +96,13 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
     site: RunningSite, data: Path, tmp_path: Path, settings: object
 ) -> None:
     settings.VAR = tmp_path  # type: ignore[attr-defined]
-    found = demonstration.folder_at(data)
+    whole = demonstration.folder_at(data)
     four = (
-        found.runs[::4] if data.name == "made-up" else [path for path in found.runs if path.name.split(".")[0] in FOUR]
+        whole.runs[::4] if data.name == "made-up" else [path for path in whole.runs if path.name.split(".")[0] in FOUR]
     )
-    judged = tmp_path / found.qrels.name
-    judged.write_text("".join(found.qrels.read_text().splitlines(keepends=True)[:QUERIES]))
-    folder = found._replace(runs=tuple(four), qrels=judged)
+    judged = tmp_path / whole.qrels.name
+    judged.write_text("".join(whole.qrels.read_text().splitlines(keepends=True)[:QUERIES]))
+    folder = whole._replace(runs=tuple(four), qrels=judged)
     assert len(folder.runs) == 4
     campaign = opened(folder)
     assert (campaign.order, campaign.design) == ("score", "all_pairs")

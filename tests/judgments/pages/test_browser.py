@@ -47,7 +47,7 @@ def visitor(chromium: Browser, site: RunningSite, transactional_db: None) -> Ite
         contexts[-1].set_default_timeout(10_000)
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda told: complaints.append(told.text) if "Content Security" in told.text else None)
+        page.on("console", lambda line: complaints.append(line.text) if "Content Security" in line.text else None)
         return page
 
     yield come
@@ -70,13 +70,13 @@ def eight(transactional_db: None, site: RunningSite, tmp_path: Path) -> Campaign
 
 def one_hit(folder: Path, pairs: int) -> Campaign:
     queries = [f"q{number}" for number in range(pairs)]
-    made = factories.collection(
+    collection = factories.collection(
         folder,
         in_lab=factories.lab("The lab"),
         qrels={query: [f"{query}-old"] for query in queries},
         tops={"run": {query: [f"{query}-new"] for query in queries}},
     )
-    return factories.campaign(made, tests=3, pairs_per_hit=pairs)
+    return factories.campaign(collection, tests=3, pairs_per_hit=pairs)
 
 
 @pytest.fixture
@@ -307,9 +307,9 @@ def test_a_press_just_after_a_pair_came_by_itself_is_none_on_that_pair(
     box = page.get_by_role("button", name="A is better").bounding_box()
     assert box is not None
     saves: list[str] = []
-    told: list[str] = []
+    lines: list[str] = []
     page.on("request", lambda request: saves.append(request.url) if request.url.endswith("/2/save/") else None)
-    page.on("console", lambda said: told.append(said.text))
+    page.on("console", lambda line: lines.append(line.text))
     page.add_init_script(WHEN_PRESSED)
 
     def press() -> None:
@@ -318,24 +318,24 @@ def test_a_press_just_after_a_pair_came_by_itself_is_none_on_that_pair(
         else:
             page.mouse.click(box["x"] + 20, box["y"] + 20)
 
-    counted = []
+    in_time = []
     for gap in (20, 60, 100, 150, 200, 250, 300, 400, 500, 800):
         saves.clear()
-        told.clear()
+        lines.clear()
         page.goto(item_path(work))
         press()
         page.wait_for_timeout(gap)
         press()
         page.wait_for_url(re.compile("/[23]/$"))
-        since = [float(said.split()[2]) for said in told if re.search("^pressed .*/2/ ", said)]
+        since = [float(line.split()[2]) for line in lines if re.search("^pressed .*/2/ ", line)]
         if any(350 < ms < 450 for ms in since):
             page.wait_for_load_state("networkidle")
             continue  # about the limit itself
-        counted.append(any(ms >= 450 for ms in since))
-        if counted[-1]:
+        in_time.append(any(ms >= 450 for ms in since))
+        if in_time[-1]:
             page.wait_for_url("**/3/")
-        assert bool(saves) == counted[-1], (gap, since)
-    assert counted.count(False) >= 5 and counted[-1], counted
+        assert bool(saves) == in_time[-1], (gap, since)
+    assert in_time.count(False) >= 5 and in_time[-1], in_time
 
     page.goto(item_path(work))
     page.keyboard.down("a")
@@ -509,21 +509,21 @@ def test_what_is_not_saved_says_so_until_it_is_and_nothing_goes_on_before(
 
 def test_a_page_with_an_unsaved_choice_asks_before_it_is_left(visitor: Callable[..., Page], work: Assignment) -> None:
     page = visitor()
-    asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.type), dialog.dismiss()))
     page.goto(item_path(work))
     page.route("**/save/", lambda route: route.abort())
     page.get_by_role("button", name="A is better").click()
     says(page, UNSAVED)
     page.get_by_role("link", name="How to judge").click()
     page.wait_for_timeout(200)
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
     assert page.url.endswith("/1/")
     page.unroute("**/save/")
     says(page, "Saved")
     page.get_by_role("link", name="How to judge").click()
     expect(page.get_by_role("heading", name="How to judge")).to_be_visible()
-    assert asked == ["beforeunload"]
+    assert dialogs == ["beforeunload"]
 
 
 def test_an_answer_after_the_end_is_refused_with_a_way_out(visitor: Callable[..., Page], work: Assignment) -> None:
@@ -594,10 +594,10 @@ def test_on_a_phone_the_buttons_are_under_the_thumb(visitor: Callable[..., Page]
     judgment_services.assignment_leave(assignment=work, at=timezone.now())
     page.get_by_role("button", name="A is better").tap()
     page.get_by_role("alert").get_by_role("link", name="Go to my page").wait_for()
-    told, dock = page.get_by_role("alert").bounding_box(), page.locator(".dock").bounding_box()
-    assert told is not None
+    alert, dock = page.get_by_role("alert").bounding_box(), page.locator(".dock").bounding_box()
+    assert alert is not None
     assert dock is not None
-    assert 0 < told["y"] < told["y"] + told["height"] <= dock["y"]
+    assert 0 < alert["y"] < alert["y"] + alert["height"] <= dock["y"]
 
 
 def test_passages_keep_their_direction_and_long_ones_scroll_on_their_own(

@@ -21,19 +21,19 @@ IDS = "assignmentId=3ABC&hitId=3HIT&workerId=A1WORKER&turkSubmitTo=https://elsew
 def publication(campaign: Campaign, settings: object) -> Publication:
     """The campaign at our marketplace, with every HIT posted."""
     settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = PLATFORM  # type: ignore[attr-defined]
-    made = Publication.objects.create(
+    stored = Publication.objects.create(
         campaign=campaign, state=Publication.State.OPEN, title="Compare", description="Compare passages"
     )
     for hit in Hit.objects.filter(campaign=campaign):
         PublishedHit.objects.create(
-            publication=made,
+            publication=stored,
             hit=hit,
             max_assignments=1,
             platform_hit_id=f"3HIT{hit.number}",
             posted_at=timezone.now(),
             expires_at=timezone.now() + timedelta(days=1),
         )
-    return made
+    return stored
 
 
 def address(publication: Publication, number: int = 1, query: str = IDS) -> str:
@@ -43,11 +43,9 @@ def address(publication: Publication, number: int = 1, query: str = IDS) -> str:
 def agree(publication: Publication, number: int = 1, query: str = IDS) -> Assignment:
     """Consent in the frame, as the page's own form does."""
     client = Client()
-    shown = LexborHTMLParser(client.get(address(publication, number, query)).content.decode())
-    fields = {
-        field.attributes["name"]: field.attributes["value"] for field in shown.css("main form input[type=hidden]")
-    }
-    answer = client.post(shown.css_first("main form").attributes["action"], fields)
+    html = LexborHTMLParser(client.get(address(publication, number, query)).content.decode())
+    fields = {field.attributes["name"]: field.attributes["value"] for field in html.css("main form input[type=hidden]")}
+    answer = client.post(html.css_first("main form").attributes["action"], fields)
     assert answer.status_code == 303, answer.content
     return Assignment.objects.get(platform_assignment_id="3ABC", worker__external_id="A1WORKER")
 
@@ -113,10 +111,8 @@ def test_a_refusal_is_said_inside_the_frame(publication: Publication) -> None:
         lab=publication.campaign.lab, platform="marketplace", external_id="A1WORKER", barred_at=timezone.now()
     )
     client = Client()
-    shown = LexborHTMLParser(client.get(address(publication)).content.decode())
-    fields = {
-        field.attributes["name"]: field.attributes["value"] for field in shown.css("main form input[type=hidden]")
-    }
+    html = LexborHTMLParser(client.get(address(publication)).content.decode())
+    fields = {field.attributes["name"]: field.attributes["value"] for field in html.css("main form input[type=hidden]")}
     answer = client.post(address(publication), fields)
     assert answer.status_code == 409
     assert "no more tasks for you" in answer.content.decode()
@@ -139,10 +135,8 @@ def test_the_same_assignment_id_with_another_worker_is_other_work(publication: P
     judgment_services.assignment_leave(assignment=first, at=timezone.now())
     client = Client()
     query = IDS.replace("A1WORKER", "A2OTHER")
-    shown = LexborHTMLParser(client.get(address(publication, query=query)).content.decode())
-    fields = {
-        field.attributes["name"]: field.attributes["value"] for field in shown.css("main form input[type=hidden]")
-    }
+    html = LexborHTMLParser(client.get(address(publication, query=query)).content.decode())
+    fields = {field.attributes["name"]: field.attributes["value"] for field in html.css("main form input[type=hidden]")}
     assert client.post(address(publication, query=query), fields).status_code == 303
     second = Assignment.objects.get(worker__external_id="A2OTHER")
     assert second.platform_assignment_id == first.platform_assignment_id

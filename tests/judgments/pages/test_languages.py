@@ -170,8 +170,8 @@ def test_no_english_is_on_any_page_of_an_arabic_campaign(arabic: Campaign) -> No
     }
     task_services.campaign_move(campaign=arabic, to="paused")
     pages["paused"] = browser.get(reverse("judging:preview", args=[arabic.link]))
-    found = {name: english_on(answer.content.decode()) for name, answer in pages.items()}
-    assert {name: words for name, words in found.items() if words} == {}
+    english = {name: english_on(answer.content.decode()) for name, answer in pages.items()}
+    assert {name: words for name, words in english.items() if words} == {}
     assert "‎" not in pages["done"].content.decode()
     assert "$" in pages["done"].content.decode() and "2,00" in pages["done"].content.decode()
 

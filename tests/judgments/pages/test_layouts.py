@@ -49,32 +49,32 @@ def words(page: LexborHTMLParser, selector: str) -> str:
 def walk(client: Client, assignment: Assignment, random: Random, *, fails: bool) -> dict[int, Seen]:
     """Judge a whole HIT on its pages, as somebody who reads what is on them, with a second thought now and then."""
     token = links.assignment_token(assignment)
-    seen: dict[int, Seen] = {}
+    pairs: dict[int, Seen] = {}
     for position in range(1, assignment.items.count() + 1):
         address = reverse("judging:item", args=[token, position])
         page = LexborHTMLParser(client.get(address).content.decode())
         texts = {side: words(page, f"[data-side={side}] .text") for side in ("left", "right")}
         question = words(page, "form#item h1")
         if question.startswith("test question"):
-            wanted = "Something else" if fails else "The relevant"
-            side = next(side for side, text in texts.items() if text.startswith(wanted))
+            start = "Something else" if fails else "The relevant"
+            side = next(side for side, text in texts.items() if text.startswith(start))
         else:
             side = random.choice(("left", "right"))
         for chosen in ([{"left": "right", "right": "left"}[side]] if random.random() < 0.3 else []) + [side]:
-            shown = page.css_first("form#item input[name=shown]")
-            assert shown is not None
-            assert client.post(address, {"preferred": chosen, "shown": shown.attributes["value"]}).status_code == 303
+            stamp = page.css_first("form#item input[name=shown]")
+            assert stamp is not None
+            assert client.post(address, {"preferred": chosen, "shown": stamp.attributes["value"]}).status_code == 303
         marked = LexborHTMLParser(client.get(address).content.decode()).css_first(".passage.chosen")
         assert marked is not None
         assert marked.attributes["data-side"] == side
-        seen[position] = Seen(question, texts["left"], texts["right"], texts[side])
+        pairs[position] = Seen(question, texts["left"], texts["right"], texts[side])
     judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
-    return seen
+    return pairs
 
 
 def stored(assignment: Assignment) -> dict[int, tuple[str, str]]:
     """By position, the text that was preferred and the other, as the judgments have it."""
-    found = {}
+    texts_at = {}
     for judgment in judgment_selectors.effective(assignment).values():
         item = judgment.item
         if item.pair is not None:
@@ -82,8 +82,8 @@ def stored(assignment: Assignment) -> dict[int, tuple[str, str]]:
         else:
             assert item.test is not None
             texts = (item.test.relevant_text, item.test.off_topic_text)
-        found[item.position] = texts if judgment.prefers_a else texts[::-1]
-    return found
+        texts_at[item.position] = texts if judgment.prefers_a else texts[::-1]
+    return texts_at
 
 
 @settings(
@@ -107,9 +107,9 @@ def test_a_judgment_is_for_the_passage_that_was_on_the_chosen_side(
         except task_services.NoWork:
             break
         walked[assignment.pk] = walk(client, assignment, random, fails=number in careless)
-        found = stored(assignment)
-        assert {position: seen.chosen for position, seen in walked[assignment.pk].items()} == {
-            position: preferred for position, (preferred, _other) in found.items()
+        saved = stored(assignment)
+        assert {position: pair.chosen for position, pair in walked[assignment.pk].items()} == {
+            position: preferred for position, (preferred, _other) in saved.items()
         }
     pids = {" ".join(text.split()): pid for pid, text in collection.passages.values_list("pid", "text")}
     assert_counted(campaign, walked, pids)
@@ -122,10 +122,10 @@ def assert_counted(campaign: Campaign, walked: dict[int, dict[int, Seen]], pids:
     accepted = set(campaign.assignments.filter(verdict="accepted").values_list("id", flat=True))
     questions = {text: qid for qid, text in factories.QUERIES.items()}
     expected = sorted(
-        Preference(questions[seen.question], *sorted((pids[seen.left], pids[seen.right])), pids[seen.chosen])
+        Preference(questions[pair.question], *sorted((pids[pair.left], pids[pair.right])), pids[pair.chosen])
         for pk in accepted
-        for seen in walked[pk].values()
-        if seen.left in pids
+        for pair in walked[pk].values()
+        if pair.left in pids
     )
     assert judgment_selectors.accepted_preferences(campaign) == expected
     assert judgment_selectors.waiting_queries(campaign) == set()
@@ -139,11 +139,11 @@ def assert_exported(campaign: Campaign, walked: dict[int, dict[int, Seen]], pids
     lines = factories.exported(campaign)["judgments.jsonl"].decode().splitlines()
     records: list[dict[str, Any]] = [json.loads(line) for line in lines]
     newest = [row for row in records if row["kind"] == "pair" and not row["superseded"]]
-    assert len(newest) == sum(seen.left in pids for pages in walked.values() for seen in pages.values())
+    assert len(newest) == sum(pair.left in pids for pages in walked.values() for pair in pages.values())
     for row in newest:
-        seen = walked[row["assignment"]][row["position"]]
-        assert (row["left"], row["preferred"]) == (pids[seen.left], pids[seen.chosen])
-        assert {row["a"], row["b"]} == {pids[seen.left], pids[seen.right]}
+        pair = walked[row["assignment"]][row["position"]]
+        assert (row["left"], row["preferred"]) == (pids[pair.left], pids[pair.chosen])
+        assert {row["a"], row["b"]} == {pids[pair.left], pids[pair.right]}
 
 
 def assert_balanced(campaign: Campaign) -> None:
@@ -154,20 +154,20 @@ def assert_balanced(campaign: Campaign) -> None:
         least = campaign.overlap // layouts
         assert all(least <= used[layout] <= least + 1 for layout in range(layouts))
         for first in range(0, layouts - 1, 2):
-            one, other = (dict(hit.items.filter(layout=at).exclude(pair=None).values_list("pair_id", "a_left"))
-                          for at in (first, first + 1))  # fmt: skip
-            assert one == {pair: not left for pair, left in other.items()}
+            sides, turned = (dict(hit.items.filter(layout=at).exclude(pair=None).values_list("pair_id", "a_left"))
+                             for at in (first, first + 1))  # fmt: skip
+            assert sides == {pair: not left for pair, left in turned.items()}
 
 
 @given(size=st.integers(1, 13), layouts=st.integers(1, 6), seed=st.text(max_size=9))
 def test_layouts_hold_the_same_items_begin_as_packed_and_come_from_the_seed(size: int, layouts: int, seed: str) -> None:
     packed = [PackedItem(number, None, number % 3 == 0) for number in range(size)]
-    shown = lay_out(packed, layouts, seed=seed)
-    assert shown[0] == packed
-    assert len(shown) == layouts
-    assert all(sorted(item.pair or 0 for item in items) == list(range(size)) for items in shown)
-    assert lay_out(packed, layouts, seed=seed) == shown
-    for first, second in zip(shown[::2], shown[1::2], strict=False):
+    orders = lay_out(packed, layouts, seed=seed)
+    assert orders[0] == packed
+    assert len(orders) == layouts
+    assert all(sorted(item.pair or 0 for item in items) == list(range(size)) for items in orders)
+    assert lay_out(packed, layouts, seed=seed) == orders
+    for first, second in zip(orders[::2], orders[1::2], strict=False):
         sides = {item.pair: item.a_left for item in first}
         assert sides == {item.pair: not item.a_left for item in second}
 

@@ -83,7 +83,7 @@ def form_of(path: str) -> tuple[str, dict[str, str]]:
     """Where a page's form goes, and its hidden fields."""
     form = page(ask(path)).css_first("main form")
     assert form is not None
-    hidden = {str(one.attributes["name"]): str(one.attributes["value"]) for one in form.css("input[type=hidden]")}
+    hidden = {str(field.attributes["name"]): str(field.attributes["value"]) for field in form.css("input[type=hidden]")}
     return str(form.attributes["action"]), hidden
 
 
@@ -115,18 +115,18 @@ def thirteen(lab: Lab, tmp_path: Path) -> Campaign:
 def make_thirteen(lab: Lab, tmp_path: Path) -> None:
     """Make the campaign of one full HIT."""
     queries = [f"qidzq{number}" for number in range(10)]
-    made = factories.collection(
+    collection = factories.collection(
         tmp_path,
         in_lab=lab,
         name="nameofcollection",
         qrels={query: [f"pidzq-{query}-old"] for query in queries},
         tops={"nameofrun": {query: [f"pidzq-{query}-new"] for query in queries}},
     )
-    for number, passage in enumerate(Passage.objects.filter(collection=made).order_by("id")):
+    for number, passage in enumerate(Passage.objects.filter(collection=collection).order_by("id")):
         Passage.objects.filter(pk=passage.pk).update(text=f"It goes on for a sentence, and ends: {number:02}.")
-    for number, query in enumerate(Query.objects.filter(collection=made).order_by("id")):
+    for number, query in enumerate(Query.objects.filter(collection=collection).order_by("id")):
         Query.objects.filter(pk=query.pk).update(text=f"what is asked here {number:02}")
-    factories.campaign(made, "nameofcampaign", tests=3)
+    factories.campaign(collection, "nameofcampaign", tests=3)
 
 
 @pytest.fixture
@@ -217,11 +217,11 @@ def test_agreeing_to_a_text_that_has_changed_meanwhile_shows_the_new_one_and_sto
     campaign: Campaign, alice: Worker
 ) -> None:
     place = address("consent", links.home_token(alice, campaign))
-    for asked in (address("join", campaign.link), place):
-        action, hidden = form_of(asked)
-        text = task_services.consent_write(campaign=campaign, text=f"The wording of {asked}.")
+    for path in (address("join", campaign.link), place):
+        action, hidden = form_of(path)
+        text = task_services.consent_write(campaign=campaign, text=f"The wording of {path}.")
         answer = send(action, hidden)
-        assert (answer.status_code, answer["Location"]) == (303, asked)
+        assert (answer.status_code, answer["Location"]) == (303, path)
         assert not text.consents.exists()
     assert stored() == {"Worker": 1, "Consent": 1, "Assignment": 0, "Judgment": 0}
 
@@ -300,9 +300,9 @@ def test_no_cookie_is_called_as_another_sites_is(campaign: Campaign, rita: User)
     browser.force_login(rita)
     request = RequestFactory().get("/")
     SessionMiddleware(lambda _request: HttpResponse()).process_request(request)
-    said, answer = Messages(request), HttpResponse()
-    said.add(message_levels.INFO, "Saved.")
-    said.update(answer)
+    queue, answer = Messages(request), HttpResponse()
+    queue.add(message_levels.INFO, "Saved.")
+    queue.update(answer)
     names = {*browser.cookies, *answer.cookies}
     assert len(names) == 5  # the worker's, the language, the log-in, the forms', messages
     assert {name for name in names if not name.endswith(settings.COOKIE_MARK)} == set()
@@ -349,12 +349,12 @@ def test_a_draft_is_at_no_address(collection: Collection) -> None:
 def test_a_barred_worker_is_told_kindly_and_keeps_their_receipts(campaign: Campaign, alice: Worker) -> None:
     failed = factories.do(alice, campaign, fail_tests=True)
     home = address("home", links.home_token(alice, campaign))
-    told = words(ask(home))
-    assert "Thank you for your work. There are no more tasks for you" in told
-    assert failed.receipt in told
-    assert "$2.00" in told
+    text = words(ask(home))
+    assert "Thank you for your work. There are no more tasks for you" in text
+    assert failed.receipt in text
+    assert "$2.00" in text
     for unkind in ("barred", "failed", "excluded", "test"):
-        assert unkind not in told.lower()
+        assert unkind not in text.lower()
     assert send(home + "next/")["Location"] == home
     assert Assignment.objects.count() == 1
 
@@ -389,16 +389,16 @@ def bad_tokens(good: str) -> dict[str, str]:
 def test_a_forged_or_truncated_token_gets_a_kind_page_and_stores_nothing(work: Assignment, token: str) -> None:
     before = stored()
     place = links.home_token(work.worker, work.campaign)
-    shown = worker_pages.shown_token(work.pk, 1, timezone.now())
+    stamp = worker_pages.shown_token(work.pk, 1, timezone.now())
     for what, bad in bad_tokens(token).items():
         answers = [ask(f"/j/{bad}/{page}") for page in ("", "1/", "finish/", "leave/", "done/")]
         answers += [
-            send(f"/j/{bad}/{page}", {"preferred": "left", "shown": shown}) for page in ("1/", "finish/", "leave/")
+            send(f"/j/{bad}/{page}", {"preferred": "left", "shown": stamp}) for page in ("1/", "finish/", "leave/")
         ]
         assert {answer.status_code for answer in answers} == {404}, what
         assert all("Please open the link that you were given again" in words(answer) for answer in answers), what
-        told = save(f"/j/{bad}/1/save/", {"preferred": "left", "shown": shown})
-        assert (told.status_code, list(told.json())) == (404, ["error"]), what  # type: ignore[attr-defined]
+        answer = save(f"/j/{bad}/1/save/", {"preferred": "left", "shown": stamp})
+        assert (answer.status_code, list(answer.json())) == (404, ["error"]), what  # type: ignore[attr-defined]
     for what, bad in bad_tokens(place).items():
         answers = [ask(f"/w/{bad}/{page}") for page in ("", "consent/")]
         answers += [send(f"/w/{bad}/{page}") for page in ("consent/", "next/")]
@@ -418,8 +418,8 @@ def test_a_link_that_leads_nowhere_gets_a_kind_page(campaign: Campaign, link: st
 
 def test_a_token_of_one_kind_is_no_token_of_another(work: Assignment, token: str) -> None:
     place = links.home_token(work.worker, work.campaign)
-    shown = worker_pages.shown_token(work.pk, 1, timezone.now())
-    for path in (f"/j/{place}/", f"/j/{shown}/", f"/w/{token}/", f"/w/{shown}/"):
+    stamp = worker_pages.shown_token(work.pk, 1, timezone.now())
+    for path in (f"/j/{place}/", f"/j/{stamp}/", f"/w/{token}/", f"/w/{stamp}/"):
         assert ask(path).status_code == 404
 
 
@@ -432,10 +432,10 @@ def test_a_token_whose_hit_or_worker_is_not_the_assignments_is_refused(work: Ass
 
 def test_one_workers_page_cannot_save_to_anothers_assignment(campaign: Campaign, alice: Worker, bob: Worker) -> None:
     mine, theirs = factories.take(alice, campaign), factories.take(bob, campaign)
-    shown = shown_on(links.assignment_token(mine), 1)
+    stamp = shown_on(links.assignment_token(mine), 1)
     token = links.assignment_token(theirs)
-    assert send(address("item", token, 1), {"preferred": "left", "shown": shown}).status_code == 400
-    assert save(address("save", token, 1), {"preferred": "left", "shown": shown}).status_code == 400
+    assert send(address("item", token, 1), {"preferred": "left", "shown": stamp}).status_code == 400
+    assert save(address("save", token, 1), {"preferred": "left", "shown": stamp}).status_code == 400
     assert not Judgment.objects.exists()
 
 
@@ -444,9 +444,9 @@ def test_one_workers_page_cannot_save_to_anothers_assignment(campaign: Campaign,
 
 def test_a_choice_is_stored_with_the_time_it_was_shown_and_the_time_it_was_made(work: Assignment, token: str) -> None:
     before = timezone.now()
-    shown = shown_on(token, 4)
+    stamp = shown_on(token, 4)
     between = timezone.now()
-    answer = save(address("save", token, 4), {"preferred": "right", "shown": shown})
+    answer = save(address("save", token, 4), {"preferred": "right", "shown": stamp})
     assert answer.status_code == 200
     judgment = Judgment.objects.get()
     assert (judgment.assignment, judgment.item.position, judgment.preferred) == (work, 4, "right")
@@ -455,14 +455,14 @@ def test_a_choice_is_stored_with_the_time_it_was_shown_and_the_time_it_was_made(
 
 def test_the_answer_to_a_save_says_how_far_the_worker_is(work: Assignment, token: str) -> None:
     factories.judge(work, only=range(1, 6))
-    told = save(address("save", token, 6), {"preferred": "left", "shown": shown_on(token, 6)})
-    assert told.json() == {"saved": True, "preferred": "left", "answered": 6, "total": 13, "owed": "$0.92"}  # type: ignore[attr-defined]
+    answer = save(address("save", token, 6), {"preferred": "left", "shown": shown_on(token, 6)})
+    assert answer.json() == {"saved": True, "preferred": "left", "answered": 6, "total": 13, "owed": "$0.92"}  # type: ignore[attr-defined]
 
 
 def test_saying_the_same_again_adds_nothing_and_a_changed_mind_is_a_new_row(token: str) -> None:
-    shown = shown_on(token, 1)
+    stamp = shown_on(token, 1)
     for side in ("left", "left", "right", "right", "left"):
-        assert save(address("save", token, 1), {"preferred": side, "shown": shown}).status_code == 200
+        assert save(address("save", token, 1), {"preferred": side, "shown": stamp}).status_code == 200
     assert list(Judgment.objects.order_by("id").values_list("preferred", flat=True)) == ["left", "right", "left"]
 
 
@@ -479,9 +479,9 @@ def test_without_a_script_choosing_leads_back_to_the_marked_page(token: str) -> 
 
 
 def test_a_choice_that_is_neither_left_nor_right_is_refused(token: str) -> None:
-    shown = shown_on(token, 1)
+    stamp = shown_on(token, 1)
     for preferred in ("", "LEFT", "both", "a", "<script>", "x" * 5000, "\x00"):
-        sent = {"preferred": preferred, "shown": shown}
+        sent = {"preferred": preferred, "shown": stamp}
         assert send(address("item", token, 1), sent).status_code == 400, preferred
         assert save(address("save", token, 1), sent).status_code == 400, preferred
     assert not Judgment.objects.exists()
@@ -503,16 +503,16 @@ def test_a_page_that_a_browser_translated_is_noted_with_its_judgment(
     for position, translated in ((1, True), (2, False), (3, "yes")):
         choice = {"preferred": "left", "shown": shown_on(token, position), "translated": translated}
         assert save(address("save", token, position), choice).status_code == 200
-    told = dict(Judgment.objects.values_list("item__position", "is_translated"))
-    assert told == {1: True, 2: False, 3: False}
+    marks = dict(Judgment.objects.values_list("item__position", "is_translated"))
+    assert marks == {1: True, 2: False, 3: False}
 
     summarizing.campaign_summarize(campaign=work.campaign)
 
     assert AssignmentSummary.objects.get(assignment=work).translated == 1
-    listed = judgment_selectors.assignment_rows(
+    rows = judgment_selectors.assignment_rows(
         work.campaign, judgment_selectors.with_fast_below(work.campaign, Assignment.objects.all())
     )
-    assert "translated page" in listed[0].flags
+    assert "translated page" in rows[0].flags
     flagged = judgment_selectors.flagged("translated", "summary__")
     assert list(Assignment.objects.filter(flagged)) == [work]
     exported = exports.write_files(exports.Source(work.campaign), tmp_path / "exported")
@@ -542,9 +542,9 @@ def test_a_save_that_cannot_be_read_is_refused_with_a_sentence(token: str) -> No
         b"[" * 4000,
         b'{"preferred": 1e999, "shown": NaN}',
     ):
-        told = save(address("save", token, 1), body)
-        assert told.status_code == 400, body
-        assert isinstance(told.json()["error"], str), body  # type: ignore[attr-defined]
+        answer = save(address("save", token, 1), body)
+        assert answer.status_code == 400, body
+        assert isinstance(answer.json()["error"], str), body  # type: ignore[attr-defined]
     assert not Judgment.objects.exists()
 
 
@@ -594,9 +594,9 @@ def test_a_page_that_only_takes_one_method_refuses_the_others(work: Assignment, 
 
 def test_sending_with_answers_missing_is_refused_and_names_them(work: Assignment, token: str) -> None:
     factories.judge(work, only=[1, 2, 4])
-    asked = page(ask(address("finish", token)))
-    assert asked.css_first("form:not(.languages)") is None
-    linked = [str(link.attributes["href"]) for link in asked.css(".chips a")]
+    final = page(ask(address("finish", token)))
+    assert final.css_first("form:not(.languages)") is None
+    linked = [str(link.attributes["href"]) for link in final.css(".chips a")]
     assert linked == [address("item", token, position) for position in (3, *range(5, 14))]
     answer = send(address("finish", token))
     assert answer.status_code == 409
@@ -611,11 +611,11 @@ def test_after_sending_every_page_leads_to_the_receipt(work: Assignment, token: 
     assert ask(done)["Location"] == address("instructions", token)
     assert send(address("finish", token))["Location"] == done
     work.refresh_from_db()
-    told = words(ask(done))
+    text = words(ask(done))
     assert re.fullmatch(r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}", work.receipt)
-    assert work.receipt in told
-    assert "13 of 13" in told
-    assert "$2.00" in told
+    assert work.receipt in text
+    assert "13 of 13" in text
+    assert "$2.00" in text
     for name in ("instructions", "finish", "leave"):
         assert ask(address(name, token))["Location"] == done
     for position in (1, 13):
@@ -627,11 +627,11 @@ def test_after_sending_every_page_leads_to_the_receipt(work: Assignment, token: 
 
 
 def test_after_sending_no_answer_is_taken(work: Assignment, token: str) -> None:
-    shown = shown_on(token, 1)
+    stamp = shown_on(token, 1)
     factories.judge(work)
     send(address("finish", token))
     before = stored()
-    sent = {"preferred": "right", "shown": shown}
+    sent = {"preferred": "right", "shown": stamp}
     for answer in (send(address("item", token, 1), sent), save(address("save", token, 1), sent)):
         assert answer.status_code == 409
         assert "already finished this task" in answer.content.decode()
@@ -645,9 +645,9 @@ def test_leaving_after_six_of_thirteen_answers_owes_their_share(work: Assignment
     assert work.state == Assignment.State.ACTIVE
     answer = send(address("leave", token))
     assert answer["Location"] == address("done", token)
-    told = words(ask(answer["Location"]))
-    assert "You have left this task" in told
-    assert "owes you $0.92" in told
+    text = words(ask(answer["Location"]))
+    assert "You have left this task" in text
+    assert "owes you $0.92" in text
     work.refresh_from_db()
     assert (work.state, str(work.owed), work.judged) == ("left", "0.92", 6)
     home = words(ask(address("home", links.home_token(work.worker, work.campaign))))
@@ -668,8 +668,8 @@ def test_late_work_is_told_apart_and_taken(campaign: Campaign, alice: Worker) ->
     assert choose(token, 1, "left").status_code == 303
     factories.judge(work)
     send(address("finish", token))
-    told = words(ask(address("done", token)))
-    assert "You finished after time ran out. Your answers are saved, and you are paid for them." in told
+    text = words(ask(address("done", token)))
+    assert "You finished after time ran out. Your answers are saved, and you are paid for them." in text
     work.refresh_from_db()
     assert work.verdict == Assignment.Verdict.ACCEPTED
 
@@ -678,40 +678,40 @@ def test_home_counts_what_is_owed_altogether(campaign: Campaign, alice: Worker) 
     receipts = [factories.do(alice, campaign).receipt for _hit in range(2)]
     work = factories.take(alice, campaign)
     factories.judge(work, only=[1])
-    told = words(ask(address("home", links.home_token(alice, campaign))))
-    assert all(receipt in told for receipt in receipts)
-    assert "Total $4.00" in told
-    assert "1 of 3 answers are saved" in told
+    text = words(ask(address("home", links.home_token(alice, campaign))))
+    assert all(receipt in text for receipt in receipts)
+    assert "Total $4.00" in text
+    assert "1 of 3 answers are saved" in text
 
 
 # --- what pages show, and what they keep to themselves
 
 
 def test_no_page_gives_away_where_passages_come_from_or_what_is_a_test(work: Assignment) -> None:
-    shown = [ask(path) for path in addresses_of(work)]
+    answers = [ask(path) for path in addresses_of(work)]
     factories.judge(work)
     judgment_services.assignment_finish(assignment=work, at=timezone.now())
-    shown += [ask(path) for path in addresses_of(work)]
-    assert sum(answer.status_code == 200 for answer in shown) > 25
-    for answer in shown:
+    answers += [ask(path) for path in addresses_of(work)]
+    assert sum(answer.status_code == 200 for answer in answers) > 25
+    for answer in answers:
         html = answer.content.decode()
         for secret in ("pidzq", "qidzq", "nameofrun", "nameofcollection", "nameofcampaign", "nameofworker"):
             assert secret not in html
-        told = re.sub(r'"/[jw]/[^"]+"|test question \d', "", html.lower())  # chance may write a word in a signature
-        told = re.sub(r"the relevant passage of test \d|something else entirely, number \d", "", told)
+        text = re.sub(r'"/[jw]/[^"]+"|test question \d', "", html.lower())  # chance may write a word in a signature
+        text = re.sub(r"the relevant passage of test \d|something else entirely, number \d", "", text)
         for word in (r"qrels?", r"gold", r"hits?", r"relevant", r"rank(ed|ing)?", r"runs?", r"tests?", r"pair_?id"):
-            assert not re.search(rf"\b{word}\b", told), f"{word} in {told}"
+            assert not re.search(rf"\b{word}\b", text), f"{word} in {text}"
 
 
 def test_tokens_in_pages_say_nothing_of_what_is_compared(work: Assignment, token: str) -> None:
     for position in range(1, 14):
         html = ask(address("item", token, position)).content.decode()
-        told = []
+        payloads = []
         for payload in {match.split(":")[0] for match in re.findall(r"[\w-]+:[\w-]{6}:[\w-]{43}", html)}:
-            told.append(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))))
-        times = [values for values in told if isinstance(values[-1], float)]
+            payloads.append(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))))
+        times = [values for values in payloads if isinstance(values[-1], float)]
         assert [values[:2] for values in times] == [[work.pk, position]]
-        rest = sorted(values for values in told if values not in times)
+        rest = sorted(values for values in payloads if values not in times)
         assert rest == sorted([[work.pk, work.worker_id, work.hit_id], [work.worker_id, work.campaign_id]])
 
 
@@ -740,13 +740,13 @@ def test_a_test_looks_like_any_other_comparison(work: Assignment, token: str) ->
 
 
 def test_a_wrong_answer_to_a_test_is_answered_like_a_right_one(work: Assignment, token: str) -> None:
-    told = set()
+    answers = set()
     for item in Item.objects.filter(hit=work.hit):
         answer = save(
             address("save", token, item.position), {"preferred": "left", "shown": shown_on(token, item.position)}
         )
-        told.add((answer.status_code, *sorted(answer.json()), answer.json()["preferred"]))  # type: ignore[attr-defined]
-    assert told == {(200, "answered", "owed", "preferred", "saved", "total", "left")}
+        answers.add((answer.status_code, *sorted(answer.json()), answer.json()["preferred"]))  # type: ignore[attr-defined]
+    assert answers == {(200, "answered", "owed", "preferred", "saved", "total", "left")}
 
 
 HOSTILE = '<script>alert("x")</script>\'"><img src=x onerror=alert(1)>{{ 7|add:7 }}&amp;</p></title>\u202e\u0645\u0631'
@@ -764,10 +764,10 @@ def test_hostile_texts_are_shown_as_texts(work: Assignment, token: str) -> None:
     for path in addresses_of(work):
         html = page(ask(path))
         assert html.css("img, script:not([src]), [onerror]") == []
-        assert all(str(one.attributes["src"]).startswith("/static/") for one in html.css("script"))
+        assert all(str(script.attributes["src"]).startswith("/static/") for script in html.css("script"))
     item = page(ask(address("item", token, 1)))
-    assert [one.text() for one in item.css(".passage .text p")] == [HOSTILE, HOSTILE]
-    assert [one.text() for one in item.css(".ask h1, .ask .eyebrow")] == [HOSTILE, HOSTILE]
+    assert [part.text() for part in item.css(".passage .text p")] == [HOSTILE, HOSTILE]
+    assert [part.text() for part in item.css(".ask h1, .ask .eyebrow")] == [HOSTILE, HOSTILE]
     assert HOSTILE in words(ask(address("consent", links.home_token(work.worker, campaign))))
 
 
@@ -775,11 +775,11 @@ def test_texts_have_their_own_language_and_direction(work: Assignment, token: st
     Campaign.objects.filter(pk=work.campaign_id).update(language="he", question="איזה קטע עונה טוב יותר?")
     Collection.objects.filter(pk=work.campaign.collection_id).update(language="ar")
     html = page(ask(address("item", token, 1)))
-    asked, query = html.css_first(".ask .eyebrow"), html.css_first(".ask h1")
-    assert asked is not None and query is not None
-    assert (asked.attributes["dir"], asked.attributes["lang"]) == ("auto", "he")
+    heading, query = html.css_first(".ask .eyebrow"), html.css_first(".ask h1")
+    assert heading is not None and query is not None
+    assert (heading.attributes["dir"], heading.attributes["lang"]) == ("auto", "he")
     assert (query.attributes["dir"], query.attributes["lang"]) == ("auto", "ar")
-    passages = [(one.attributes["dir"], one.attributes["lang"]) for one in html.css(".passage .text p")]
+    passages = [(part.attributes["dir"], part.attributes["lang"]) for part in html.css(".passage .text p")]
     assert passages == [("auto", "ar")] * 2
     sides = html.css_first("div.pair")
     assert sides is not None
@@ -792,7 +792,7 @@ def test_texts_have_their_own_language_and_direction(work: Assignment, token: st
 def test_texts_of_mixed_language_claim_none(work: Assignment, token: str) -> None:
     Collection.objects.filter(pk=work.campaign.collection_id).update(language="")
     html = page(ask(address("item", token, 1)))
-    assert all("lang" not in one.attributes for one in html.css(".passage .text p, .ask h1"))
+    assert all("lang" not in part.attributes for part in html.css(".passage .text p, .ask h1"))
 
 
 def test_every_page_is_guarded_uncached_and_sets_no_cookie(work: Assignment, token: str) -> None:
@@ -862,9 +862,9 @@ def test_a_barred_worker_stays_barred_at_another_link_of_the_lab_in_the_same_bro
 
 def questions(path: str) -> list[str]:
     """What the database is asked for a page."""
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture:
         assert ask(path).status_code == 200
-    return [query["sql"] for query in asked.captured_queries]
+    return [query["sql"] for query in capture.captured_queries]
 
 
 @pytest.mark.parametrize("framed", [False, True])
@@ -872,20 +872,20 @@ def test_showing_an_item_and_saving_a_choice_are_one_statement_each(work: Assign
     if framed:
         Publication.objects.create(campaign=work.campaign, state="open", title="t", description="d")
         Assignment.objects.filter(pk=work.pk).update(platform_assignment_id="A1")
-    shown = shown_on(token, 1)
+    stamp = shown_on(token, 1)
     assert len(questions(address("item", token, 1))) == 1
     for side, rows in (("left", 1), ("left", 1), ("right", 2)):
-        with CaptureQueriesContext(connection) as asked:
-            assert save(address("save", token, 1), {"preferred": side, "shown": shown}).status_code == 200
-        assert len(asked) == 1
+        with CaptureQueriesContext(connection) as capture:
+            assert save(address("save", token, 1), {"preferred": side, "shown": stamp}).status_code == 200
+        assert len(capture) == 1
         assert Judgment.objects.count() == rows
 
 
 def test_without_a_script_the_assignment_is_looked_up_once(work: Assignment, token: str) -> None:
     action, hidden = form_of(address("item", token, 1))
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture:
         send(action, {**hidden, "preferred": "left"})
-    assert len(asked) == 2
+    assert len(capture) == 2
     assert Judgment.objects.count() == 1
 
 
@@ -895,17 +895,17 @@ def test_a_workers_home_asks_as_much_for_many_receipts_as_for_one_and_pages_them
     monkeypatch.setattr(worker_pages, "RECEIPTS", 2)
     home = address("home", links.home_token(alice, campaign))
     factories.do(alice, campaign)
-    one = len(questions(home))
+    few = len(questions(home))
     for _hit in range(2):
         last = factories.do(alice, campaign)
     Hit.objects.filter(campaign=campaign).update(needed=1)  # as many wait as before
-    assert len(questions(home)) <= one + 2  # how many pages there are, and a second look for a HIT
-    shown = ask(home).content.decode()
+    assert len(questions(home)) <= few + 2  # how many pages there are, and a second look for a HIT
+    html = ask(home).content.decode()
     first = Assignment.objects.order_by("id").first()
     assert first is not None
-    assert last.receipt in shown and first.receipt not in shown
+    assert last.receipt in html and first.receipt not in html
     assert first.receipt in ask(f"{home}?page=2").content.decode()
-    assert dollars(3 * campaign.reward) in shown, "the sum is of all pages"
+    assert dollars(3 * campaign.reward) in html, "the sum is of all pages"
 
 
 @pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded", "text/plain"])

@@ -94,8 +94,8 @@ def test_what_is_left_for_being_paid_is_sealed_changed_and_read_by_those_who_pay
     for role in ("viewer", "organizer"):
         browser = Client()
         browser.force_login(factories.member(collection.lab, role))
-        for asked in ({}, {"csv": "list"}):
-            assert DETAIL not in browser.get(desk, asked).content.decode()
+        for query in ({}, {"csv": "list"}):
+            assert DETAIL not in browser.get(desk, query).content.decode()
     assert not any(DETAIL.encode() in content for content in factories.exported(paying).values())
 
     change = reverse("judging:pay_detail", args=[home])

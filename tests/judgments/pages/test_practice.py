@@ -47,11 +47,11 @@ def answer(browser: Client, token: str, position: int, right: bool) -> str:
     """Answer a practice pair; the page of feedback that follows."""
     address = reverse("judging:practice_pair", args=[token, position])
     page = browser.get(address).content.decode()
-    shown = re.search(r'name="shown" value="([^"]+)"', page)[1]
+    stamp = re.search(r'name="shown" value="([^"]+)"', page)[1]
     left = re.search(r'aria-label="[^"]*A"[^>]*><p[^>]*>([^<]+)<', page)[1]
     better = "left" if left in ("It is here.", "In 1987.") else "right"
     side = better if right else {"left": "right", "right": "left"}[better]
-    return browser.post(address, {"preferred": side, "shown": shown}, follow=True).content.decode()
+    return browser.post(address, {"preferred": side, "shown": stamp}, follow=True).content.decode()
 
 
 def onward_of(page: str) -> str:
@@ -101,8 +101,8 @@ def test_practice_comes_before_the_first_task_explains_and_is_no_judgment(collec
     assert len(factories.exported(campaign)["judgments.jsonl"].splitlines()) == 5
     second = links.assignment_token(factories.take(assignment.worker, campaign))
     assert browser.get(reverse("judging:item", args=[second, 1])).status_code == 200  # once for each worker
-    told = personal_data(assignment.worker)["practice"]
-    assert [(go["state"], go["right"]) for go in told] == [("done", 1), ("active", 0)]
+    goes = personal_data(assignment.worker)["practice"]
+    assert [(go["state"], go["right"]) for go in goes] == [("done", 1), ("active", 0)]
 
 
 def test_practice_is_skipped_only_where_the_campaign_lets_workers(collection: Collection) -> None:
@@ -156,8 +156,8 @@ def test_the_researcher_sees_how_workers_did(client: Client, rita: User, collect
             answer(Client(), token, number % 2 + 1, right)
     client.force_login(rita)
     page = client.get(reverse("tasks:practice", args=[campaign.pk])).content.decode()
-    told = dict(re.findall(r"<dt>([^<]+)</dt><dd>(\d+)</dd>", page))
-    assert {name: told[name] for name in ("Passed", "Failed once, can try again", "Failed twice, get no HIT")} == {
+    counts = dict(re.findall(r"<dt>([^<]+)</dt><dd>(\d+)</dd>", page))
+    assert {name: counts[name] for name in ("Passed", "Failed once, can try again", "Failed twice, get no HIT")} == {
         "Passed": "1", "Failed once, can try again": "1", "Failed twice, get no HIT": "1",
     }  # fmt: skip
     assert "can no longer be changed" in page
@@ -173,10 +173,10 @@ def test_a_test_pair_that_is_practised_is_in_no_hit(client: Client, rita: User, 
     test = draft.test_pairs.order_by("id").first()
     assert client.post(address, {"test": test.pk, "explanation": ""}).status_code == 400
     assert client.post(address, {"test": test.pk, "explanation": "Only one is about it."}).status_code == 303
-    own = {"question": "q", "better": "good\nand long", "worse": "bad", "explanation": "because"}
-    assert client.post(address, own).status_code == 303
+    pair = {"question": "q", "better": "good\nand long", "worse": "bad", "explanation": "because"}
+    assert client.post(address, pair).status_code == 303
     assert not AuditEntry.objects.filter(why__in=["Only one is about it.", "because"]).exists()
-    assert client.post(address, own | {"worse": "good and long"}).status_code == 409
+    assert client.post(address, pair | {"worse": "good and long"}).status_code == 409
     draft.refresh_from_db()
     assert [pair.better for pair in read_practice_pairs(draft.practice_pairs)] == [test.relevant_text, "good and long"]
     test.refresh_from_db()
@@ -192,12 +192,12 @@ def test_a_test_pair_that_is_practised_is_in_no_hit(client: Client, rita: User, 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("a\tb\tc", "line 1: 3 columns"), ("\na\tb\tb\tc", "line 2: the two passages are the same"),
      ("\n".join(f"q{n}\tb\tc\td" for n in range(21)), "at most 20")],
 )  # fmt: skip
-def test_lines_that_are_no_practice_pairs_are_named(text: str, said: str) -> None:
-    with pytest.raises(Refused, match=said):
+def test_lines_that_are_no_practice_pairs_are_named(text: str, message: str) -> None:
+    with pytest.raises(Refused, match=message):
         read_practice_pairs(text)
 
 
@@ -207,9 +207,9 @@ def test_time_and_pay_count_practice_and_measured_times_leave_it_out(collection:
     assert pace.practice == 1
     assert pace.first_hourly == (pace.reward * 60 / (pace.minutes + 1)).quantize(pace.reward)
     summary = ethics_summary(campaign, timezone.now())
-    said = " ".join(text for part in summary.parts for text in part.paragraphs)
-    assert "2 practice pairs" in said
-    assert f"With practice, the first task takes about {pace.minutes + 1} minutes" in said
+    text = " ".join(text for part in summary.parts for text in part.paragraphs)
+    assert "2 practice pairs" in text
+    assert f"With practice, the first task takes about {pace.minutes + 1} minutes" in text
     at = timezone.now()
     assignment, _token = begin(campaign)
     for position in (1, 2):
@@ -263,9 +263,9 @@ def test_practice_never_tells_the_answer_of_what_is_asked(collection: Collection
 
     first = practised(collection, "optional")
     test = first.test_pairs.filter(state=TestPair.State.CONFIRMED).earliest("pk")
-    shown = f"{test.question}\t{test.relevant_text}\tanother\tIt is so."
+    line = f"{test.question}\t{test.relevant_text}\tanother\tIt is so."
     with pytest.raises(Refused, match="is a practice pair and a test pair"):
-        practised(collection, "check", practice_pairs=shown)
+        practised(collection, "check", practice_pairs=line)
 
 
 def test_the_labs_floor_counts_practice(collection: Collection) -> None:
@@ -302,7 +302,7 @@ def test_practice_in_arabic_has_no_english(collection: Collection) -> None:
             address = reverse("judging:practice_pair", args=[token, position])
             page = browser.get(address).content.decode()
             worse = "right" if page.index("أفضل ") < page.index("أسوأ ") else "left"
-            shown = re.search(r'name="shown" value="([^"]+)"', page)[1]
-            pages.append(browser.post(address, {"preferred": worse, "shown": shown}, follow=True))
+            stamp = re.search(r'name="shown" value="([^"]+)"', page)[1]
+            pages.append(browser.post(address, {"preferred": worse, "shown": stamp}, follow=True))
         pages.append(browser.get(reverse("judging:practice", args=[token])))
     assert [english_on(page.content.decode()) for page in pages] == [set()] * len(pages)

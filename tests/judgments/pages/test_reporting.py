@@ -43,9 +43,9 @@ def test_a_worker_reports_a_pair_goes_on_and_can_judge_it_after_all(campaign: Ca
     assert "You reported this pair" in page and "data-reported" in page
     assert re.search(r'value="broken" required checked', shown(report))
     assert "1 of 5" in shown(reverse("judging:finish", args=[token])) and not Judgment.objects.exists()
-    found = re.search(r'name="shown" value="([^"]+)"', page)
-    assert found is not None
-    assert send(item, {"shown": found[1], "preferred": "left"})[0] == 303
+    stamp = re.search(r'name="shown" value="([^"]+)"', page)
+    assert stamp is not None
+    assert send(item, {"shown": stamp[1], "preferred": "left"})[0] == 303
     assert "You reported this pair" not in shown(item)
     assert PairReport.objects.get().withdrawn_at is not None
 

@@ -233,6 +233,6 @@ def test_a_trial_says_to_whoever_may_change_the_test_pairs_which_of_them_they_fa
     signed_in.force_login(rita)
     first = next(item for item in trials.trial_items(draft) if item.test is not None)
     question = draft.test_pairs.get(pk=first.test).question
-    said = ended(signed_in)
-    assert "Test pairs that you failed" in said and said.count(f"{question}</span>") == 1
+    text = ended(signed_in)
+    assert "Test pairs that you failed" in text and text.count(f"{question}</span>") == 1
     assert "Test pairs that you failed" not in ended(colleague)
