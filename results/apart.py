@@ -74,10 +74,10 @@ def _first(name: str, rows: list[Json], data: Json) -> list[Json]:
 
 
 def _find(data: Json, place: tuple[str, ...]) -> list[Json] | None:
-    found: Any = data
+    part: Any = data
     for key in place:
-        found = found and found[key]
-    return found or None
+        part = part and part[key]
+    return part or None
 
 
 def _put(data: Json, place: tuple[str, ...], rows: list[Json]) -> Json:

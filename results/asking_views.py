@@ -46,17 +46,17 @@ def ask(request: Request, pk: int) -> HttpResponse:
     if not form.is_valid():
         return render(request, "results/ask.html", {"campaign": campaign, "form": form}, status=400)
     if request.method == "POST":
-        seen = request.POST.get("seen", "")
-        asked = asking.further_ask(campaign=campaign, **form.cleaned_data, seen=int(seen) if seen.isdecimal() else -1)
+        last = request.POST.get("seen", "")
+        offer = asking.further_ask(campaign=campaign, **form.cleaned_data, seen=int(last) if last.isdecimal() else -1)
         text = ngettext(
             "More judgments are asked for, on %(count)s query: up to %(cost)s.",
             "More judgments are asked for, on %(count)s queries: up to %(cost)s.",
-            len(asked.queries),
+            len(offer.queries),
         )
-        messages.success(request, text % {"count": f"{len(asked.queries):,}", "cost": campaign.money(asked.bill.total)})
+        messages.success(request, text % {"count": f"{len(offer.queries):,}", "cost": campaign.money(offer.bill.total)})
         return see_other("results:ask", pk)
-    found = asking.offer_for(campaign, **form.cleaned_data)
-    context = {"campaign": campaign, "form": form, "offer": found, "says": says(campaign, found)}
+    offer = asking.offer_for(campaign, **form.cleaned_data)
+    context = {"campaign": campaign, "form": form, "offer": offer, "says": says(campaign, offer)}
     return render(request, "results/ask.html", context)
 
 
@@ -66,22 +66,22 @@ def offer(request: Request, pk: int) -> HttpResponse:
     """The usual offer in a sentence, for the campaign's page."""
     campaign = campaign_of(request, pk)
     judgments = next(iter(asking.numbers_of(campaign)), JUDGMENTS[-1])
-    found = asking.offer_for(campaign, judgments=judgments)
-    return render(request, "results/_offer.html", {"campaign": campaign, "offer": found, "says": says(campaign, found)})
+    offer = asking.offer_for(campaign, judgments=judgments)
+    return render(request, "results/_offer.html", {"campaign": campaign, "offer": offer, "says": says(campaign, offer)})
 
 
-def says(campaign: Campaign, found: asking.Offer) -> str:
+def says(campaign: Campaign, offer: asking.Offer) -> str:
     """What an offer would settle, in a sentence; empty where it buys nothing."""
-    if found.obstacle or not found.queries:
+    if offer.obstacle or not offer.queries:
         return ""
-    settled = round(found.settled)
+    settled = round(offer.settled)
     if not settled:
         return _("Spend %(cost)s more: less than one more query would be settled.") % {
-            "cost": campaign.money(found.bill.total)
+            "cost": campaign.money(offer.bill.total)
         }
     text = ngettext(
         "Spend %(cost)s more: about %(count)s more query settled.",
         "Spend %(cost)s more: about %(count)s more queries settled.",
         settled,
     )
-    return text % {"cost": campaign.money(found.bill.total), "count": f"{settled:,}"}
+    return text % {"cost": campaign.money(offer.bill.total), "count": f"{settled:,}"}

@@ -53,7 +53,7 @@ def earlier(request: Request, pk: int, number: int) -> HttpResponse:
             "tables": [
                 Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:SHOWN], {}), len(table.rows))
                 for name in tables.tables(whole)
-                if (found := tables.table(whole, name)) is not None and (table := found.for_pages())
+                if (full := tables.table(whole, name)) is not None and (table := full.for_pages())
             ],
         }
     return render(request, "results/earlier.html", context)

@@ -85,9 +85,9 @@ def inputs_of(campaign: Campaign) -> Inputs:
     outside = pool_selectors.outside_scores_of(campaign.collection)
     preferences = judgment_selectors.accepted_preferences(campaign)
     decided = judgment_selectors.decided_pairs(campaign)
-    counted = judgment_selectors.counted_preferences(campaign, accepted=preferences)
+    outcomes = judgment_selectors.counted_preferences(campaign, accepted=preferences)
     is_in_rounds = campaign.design == Campaign.Design.ROUNDS
-    rounds = judgment_selectors.rounds_of(campaign, preferences=counted) if is_in_rounds else {}
+    rounds = judgment_selectors.rounds_of(campaign, preferences=outcomes) if is_in_rounds else {}
     unfinished = {query for query, status in rounds.items() if not status.is_done}
     by_import = campaign.collection.runs.order_by("imported_at", "id")
     return Inputs(
@@ -106,7 +106,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
         waiting=frozenset(judgment_selectors.waiting_queries(campaign) | unfinished),
         pairs=campaign.pair_count,
         preferences=preferences,
-        counted=counted,
+        counted=outcomes,
         adjudicated=len(decided),
         weighed=len(weighed_pairs(campaign).keys() - decided.keys()),
         votes=votes_of(campaign),

@@ -90,21 +90,21 @@ def add_versions(request_id: int | None = None) -> str:
     waiting = version_requests.requests_open()
     if request_id is not None:
         waiting = waiting.filter(pk=request_id)
-    made, failed = 0, None
+    count, failed = 0, None
     for waiting_id in list(waiting.values_list("id", flat=True)):
         try:
-            asked = version_requests.version_request_do(request_id=waiting_id, at=timezone.now())
+            request = version_requests.version_request_do(request_id=waiting_id, at=timezone.now())
         except Exception as error:
             log.exception("The version that request %s asks for", waiting_id)
             failed = error
             continue
-        if asked is not None and asked.version is not None:
-            made += 1
+        if request is not None and request.version is not None:
+            count += 1
             if request_id is not None:
-                scoring.scores_refresh(collection=asked.campaign.collection)
+                scoring.scores_refresh(collection=request.campaign.collection)
     if failed is not None:
         raise failed  # the others are made; the checks of health name the job
-    return f"versions made: {made}"
+    return f"versions made: {count}"
 
 
 @job(gettext_lazy("the job that finishes campaigns"))

@@ -18,8 +18,8 @@ def judges_beside(campaign: Campaign, *, whole: bool = False) -> QuerySet[Machin
     """
     left_out = ["qrels", *(() if whole else ("runs", "scores"))]
     comparisons = MachineComparison.objects.filter(campaign=campaign).defer(*left_out)
-    own = Prefetch("comparisons", comparisons, to_attr="compared")
-    return MachineJudge.objects.filter(collection=campaign.collection_id).prefetch_related(own).order_by("name")
+    prefetch = Prefetch("comparisons", comparisons, to_attr="compared")
+    return MachineJudge.objects.filter(collection=campaign.collection_id).prefetch_related(prefetch).order_by("name")
 
 
 def machine_table(judges: Iterable[MachineJudge]) -> Table:
@@ -101,7 +101,7 @@ def _columns() -> list[Column]:
 def score_table(scores: dict[str, Any]) -> Table:
     """RR of all runs from people alone, the machine alone, and both, the best first by both."""
     runs = sorted(scores["runs"].items(), key=lambda row: (-row[1]["mean"], row[0]))
-    rows = [[run, *(own[key] for key in _CORRECTED)] for run, own in runs]
+    rows = [[run, *(values[key] for key in _CORRECTED)] for run, values in runs]
     about = _(
         "Mean %(measure)s. People alone: over %(queries)d queries that people judged. Machine alone: over these and "
         "%(further)d that only the machine answered. Both: prediction-powered inference, in which people’s judgments "
@@ -117,7 +117,7 @@ def difference_table(scores: dict[str, Any]) -> Table:
     """How much higher each run scores than the next."""
     columns = [Column("a", _("Run"), "name"), Column("b", _("Next run"), "name"), *_columns()]
     columns = [column._replace(kind="change") if column.kind == "score" else column for column in columns]
-    rows = [[one["a"], one["b"], *(one[key] for key in _CORRECTED)] for one in scores["differences"]]
+    rows = [[row["a"], row["b"], *(row[key] for key in _CORRECTED)] for row in scores["differences"]]
     about = _(
         "How much higher each run scores than the next, query by query. Each interval is for one difference by itself: "
         "there is no correction for looking at several."
@@ -136,8 +136,8 @@ def person_table(test: dict[str, Any]) -> Table:
         Column("stands", _("Machine may stand in"), "yes"),
     ]
     rows = [
-        [str(number), *(one[key] for key in ("pairs", "machine", "person", "p", "stands"))]
-        for number, one in enumerate(test["people"], 1)
+        [str(number), *(person[key] for key in ("pairs", "machine", "person", "p", "stands"))]
+        for number, person in enumerate(test["people"], 1)
     ]
     about = _(
         "The alternative annotator test of Calderon, Reichart and Dror (2025). Each person in turn is left out and "
@@ -168,11 +168,11 @@ def machine_data(judges: Iterable[MachineJudge]) -> list[dict[str, Any]]:
             "sha256": judge.sha256,
             "imported_at": judge.imported_at.isoformat(),
             **(
-                {**one.data, "runs": one.runs, "scores": one.scores, "computed_at": one.computed_at.isoformat()}
-                if one
+                {**row.data, "runs": row.runs, "scores": row.scores, "computed_at": row.computed_at.isoformat()}
+                if row
                 else {}
             ),
         }
         for judge in judges
-        for one in [next(iter(judge.compared), None)]  # type: ignore[attr-defined]
+        for row in [next(iter(judge.compared), None)]  # type: ignore[attr-defined]
     ]

@@ -35,15 +35,15 @@ def machines(request: Request, pk: int) -> HttpResponse:
     listing = Listing(request, judges_beside(campaign), sorts=SORTS)
     judges = list(listing.page.object_list)
     table = machine_table(judges)
-    compared = [one for judge in judges for one in judge.compared]
+    compared = [row for judge in judges for row in judge.compared]
     context = {
         "campaign": campaign,
         "listing": listing,
         "table": table,
         "rows": list(zip(judges, cells(table, table.rows, {}), strict=True)),
-        "people": next((one.data["people"] for one in compared), None),
+        "people": next((row.data["people"] for row in compared), None),
         "waiting": len(judges) - len(compared),
-        "changed": any(one.revision < campaign.revision for one in compared),
+        "changed": any(row.revision < campaign.revision for row in compared),
         "has_winners": campaign.design == Campaign.Design.ALL_PAIRS,
     }
     return render(request, "results/machines.html", context)
@@ -112,8 +112,8 @@ def machine_table_file(request: Request, pk: int, judge_pk: int, name: str, form
 
 
 def _compared(campaign: Campaign, judge: MachineJudge) -> MachineComparison | None:
-    own = MachineComparison.objects.filter(campaign=campaign, judge=judge, software=SOFTWARE)
-    return own.defer("qrels", "runs").first()
+    rows = MachineComparison.objects.filter(campaign=campaign, judge=judge, software=SOFTWARE)
+    return rows.defer("qrels", "runs").first()
 
 
 def _judge_of(campaign: Campaign, pk: int) -> MachineJudge:
@@ -136,10 +136,10 @@ def machine_file(request: Request, pk: int, judge_pk: int, what: str) -> HttpRes
     if what == "answers":
         response = StreamingHttpResponse((" ".join(answer) + "\n" for answer in answers_of(judge)), content_type=kind)
     else:
-        found = MachineComparison.objects.filter(campaign=campaign, judge=judge).values_list("qrels", flat=True).first()
-        if not found:
+        qrels = MachineComparison.objects.filter(campaign=campaign, judge=judge).values_list("qrels", flat=True).first()
+        if not qrels:
             raise NotYours(_("There are no winners by this machine judge in this campaign, or not yet."))
-        response = HttpResponse(found.encode(), content_type=kind)
+        response = HttpResponse(qrels.encode(), content_type=kind)
     name = f"machine-{slugify(judge.name) or judge.pk}-{what}.txt"
     response["Content-Disposition"] = f'attachment; filename="{_base(campaign)}-{name}"'
     return response

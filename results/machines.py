@@ -100,12 +100,12 @@ def comparisons_refresh(*, campaign: Campaign) -> int:
             at = timezone.now()
         people = derive_answers(inputs)
         board = board_of(inputs, further)
-        own = agreement(inputs.votes)
+        agreed = agreement(inputs.votes)
         standing = _standing().filter(campaign=campaign, revision=campaign.revision)
         judges = list(campaign.collection.machine_judges.filter(~Exists(standing)).order_by("id"))
         for judge in judges:
             theirs = [run.name for run in described if run.uses(judge.model)]
-            compared = compare(inputs, people, board, own, lengths, answers_of(judge), withheld, further, theirs)
+            compared = compare(inputs, people, board, agreed, lengths, answers_of(judge), withheld, further, theirs)
             _store(campaign, judge, compared, at)
         return len(judges)
 
@@ -127,8 +127,8 @@ def further_of(inputs: Inputs) -> Further:
     merged = merge_equal(others, text_keys(campaign.collection, others.values()))
     named = {
         query: twins
-        for query, own in merged.stands_for.items()
-        if (twins := {twin: passage for twin, passage in own.items() if twin != passage})
+        for query, of_query in merged.stands_for.items()
+        if (twins := {twin: passage for twin, passage in of_query.items() if twin != passage})
     }
     return Further({query: pool for query, pool in merged.pools.items() if len(pool) > 1}, named)
 
@@ -155,7 +155,7 @@ def compare(
     inputs: Inputs,
     people: People,
     board: Board | None,
-    own: Agreement,
+    agreed: Agreement,
     lengths: Mapping[str, int],
     answers: Iterable[Answer],
     withheld: Collection[tuple[str, str]] = (),
@@ -178,7 +178,7 @@ def compare(
         **beside._asdict(),
         "share": beside.share,
         "interval": beside.interval(),
-        "people": own._asdict(),
+        "people": agreed._asdict(),
         "first": side._asdict(),
         "longer": longer_preferred(inputs.preferences, machine, lengths).as_dict(),
         "stand_in": leave_each_out(inputs.votes, machine).as_dict(),
@@ -199,8 +199,8 @@ def compare(
     scores: dict[str, Any] = {}
     if scored is not None:
         scores = scored.as_dict(scored.neighbours())
-        found = favour(scored, theirs)
-        data["favour"] = found and found._asdict()
+        bias = favour(scored, theirs)
+        data["favour"] = bias and bias._asdict()
     return Compared(data, runs, scores, "".join(_qrels_lines(inputs, machine, method, withheld)))
 
 
@@ -208,9 +208,9 @@ def _in_pools(
     pools: Mapping[str, Collection[str]], stands_for: StandsFor, answers: Iterable[Answer]
 ) -> Iterator[Answer]:
     """The answers about two passages of a pool, by the ids that stand for their texts."""
-    for query, a, b, said in answers:
+    for query, a, b, preferred in answers:
         pool, named = pools.get(query, ()), stands_for.get(query, {})
-        answer = Answer(query, *(named.get(one, one) for one in (a, b, said)))
+        answer = Answer(query, *(named.get(pid, pid) for pid in (a, b, preferred)))
         if answer.a != answer.b and answer.a in pool and answer.b in pool:
             yield answer
 
@@ -224,8 +224,8 @@ def _qrels_lines(
     ids = _ids_of(inputs.stands_for)
     winners = winners_of(inputs.pools, machine, method)
     held_back = {query for query, passage in winners if (query, passage) in withheld}
-    kept = [key for key in winners if key[0] not in held_back]
-    lines = {(query, pid) for query, passage in kept for pid in (passage, *ids.get((query, passage), ()))}
+    keys = [key for key in winners if key[0] not in held_back]
+    lines = {(query, pid) for query, passage in keys for pid in (passage, *ids.get((query, passage), ()))}
     return (f"{query} 0 {pid} 1\n" for query, pid in sorted(lines.difference(withheld)))
 
 

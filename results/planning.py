@@ -154,9 +154,9 @@ def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float)
     likely = publication_likely(campaign)
     rows = []
     for price in prices:
-        asked = campaign.pair_count - _reused(campaign, price.overlap)
-        bill = campaign_bill(likely, pairs=asked, overlap=price.overlap)
-        rows.append(Row(price.overlap, asked * price.overlap, bill, price.same, price.kept))
+        pairs = campaign.pair_count - _reused(campaign, price.overlap)
+        bill = campaign_bill(likely, pairs=pairs, overlap=price.overlap)
+        rows.append(Row(price.overlap, pairs * price.overlap, bill, price.same, price.kept))
     return Planned(rows, len(sizes), draws)
 
 

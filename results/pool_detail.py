@@ -140,17 +140,17 @@ class PoolDetail:
         lines = []
         for pair in self.pairs:
             reused = [JudgmentLine(pair, None, judgment) for judgment in pair.reused]
-            own = [JudgmentLine(pair, judgment, None) for judgment in pair.judgments]
-            lines += reused + own or [JudgmentLine(pair, None, None)]
+            direct = [JudgmentLine(pair, judgment, None) for judgment in pair.judgments]
+            lines += reused + direct or [JudgmentLine(pair, None, None)]
         return lines
 
     def matrix(self, candidates: Sequence[CandidateDetail]) -> list[tuple[CandidateDetail, list[MatrixCell | None]]]:
         """Who beat whom among some of the candidates: a row for each, with a cell for each."""
-        asked = {
+        judged = {
             frozenset((pair.a.passage.pid, pair.b.passage.pid)): bool(pair.for_a or pair.for_b or pair.ties)
             for pair in self.pairs
         }
-        return [(row, [_cell(row, column, self.wins, asked) for column in candidates]) for row in candidates]
+        return [(row, [_cell(row, column, self.wins, judged) for column in candidates]) for row in candidates]
 
 
 def pool_detail(pool: Pool) -> PoolDetail:
@@ -176,8 +176,8 @@ def pool_detail(pool: Pool) -> PoolDetail:
         candidate = stands_for.get(pid, pid)
         grades[candidate] = max(grade, grades.get(candidate, grade))
     wins: dict[tuple[str, str], int] = {}
-    counted = judgment_selectors.counted_preferences(campaign, pool, preferences)
-    decisive = [preference for preference in counted if preference.preferred is not None]
+    outcomes = judgment_selectors.counted_preferences(campaign, pool, preferences)
+    decisive = [preference for preference in outcomes if preference.preferred is not None]
     for preference in decisive:
         loser = preference.b if preference.preferred == preference.a else preference.a
         key = (str(preference.preferred), loser)
@@ -220,17 +220,17 @@ def pool_detail(pool: Pool) -> PoolDetail:
         a, b = sorted((by_pid[pid] for pid in pids), key=lambda candidate: candidate.number)
         for_a, for_b = judged[a.passage.pid, b.passage.pid], judged[b.passage.pid, a.passage.pid]
         pair, decided = (pids[0], pids[1]), adjudicated.get(pk)
-        own, older = behind.get(pair, []), before.get(pair, [])
+        direct, older = behind.get(pair, []), before.get(pair, [])
         better = None if decided is None else dict(zip("ab", pair, strict=True)).get(decided.choice)
         heavier = weighed.get((pool.query.qid, *pair))
-        said = (by_pid[pid] if pid else None for pid in (better, heavier))
-        details.append(PairDetail(pk, a, b, for_a, for_b, ties[pair], own, older, decided, *said))
+        marks = (by_pid[pid] if pid else None for pid in (better, heavier))
+        details.append(PairDetail(pk, a, b, for_a, for_b, ties[pair], direct, older, decided, *marks))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     filled = sum(pair.for_a + pair.for_b + pair.ties for pair in details)
     # Challengers play with judgments of other campaigns too, and rounds are no tournament of all passages.
     is_of_all = campaign.design not in (Campaign.Design.CHALLENGERS, Campaign.Design.ROUNDS)
     settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT and is_of_all
-    settled = settled and len(decisive) == len(counted)  # a tie is half a win for both: the rounds count whole ones
+    settled = settled and len(decisive) == len(outcomes)  # a tie is half a win for both: the rounds count whole ones
     return PoolDetail(
         candidates=candidates,
         wins=wins,
@@ -267,13 +267,13 @@ def _cell(
     row: CandidateDetail,
     column: CandidateDetail,
     wins: Mapping[tuple[str, str], int],
-    asked: Mapping[frozenset[str], bool],
+    judged: Mapping[frozenset[str], bool],
 ) -> MatrixCell | None:
     if row is column:
         return None
     row_pid, column_pid = row.passage.pid, column.passage.pid
     won, lost = wins.get((row_pid, column_pid), 0), wins.get((column_pid, row_pid), 0)
-    is_judged = asked.get(frozenset((row_pid, column_pid)))
+    is_judged = judged.get(frozenset((row_pid, column_pid)))
     return MatrixCell(column, None if is_judged is None else won, won + lost, bool(is_judged) and not won + lost)
 
 

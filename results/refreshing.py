@@ -44,12 +44,12 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
             inputs = inputs_of(campaign)
             source = exports.Source(campaign)
             exported = exports.write_files(source, folder / report.DATA)
-        held = held_back(inputs, source.withheld)
-        data = compute(inputs, held)
-        released = report.without(compute(inputs, held, is_release=True) if held else data, source.withheld)
+        skip = held_back(inputs, source.withheld)
+        data = compute(inputs, skip)
+        released = report.without(compute(inputs, skip, is_release=True) if skip else data, source.withheld)
         files = report.write_result_files(released, folder)
         drawn = {
-            figure.name: (figures.svg(figure.name, data) if held else files[f"figures/{figure.name}.svg"].read_bytes())
+            figure.name: (figures.svg(figure.name, data) if skip else files[f"figures/{figure.name}.svg"].read_bytes())
             for figure in figures.drawable(data)
         }
         if report.is_about_something(released):

@@ -57,7 +57,7 @@ def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict
             answer
             | {name: [pid for pid in answer[name] if (answer["qid"], pid) not in withheld] for name in _NAMED}
             | ({"partial": True} if any((answer["qid"], pid) in withheld for pid in answer["set"]) else {})
-            | {"passages": [one for one in answer["passages"] if (answer["qid"], one["passage"]) not in withheld]}
+            | {"passages": [row for row in answer["passages"] if (answer["qid"], row["passage"]) not in withheld]}
             for answer in data["stability"]
         ]
     if data["challengers"]:
@@ -149,7 +149,7 @@ def _examples(judged: Path, seed: int) -> list[dict[str, Any]]:
 
 
 def _tables_of(data: dict[str, Any]) -> list[Table]:
-    return [shown for name in tables(data) if (shown := table(data, name)) is not None]
+    return [full for name in tables(data) if (full := table(data, name)) is not None]
 
 
 def _shown_figure(figure: Figure, data: dict[str, Any], svg: bytes) -> ShownFigure:

@@ -49,8 +49,8 @@ def _valid(at: datetime) -> QuerySet[VersionScore]:
     """Scores that stand: of this software, by the measures that are asked for, and of files that could be read, or
     could not just now.
     """
-    asked = Q(software=SOFTWARE, measures=F("version__campaign__measures"))
-    return VersionScore.objects.filter(asked, Q(error="") | Q(scored_at__gt=at - REST))
+    current = Q(software=SOFTWARE, measures=F("version__campaign__measures"))
+    return VersionScore.objects.filter(current, Q(error="") | Q(scored_at__gt=at - REST))
 
 
 def _runs_to_score(at: datetime) -> QuerySet[Run]:
@@ -98,7 +98,7 @@ def qrels_of(version: QrelsVersion) -> Qrels:
 
 def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original: Qrels) -> Iterator[VersionScore]:
     """Scores of some runs on some versions: on the queries that both qrels name, in the order of the original ones."""
-    made = {"software": SOFTWARE, "scored_at": timezone.now()}
+    common = {"software": SOFTWARE, "scored_at": timezone.now()}
     artifacts: dict[int, RunArtifact] = {}
     for run in runs:
         try:
@@ -107,7 +107,7 @@ def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original
             log.warning("Run %s is not scored on versions: %s", run.pk, error)
             for version in versions:
                 measures = version.campaign.measures
-                yield VersionScore(version=version, run=run, error=str(error), measures=measures, **made)
+                yield VersionScore(version=version, run=run, error=str(error), measures=measures, **common)
     readable = [run for run in runs if run.pk in artifacts]
     boards: dict[str, Board] = {}
     for version, qrels in versions.items() if readable else ():
@@ -136,7 +136,7 @@ def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original
                 original_high=original_high,
                 measures=version.campaign.measures,
                 others=others[str(run.pk)],
-                **made,
+                **common,
             )
 
 
@@ -149,31 +149,31 @@ def _others(
     qrels, of which a campaign may take lower ones for relevant.
     """
     campaign, order = version.campaign, cast(Order, version.campaign.order)
-    asked = read_measures(campaign.measures)
-    found: dict[str, dict[str, Score]] = {run: {} for run in runs}
-    if not asked:
-        return found
-    graded = [one._replace(rel=campaign.min_grade) if one.rel == 1 else one for one in asked]
-    plain = [one._replace(rel=1) for one in asked]
+    measures = read_measures(campaign.measures)
+    scores: dict[str, dict[str, Score]] = {run: {} for run in runs}
+    if not measures:
+        return scores
+    graded = [measure._replace(rel=campaign.min_grade) if measure.rel == 1 else measure for measure in measures]
+    plain = [measure._replace(rel=1) for measure in measures]
     after, before = measured(runs, qrels, plain, order), measured(runs, original, graded, order)
-    for one, own, flat in zip(asked, graded, plain, strict=True):
-        best, earlier = after[flat].only(queries), before[own].only(queries)
-        means, counted, original_means = best.means(), best.counted(), earlier.means()
+    for measure, by_grade, flat in zip(measures, graded, plain, strict=True):
+        best, earlier = after[flat].only(queries), before[by_grade].only(queries)
+        means, counts, original_means = best.means(), best.counted(), earlier.means()
         for run, interval in zip(best.runs, best.t_intervals(), strict=True):
-            found[run][str(one)] = {
+            scores[run][str(measure)] = {
                 "mean": means[run],
                 "t": None if interval is None else list(interval),
-                "queries": counted[run],
+                "queries": counts[run],
                 "original": original_means[run],
             }
-    return found
+    return scores
 
 
 @transaction.atomic
 def _store(scores: Sequence[VersionScore]) -> int:
     """Store the scores of the runs that are still there, instead of earlier ones. Of how many runs."""
     keys = {score.run_id for score in scores}
-    there = set(Run.objects.select_for_update(no_key=True).filter(pk__in=keys).values_list("pk", flat=True))
-    kept = [score for score in scores if score.run_id in there]
-    VersionScore.objects.bulk_create(kept, update_conflicts=True, unique_fields=KEY, update_fields=VALUES)
-    return len(there)
+    stored = set(Run.objects.select_for_update(no_key=True).filter(pk__in=keys).values_list("pk", flat=True))
+    rows = [score for score in scores if score.run_id in stored]
+    VersionScore.objects.bulk_create(rows, update_conflicts=True, unique_fields=KEY, update_fields=VALUES)
+    return len(stored)

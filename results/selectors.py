@@ -29,8 +29,8 @@ def result_status(campaign: Campaign) -> ResultStatus:
     result = _readable(campaign).defer("tops").first()
     if result is not None and is_in_step(result, campaign):
         return ResultStatus(result, result.data["judgments"], stale=False)
-    own = Acceptance.objects.filter(assignment__campaign=campaign).count()
-    return ResultStatus(result, own + campaign.reused_pair_count * campaign.overlap, stale=True)
+    accepted = Acceptance.objects.filter(assignment__campaign=campaign).count()
+    return ResultStatus(result, accepted + campaign.reused_pair_count * campaign.overlap, stale=True)
 
 
 def is_in_step(result: Result, campaign: Campaign) -> bool:
@@ -47,8 +47,8 @@ def stored_data(campaign: Campaign) -> dict[str, Any] | None:
 def table_data(campaign: Campaign, name: str) -> dict[str, Any] | None:
     """The stored results with all rows of one of `apart.LISTS_OF`; None before the first time."""
     data = stored_data(campaign)
-    wanted = [] if data is None else [part for part in apart.LISTS_OF.get(name, ()) if part in data["apart"]]
-    return data if data is None or not wanted else apart.put_together(data, _lists(campaign, wanted))
+    parts = [] if data is None else [part for part in apart.LISTS_OF.get(name, ()) if part in data["apart"]]
+    return data if data is None or not parts else apart.put_together(data, _lists(campaign, parts))
 
 
 def whole_data(campaign: Campaign) -> dict[str, Any] | None:
@@ -124,7 +124,7 @@ def certainty_of(pool: Pool, best: Collection[str]) -> PoolCertainty | None:
     if row is None:
         return None
     answer = row[0] if isinstance(row[0], dict) else json.loads(row[0])
-    chances = {one["passage"]: one["p"] for one in answer["passages"]}
+    chances = {row["passage"]: row["p"] for row in answer["passages"]}
     return PoolCertainty(answer["share"], answer["fragility"], answer["exact"], answer["set"], chances)
 
 

@@ -227,16 +227,16 @@ def _champion(data: Data) -> Iterator[str]:
 
 
 def _challengers(data: Data) -> Iterator[str]:
-    found = data["challengers"]
-    outcomes = found["outcomes"]
+    part = data["challengers"]
+    outcomes = part["outcomes"]
     yield _(
         "The runs bring %(challengers)s new passages to %(queries)s of the %(answered)s queries of version "
         "%(version)d; for the others, every passage that they rank first had been considered before."
     ) % {
-        "challengers": f"{found['challengers']:,}",
-        "queries": f"{found['queries']:,}",
-        "answered": f"{found['answered']:,}",
-        "version": found["version"],
+        "challengers": f"{part['challengers']:,}",
+        "queries": f"{part['queries']:,}",
+        "answered": f"{part['answered']:,}",
+        "version": part["version"],
     }
     if any(outcomes[name] for name in ("won", "tied", "lost")):
         yield _(
@@ -246,14 +246,14 @@ def _challengers(data: Data) -> Iterator[str]:
         yield ngettext(
             "The best known answers changed for %(changed)s query, and were confirmed for %(unchanged)s.",
             "The best known answers changed for %(changed)s queries, and were confirmed for %(unchanged)s.",
-            found["changed"],
-        ) % {"changed": f"{found['changed']:,}", "unchanged": f"{found['unchanged']:,}"}
+            part["changed"],
+        ) % {"changed": f"{part['changed']:,}", "unchanged": f"{part['unchanged']:,}"}
     if outcomes["open"]:
         yield ngettext(
             "%(count)s challenger needs another round: another campaign of challengers, to judge %(pairs)s more pairs.",
             "%(count)s challengers need another round: another campaign of challengers, to judge %(pairs)s more pairs.",
             outcomes["open"],
-        ) % {"count": f"{outcomes['open']:,}", "pairs": f"{found['missing']:,}"}
+        ) % {"count": f"{outcomes['open']:,}", "pairs": f"{part['missing']:,}"}
 
 
 def _challengers_limits(data: Data) -> Iterator[str]:
@@ -490,8 +490,8 @@ def _certainty(data: Data) -> Iterator[str]:
 
 def _reversed(data: Data) -> Iterator[str]:
     """What would survive if some judgments were reversed."""
-    found = data["reversed"]
-    rows, share = found["conclusions"], percent(found["share"])
+    part = data["reversed"]
+    rows, share = part["conclusions"], percent(part["share"])
     first = next((row for row in rows if row["kind"] == "first"), None)
     if first is not None and _is_covered(data) and _first(data, "preference") == [first["upper"]]:
         yield _(
@@ -503,18 +503,18 @@ def _reversed(data: Data) -> Iterator[str]:
         }
     orders = [row for row in rows if row["kind"] == "order"]
     if orders:
-        kept = sum(row["share"] >= found["survives"] for row in orders)
+        stable = sum(row["share"] >= part["survives"] for row in orders)
         yield ngettext(
             "Of the %(all)s pair of neighbours on the leaderboard, the order of %(kept)s would survive that.",
             "Of the %(all)s pairs of neighbours on the leaderboard, the order of %(kept)s would survive that.",
             len(orders),
-        ) % {"kept": f"{kept:,}", "all": f"{len(orders):,}"}
-    if found["answers"]:
+        ) % {"kept": f"{stable:,}", "all": f"{len(orders):,}"}
+    if part["answers"]:
         yield ngettext(
             "The best known answers of %(kept)s query of %(all)s would survive it.",
             "The best known answers of %(kept)s queries of %(all)s would survive it.",
-            found["answers_survive"],
-        ) % {"kept": f"{found['answers_survive']:,}", "all": f"{found['answers']:,}"}
+            part["answers_survive"],
+        ) % {"kept": f"{part['answers_survive']:,}", "all": f"{part['answers']:,}"}
 
 
 def _verdicts(data: Data) -> Iterator[str]:

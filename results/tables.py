@@ -61,10 +61,10 @@ class Table:
         if key not in [column.key for column in self.columns]:
             return self
         at = self.at(key)
-        known = [row for row in self.rows if row[at] is not None]
+        present = [row for row in self.rows if row[at] is not None]
         rest = [row for row in self.rows if row[at] is None]
-        known.sort(key=lambda row: _sort_key(row[at]), reverse=down)
-        return replace(self, rows=known + rest)
+        present.sort(key=lambda row: _sort_key(row[at]), reverse=down)
+        return replace(self, rows=present + rest)
 
     def only(self, words: str) -> "Table":
         """The rows about a run of this name; where there is none, those with these words in a column of words."""
@@ -83,14 +83,14 @@ class Table:
 
     def for_pages(self, *, unfolded: bool = True) -> "Table":
         """Without the columns that are in files alone, and unless `unfolded`, without those shown when asked for."""
-        kept = [
+        places = [
             number for number, column in enumerate(self.columns) if not column.filed and (unfolded or not column.folded)
         ]
 
         def narrow(rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
-            return [[row[number] for number in kept] for row in rows]
+            return [[row[number] for number in places] for row in rows]
 
-        columns = [self.columns[number] for number in kept]
+        columns = [self.columns[number] for number in places]
         return replace(self, columns=columns, rows=narrow(self.rows), foot=narrow(self.foot))
 
     def runs(self) -> set[str]:
@@ -111,13 +111,13 @@ def perfect_name() -> str:
 
 def tables(data: Data) -> list[str]:
     """The names of the tables that these results have, in the order in which they are shown."""
-    return [name for name, (known, _make) in _TABLES.items() if known(data)]
+    return [name for name, (has, _make) in _TABLES.items() if has(data)]
 
 
 def table(data: Data, name: str) -> Table | None:
     """One of them; None where there is none of this name."""
-    known, make = _TABLES.get(name, (None, None))
-    return make(data) if known is not None and make is not None and known(data) else None
+    has, make = _TABLES.get(name, (None, None))
+    return make(data) if has is not None and make is not None and has(data) else None
 
 
 def _rr(cutoff: int) -> str:
@@ -211,11 +211,11 @@ def _neighbours(data: Data) -> Table:
 
 
 def _measures(data: Data) -> Table:
-    found = data["measures"]
+    part = data["measures"]
     columns = [Column("run", _("Run"), "name")]
-    rows = [[row["run"]] for row in found["runs"]]
-    for number, name in enumerate(found["names"], 1):
-        own = [row["scores"][number - 1] for row in found["runs"]]
+    rows = [[row["run"]] for row in part["runs"]]
+    for number, name in enumerate(part["names"], 1):
+        by_run = [row["scores"][number - 1] for row in part["runs"]]
         for side, key, named in (
             ("preference", "", name),
             ("original", "_before", _("%(measure)s before") % {"measure": name}),
@@ -223,12 +223,12 @@ def _measures(data: Data) -> Table:
             columns.append(Column(f"measure{number}{key}", named, "score"))
             interval = _("%(measure)s, 95%% by t") % {"measure": named}
             columns.append(Column(f"measure{number}{key}_t", interval, "interval", folded=True))
-            for row, scores in zip(rows, own, strict=True):
+            for row, scores in zip(rows, by_run, strict=True):
                 row += [scores[side]["mean"], scores[side]["t"]]
             if name.startswith("Compat"):
                 head = _("%(measure)s, queries") % {"measure": named}
                 columns.append(Column(f"measure{number}{key}_queries", head, "count"))
-                for row, scores in zip(rows, own, strict=True):
+                for row, scores in zip(rows, by_run, strict=True):
                     row.append(scores[side]["queries"])
     about = _(
         "Means over the %(answered)s queries that have preference qrels: on these, and before, on the original qrels. "
@@ -236,7 +236,7 @@ def _measures(data: Data) -> Table:
         "they name. Where it is small, as with preference qrels, nDCG, P and R say little about the rest of the list. "
         "To choose others, see “Other measures” in the settings of the results."
     ) % {"answered": f"{data['compare']['queries']:,}"}
-    if any(name.startswith("Compat") for name in found["names"]):
+    if any(name.startswith("Compat") for name in part["names"]):
         about += " " + _("By Compat, the queries are those with a relevant passage that the run has; others count 0.")
     return Table("measures", _("By other measures"), about, columns, rows)
 
@@ -285,7 +285,7 @@ def _ranks(data: Data) -> Table:
 
 
 def _reversed(data: Data) -> Table:
-    found = data["reversed"]
+    part = data["reversed"]
     columns = [
         Column("conclusion", _("Conclusion"), "text"),
         Column("upper", _("Run"), "name"),
@@ -299,17 +299,17 @@ def _reversed(data: Data) -> Table:
         "changed": _("now above the run that was next above it"),
     }
     rows = [
-        [kinds[row["kind"]], row["upper"], row["lower"], row["share"], row["share"] >= found["survives"]]
-        for row in found["conclusions"]
+        [kinds[row["kind"]], row["upper"], row["lower"], row["share"], row["share"] >= part["survives"]]
+        for row in part["conclusions"]
     ]
     about = _(
         "Which conclusions would survive if %(share)s of the judgments were reversed: each judgment is reversed with "
         "this chance, %(draws)s times, and every tournament is played again. A conclusion survives that holds in "
         "%(survives)s of the draws or more. Queries are not resampled here."
     ) % {
-        "share": f"{100 * found['share']:g}\N{NO-BREAK SPACE}%",
-        "draws": f"{found['draws']:,}",
-        "survives": f"{100 * found['survives']:g}\N{NO-BREAK SPACE}%",
+        "share": f"{100 * part['share']:g}\N{NO-BREAK SPACE}%",
+        "draws": f"{part['draws']:,}",
+        "survives": f"{100 * part['survives']:g}\N{NO-BREAK SPACE}%",
     }
     return Table("reversed", _("If some judgments were reversed"), about, columns, rows, per_run=("upper", "lower"))
 
@@ -362,7 +362,7 @@ def _pairs(data: Data) -> Table:
         rows.append(
             [
                 *(pair["a"], pair["b"]),
-                *(_verdict(one, words) for one in (pair, before.get(frozenset((pair["a"], pair["b"]))))),
+                *(_verdict(row, words) for row in (pair, before.get(frozenset((pair["a"], pair["b"]))))),
                 *(means[pair["a"]], means[pair["b"]], pair["delta"], pair["delta_interval"]),
                 *(p["wsr"], p["wrs"], p["wrs_tie_corrected"], p["t"]),
                 *(pair["outcomes"]["p"], pair["both"]["p"][ranking], _disagreement(pair)),
@@ -537,10 +537,10 @@ def _verdict(pair: Data | None, words: Mapping[str, str]) -> str | None:
     """What a comparison of two runs comes to, in words; None where they are not compared."""
     if pair is None:
         return None
-    found = pair["verdict"]
+    verdict = pair["verdict"]
     for name in ("strict", "do_no_harm", "trade_off", "better"):
-        if found[name]:
-            return words[name] if name == "trade_off" else words[name] % {"run": pair[found[name]]}
+        if verdict[name]:
+            return words[name] if name == "trade_off" else words[name] % {"run": pair[verdict[name]]}
     return words["identical" if pair["identical"] else "neither"]
 
 
@@ -582,10 +582,10 @@ def _win_matrix(data: Data) -> Table:
     return Table("win-matrix", _("Who was preferred to whom"), about, columns, rows, foot=[foot])
 
 
-def _preferred(wins: Data, one: int, other: int) -> list[Value] | None:
+def _preferred(wins: Data, a: int, b: int) -> list[Value] | None:
     """How often people preferred one run's top passage to that of the other, and whether that is significant."""
-    of = wins["of"][one][other]
-    return [wins["won"][one][other] / of, wins["p"][one][other] < wins["threshold"], of] if of else None
+    of = wins["of"][a][b]
+    return [wins["won"][a][b] / of, wins["p"][a][b] < wins["threshold"], of] if of else None
 
 
 def _win_pairs(data: Data) -> Table:
@@ -723,7 +723,7 @@ def _categories() -> tuple[tuple[str, str], ...]:
 
 
 def _champion(data: Data) -> Table:
-    counted = (
+    shares = (
         ("for_qrel", _("Qrel preferred"), _("Qrel preferred, share")),
         ("against", _("Other preferred"), _("Other preferred, share")),
         ("undecided", _("Undecided"), _("Undecided, share")),
@@ -733,7 +733,7 @@ def _champion(data: Data) -> Table:
         Column("queries", _("Judged"), "count"),
         *(
             column
-            for key, count, share in counted
+            for key, count, share in shares
             for column in (Column(key, count, "count"), Column(f"{key}_share", share, "share"))
         ),
         Column("share", _("Other preferred, of the decided"), "share"),
@@ -741,7 +741,7 @@ def _champion(data: Data) -> Table:
         Column("p", _("p (binomial)"), "p"),
     ]
     categories = data["champion"]
-    total = {key: sum(categories[name][key] for name in "ab") for key in ("queries", *(key for key, *_ in counted))}
+    total = {key: sum(categories[name][key] for name in "ab") for key in ("queries", *(key for key, *_ in shares))}
     rows = [
         [
             label,
@@ -876,7 +876,7 @@ def _stability(data: Data) -> Table:
             entry["qid"], ", ".join(entry["best"]), entry["share"], entry["fragility"], entry["survives"],
             len(entry["set"]),
             ", ".join(entry["set"]), entry["exact"],
-            ", ".join(f"{one['passage']} {one['p']:.3f}" for one in entry.get("passages", ())),
+            ", ".join(f"{row['passage']} {row['p']:.3f}" for row in entry.get("passages", ())),
         ]
         for entry in least
     ]  # fmt: skip

@@ -40,46 +40,46 @@ def requests_open() -> QuerySet[VersionRequest]:
 def version_request_do(*, request_id: int, at: datetime) -> VersionRequest | None:
     """Make the version, or keep why not. None where that has been done, or another does it now."""
     with alone(f"version request {request_id}") as ours:
-        asked = requests_open().select_related("campaign__collection", "asked_by").filter(pk=request_id).first()
-        if not ours or asked is None:
+        request = requests_open().select_related("campaign__collection", "asked_by").filter(pk=request_id).first()
+        if not ours or request is None:
             return None
-        key = progress_key(asked)
-        if asked.tries >= MOST_TRIES:  # its process was killed each time
-            _end(asked, _("it was begun %(tries)d times and never done") % {"tries": asked.tries}, at)
-            return asked
-        requests_open().filter(pk=asked.pk).update(tries=asked.tries + 1)
+        key = progress_key(request)
+        if request.tries >= MOST_TRIES:  # its process was killed each time
+            _end(request, _("it was begun %(tries)d times and never done") % {"tries": request.tries}, at)
+            return request
+        requests_open().filter(pk=request.pk).update(tries=request.tries + 1)
         try:
             version_add(
-                campaign=asked.campaign,
-                why=asked.why,
-                by=asked.asked_by,
+                campaign=request.campaign,
+                why=request.why,
+                by=request.asked_by,
                 at=at,
-                parent=asked.parent,
-                asked=asked,
+                parent=request.parent,
+                request=request,
                 report=report_on(key),
             )
         except Refused as error:
-            requests_open().filter(pk=asked.pk).update(refused=str(error), ended_at=at)
+            requests_open().filter(pk=request.pk).update(refused=str(error), ended_at=at)
         except Exception as error:
-            if asked.tries + 1 >= MOST_TRIES:
-                _end(asked, in_words(error), at)
+            if request.tries + 1 >= MOST_TRIES:
+                _end(request, in_words(error), at)
             raise
         finally:
             forget(key)
-        asked.refresh_from_db()
-        return asked
+        request.refresh_from_db()
+        return request
 
 
-def _end(asked: VersionRequest, why: str, at: datetime) -> None:
+def _end(request: VersionRequest, why: str, at: datetime) -> None:
     """Give up, with a message: whoever asked can ask again."""
-    said = _(
+    text = _(
         "The version could not be made (%(why)s), and it is not tried again by itself. Nothing was changed. Ask for it "
         "again; if that fails too, show this to the person who runs this site."
     )
-    requests_open().filter(pk=asked.pk).update(refused=said % {"why": why}, ended_at=at)
-    asked.refresh_from_db()
+    requests_open().filter(pk=request.pk).update(refused=text % {"why": why}, ended_at=at)
+    request.refresh_from_db()
 
 
-def progress_key(asked: VersionRequest) -> str:
+def progress_key(request: VersionRequest) -> str:
     """Under which the progress of a request is told."""
-    return f"version request {asked.pk}"
+    return f"version request {request.pk}"

@@ -40,7 +40,7 @@ def version_scores(version: QrelsVersion, beside: QrelsVersion | None, measure: 
     """The stored scores of all runs on a version, beside those on another, or on the original qrels (None), by one of
     the measures that the version's campaign names; by RR@10 if it names no such measure.
     """
-    measures = [f"RR@{K}", *(str(one) for one in read_measures(version.campaign.measures) if str(one) != f"RR@{K}")]
+    measures = [f"RR@{K}", *(str(each) for each in read_measures(version.campaign.measures) if str(each) != f"RR@{K}")]
     measure = measure if measure in measures else measures[0]
     is_usual = measure == measures[0]
     rows = list(VersionScore.objects.filter(version=version).select_related("run", "version").order_by("run__name"))
@@ -91,8 +91,8 @@ def _line(row: VersionScore, measure: str) -> _Line | None:
     if measure == f"RR@{K}":
         interval = None if row.low is None or row.high is None else [row.low, row.high]
         return _Line(row.rr, interval, row.version.queries, row.original or 0)
-    one = row.others.get(measure)
-    return None if one is None else _Line(one["mean"], one["t"], one["queries"], one["original"])
+    score = row.others.get(measure)
+    return None if score is None else _Line(score["mean"], score["t"], score["queries"], score["original"])
 
 
 def _other(version: QrelsVersion, measure: str) -> dict[int, float]:

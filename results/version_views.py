@@ -86,7 +86,7 @@ def version_new(request: Request, pk: int) -> HttpResponse:
         status = 400
     if form.is_valid():
         try:
-            asked = version_requests.version_ask(
+            pending = version_requests.version_ask(
                 campaign=campaign,
                 why=form.cleaned_data["why"],
                 parent=form.cleaned_data["parent"],
@@ -96,8 +96,8 @@ def version_new(request: Request, pk: int) -> HttpResponse:
         except Refused as error:
             refused, status = str(error), error.status
         else:
-            _start(asked)
-            return see_other("results:version_asked", pk, asked.pk)
+            _start(pending)
+            return see_other("results:version_asked", pk, pending.pk)
     newest = pool_selectors.newest_version(campaign.collection)
     parent = newest.number if newest else 0
     if not form.is_bound or refused:
@@ -117,11 +117,11 @@ def version_new(request: Request, pk: int) -> HttpResponse:
     return render(request, "results/version_new.html", context, status=status)
 
 
-def _start(asked: VersionRequest) -> None:
+def _start(pending: VersionRequest) -> None:
     try:
-        result_jobs.add_versions.delay(asked.pk)
+        result_jobs.add_versions.delay(pending.pk)
     except OperationalError as error:
-        log.warning("The version of request %s waits for the next tick: %s", asked.pk, error)
+        log.warning("The version of request %s waits for the next tick: %s", pending.pk, error)
 
 
 @needs(Right.SEE)
@@ -129,18 +129,18 @@ def _start(asked: VersionRequest) -> None:
 def version_asked(request: Request, pk: int, request_pk: int) -> HttpResponse:
     """How far a version is that was asked for. It leads on to the version; to a refusal, it stays."""
     campaign = campaign_of(request, pk)
-    asked = campaign.version_requests.select_related("version").filter(pk=request_pk).first()
-    if asked is None:
+    pending = campaign.version_requests.select_related("version").filter(pk=request_pk).first()
+    if pending is None:
         raise NotYours(_("Nobody has asked for such a version of this campaign."))
-    if asked.version is not None:
+    if pending.version is not None:
         if "HX-Request" not in request.headers:  # a page that asks again is loaded anew when it is led on
-            messages.success(request, _("Version %(number)d has been added.") % {"number": asked.version.number})
-        return see_other("results:version", campaign.collection_id, asked.version.number)
+            messages.success(request, _("Version %(number)d has been added.") % {"number": pending.version.number})
+        return see_other("results:version", campaign.collection_id, pending.version.number)
     context = {
         "campaign": campaign,
-        "asked": asked,
-        "progress": progress_of(version_requests.progress_key(asked)),
-        "refresh": 0 if asked.ended_at else REFRESH,
+        "asked": pending,
+        "progress": progress_of(version_requests.progress_key(pending)),
+        "refresh": 0 if pending.ended_at else REFRESH,
     }
     return render(request, "results/version_asked.html", context)
 
@@ -171,8 +171,8 @@ def version(request: Request, pk: int, number: int) -> HttpResponseBase:
 
 
 def _with_texts(version: QrelsVersion, rows: list[VersionQuery]) -> list[dict[str, Any]]:
-    shown = {pid for row in rows for pids in (row.before, row.after) for pid in pids[:MOST_SHOWN]}
-    _queries, texts = pool_selectors.texts_of(version.collection, qids=[], pids=shown)
+    ids = {pid for row in rows for pids in (row.before, row.after) for pid in pids[:MOST_SHOWN]}
+    _queries, texts = pool_selectors.texts_of(version.collection, qids=[], pids=ids)
     return [
         {
             "change": row,
@@ -211,9 +211,9 @@ def version_scores_page(request: Request, pk: int, number: int) -> HttpResponse:
     run, order = request.GET.get("run", "").strip(), request.GET.get("sort", "")
     chosen = (scores.table.only(run) if run else scores.table).sorted_by(order)
     listing = Listing(request, chosen.rows)
-    asked = {"measure": scores.measure if scores.measure != scores.measures[0] else ""}
-    asked = {name: str(value) for name, value in (asked | {"beside": beside.number if beside else ""}).items() if value}
-    kept = asked | ({"run": run} if run else {})
+    query = {"measure": scores.measure if scores.measure != scores.measures[0] else ""}
+    query = {name: str(value) for name, value in (query | {"beside": beside.number if beside else ""}).items() if value}
+    base = query | ({"run": run} if run else {})
     context = {
         "collection": version.collection,
         "version": version,
@@ -223,14 +223,14 @@ def version_scores_page(request: Request, pk: int, number: int) -> HttpResponse:
         "unreadable": list(scores.unreadable.items())[:10],
         "shown": Shown(
             chosen,
-            heads(chosen, order, lambda key: f"?{urlencode(kept | {'sort': key})}"),
+            heads(chosen, order, lambda key: f"?{urlencode(base | {'sort': key})}"),
             cells(chosen, list(listing.page), {}),
             len(chosen.rows),
         ),
         "listing": listing,
         "run": run,
         "order": order,
-        "query": f"?{urlencode(asked)}" if asked else "",
+        "query": f"?{urlencode(query)}" if query else "",
     }
     return render(request, "results/version_scores.html", context)
 
@@ -247,9 +247,9 @@ def version_scores_file(request: Request, pk: int, number: int, form: str) -> Ht
 
 
 def _scores(request: Request, version: QrelsVersion) -> tuple[QrelsVersion | None, Scores]:
-    asked = request.GET.get("beside", "")
-    known = asked.isdecimal() and len(asked) < 10
-    beside = _version_of(request, version.collection_id, int(asked)) if known else None
+    number = request.GET.get("beside", "")
+    is_number = number.isdecimal() and len(number) < 10
+    beside = _version_of(request, version.collection_id, int(number)) if is_number else None
     return beside, version_scores(version, beside, request.GET.get("measure", ""))
 
 

@@ -51,11 +51,11 @@ def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
     """
     derived = judgment_selectors.derived(campaign)
     standing = pool_selectors.version_answers(newest)
-    own = pool_selectors.queries_settled_last(campaign)
+    latest = pool_selectors.queries_settled_last(campaign)
     overtaken = {
         query
         for query, passages in pool_selectors.base_answers(campaign).items()
-        if standing.get(query) != passages and query not in own
+        if standing.get(query) != passages and query not in latest
     }
     withheld = pool_selectors.withheld_passages(campaign)
     stands_for = pool_selectors.twins_of(campaign)
@@ -80,8 +80,8 @@ def expected_replaced_wrong(campaign: Campaign, before: Answers, after: Answers)
     replaced = set()
     for query, passages in after.items():
         named = stands_for.get(query, {})
-        new, old = ({named.get(pid, pid) for pid in own} for own in (passages, before.get(query, ())))
-        replaced |= {(query, one, other) for one in new - old for other in old - new}
+        new, old = ({named.get(pid, pid) for pid in pids} for pids in (passages, before.get(query, ())))
+        replaced |= {(query, newcomer, other) for newcomer in new - old for other in old - new}
     if not replaced:
         return None
     judged = judgment_selectors.evidence_of(campaign)
@@ -98,12 +98,12 @@ def version_add(
     by: User | None,
     at: datetime,
     parent: int | None = None,
-    asked: VersionRequest | None = None,
+    request: VersionRequest | None = None,
     report: Report | None = None,
 ) -> QrelsVersion:
     """Make a version of what the campaign has settled; every other query keeps the answers of the newest version.
 
-    `parent` is the number of the version that the researcher took for the newest one, 0 for none. What `asked` for it
+    `parent` is the number of the version that the researcher took for the newest one, 0 for none. The `request` for it
     ends with it.
 
     Raises NotNow if that is no longer the newest, if nothing is settled, or if nothing would change. Raises Refused for
@@ -165,8 +165,8 @@ def version_add(
                 for query, passages in settled.answers.items()
             ),
         )
-        if asked is not None:
-            VersionRequest.objects.filter(pk=asked.pk).update(version=version, ended_at=at)
+        if request is not None:
+            VersionRequest.objects.filter(pk=request.pk).update(version=version, ended_at=at)
     return version
 
 

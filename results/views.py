@@ -108,12 +108,12 @@ def results(request: Request, pk: int) -> HttpResponse:
 
 def _parts(request: Request, campaign: Campaign, result: Result) -> dict[str, dict[str, Any]]:
     """The parts of the page that these results have something for, by key."""
-    known, parts = set(tables.tables(result.data)), {}
+    available, parts = set(tables.tables(result.data)), {}
     for key, title, names, drawings in PARTS:
-        shown = [_section(request, campaign, result.data, name) for name in names if name in known]
+        sections = [_section(request, campaign, result.data, name) for name in names if name in available]
         drawn = [(figures.FIGURES[name], result.figures[name]) for name in drawings if name in result.figures]
-        if shown or drawn:
-            parts[key] = {"key": key, "title": title, "figures": drawn, "sections": shown}
+        if sections or drawn:
+            parts[key] = {"key": key, "title": title, "figures": drawn, "sections": sections}
     return parts
 
 
@@ -125,23 +125,23 @@ def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: s
     longest, short = (GROWING_LONGEST, GROWING_SHORT) if name in GROWING else (apart.LONGEST, apart.SHORT)
     is_cut = total > longest
     unfolded = table.is_folded and "intervals" in request.GET
-    shown = table.for_pages(unfolded=unfolded)
+    trimmed = table.for_pages(unfolded=unfolded)
 
     def address(order: str) -> str:
         return "" if is_cut else _address(request, name, table=name, sort=order)
 
     order = "" if is_cut else chosen
-    shown = shown.sorted_by(order)
+    trimmed = trimmed.sorted_by(order)
     return {
         "shown": Shown(
-            shown,
-            heads(shown, order, address),
-            _rows(campaign, shown, shown.rows[:short] if is_cut else shown.rows),
+            trimmed,
+            heads(trimmed, order, address),
+            _rows(campaign, trimmed, trimmed.rows[:short] if is_cut else trimmed.rows),
             total,
         ),
         "is_open": name in OPEN or bool(order) or unfolded or "unfold" in request.GET,
         "always": name in OPEN,
-        "tall": not is_cut and len(shown.rows) > TALL,
+        "tall": not is_cut and len(trimmed.rows) > TALL,
         "is_cut": is_cut,
         "has_intervals": table.is_folded,
         "intervals": unfolded,
@@ -151,12 +151,12 @@ def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: s
 
 def _address(request: Request, to: str = "", **changed: str | None) -> str:
     """The address of this page with other parameters; None leaves one out. It leads to the table `to`."""
-    asked = request.GET.copy()
+    params = request.GET.copy()
     for name, value in changed.items():
-        asked.pop(name, None)
+        params.pop(name, None)
         if value is not None:
-            asked[name] = value
-    return f"?{asked.urlencode()}" + (f"#{to}" if to else "")
+            params[name] = value
+    return f"?{params.urlencode()}" + (f"#{to}" if to else "")
 
 
 def _rows(campaign: Campaign, table: Table, rows: Any) -> Any:
@@ -220,21 +220,21 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
     words, order = request.GET.get("words", "").strip(), request.GET.get("sort", "")
     chosen = (whole.only(words) if words else whole).sorted_by(order)
     listing = Listing(request, chosen.rows)
-    kept = {"words": words} if words else {}
-    shown = Shown(
+    params = {"words": words} if words else {}
+    display = Shown(
         chosen,
-        heads(chosen, order, lambda key: f"?{urlencode(kept | {'sort': key})}"),
+        heads(chosen, order, lambda key: f"?{urlencode(params | {'sort': key})}"),
         _rows(campaign, chosen, listing.page.object_list),
         len(chosen.rows),
     )
     context = {
         "campaign": campaign,
         "status": result_selectors.result_status(campaign),
-        "shown": shown,
+        "shown": display,
         "listing": listing,
         "words": words,
         "order": order,
-        "tall": len(shown.rows) > TALL,
+        "tall": len(display.rows) > TALL,
     }
     return render(request, "results/table.html", context)
 
@@ -311,15 +311,15 @@ def query(request: Request, pk: int, pool_pk: int) -> HttpResponse:
         raise NotYours(_("This campaign has no such query."))
     detail = pool_detail(pool)
     candidates = Listing(request, detail.candidates, key="passages", size=CANDIDATES)
-    shown = list(candidates.page)
-    texts = Passage.objects.in_bulk([candidate.passage.pk for candidate in shown])
+    rows = list(candidates.page)
+    texts = Passage.objects.in_bulk([candidate.passage.pk for candidate in rows])
     context = {
         "campaign": campaign,
         "pool": pool,
         "detail": detail,
         "candidates": candidates,
-        "passages": [(candidate, texts[candidate.passage.pk].text) for candidate in shown],
-        "matrix": detail.matrix(shown),
+        "passages": [(candidate, texts[candidate.passage.pk].text) for candidate in rows],
+        "matrix": detail.matrix(rows),
         "judgments": Listing(request, detail.lines, key="judgments"),
         "lang": campaign.collection.language,
     }

@@ -52,10 +52,10 @@ class Intervals:
         scores = [run[self.qrels] for run in runs]
         drawn = [*scores, perfect] if self.qrels == "preference" else scores
         ends = [end for score in drawn for end in (score["mean"], *(score["t"] or ())) if end is not None]
-        shown = [min(1.0, max(0.0, end)) for end in ends]  # an interval over few queries ends where no mean can be
-        room = (max(shown) - min(shown)) * 0.04 or 0.01
-        axes.set_xlim(min(shown) - room, max(shown) + room)
-        if perfect["mean"] is not None and perfect["mean"] <= max(shown):
+        limits = [min(1.0, max(0.0, end)) for end in ends]  # an interval over few queries ends where no mean can be
+        room = (max(limits) - min(limits)) * 0.04 or 0.01
+        axes.set_xlim(min(limits) - room, max(limits) + room)
+        if perfect["mean"] is not None and perfect["mean"] <= max(limits):
             axes.axvline(perfect["mean"], color=PERFECT, linestyle=(0, (5, 3)), linewidth=1.2, zorder=1)
         for row, score in enumerate([*scores, perfect]):
             is_run = row < len(runs)
@@ -63,7 +63,7 @@ class Intervals:
             if score["mean"] is None:
                 continue
             beside(axes, row, f"{score['mean']:.3f}")
-            if score["mean"] > max(shown):
+            if score["mean"] > max(limits):
                 axes.plot(1, row, ">", transform=axes.get_yaxis_transform(), color=colour, markersize=6, clip_on=False)
                 continue
             if score["t"] is not None and None not in score["t"]:

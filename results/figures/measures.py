@@ -15,25 +15,25 @@ _WIDTH, _GAP = 1.7, 0.75  # inches
 
 def drawable(data: dict[str, Any]) -> bool:
     """Whether any run has a mean by any other measure."""
-    found = data.get("measures")
-    if not found:
+    measures = data.get("measures")
+    if not measures:
         return False
-    return any(score["preference"]["mean"] is not None for run in found["runs"] for score in run["scores"])
+    return any(score["preference"]["mean"] is not None for run in measures["runs"] for score in run["scores"])
 
 
 def description(data: dict[str, Any]) -> str:
     """Each measure's best run, with its mean."""
-    found = data["measures"]
+    measures = data["measures"]
     parts = []
-    for number, name in enumerate(found["names"][:MOST]):
-        means = [(run["scores"][number]["preference"]["mean"], run["run"]) for run in found["runs"]]
-        known = [(mean, run) for mean, run in means if mean is not None]
-        if known:
-            mean, run = max(known)
+    for number, name in enumerate(measures["names"][:MOST]):
+        means = [(run["scores"][number]["preference"]["mean"], run["run"]) for run in measures["runs"]]
+        scored = [(mean, run) for mean, run in means if mean is not None]
+        if scored:
+            mean, run = max(scored)
             parts.append(f"{name}: {run} is highest, {mean:.3f}")
     return (
-        f"Means of {counted(len(found['runs']), 'run', 'runs')} on the preference qrels, 95% t intervals, in the order "
-        f"of the leaderboard. {'; '.join(parts)}."
+        f"Means of {counted(len(measures['runs']), 'run', 'runs')} on the preference qrels, 95% t intervals, in the "
+        f"order of the leaderboard. {'; '.join(parts)}."
     )
 
 
@@ -41,13 +41,13 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     """A row a run, and a panel a measure, each on a scale of its own."""
     from results.figures.canvas import beside, interval, rows
 
-    found = data["measures"]
-    names = short_names([run["run"] for run in found["runs"]])
+    measures = data["measures"]
+    names = short_names([run["run"] for run in measures["runs"]])
     height = ROW * (len(names) + 0.4)
-    for number, measure in enumerate(found["names"][:MOST]):
+    for number, measure in enumerate(measures["names"][:MOST]):
         axes = canvas.axes(_WIDTH, height, right=number * (_WIDTH + _GAP))
         rows(axes, names if number == 0 else [""] * len(names))
-        for row, run in enumerate(found["runs"]):
+        for row, run in enumerate(measures["runs"]):
             score = run["scores"][number]["preference"]
             if score["mean"] is None:
                 continue

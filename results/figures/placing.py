@@ -38,13 +38,13 @@ def place(
     sizes: Sequence[tuple[float, float]],
     room: Box,
     furthest: float,
-    taken: Sequence[Box] = (),
+    blocked: Sequence[Box] = (),
 ) -> list[Placed] | None:
-    """A place for the label of each point, within `room`, over no other label, no point and nothing of `taken`.
+    """A place for the label of each point, within `room`, over no other label, no point and nothing of `blocked`.
 
     None where a label finds none within `furthest` points of its own.
     """
-    marks = [*taken, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
+    marks = [*blocked, *(Box(x - _POINT, y - _POINT, x + _POINT, y + _POINT) for x, y in points)]
     labels: dict[int, Placed] = {}
     for number in sorted(range(len(points)), key=lambda number: _crowd(points, number), reverse=True):
         placed = _found(points[number], sizes[number], room, marks, [label.box for label in labels.values()], furthest)

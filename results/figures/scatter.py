@@ -96,10 +96,10 @@ def _draw(
         right, above = axes.transAxes.inverted().transform(axes.transData.transform((across, up)))
         return right * WIDTH * POINTS, above * _HEIGHT * POINTS
 
-    taken = []
+    blocked = []
     if perfect is not None:
         line = in_points(x[0], perfect)[1]
-        taken = [Box(0, line - 1, WIDTH * POINTS, line + 1)]
+        blocked = [Box(0, line - 1, WIDTH * POINTS, line + 1)]
         axes.axhline(perfect, color=PERFECT, linestyle=(0, (5, 3)), linewidth=1.2, zorder=1)
         beside = f"{PERFECT_NAME}\n{perfect:.3f}".replace(" ", "\n", 1)
         axes.text(1.02, perfect, beside, transform=axes.get_yaxis_transform(), va="center", size=_SMALL)
@@ -110,7 +110,7 @@ def _draw(
 
     def places(labels: list[str], furthest: float) -> list[Placed] | None:
         sizes = [text_size(label, _SMALL) for label in labels]
-        return place(points, [(width + 3, height + 2) for width, height in sizes], room, furthest, taken)
+        return place(points, [(width + 3, height + 2) for width, height in sizes], room, furthest, blocked)
 
     labels = short_names([run["run"] for run in runs])
     positions = places(labels, _NAMES_WITHIN)

@@ -75,7 +75,7 @@ def _attributes(element: ElementTree.Element, name: str) -> None:
 
 def _rounded(numbers: str, places: int) -> str:
     """The same numbers to so many decimals."""
-    return _NUMBER.sub(lambda found: f"{round(float(found[0]), places) + 0:g}", numbers)
+    return _NUMBER.sub(lambda match: f"{round(float(match[0]), places) + 0:g}", numbers)
 
 
 def _path(steps: str, places: int) -> str:
@@ -102,7 +102,7 @@ def _line(command: str, to: str, here: str, places: int) -> str:
 def _slim(root: ElementTree.Element, name: str) -> None:
     """Leave out what shows nothing and what is said twice, and give short ids."""
     _flatten(root)
-    shapes = {one.get("id"): one for one in root.iter() if "id" in one.attrib}
+    shapes = {element.get("id"): element for element in root.iter() if "id" in element.attrib}
     prefix = "".join(part[:2] for part in name.split("-"))
     numbers = {key: f"{prefix}-{number}" for number, key in enumerate(shapes)}
     for shape in shapes.values():
@@ -111,13 +111,13 @@ def _slim(root: ElementTree.Element, name: str) -> None:
     for element in root.iter():
         if link in element.attrib:
             key = element.attrib.pop(link).removeprefix("#")
-            for said in set(shapes[key].attrib).intersection(_SHARED):
-                element.attrib.pop(said, None)  # the shape's own counts
+            for attribute in set(shapes[key].attrib).intersection(_SHARED):
+                element.attrib.pop(attribute, None)  # the shape's own counts
             element.set("href", f"#{numbers[key]}")
         if "clip-path" in element.attrib:
-            found = _REFERENCE.fullmatch(element.attrib["clip-path"])
-            assert found is not None
-            element.set("clip-path", f"url(#{numbers[found[1]]})")
+            match = _REFERENCE.fullmatch(element.attrib["clip-path"])
+            assert match is not None
+            element.set("clip-path", f"url(#{numbers[match[1]]})")
     _say_once(root, "font-size", "")
     _say_once(root, "text-anchor", "start")
     _texts_last(root)
@@ -130,24 +130,24 @@ def _flatten(root: ElementTree.Element) -> None:
     definitions = ElementTree.Element(f"{{{_SVG}}}defs")
 
     def parts(of: ElementTree.Element) -> list[ElementTree.Element]:
-        found = []
+        flat = []
         for child in of:
             if child.tag == f"{{{_SVG}}}defs":
                 definitions.extend(child)
             elif child.tag == f"{{{_SVG}}}g":
                 inner = parts(child)
-                for one in inner:
-                    assert not set(child.attrib).intersection(one.attrib), "a group in a group of its kind"
-                    one.attrib |= child.attrib
-                found += inner
+                for part in inner:
+                    assert not set(child.attrib).intersection(part.attrib), "a group in a group of its kind"
+                    part.attrib |= child.attrib
+                flat += inner
             elif child.get("fill") != "none" or "stroke" in child.attrib:
-                found.append(child)
-        return found
+                flat.append(child)
+        return flat
 
-    shown = parts(root)
+    drawn = parts(root)
     for child in list(root):
         root.remove(child)
-    root.extend([definitions, *shown] if len(definitions) else shown)
+    root.extend([definitions, *drawn] if len(definitions) else drawn)
 
 
 def _say_once(root: ElementTree.Element, key: str, usual: str) -> None:
@@ -193,15 +193,15 @@ def _group(root: ElementTree.Element) -> None:
     children = list(root)
     for child in children:
         root.remove(child)
-    for shared, own in groupby(children, lambda child: tuple((key, child.get(key)) for key in _SHARED)):
-        alike, said = list(own), {key: value for key, value in shared if value is not None}
+    for shared, members in groupby(children, lambda child: tuple((key, child.get(key)) for key in _SHARED)):
+        alike, style = list(members), {key: value for key, value in shared if value is not None}
         # The clip of a <use> would be moved with it, and cut all of it away: it is that of a group, even around one.
-        is_moved = alike[0].tag == f"{{{_SVG}}}use" and "clip-path" in said
-        if (len(alike) == 1 and not is_moved) or not said:
+        is_moved = alike[0].tag == f"{{{_SVG}}}use" and "clip-path" in style
+        if (len(alike) == 1 and not is_moved) or not style:
             root.extend(alike)
             continue
-        group = ElementTree.SubElement(root, f"{{{_SVG}}}g", said)
+        group = ElementTree.SubElement(root, f"{{{_SVG}}}g", style)
         for child in alike:
-            for key in said:
+            for key in style:
                 del child.attrib[key]
             group.append(child)

@@ -29,14 +29,14 @@ def pilot(collection: Collection) -> Campaign:
 def judge(campaign: Campaign, hits: int | None = None) -> None:
     """Have the passage with the smaller id win, as that is a of each pair."""
     pairs = judgment_selectors.asked_pairs(campaign)
-    judge_all(campaign, [Preference(query, a, b, a) for query, own in pairs.items() for a, b in own], hits)
+    judge_all(campaign, [Preference(query, a, b, a) for query, of_query in pairs.items() for a, b in of_query], hits)
 
 
 def new_run(collection: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
     """A run, with the texts of its passages."""
     pids = {pid for pids in ranked.values() for pid in pids}
-    known = set(collection.passages.values_list("pid", flat=True))
-    if new := sorted(pids - known):
+    present = set(collection.passages.values_list("pid", flat=True))
+    if new := sorted(pids - present):
         file = io.BytesIO("".join(f"{pid}\t{factories.passage_text(pid)}\n" for pid in new).encode())
         file.name = "passages.tsv"
         pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")

@@ -19,7 +19,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
     before = {name: round(mean + draw.gauss(0.02, 0.02), 4) for name, mean in zip(names, true, strict=True)}
     after = dict(zip(names, (round(mean, 4) for mean in true), strict=True))
     original = sorted(names, key=lambda name: (-before[name], name))
-    found: Json = {
+    data: Json = {
         "version": FORMAT, "error_rate": 0.1, "error_source": "given", "error_compared": 0,
         "k": 10, "order": "score", "min_grade": 1,
         "overlap": 1, "design": "all_pairs", "seed": 1, "qrel_policy": "first",
@@ -110,9 +110,9 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             "positions": [[position, 0.95, 9.0] for position in range(1, 14)],
         },
     }  # fmt: skip
-    found["verdicts"] = sum_up(found["compare"]["pairs"], found["compare_original"]["pairs"])
+    data["verdicts"] = sum_up(data["compare"]["pairs"], data["compare_original"]["pairs"])
     if champion:
-        found["champion"] = {
+        data["champion"] = {
             "run": names[0], "qrel": "first", "split": {"a": 134, "b": 366}, "unjudged": 0,
             "a": {"for_qrel": 88, "against": 46, "undecided": 0, "queries": 134, "share": 46 / 134,
                   "interval": [0.26, 0.43], "p": 0.0004},
@@ -120,7 +120,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
                   "interval": [0.53, 0.64], "p": 0.001},
             "slices": [{"name": "b against", "share": 0.428}], "crowd_error": 0.343,
         }  # fmt: skip
-    return found
+    return data
 
 
 def _name(number: int) -> str:

@@ -46,8 +46,8 @@ def judge_once(collection: Collection, pairs_per_hit: int) -> Campaign:
 
 def take(campaign: Campaign, **wish: Any) -> asking.Offer:
     wished = WISH | wish
-    seen = asking.offer_for(campaign, **wished).seen
-    return asking.further_ask(campaign=campaign, **wished, seen=seen)
+    last = asking.offer_for(campaign, **wished).seen
+    return asking.further_ask(campaign=campaign, **wished, seen=last)
 
 
 def test_an_offer_names_queries_with_larger_sets_and_its_bill_is_within_the_budget(
@@ -75,24 +75,24 @@ def test_the_site_asks_the_pairs_that_the_command_settle_names(
 ) -> None:
     open_campaign = judge_once(collection, pairs_per_hit=1)
     pools = judgment_selectors.pools_of(open_campaign)
-    (tmp_path / "pools").write_text("".join(f"{query} {pid}\n" for query, own in pools.items() for pid in own))
+    (tmp_path / "pools").write_text("".join(f"{query} {pid}\n" for query, pool in pools.items() for pid in pool))
     (tmp_path / "judged").write_bytes(factories.exported(open_campaign)["preferences.txt"])
     whole = asking.offer_for(open_campaign, **WISH).bill.total
     for budget, judgments in [(whole, 3), (whole - Decimal("0.01"), 3), (Decimal(1000), 5)]:
         offer = asking.offer_for(open_campaign, budget=budget, judgments=judgments)
-        lacking = {pk: group.needed for group in offer.groups for own in group.pairs_by_query for pk in own}
+        lacking = {pk: group.needed for group in offer.groups for keys in group.pairs_by_query for pk in keys}
         assert lacking
         names = Pair.objects.in_bulk(lacking)
-        asked = Counter(
+        pairs = Counter(
             {
                 " ".join((pair.pool.query.qid, *sorted((pair.a.pid, pair.b.pid)))): lacking[pk]
                 for pk, pair in names.items()
             }
         )
         where = ["--pools", str(tmp_path / "pools"), "--judgments", str(tmp_path / "judged")]
-        few = ["--again", str(judgments), "--budget", str(asked.total()), "--seed", str(open_campaign.seed)]
+        few = ["--again", str(judgments), "--budget", str(pairs.total()), "--seed", str(open_campaign.seed)]
         assert main(["settle", "next", *where, *few]) == 0
-        assert Counter(capsys.readouterr().out.splitlines()) == asked
+        assert Counter(capsys.readouterr().out.splitlines()) == pairs
 
 
 def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(open_campaign: Campaign) -> None:
@@ -102,7 +102,7 @@ def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(
     hits = Hit.objects.filter(wanted__isnull=False)
     assert hits.count() == offer.bill.hits and {*hits.values_list("wanted", "needed")} == {(3, 2)}
     assert remaining_bill(publication_unsaved(open_campaign)).total == offer.bill.total
-    asked = {*Pair.objects.filter(items__hit__wanted=3).values_list("pk", flat=True)}
+    pairs = {*Pair.objects.filter(items__hit__wanted=3).values_list("pk", flat=True)}
     # The answers stay while the judgments are made.
     assert judgment_selectors.derived(open_campaign).qrels == answers
     ann = open_campaign.assignments.earliest("id").worker
@@ -116,7 +116,7 @@ def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(
         factories.take(factories.worker(open_campaign, "Dan"), open_campaign)
     for pair in Pair.objects.filter(pool__campaign=open_campaign):
         workers = [*Acceptance.objects.filter(pair=pair).values_list("worker", flat=True)]
-        assert len(workers) == len({*workers}) == (3 if pair.pk in asked else 1)
+        assert len(workers) == len({*workers}) == (3 if pair.pk in pairs else 1)
     assert judgment_selectors.overfull_pairs(open_campaign) == 0
     refreshing.result_refresh(campaign=open_campaign)
     after = {row["qid"]: row for row in Result.objects.get().data["stability"]}
@@ -130,11 +130,11 @@ def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(
 
 
 def test_pressing_twice_asks_once_and_what_is_asked_is_not_offered_again(open_campaign: Campaign) -> None:
-    seen = asking.offer_for(open_campaign, **WISH).seen
-    first = asking.further_ask(campaign=open_campaign, **WISH, seen=seen)
+    last = asking.offer_for(open_campaign, **WISH).seen
+    first = asking.further_ask(campaign=open_campaign, **WISH, seen=last)
     count = Hit.objects.count()
     with pytest.raises((NotNow, Refused)):
-        asking.further_ask(campaign=open_campaign, **WISH, seen=seen)
+        asking.further_ask(campaign=open_campaign, **WISH, seen=last)
     assert Hit.objects.count() == count
     again = asking.offer_for(open_campaign, **WISH)
     assert again.asked == len(first.queries) and not {*again.queries} & {*first.queries}
@@ -180,14 +180,14 @@ def test_the_page_shows_the_bill_first_and_asks_once(client: Client, open_campai
         reverse("results:offer", args=[open_campaign.pk])
         in client.get(reverse("judgments:campaign", args=[open_campaign.pk])).text
     )
-    shown = client.get(where, {"budget": "1000", "judgments": "3", "wanted": "1"})
-    offer = shown.context["offer"]
-    assert f"up to ${offer.bill.total}" in shown.text and "The bill" in shown.text
+    answer = client.get(where, {"budget": "1000", "judgments": "3", "wanted": "1"})
+    offer = answer.context["offer"]
+    assert f"up to ${offer.bill.total}" in answer.text and "The bill" in answer.text
     sent = {"budget": "1000", "judgments": "3", "wanted": "1", "seen": str(offer.seen)}
     assert client.post(where, sent | {"judgments": "4"}).status_code == 400
     assert not Hit.objects.filter(wanted__isnull=False).exists()
-    said = client.post(where, sent, follow=True).text
-    assert "More judgments are asked for" in said and "asked for before" in said
+    text = client.post(where, sent, follow=True).text
+    assert "More judgments are asked for" in text and "asked for before" in text
     count = Hit.objects.count()
     client.post(where, sent)
     assert Hit.objects.count() == count

@@ -92,10 +92,10 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     factories.begin(second)
     judge(second)
     refreshing.result_refresh(campaign=second)
-    said = text_of(researcher, reverse("results:results", args=[second.pk]))
-    assert "The runs bring 2 new passages to 2 of the 4 queries of version 1" in said
-    assert "1 replaced a best known answer, 0 tied with the best known answers, and 1 lost" in said
-    assert "leaderboard" not in said
+    text = text_of(researcher, reverse("results:results", args=[second.pk]))
+    assert "The runs bring 2 new passages to 2 of the 4 queries of version 1" in text
+    assert "1 replaced a best known answer, 0 tied with the best known answers, and 1 lost" in text
+    assert "leaderboard" not in text
     table = researcher.get(reverse("results:table", args=[second.pk, "challengers"])).content.decode()
     assert "replaced an answer" in table
     assert researcher.get(reverse("results:file", args=[second.pk, "challenging-runs", "csv"])).getvalue().decode() == (
@@ -113,8 +113,8 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
         )
 
     result_jobs.score_versions()
-    made = researcher.post(reverse("results:version_new", args=[second.pk]), {"why": "A new run.", "parent": "1"})
-    assert made.status_code == 303
+    done = researcher.post(reverse("results:version_new", args=[second.pk]), {"why": "A new run.", "parent": "1"})
+    assert done.status_code == 303
     assert result_jobs.add_versions() == "versions made: 1"
     version = QrelsVersion.objects.get(number=2)
     assert answers(version) == {"q1": "p0", "q2": "p4", "q3": "p7", "q4": "p9"}
@@ -138,7 +138,7 @@ def prefer(campaign: Campaign, name: str, better: str) -> None:
 
 @pytest.mark.parametrize("level", [None, Decimal("0.999")])
 @pytest.mark.parametrize(
-    ("opinions", "answer", "asked"),
+    ("opinions", "answer", "count"),
     [
         pytest.param(["p99", "p99"], "p99", 2, id="two say that it is better"),
         pytest.param(["p99", "p4", "p99"], "p99", 3, id="two of three do"),
@@ -147,7 +147,7 @@ def prefer(campaign: Campaign, name: str, better: str) -> None:
     ],
 )
 def test_a_challenger_that_wins_is_compared_again_by_others_before_it_replaces_an_answer(
-    collection: Collection, first: QrelsVersion, opinions: list[str], answer: str, asked: int, level: Decimal | None
+    collection: Collection, first: QrelsVersion, opinions: list[str], answer: str, count: int, level: Decimal | None
 ) -> None:
     new_run(collection, "new", {"q2": ["p99"]})
     second = challenge(collection, "second", "new", confirmations=3, confirm_level=level)
@@ -170,7 +170,7 @@ def test_a_challenger_that_wins_is_compared_again_by_others_before_it_replaces_a
     if answer == "p99":
         wrong = add(second).expected_wrong
         assert wrong is not None and 0 < wrong < 0.5
-    assert Acceptance.objects.filter(pair__pool__campaign=second).count() == asked
+    assert Acceptance.objects.filter(pair__pool__campaign=second).count() == count
     for job in (judgment_jobs.make_exports, result_jobs.compute_results, result_jobs.finish_campaigns):
         job()
     assert Campaign.objects.get(pk=second.pk).is_finished
@@ -222,9 +222,9 @@ def test_two_that_win_meet_in_a_second_round_that_asks_only_what_is_missing(
     second = challenge(collection, "second", "one", "two")
     judge(second)
     refreshing.result_refresh(campaign=second)
-    found = Result.objects.get(campaign=second).data["challengers"]
-    assert found["outcomes"] == {"won": 1, "tied": 0, "lost": 0, "open": 2, "waiting": 0}
-    assert found["missing"] == 1
+    data = Result.objects.get(campaign=second).data["challengers"]
+    assert data["outcomes"] == {"won": 1, "tied": 0, "lost": 0, "open": 2, "waiting": 0}
+    assert data["missing"] == 1
     detail = pool_detail(second.pools.get(query__qid="q1"))
     assert (detail.complete, detail.filled, detail.slots) == (False, 2, 2)
     version = add(second, "One of two is settled.")
@@ -324,9 +324,9 @@ def test_one_worker_who_judged_a_text_pair_under_two_ids_counts_once_in_a_challe
     new_run(collection, "two", {"q1": ["p000"]})
     second = challenge(collection, "second", "two", start=False, reuse="all")
 
-    known = reuse.known_preferences(second, collection.queries.get(qid="q1"))
+    rows = reuse.known_preferences(second, collection.queries.get(qid="q1"))
 
-    between = [tuple(row) for row in known if not {row.a, row.b} & {"p1", "p2", "p3"}]
+    between = [tuple(row) for row in rows if not {row.a, row.b} & {"p1", "p2", "p3"}]
     assert between == [
         ("q1", "p0", "p00", "p0"),  # Ann's, which she gave first
         ("q1", "p0", "p00", "p0"),
@@ -347,9 +347,9 @@ def test_challenges_of_an_answer_that_another_version_replaced_settle_nothing(
     version = add(slow)
     assert (answers(version)["q1"], answers(version)["q2"]) == ("p00", "p3")
     assert (version.changed, version.overtaken, version.unsettled) == (1, 1, 0)
-    said = text_of(researcher, reverse("results:version", args=[collection.pk, version.number]))
-    assert "1 query of the campaign was left as it was, because a version from another campaign" in said
-    assert "lacked judgments" not in said
+    text = text_of(researcher, reverse("results:version", args=[collection.pk, version.number]))
+    assert "1 query of the campaign was left as it was, because a version from another campaign" in text
+    assert "lacked judgments" not in text
     third = challenge(collection, "third", "one")
     assert judgment_selectors.asked_pairs(third) == {"q1": [("p0", "p00")]}
 

@@ -72,56 +72,56 @@ def test_the_site_finds_what_the_command_finds(
     pairs = tmp_path / "pairs.tsv"
     options = ["--qrel", choice, "--json", "--pairs", str(pairs), "--preferences", files["preferences"]]
     assert main(["champion", "--qrels", files["qrels"], *options, files["run"]]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    asked = [line.split("\t") for line in pairs.read_text().splitlines()]
-    assert asked == [[query, *pair] for query, pairs in asked_pairs(campaign).items() for pair in pairs]
-    assert found["split"] == split
+    output: dict[str, Any] = json.loads(capsys.readouterr().out)
+    lines = [line.split("\t") for line in pairs.read_text().splitlines()]
+    assert lines == [[query, *pair] for query, pairs in asked_pairs(campaign).items() for pair in pairs]
+    assert output["split"] == split
     categories = [json.loads(line)["category"] for line in exported["judged-pairs.jsonl"].splitlines()]
     assert {name: categories.count(name.upper()) for name in "ab"} == split
     assert json.loads(exported["manifest.json"])["settings"]["champion_qrel"] == choice
     result_refresh(campaign=campaign)
     data = Result.objects.get(campaign=campaign).data
-    there = data["champion"]
-    assert (there["qrel"], there["split"], there["unjudged"]) == (choice, split, 0)
+    stored = data["champion"]
+    assert (stored["qrel"], stored["split"], stored["unjudged"]) == (choice, split, 0)
     for name in "ab":
-        own = found[name]
-        assert (there[name]["for_qrel"], there[name]["against"], there[name]["undecided"]) == (
-            own["qrel"], own["other"], own["undecided"],
+        half = output[name]
+        assert (stored[name]["for_qrel"], stored[name]["against"], stored[name]["undecided"]) == (
+            half["qrel"], half["other"], half["undecided"],
         )  # fmt: skip
-        assert (there[name]["queries"], there[name]["share"]) == (own["queries"], own["other_share"])
-        assert (there[name]["interval"], there[name]["p"]) == (own["interval"], own["p"])
-    total = sum(found["slices"])
-    assert there["slices"] == [
-        {"name": name, "share": count / total} for name, count in zip(SLICES, found["slices"], strict=True)
+        assert (stored[name]["queries"], stored[name]["share"]) == (half["queries"], half["other_share"])
+        assert (stored[name]["interval"], stored[name]["p"]) == (half["interval"], half["p"])
+    total = sum(output["slices"])
+    assert stored["slices"] == [
+        {"name": name, "share": count / total} for name, count in zip(SLICES, output["slices"], strict=True)
     ]
-    assert there["crowd_error"] == found["crowd_error"]
-    assert_tables(data, found)
+    assert stored["crowd_error"] == output["crowd_error"]
+    assert_tables(data, output)
 
 
 def table_of(data: dict[str, Any], name: str) -> Table:
-    found = table(data, name)
-    assert found is not None
-    return found
+    drawn = table(data, name)
+    assert drawn is not None
+    return drawn
 
 
-def assert_tables(data: dict[str, Any], found: dict[str, Any]) -> None:
+def assert_tables(data: dict[str, Any], output: dict[str, Any]) -> None:
     """Each count has its share, and the totals are those of both categories."""
     sizes = table_of(data, "champion-split")
-    asked = sum(found["split"].values())
-    assert [row[1:] for row in sizes.rows] == [[found["split"][name], found["split"][name] / asked] for name in "ab"]
-    assert sizes.foot[0][1:] == [asked, 1.0]
+    total = sum(output["split"].values())
+    assert [row[1:] for row in sizes.rows] == [[output["split"][name], output["split"][name] / total] for name in "ab"]
+    assert sizes.foot[0][1:] == [total, 1.0]
     preferred = table_of(data, "champion")
     for row, name in zip(preferred.rows, "ab", strict=True):
-        own = found[name]
-        counts = [own["qrel"], own["other"], own["undecided"]]
-        assert row[1] == own["queries"]
-        assert row[2:8] == [value for count in counts for value in (count, count / own["queries"])]
-    both = [found["a"][kind] + found["b"][kind] for kind in ("qrel", "other", "undecided")]
-    assert preferred.foot[0][1:8] == [asked, *(value for count in both for value in (count, count / asked))]
+        half = output[name]
+        counts = [half["qrel"], half["other"], half["undecided"]]
+        assert row[1] == half["queries"]
+        assert row[2:8] == [value for count in counts for value in (count, count / half["queries"])]
+    both = [output["a"][kind] + output["b"][kind] for kind in ("qrel", "other", "undecided")]
+    assert preferred.foot[0][1:8] == [total, *(value for count in both for value in (count, count / total))]
     assert preferred.foot[0][8:] == [None, None, None]
     slices = table_of(data, "champion-slices")
-    assert [row[1] for row in slices.rows] == found["slices"]
-    assert slices.foot[0][1] == sum(found["slices"])
+    assert [row[1] for row in slices.rows] == output["slices"]
+    assert slices.foot[0][1] == sum(output["slices"])
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_the_sentences_say_which_qrel_was_checked(lab: Lab, tmp_path: Path, choi
     campaign = factories.campaign(collection, design="champion_check", champion_qrel=choice)
     judge(campaign)
     result_refresh(campaign=campaign)
-    said = findings(Result.objects.get(campaign=campaign).data)
-    assert words in " ".join(sentence for finding in said for sentence in finding.sentences)
+    parts = findings(Result.objects.get(campaign=campaign).data)
+    assert words in " ".join(sentence for finding in parts for sentence in finding.sentences)
 
 
 def judge(campaign: Campaign) -> None:
@@ -148,11 +148,11 @@ def judge(campaign: Campaign) -> None:
 
 def test_an_error_rate_to_plan_by_has_its_interval_and_none_is_above_one_half() -> None:
     """Where people prefer another passage more often than not, it is the qrels that err."""
-    found = {"overlap": 1, "agreement": None}
+    error = {"overlap": 1, "agreement": None}
     few = {"crowd_error": 0.75, "a": {"for_qrel": 1, "against": 3, "interval": (0.19, 0.99)}}
-    assert planning._own_error(found | {"champion": few}) is None
+    assert planning._own_error(error | {"champion": few}) is None
     some = {"crowd_error": 0.25, "a": {"for_qrel": 30, "against": 10, "interval": (0.13, 0.41)}}
-    observed = planning._own_error(found | {"champion": some})
+    observed = planning._own_error(error | {"champion": some})
     assert observed is not None and observed[:4] == (0.25, 0.13, 0.41, 40)
     assert planning.likely_error(observed) == 0.25
     assert planning.likely_error(observed._replace(compared=29)) == planning.likely_error(None) == 0.3

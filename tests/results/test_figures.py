@@ -62,8 +62,8 @@ def test_every_run_is_named_on_every_figure_about_runs(size: int) -> None:
     names = style.short_names([run["run"] for run in sample(size)["leaderboard"]])
     for name, drawing in drawn(size).items():
         if name not in ("pool-sizes", "champion"):
-            told = " ".join(words(drawing))
-            assert all(run in told for run in names), name
+            text = " ".join(words(drawing))
+            assert all(run in text for run in names), name
 
 
 def test_the_champion_check_is_drawn_only_where_there_was_one() -> None:
@@ -72,8 +72,8 @@ def test_the_champion_check_is_drawn_only_where_there_was_one() -> None:
 
 
 def test_the_slices_are_the_papers() -> None:
-    told = words(figures.svg("champion", sample(1, champion=True)))
-    assert [text for text in told if "%" in text] == [
+    texts = words(figures.svg("champion", sample(1, champion=True)))
+    assert [text for text in texts if "%" in text] == [
         "43\xa0%  (214)",
         "30\xa0%  (152)",
         "9\xa0%  (46)",
@@ -90,8 +90,8 @@ def test_a_cell_has_the_share_of_the_column_against_the_row_and_the_last_row_wha
         "p": [[None, 0.001, 1.0], [0.001, None, 0.7], [1.0, 0.7, None]],
         "row": [{"beats": 1}, {"beats": 0}, {"beats": 2}],
     }
-    told = words(figures.svg("win-ratios", data))
-    cells = [text for text in told if re.fullmatch(r"\d+|·|–", text)]
+    texts = words(figures.svg("win-ratios", data))
+    cells = [text for text in texts if re.fullmatch(r"\d+|·|–", text)]
     assert cells == ["·", "25", "50", "75", "·", "60", "50", "40", "·", "1", "0", "2"]
 
 
@@ -110,9 +110,9 @@ def test_runs_stand_in_the_order_of_the_original_leaderboard_on_both_interval_fi
     runs = sorted(data["leaderboard"], key=lambda run: run["place_original"])
     names = [*style.short_names([run["run"] for run in runs]), "perfect ranking"]
     for kind, perfect in (("original", "1.000"), ("preference", "0.332")):
-        told = words(figures.svg(f"intervals-{kind}", data))
-        assert [text for text in told if text in names] == names
-        means = [text for text in told if re.fullmatch(r"\d\.\d{3}", text)]
+        texts = words(figures.svg(f"intervals-{kind}", data))
+        assert [text for text in texts if text in names] == names
+        means = [text for text in texts if re.fullmatch(r"\d\.\d{3}", text)]
         assert means == [*(f"{run[kind]['mean']:.3f}" for run in runs), perfect]
 
 
@@ -120,8 +120,8 @@ def test_runs_stand_in_the_order_of_the_original_leaderboard_on_both_interval_fi
 def test_descriptions_say_what_is_drawn(size: int) -> None:
     data = sample(size, champion=True)
     for figure in figures.drawable(data):
-        told = figure.description(data)
-        assert len(told) > 40 and told.endswith(".") and any(sign.isdigit() for sign in told)
+        text = figure.description(data)
+        assert len(text) > 40 and text.endswith(".") and any(sign.isdigit() for sign in text)
     assert f"{data['leaderboard'][0]['run']} is first with probability 70\xa0%" in FIGURES["ranks"].description(data)
 
 
@@ -156,16 +156,16 @@ def by_measures(size: int) -> Json:
 @pytest.mark.parametrize("size", SIZES)
 def test_other_measures_have_a_panel_each_with_every_run_and_mean(size: int) -> None:
     data = by_measures(size)
-    told = words(figures.svg("measures", data))
+    texts = words(figures.svg("measures", data))
     names = style.short_names([row["run"] for row in data["leaderboard"]])
-    assert [text for text in told if text in names] == names
-    assert {"Mean nDCG@10", "Mean Compat(p=0.9)"} <= set(told)
-    shown = [text for text in told if re.fullmatch(r"\d\.\d{3}", text)]
+    assert [text for text in texts if text in names] == names
+    assert {"Mean nDCG@10", "Mean Compat(p=0.9)"} <= set(texts)
+    means = [text for text in texts if re.fullmatch(r"\d\.\d{3}", text)]
     expected = [row["scores"][at]["preference"]["mean"] for at in (0, 1) for row in data["measures"]["runs"]]
-    assert sorted(shown) == sorted(f"{mean:.3f}" for mean in expected if mean is not None)
-    said = FIGURES["measures"].description(data)
-    assert f"nDCG@10: {data['leaderboard'][-1]['run']} is highest, {0.5 + (size - 1) / 1000:.3f}" in said
-    assert f"Compat(p=0.9): {data['leaderboard'][0]['run']} is highest, 0.900" in said
+    assert sorted(means) == sorted(f"{mean:.3f}" for mean in expected if mean is not None)
+    text = FIGURES["measures"].description(data)
+    assert f"nDCG@10: {data['leaderboard'][-1]['run']} is highest, {0.5 + (size - 1) / 1000:.3f}" in text
+    assert f"Compat(p=0.9): {data['leaderboard'][0]['run']} is highest, 0.900" in text
     assert "measures" not in [figure.name for figure in figures.drawable(sample(size))]
 
 
@@ -199,14 +199,14 @@ def test_one_run_without_intervals_is_drawn() -> None:
 
 def drawings(every: int = 1, *, alone: bool = False) -> dict[str, str]:
     """Digests of all forms of every so many figures: of one drawn with the others, or alone and the last first."""
-    data, made = sample(3, champion=True), {}
+    data, digests = sample(3, champion=True), {}
     drawable = figures.drawable(data)[::every]
     for figure in reversed(drawable) if alone else drawable:
         for forms in [(form,) for form in reversed(figures.FORMS)] if alone else [figures.FORMS]:
             drawn = figures.draw(figure.name, data, forms)
             assert tuple(drawn) == forms
-            made |= {f"{figure.name}.{form}": hashlib.sha256(content).hexdigest() for form, content in drawn.items()}
-    return made
+            digests |= {f"{figure.name}.{form}": hashlib.sha256(content).hexdigest() for form, content in drawn.items()}
+    return digests
 
 
 def test_the_same_data_give_the_same_bytes_in_every_process_and_thread_and_whichever_forms_are_drawn_together() -> None:
@@ -248,15 +248,15 @@ def test_an_svg_has_nothing_that_the_pages_policy_forbids(size: int) -> None:
             assert element.tag != f"{SVG}use" or "clip-path" not in element.attrib  # it would be moved too
             assert not {"#000000", "#ffffff"} & set(element.attrib.values())
         assert b"<?xml" not in drawing and b"<!DOCTYPE" not in drawing
-        own = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
+        declared = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
         referred = re.findall(r'(?:href="#|url\(#)([^")]+)', drawing.decode())
-        assert set(referred) <= set(own)
+        assert set(referred) <= set(declared)
         assert root.attrib["aria-labelledby"].split() == [root[0].get("id"), root[1].get("id")]
         assert (root[0].text, root[1].text) == (
             FIGURES[name].title,
             FIGURES[name].description(sample(size, champion=True)),
         )
-        ids += own
+        ids += declared
     assert len(ids) == len(set(ids))
 
 
@@ -272,9 +272,9 @@ def test_names_are_never_taken_as_markup_or_mathematics() -> None:
     data = sample(len(NASTY), names=NASTY)
     for name, drawing in everything(data).items():
         if name != "pool-sizes":
-            told = " ".join(words(drawing))
-            assert "<b>bold</b>" in told and "$x_1$ & \\frac" in told, name
-            assert "bell\ufffd and\ufffdline" in told
+            text = " ".join(words(drawing))
+            assert "<b>bold</b>" in text and "$x_1$ & \\frac" in text, name
+            assert "bell\ufffd and\ufffdline" in text
     assert figures.draw("scatter", data, ["png"])["png"].startswith(b"\x89PNG")
     assert figures.draw("win-ratios", data, ["pdf"])["pdf"].startswith(b"%PDF")
 
@@ -293,9 +293,9 @@ def test_long_names_lose_their_middle_and_stay_different() -> None:
 def test_labels_of_the_scatter_plot_do_not_collide(size: int) -> None:
     points = [(20.0 + 7 * (number * 37 % 41), 30.0 + 6 * (number * 23 % 43)) for number in range(size)]
     room = Box(0, 0, 330, 300)
-    found = placing.place(points, [(14.0, 10.0)] * size, room, 400)
-    assert found is not None
-    boxes = [placed.box for placed in found]
+    places = placing.place(points, [(14.0, 10.0)] * size, room, 400)
+    assert places is not None
+    boxes = [placed.box for placed in places]
     for number, box in enumerate(boxes):
         assert room.left <= box.left and box.right <= room.right and room.bottom <= box.bottom and box.top <= room.top
         assert not any(box.overlaps(other) for other in boxes[:number])
@@ -304,8 +304,8 @@ def test_labels_of_the_scatter_plot_do_not_collide(size: int) -> None:
 
 def test_names_that_find_no_room_become_numbers_with_a_key() -> None:
     assert "team00" in words(figures.svg("scatter", sample(4)))
-    told = words(figures.svg("scatter", sample(60)))
-    assert "60" in told and "1  team00" in told and "team00" not in told
+    texts = words(figures.svg("scatter", sample(60)))
+    assert "60" in texts and "1  team00" in texts and "team00" not in texts
 
 
 def test_a_label_that_cannot_be_placed_is_said_so() -> None:

@@ -160,8 +160,8 @@ def test_runs_that_come_after_the_end_change_nothing_until_somebody_asks_and_the
     factories.run(done.collection, "belated", {"q1": ["p1", "p3"], "q2": ["p4"]})
     assert turn(done)
     assert Result.objects.get().computed_at == before.computed_at
-    seen = member.get(page).content.decode()
-    assert "1 run was imported after" in seen and "belated" in seen
+    html = member.get(page).content.decode()
+    assert "1 run was imported after" in html and "belated" in html
 
     red = done.collection.runs.get(name="red")
     done.runs.remove(red)
@@ -179,19 +179,19 @@ def test_runs_that_come_after_the_end_change_nothing_until_somebody_asks_and_the
     assert (earlier.number, earlier.computed_at, earlier.final_at) == (1, before.computed_at, before.final_at)
     assert now.final_at is not None and now.final_at > before.final_at
     assert "imported after" not in member.get(page).content.decode()
-    kept = f"{page}earlier/1/"
-    assert kept in member.get(page).content.decode()
-    assert "belated" not in member.get(kept).content.decode() and "red" in member.get(kept).content.decode()
-    assert member.get(f"{kept}report.zip").getvalue() == archive
+    older = f"{page}earlier/1/"
+    assert older in member.get(page).content.decode()
+    assert "belated" not in member.get(older).content.decode() and "red" in member.get(older).content.decode()
+    assert member.get(f"{older}report.zip").getvalue() == archive
     assert member.get(f"{page}report.zip").getvalue() != archive
-    assert member.get(f"{kept[:-1]}.json").json()["leaderboard"] == earlier.data["leaderboard"]
+    assert member.get(f"{older[:-1]}.json").json()["leaderboard"] == earlier.data["leaderboard"]
     assert member.get(f"{page}earlier/2/").status_code == 404
     with pytest.raises(NotNow):
         later_runs_score(campaign=done)
 
     run_release(run=red, is_released=False)
-    assert "held back since: red" in member.get(kept).content.decode()
-    assert member.get(f"{kept}report.zip").status_code == 404
+    assert "held back since: red" in member.get(older).content.decode()
+    assert member.get(f"{older}report.zip").status_code == 404
 
 
 def test_the_same_again_is_no_other_result(done: Campaign) -> None:

@@ -86,32 +86,32 @@ def test_the_command_line_counts_the_same(judged: Campaign, tmp_path: Path, caps
     store(judged)
     result_jobs.compare_machines()
     people, machine = tmp_path / "people.txt", tmp_path / "machine.txt"
-    people.write_text("".join(f"{' '.join(map(str, one))}\n" for one in people_of(judged)))
+    people.write_text("".join(f"{' '.join(map(str, row))}\n" for row in people_of(judged)))
     machine.write_text(answers(judged))
     runs = []
     for run in judged.runs.order_by("name"):
         runs.append(str(tmp_path / f"{run.name}.txt"))
         Path(runs[-1]).write_bytes(run.original.read())
     assert main(["agreement", "--human", str(people), "--machine", str(machine), "--json", *runs]) == 0
-    found = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     comparison = MachineComparison.objects.get()
-    orders = found.pop("orders")
+    orders = printed.pop("orders")
     assert orders.pop("runs") == comparison.runs
     assert orders == comparison.data["orders"]
-    assert found.items() <= comparison.data.items()
+    assert printed.items() <= comparison.data.items()
 
 
 def test_what_people_judged_gives_the_same_bytes_with_and_without_machines(judged: Campaign, tmp_path: Path) -> None:
     def everything(folder: Path) -> dict[str, bytes]:
         folder.mkdir()
         exports.write_files(exports.Source(judged), folder)
-        kept = {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-        kept["results"] = json.dumps(compute(inputs_of(judged)), sort_keys=True).encode()
+        files = {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+        files["results"] = json.dumps(compute(inputs_of(judged)), sort_keys=True).encode()
         releasing.bundle_make(campaign=judged, at=at)
         bundle = StoredFile.objects.get(campaign=judged, kind=StoredFile.Kind.BUNDLE, state=StoredFile.State.CURRENT)
         with bundle.file.open() as file, zipfile.ZipFile(file) as archive:
-            kept |= {f"bundle/{name}": archive.read(name) for name in archive.namelist()}
-        return kept
+            files |= {f"bundle/{name}": archive.read(name) for name in archive.namelist()}
+        return files
 
     at = judged.created_at
     before = everything(tmp_path / "before")
@@ -129,16 +129,16 @@ def test_the_page_shows_each_machine_beside_people_and_its_files_name_it(member:
     judge = store(judged)
     assert "Not all of these have been compared yet." in member.get(page).content.decode()
     result_jobs.compare_machines()
-    seen = member.get(page).content.decode()
-    assert "75.0 %" in seen and "30.1 to 95.4 %" in seen
-    assert "Not all of these" not in seen
+    html = member.get(page).content.decode()
+    assert "75.0 %" in html and "30.1 to 95.4 %" in html
+    assert "Not all of these" not in html
     assert page in member.get(reverse("results:results", args=[judged.pk])).content.decode()
 
     rows = list(csv.DictReader(io.StringIO(member.get(page[:-1] + ".csv").content.decode())))
     assert [(row["judge"], row["model"], row["agree"], row["missing"]) for row in rows] == [("gpt", "'=gpt", "3", "1")]
-    told = member.get(page[:-1] + ".json").json()
-    assert told["judges"][0]["prompt"] == "Which?"
-    assert set(told["judges"][0]["runs"]) == {"red", "green", "blue"}
+    data = member.get(page[:-1] + ".json").json()
+    assert data["judges"][0]["prompt"] == "Which?"
+    assert set(data["judges"][0]["runs"]) == {"red", "green", "blue"}
     assert member.get(page[:-1] + ".tex").status_code == 404
 
     answer = member.get(f"{page}{judge.pk}/answers.txt")
@@ -183,8 +183,8 @@ def test_a_judge_has_a_page_with_the_scores_it_helps_with_and_whether_it_favours
     page = reverse("results:machine", args=[judged.pk, judge.pk])
     assert member.get(page).status_code == 404
     result_jobs.compare_machines()
-    seen = member.get(page).content.decode()
-    assert "Whether it may stand in for a person cannot be said." in seen and "No run is said to use" in seen
+    html = member.get(page).content.decode()
+    assert "Whether it may stand in for a person cannot be said." in html and "No run is said to use" in html
     rows = list(csv.DictReader(io.StringIO(member.get(f"{page}tables/scores.csv").content.decode())))
     assert {row["run"] for row in rows} == {"red", "green", "blue"}
     assert all(row["mean"] == row["people"] and row["weight"] == "0.0" for row in rows)  # people judged every query
@@ -217,9 +217,9 @@ def test_queries_outside_of_a_sample_help_where_a_machine_answered_them(judged: 
     further = machines.further_of(some)
     assert further.pools == {gone: inputs.pools[gone]}
     board = machines.board_of(some, further)
-    said = [Answer(row.query, row.a, row.b, str(row.preferred)) for row in inputs.preferences]
-    own = agreement(some.votes)
-    scores = machines.compare(some, derive_answers(some), board, own, {}, said, (), further).scores
-    alone = machines.compare(some, derive_answers(some), board, own, {}, said).scores
+    answers = [Answer(row.query, row.a, row.b, str(row.preferred)) for row in inputs.preferences]
+    agreed = agreement(some.votes)
+    scores = machines.compare(some, derive_answers(some), board, agreed, {}, answers, (), further).scores
+    alone = machines.compare(some, derive_answers(some), board, agreed, {}, answers).scores
     assert (scores["queries"], scores["further"]) == (alone["queries"], 1)
     assert alone["further"] == 0

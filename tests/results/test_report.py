@@ -151,10 +151,10 @@ def test_it_has_every_figure_table_and_export_and_says_so_in_the_manifest(judged
 
 def test_it_shows_three_judged_pairs_with_their_texts_drawn_by_the_seed(judged: Campaign, reported: Files) -> None:
     page, rows = reported["index.html"].decode(), reported["data/judged-pairs.jsonl"].splitlines()
-    shown = [row for row in map(json.loads, rows) if f"(query {row['query']})" in page and row["a_text"] in page]
+    visible = [row for row in map(json.loads, rows) if f"(query {row['query']})" in page and row["a_text"] in page]
     assert page.count('<article class="example"') == 3
     drawn = [json.loads(rows[number]) for number in sorted(Random(judged.seed).sample(range(len(rows)), 3))]
-    assert all(row in shown and f"<dt>{row['a']}" in page and row["b_text"] in page for row in drawn)
+    assert all(row in visible and f"<dt>{row['a']}" in page and row["b_text"] in page for row in drawn)
 
 
 def test_the_page_needs_nothing_else_and_its_links_lead_to_its_own_files(reported: Files) -> None:
@@ -162,8 +162,8 @@ def test_the_page_needs_nothing_else_and_its_links_lead_to_its_own_files(reporte
     assert page.open == []
     assert len(page.ids) == len(set(page.ids))
     assert not page.tags & {"script", "img", "link", "iframe"}
-    own = {link for link in page.links if not link.startswith("#")}
-    assert own <= set(reported) and set(reported) - own == {"index.html"}
+    files = {link for link in page.links if not link.startswith("#")}
+    assert files <= set(reported) and set(reported) - files == {"index.html"}
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
     assert page.tags >= {"svg", "table", "figure"}
 
@@ -200,7 +200,7 @@ def test_no_identity_leaves(judged: Campaign, reported: Files) -> None:
 def test_the_same_inputs_give_the_same_bytes_and_the_figures_of_the_page(
     judged: Campaign, reported: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = []  # both here: what the world brings was drawn with the figures of other tests
+    reports = []  # both here: what the world brings was drawn with the figures of other tests
     draw, drawn = figures.draw, dict[tuple[str, ...], Files]()
 
     def once(name: str, data: figures.Data, forms: Iterable[str] = figures.FORMS) -> Files:
@@ -211,8 +211,8 @@ def test_the_same_inputs_give_the_same_bytes_and_the_figures_of_the_page(
     for _ in range(2):
         Result.objects.all().delete()
         result_refresh(campaign=judged)
-        made.append(stored_report(judged))
-    first, again = made
+        reports.append(stored_report(judged))
+    first, again = reports
     assert differing(unpacked(again), unpacked(first)) == []
     assert hashlib.sha256(again).digest() == hashlib.sha256(first).digest()
     assert differing(unpacked(first), reported) == []
@@ -251,7 +251,7 @@ def test_another_process_writes_the_same_bytes(
 def test_scores_of_a_report_are_those_of_its_own_qrels_whichever_run_is_held_back(
     judged: Campaign, tmp_path: Path, without_figures: None
 ) -> None:
-    held = 0
+    count = 0
     for run in judged.runs.all():
         run_release(run=run, is_released=False)
         result_refresh(campaign=judged)
@@ -275,8 +275,8 @@ def test_scores_of_a_report_are_those_of_its_own_qrels_whichever_run_is_held_bac
         inside = result_selectors.whole_data(judged)
         assert inside is not None and inside["answered"] == results["answered"] + results["held_back"]
         if results["held_back"]:
-            held += 1
+            count += 1
             assert manifest["queries held back"] == results["held_back"] == inside["held_back"]
             assert "not for release" in (folder / "index.html").read_text()
         run_release(run=run, is_released=True)
-    assert held
+    assert count

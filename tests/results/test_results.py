@@ -49,9 +49,9 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         files = {run_name(str(path)): str(path) for path in sorted((DEMO / "runs").iterdir())}
         words = [option.format(demo=DEMO, files=tmp_path / "exported") for option in options]
         assert main([command, *words, "--json", *(files[name] for name in runs or files)]) == 0
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
-        found.pop("warnings", None)  # pages say these in their own way
-        return found
+        output: dict[str, Any] = json.loads(capsys.readouterr().out)
+        output.pop("warnings", None)  # pages say these in their own way
+        return output
 
     return run
 
@@ -75,22 +75,22 @@ def stored(campaign: Campaign) -> dict[str, Any]:
 def test_the_leaderboard_is_that_of_the_exported_files(demo: Campaign, printed: Run) -> None:
     data = stored(demo)
     names = ("--qrels", "{demo}/qrels.txt", "--preference-qrels", "{files}/preference-qrels.txt")
-    found = printed(
+    board = printed(
         demo, "leaderboard", *names, "--preferences", "{files}/preferences.txt", "--seed", str(demo.seed)
     )  # fmt: skip
-    assert len(data["leaderboard"]) == len(found["runs"]) == 11
+    assert len(data["leaderboard"]) == len(board["runs"]) == 11
     for row in data["leaderboard"]:
-        there = found["runs"][row["run"]]
+        scores = board["runs"][row["run"]]
         for qrels in ("original", "preference"):
-            assert row[qrels] == {name: there[qrels][name] for name in ("mean", "t", "bootstrap")}
-            assert row[f"place_{qrels}"] == there[qrels]["place"]
-    assert (data["tau"], data["tau_ap"]) == (found["tau"], found["tau_ap"])
-    assert data["neighbours"] == found["neighbours"]
-    assert data["significance"] == {name: found[name] for name in ("alpha", "correction", "family", "threshold")}
-    assert data["perfect"]["preference"]["mean"] == found["perfect"]
-    for qrels, pairing in found["pairings"].items():
+            assert row[qrels] == {name: scores[qrels][name] for name in ("mean", "t", "bootstrap")}
+            assert row[f"place_{qrels}"] == scores[qrels]["place"]
+    assert (data["tau"], data["tau_ap"]) == (board["tau"], board["tau_ap"])
+    assert data["neighbours"] == board["neighbours"]
+    assert data["significance"] == {name: board[name] for name in ("alpha", "correction", "family", "threshold")}
+    assert data["perfect"]["preference"]["mean"] == board["perfect"]
+    for qrels, pairing in board["pairings"].items():
         assert data["pairings"][qrels] == {"won": pairing["wins"], "of": pairing["pairings"], "share": pairing["share"]}
-    assert {row["run"]: row for row in data["order_agreement"]} == {row["run"]: row for row in found["order_agreement"]}
+    assert {row["run"]: row for row in data["order_agreement"]} == {row["run"]: row for row in board["order_agreement"]}
     assert [row["run"] for row in data["order_agreement"]] == [row["run"] for row in data["leaderboard"]]
     assert (data["queries"], data["answered"], data["incomplete"], data["judgments"]) == (27, 27, 0, 128)
     assert data["best"] == {"1": 25, "3": 2}
@@ -100,26 +100,26 @@ def test_the_leaderboard_is_that_of_the_exported_files(demo: Campaign, printed: 
 def test_scores_by_other_measures_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:
     campaign_read_results(campaign=demo, measures="nDCG@10, Judged@5, AP(rel=2)@100, RR@10")
     data = computed(demo)
-    found = data["measures"]
-    assert found["names"] == ["nDCG@10", "Judged@5", "AP(rel=2)@100", "RR@10"]
-    assert [row["run"] for row in found["runs"]] == [row["run"] for row in data["leaderboard"]]
-    options = [part for name in found["names"] for part in ("--measure", name)]
+    other = data["measures"]
+    assert other["names"] == ["nDCG@10", "Judged@5", "AP(rel=2)@100", "RR@10"]
+    assert [row["run"] for row in other["runs"]] == [row["run"] for row in data["leaderboard"]]
+    options = [part for name in other["names"] for part in ("--measure", name)]
     scored = printed(demo, "score", "--qrels", "{demo}/qrels.txt", *options)
-    for row in found["runs"]:
+    for row in other["runs"]:
         theirs = scored["runs"][row["run"]]
-        assert [one["original"]["mean"] for one in row["scores"]] == [theirs[name]["mean"] for name in found["names"]]
+        assert [cell["original"]["mean"] for cell in row["scores"]] == [theirs[name]["mean"] for name in other["names"]]
     # On preference qrels, of grade 1, every answer is relevant.
     options = [option.replace("(rel=2)", "") for option in options]
     scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", *options)
-    for row, standing in zip(found["runs"], data["leaderboard"], strict=True):
+    for row, standing in zip(other["runs"], data["leaderboard"], strict=True):
         theirs = list(scored["runs"][row["run"]].values())
-        assert [one["preference"]["mean"] for one in row["scores"]] == [one["mean"] for one in theirs]
+        assert [cell["preference"]["mean"] for cell in row["scores"]] == [cell["mean"] for cell in theirs]
         assert row["scores"][3]["preference"] == {
             **{name: standing["preference"][name] for name in ("mean", "t")},
             "queries": data["answered"],
         }
-    assert {row["measure"] for row in found["tests"]} == {"nDCG@10", "AP(rel=2)@100", "RR@10"}
-    by_rr = [row for row in found["tests"] if row["measure"] == "RR@10"]
+    assert {row["measure"] for row in other["tests"]} == {"nDCG@10", "AP(rel=2)@100", "RR@10"}
+    by_rr = [row for row in other["tests"] if row["measure"] == "RR@10"]
     assert [row["changed"] for row in by_rr] == [pair["changed"] for pair in data["neighbours"]]
     assert [row["significant"] for row in by_rr] == [pair["significant"] for pair in data["neighbours"]]
     assert [row["wsr"] for row in by_rr] == pytest.approx([pair["preference_p"] for pair in data["neighbours"]])
@@ -130,15 +130,15 @@ def test_by_compat_the_table_says_how_many_queries_each_run_has(demo: Campaign, 
     campaign_read_results(campaign=demo, measures="Compat(p=0.9)@50, nDCG@10")
     data = computed(demo)
     scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", "--measure", "Compat(p=0.9)@50")
-    table, found = tables.table(data, "measures"), data["measures"]
+    table, measures = tables.table(data, "measures"), data["measures"]
     assert table is not None
     keys = [column.key for column in table.columns]
     assert [key for key in keys if key.endswith("_queries")] == ["measure1_queries", "measure1_before_queries"]
     assert {row[0]: row[keys.index("measure1_queries")] for row in table.rows} == {
-        run: own["shared"] for run, own in scored["runs"].items()
+        run: score["shared"] for run, score in scored["runs"].items()
     }
     assert "the queries are those with a relevant passage that the run has; others count 0" in table.about
-    for row in found["runs"]:
+    for row in measures["runs"]:
         assert row["scores"][0]["preference"]["mean"] == scored["runs"][row["run"]]["mean"]
 
 
@@ -154,18 +154,18 @@ def test_intransitive_triples_are_those_of_the_exported_files(
 ) -> None:
     exports.export_to(demo, tmp_path)
     assert main(["qrels", str(tmp_path / "preferences.txt"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().err)
-    assert stored(demo)["triples"] == {name: found[name] for name in ("triples", "intransitive")}
-    assert found["triples"] > found["intransitive"] > 0
+    output = json.loads(capsys.readouterr().err)
+    assert stored(demo)["triples"] == {name: output[name] for name in ("triples", "intransitive")}
+    assert output["triples"] > output["intransitive"] > 0
 
 
 def test_comparisons_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:
     data = stored(demo)
     best_first = [row["run"] for row in data["leaderboard"]]
     for name, qrels in (("compare", "{files}/preference-qrels.txt"), ("compare_original", "{demo}/qrels.txt")):
-        found = printed(demo, "compare", "--qrels", qrels, "--k", "10", runs=best_first)
-        assert len(found["pairs"]) == 55
-        assert data[name] == found
+        output = printed(demo, "compare", "--qrels", qrels, "--k", "10", runs=best_first)
+        assert len(output["pairs"]) == 55
+        assert data[name] == output
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_chosen_comparisons_are_those_of_the_command(
     if demo.comparisons == "chain":
         runs = list(demo.collection.runs.order_by("imported_at").values_list("name", flat=True))
     for name, qrels in (("compare", "{files}/preference-qrels.txt"), ("compare_original", "{demo}/qrels.txt")):
-        found = printed(demo, "compare", "--qrels", qrels, "--k", "10", *options, runs=runs)
-        assert data[name] == found
-        assert found["family"] == len(found["pairs"]) == (pairs or found["family"]) > 0
-        assert found["rank_by"] == demo.rank_by
+        output = printed(demo, "compare", "--qrels", qrels, "--k", "10", *options, runs=runs)
+        assert data[name] == output
+        assert output["family"] == len(output["pairs"]) == (pairs or output["family"]) > 0
+        assert output["rank_by"] == demo.rank_by
     both = [(pair["a"], pair["b"]) for pair in data["compare"]["pairs"]]
     if demo.teams_apart:
         assert not any({a, b} <= {"bm25", "lsa", "minilm"} for a, b in both)
@@ -214,9 +214,9 @@ def test_a_baseline_that_is_no_longer_there_is_said_and_stops_nothing(demo: Camp
     demo.refresh_from_db()
     data = compute(inputs_of(demo))
     assert (data["compare"]["pairs"], data["comparisons"]["missing"]) == ([], ["gone"])
-    said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
-    assert "no two runs are compared." in said
-    assert "but that are not scored: gone." in said
+    text = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    assert "no two runs are compared." in text
+    assert "but that are not scored: gone." in text
     assert "pairs" not in tables.tables(data)
     Campaign.objects.update(comparisons="pairs", compared_pairs="bm25 gone\nlsa bm25\n")
     demo.refresh_from_db()
@@ -227,17 +227,17 @@ def test_a_baseline_that_is_no_longer_there_is_said_and_stops_nothing(demo: Camp
 
 def test_win_ratios_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:
     wins = stored(demo)["wins"]
-    found = printed(demo, "wins", "--qrels", "{demo}/qrels.txt", "--preferences", "{files}/preferences.txt")
+    output = printed(demo, "wins", "--qrels", "{demo}/qrels.txt", "--preferences", "{files}/preferences.txt")
     assert wins["names"][-1] == "perfect"
-    assert (wins["threshold"], wins["family"]) == (found["threshold"], found["family"])
+    assert (wins["threshold"], wins["family"]) == (output["threshold"], output["family"])
     at = {name: number for number, name in enumerate(wins["names"][:-1])} | {"perfect ranking": len(wins["names"]) - 1}
-    for pair in found["pairs"]:
+    for pair in output["pairs"]:
         a, b = at[pair["a"]], at[pair["b"]]
         assert (wins["won"][a][b], wins["won"][b][a]) == (pair["a_wins"], pair["b_wins"])
         assert wins["of"][a][b] == wins["of"][b][a] == pair["a_wins"] + pair["b_wins"]
         assert wins["p"][a][b] == pair["p"]
     assert {row["name"]: row["beats"] for row in wins["row"][:-1]} == {
-        name: count for name, count in found["wins"].items() if name != "perfect ranking"
+        name: count for name, count in output["wins"].items() if name != "perfect ranking"
     }
 
 
@@ -246,30 +246,30 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign,
     # as every pair was judged once, and nothing is known of errors
     assert (data["error_source"], data["error_compared"]) == ("assumed", 0)
     assert 0 < data["error_rate"] < 0.5
-    assert [one["run"] for one in data["ranks"]] == [row["run"] for row in data["leaderboard"]]
-    assert sum(one["first"] for one in data["ranks"]) == pytest.approx(1)
-    for one in data["ranks"]:
-        assert 1 <= one["low"] <= one["median"] <= one["high"] <= 11
+    assert [row["run"] for row in data["ranks"]] == [row["run"] for row in data["leaderboard"]]
+    assert sum(row["first"] for row in data["ranks"]) == pytest.approx(1)
+    for row in data["ranks"]:
+        assert 1 <= row["low"] <= row["median"] <= row["high"] <= 11
     qrels = factories.exported(demo)["preference-qrels.txt"].decode().split()
     best = sorted(zip(qrels[::4], qrels[2::4], strict=True))
-    answers = [(one["qid"], pid) for one in data["stability"] for pid in one["best"]]
+    answers = [(row["qid"], pid) for row in data["stability"] for pid in row["best"]]
     assert answers == best
-    assert all(0.05 < one["share"] <= 1 for one in data["stability"])
+    assert all(0.05 < row["share"] <= 1 for row in data["stability"])
     names = [row["run"] for row in data["leaderboard"]]
     arguments = ["--preferences", "{files}/preferences.txt", "--seed", str(demo.seed)]
-    found = printed(demo, "certainty", *arguments, runs=names)
-    assert {one["qid"]: one["share"] for one in data["stability"]} == {
-        one["query"]: one["share"] for one in found["queries"]
+    output = printed(demo, "certainty", *arguments, runs=names)
+    assert {row["qid"]: row["share"] for row in data["stability"]} == {
+        row["query"]: row["share"] for row in output["queries"]
     }
-    assert (found["error_rate"], found["error_source"]) == (data["error_rate"], "assumed")
-    for ours, theirs in zip(data["stability"], found["queries"], strict=True):
+    assert (output["error_rate"], output["error_source"]) == (data["error_rate"], "assumed")
+    for ours, theirs in zip(data["stability"], output["queries"], strict=True):
         for name in ("fragility", "exact", "set", "passages"):
             assert ours[name] == theirs[name]
-    sizes = [len(one["set"]) for one in data["stability"]]
+    sizes = [len(row["set"]) for row in data["stability"]]
     assert data["resampled"]["settled"] == sizes.count(1)
-    assert data["resampled"]["fragile"] == [one["fragility"] for one in data["stability"]].count(1) > 0
-    assert [(one["low"], one["median"], one["high"], one["first"]) for one in data["ranks"]] == [
-        (one["first_place"], one["middle_place"], one["last_place"], one["first"]) for one in found["runs"]
+    assert data["resampled"]["fragile"] == [row["fragility"] for row in data["stability"]].count(1) > 0
+    assert [(row["low"], row["median"], row["high"], row["first"]) for row in data["ranks"]] == [
+        (row["first_place"], row["middle_place"], row["last_place"], row["first"]) for row in output["runs"]
     ]
     Campaign.objects.update(method=Campaign.Method.MOST_WINS, revision=demo.revision + 1)
     demo.refresh_from_db()
@@ -278,10 +278,10 @@ def test_places_and_best_known_answers_come_with_their_certainty(demo: Campaign,
 
 def test_results_say_what_would_survive_if_judgments_were_reversed(demo: Campaign) -> None:
     data = stored(demo)
-    found, names = data["reversed"], [row["run"] for row in data["leaderboard"]]
+    robust, names = data["reversed"], [row["run"] for row in data["leaderboard"]]
     means = {row["run"]: row["preference"]["mean"] for row in data["leaderboard"]}
-    assert (found["share"], found["answers"]) == (0.05, 27)
-    rows = {(row["kind"], row["upper"], row["lower"]): row["share"] for row in found["conclusions"]}
+    assert (robust["share"], robust["answers"]) == (0.05, 27)
+    rows = {(row["kind"], row["upper"], row["lower"]): row["share"] for row in robust["conclusions"]}
     assert [key for key in rows if key[0] == "first"] == [("first", names[0], None)]
     assert [key[1:] for key in rows if key[0] == "order"] == [
         (upper, lower) for upper, lower in pairwise(names) if means[upper] > means[lower]
@@ -294,18 +294,18 @@ def test_results_say_what_would_survive_if_judgments_were_reversed(demo: Campaig
     widest = max(orders, key=lambda pair: means[pair[0]] - means[pair[1]])
     assert orders[widest] == max(orders.values()) > 0.9
     assert 0.1 < rows["first", names[0], None] <= rows["order", names[0], names[1]] + 0.05
-    kept = [one["survives"] for one in data["stability"]]
-    assert found["answers_survive"] == sum(share >= 0.95 for share in kept)
-    assert min(kept) < 0.9 < max(kept)
-    for one in data["stability"]:
-        pairs = len(one["passages"]) * (len(one["passages"]) - 1) // 2
-        assert one["survives"] >= 0.95**pairs - 0.06  # at least where no judgment is reversed
+    shares = [row["survives"] for row in data["stability"]]
+    assert robust["answers_survive"] == sum(share >= 0.95 for share in shares)
+    assert min(shares) < 0.9 < max(shares)
+    for query in data["stability"]:
+        pairs = len(query["passages"]) * (len(query["passages"]) - 1) // 2
+        assert query["survives"] >= 0.95**pairs - 0.06  # at least where no judgment is reversed
     for row in data["leaderboard"]:
         low, high = row["with_judges"]
         assert 0 <= low <= row["preference"]["mean"] <= high <= 1
         assert high - low > 0.05
-    said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
-    assert f"{names[0]} would still be first in" in said and "of 27 would survive it." in said
+    text = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    assert f"{names[0]} would still be first in" in text and "of 27 would survive it." in text
 
 
 def test_judgments_that_are_repeated_say_how_often_one_is_wrong(collection: Any, printed: Run) -> None:
@@ -316,19 +316,19 @@ def test_judgments_that_are_repeated_say_how_often_one_is_wrong(collection: Any,
     # Of the ten ways to take two of five judgments of each of 7 pairs, six agree: a rate of 28%, by these alone.
     assert (data["error_rate"], data["error_source"]) == (pytest.approx(0.28, abs=0.08), "repeated")
     assert data["error_compared"] == 70
-    found = printed(
+    output = printed(
         campaign, "certainty", "--preferences", "{files}/preferences.txt", "--seed", str(campaign.seed), runs=[]
     )
-    assert (found["error_rate"], found["error_source"]) == (data["error_rate"], "repeated")
-    assert {one["query"]: one["passages"] for one in found["queries"]} == {
-        one["qid"]: one["passages"] for one in data["stability"]
+    assert (output["error_rate"], output["error_source"]) == (data["error_rate"], "repeated")
+    assert {row["query"]: row["passages"] for row in output["queries"]} == {
+        row["qid"]: row["passages"] for row in data["stability"]
     }
     Campaign.objects.update(error_rate=Decimal("0.05"), revision=campaign.revision + 1)
     campaign.refresh_from_db()
     surer = computed(campaign)
     assert (surer["error_rate"], surer["error_source"]) == (0.05, "given")
-    for one, before in zip(surer["stability"], data["stability"], strict=True):
-        assert one["share"] > before["share"]
+    for after, before in zip(surer["stability"], data["stability"], strict=True):
+        assert after["share"] > before["share"]
 
 
 # --- in step, and once
@@ -406,10 +406,10 @@ def test_nobody_computes_what_another_process_computes(
     transactional_db: None, campaign: Campaign, alice: Worker
 ) -> None:
     factories.do(alice, campaign)
-    said: list[bool] = []
+    computed: list[bool] = []
 
     def other() -> None:
-        said.append(refreshing.result_refresh(campaign=campaign))
+        computed.append(refreshing.result_refresh(campaign=campaign))
         connection.close()
 
     with locks.alone(f"results of campaign {campaign.pk}") as ours:
@@ -417,7 +417,7 @@ def test_nobody_computes_what_another_process_computes(
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-    assert said == [False]
+    assert computed == [False]
     assert not Result.objects.exists()
     assert refreshing.result_refresh(campaign=campaign)
 
@@ -454,15 +454,15 @@ def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_some
     assert {row["run"]: row["pooled"] for row in before["leaderboard"]} == dict.fromkeys(pooled, True) | dict.fromkeys(
         others, False
     )
-    assert {one["run"] for one in before["contributions"]} == pooled
+    assert {row["run"] for row in before["contributions"]} == pooled
     assert set(before["wins"]["names"]) == pooled | {"perfect"}
     assert {row["run"] for row in before["wins"]["apart"]} == others
     assert {row["run"]: row["pooled"] for row in before["order_agreement"]}.keys() == pooled | others
     apart = tables.table(before, "wins-apart")
     assert apart is not None and {row[0] for row in apart.rows} == others
-    said = [sentence for finding in findings(before) for sentence in finding.sentences]
-    assert not any(f"{run} agrees most often" in sentence for run in others for sentence in said)
-    assert any("only 2 of the 3 runs were pooled, which favours those" in sentence for sentence in said)
+    lines = [sentence for finding in findings(before) for sentence in finding.sentences]
+    assert not any(f"{run} agrees most often" in sentence for run in others for sentence in lines)
+    assert any("only 2 of the 3 runs were pooled, which favours those" in sentence for sentence in lines)
 
     revision = revision_of(campaign)
     factories.run(collection, "late", {"q1": ["p2", "p1"], "q2": ["p5"], "q3": ["p7"], "q4": ["p9"]})  # as red
@@ -470,8 +470,8 @@ def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_some
     after = computed(campaign)
     late, red = ({row["run"]: row for row in after["leaderboard"]}[name] for name in ("late", "red"))
     assert not late["pooled"] and late["preference"]["mean"] == red["preference"]["mean"]
-    assert [{**one, "place": 0, "place_without": 0} for one in after["contributions"]] == [
-        {**one, "place": 0, "place_without": 0} for one in before["contributions"]
+    assert [{**row, "place": 0, "place_without": 0} for row in after["contributions"]] == [
+        {**row, "place": 0, "place_without": 0} for row in before["contributions"]
     ]
     pool_services.run_delete(run=collection.runs.get(name="late"))
     assert computed(campaign) == before
@@ -492,15 +492,15 @@ def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed:
     demo.refresh_from_db()
     data = computed(demo)
     names = ("--qrels", "{demo}/qrels.txt", "--preference-qrels", "{files}/preference-qrels.txt")
-    found = printed(demo, "leaderboard", *names, "--outside", str(tmp_path / "outside.txt"))
-    assert data["outside"] == {"source": "Elsewhere, MRR@10", "tau": found["outside"]["tau"]}
-    assert found["outside"]["tau"]["runs"] == 4
+    output = printed(demo, "leaderboard", *names, "--outside", str(tmp_path / "outside.txt"))
+    assert data["outside"] == {"source": "Elsewhere, MRR@10", "tau": output["outside"]["tau"]}
+    assert output["outside"]["tau"]["runs"] == 4
     assert {
         row["run"]: {"score": row["outside"], "rank": row["outside_rank"]}
         for row in data["leaderboard"]
         if row["outside"] is not None
-    } == found["outside"]["runs"]
-    assert {row["run"]: row["original_all"] for row in data["leaderboard"]} == found["all_queries"]["means"]
+    } == output["outside"]["runs"]
+    assert {row["run"]: row["original_all"] for row in data["leaderboard"]} == output["all_queries"]["means"]
     table = tables.table(data, "leaderboard")
     assert table is not None
     ordered = table.sorted_by("-outside").rows
@@ -529,10 +529,10 @@ def test_a_sample_is_set_beside_all_queries(collection: Collection) -> None:
     row = next(row for row in data["leaderboard"] if row["run"] == "red")
     assert row["original_all"] == pytest.approx((1 / 2 + 0 + 1 + 1) / 4)
     assert (data["queries"], data["sampled_from"]) == (2, campaign.sampled_from)
-    said = [sentence for finding in findings(data) for sentence in finding.sentences]
+    lines = [sentence for finding in findings(data) for sentence in finding.sentences]
     drawn = f"2 of the {campaign.sampled_from} that had a pool of two or more when it was drawn."
     population = f"The queries are a random sample: {drawn}"
-    assert any(population in sentence for sentence in said)
+    assert any(population in sentence for sentence in lines)
 
 
 def test_waiting_queries_stay_out_of_the_scores(campaign: Campaign, alice: Worker) -> None:

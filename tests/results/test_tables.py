@@ -18,13 +18,13 @@ def test_each_reciprocal_rank_is_named_with_its_cutoff(rank_by: str) -> None:
     data["outside"]["source"] = "Elsewhere"
     for stored in ("compare", "compare_original"):
         data[stored] |= {"rank_by": rank_by, "k": 100}
-    shown = [tables.table(data, name) for name in tables.tables(data)]
-    said = [
-        words for table in shown if table for words in (table.title, table.about, *(c.label for c in table.columns))
+    whole = [tables.table(data, name) for name in tables.tables(data)]
+    labels = [
+        words for table in whole if table for words in (table.title, table.about, *(c.label for c in table.columns))
     ]
 
-    assert [words for words in said if NAMELESS.search(words)] == []
-    assert {"RR@10", "RR@10 before", "RR@100 of a", "ESL and RR@100 disagree"} <= set(said)
+    assert [words for words in labels if NAMELESS.search(words)] == []
+    assert {"RR@10", "RR@10 before", "RR@100 of a", "ESL and RR@100 disagree"} <= set(labels)
 
 
 def test_findings_name_it_with_its_cutoff_where_search_length_differs_from_it() -> None:
@@ -32,10 +32,10 @@ def test_findings_name_it_with_its_cutoff_where_search_length_differs_from_it() 
     differing = {"count": 1, "first": [{"a": "this", "b": "that"}]}
     data["verdicts"] |= {"means_disagree": differing, "significance_disagrees": differing}
     data["compare"]["k"] = 20
-    said = " ".join(sentence for finding in sentences.findings(data) for sentence in finding.sentences)
+    text = " ".join(sentence for finding in sentences.findings(data) for sentence in finding.sentences)
 
-    assert said.count("ESL) and mean RR@20 favour") == said.count("only one of ESL and RR@20 differs") == 1
-    assert NAMELESS.search(said.replace(data["outside"]["source"], "")) is None
+    assert text.count("ESL) and mean RR@20 favour") == text.count("only one of ESL and RR@20 differs") == 1
+    assert NAMELESS.search(text.replace(data["outside"]["source"], "")) is None
 
 
 def test_every_table_is_in_a_part_of_the_page() -> None:

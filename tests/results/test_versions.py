@@ -185,8 +185,8 @@ def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(col
 def command(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     capsys.readouterr()
     assert main(arguments) == 0
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return told
+    output: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return output
 
 
 def test_scores_are_those_of_the_commands_on_the_downloaded_file(
@@ -211,17 +211,17 @@ def test_scores_are_those_of_the_commands_on_the_downloaded_file(
     )
     stored = {row.run.name: row for row in VersionScore.objects.select_related("run")}
     assert set(stored) == {"blue", "green", "other", "red"}
-    told = board["runs"]
+    on_board = board["runs"]
     for name, row in stored.items():
         assert row.rr == scored["runs"][name]["mean"]
         assert row.found == scored["runs"][name]["answered"]
-        assert row.rr == told[name]["preference"]["mean"]
-        assert [row.low, row.high] == list(told[name]["preference"]["t"])
-        assert row.original == told[name]["original"]["mean"]
-        assert [row.original_low, row.original_high] == list(told[name]["original"]["t"])
-    said = text_of(researcher, page("version_scores", version))
-    assert f"Kendall's tau between the two orders of the runs is {board['tau']:.3f}." in said
-    assert all(f"{row.rr:.4f}" in said for row in stored.values())
+        assert row.rr == on_board[name]["preference"]["mean"]
+        assert [row.low, row.high] == list(on_board[name]["preference"]["t"])
+        assert row.original == on_board[name]["original"]["mean"]
+        assert [row.original_low, row.original_high] == list(on_board[name]["original"]["t"])
+    text = text_of(researcher, page("version_scores", version))
+    assert f"Kendall's tau between the two orders of the runs is {board['tau']:.3f}." in text
+    assert all(f"{row.rr:.4f}" in text for row in stored.values())
 
 
 def test_versions_are_scored_by_the_other_measures_of_their_campaign_too(
@@ -246,16 +246,14 @@ def test_versions_are_scored_by_the_other_measures_of_their_campaign_too(
             *("--preference-qrels", str(qrels), *runs), capsys=capsys,
         )  # fmt: skip
         for row in VersionScore.objects.select_related("run"):
-            told, stored = board["runs"][row.run.name], row.others[measure]
-            assert stored["mean"] == pytest.approx(told["preference"]["mean"])
-            assert stored["original"] == pytest.approx(told["original"]["mean"])
+            scores, stored = board["runs"][row.run.name], row.others[measure]
+            assert stored["mean"] == pytest.approx(scores["preference"]["mean"])
+            assert stored["original"] == pytest.approx(scores["original"]["mean"])
     address = page("version_scores", version)
-    shown = researcher.get(address, {"measure": "nDCG@3"}).content.decode()
-    assert "<option selected>nDCG@3</option>" in shown and shown.count("<option>RR@10</option>") == 1
-    assert (
-        "Mean nDCG@3 over" in shown and f"{VersionScore.objects.earliest('pk').others['nDCG@3']['mean']:.4f}" in shown
-    )
-    assert "?measure=nDCG%403&amp;sort=score" in shown
+    html = researcher.get(address, {"measure": "nDCG@3"}).content.decode()
+    assert "<option selected>nDCG@3</option>" in html and html.count("<option>RR@10</option>") == 1
+    assert "Mean nDCG@3 over" in html and f"{VersionScore.objects.earliest('pk').others['nDCG@3']['mean']:.4f}" in html
+    assert "?measure=nDCG%403&amp;sort=score" in html
     head = researcher.get(page("version_scores_file", version, "csv"), {"measure": "Compat@3"}).content.decode()
     assert head.splitlines()[0] == "rank,run,score,interval_low,interval_high,queries,other_rank,other,change"
     assert "Mean RR@10 over" in text_of(researcher, address + "?measure=bogus")
@@ -292,8 +290,8 @@ def test_a_new_version_leaves_the_scores_on_earlier_ones_as_they_are(collection:
     VersionScore.objects.filter(version=first, run=run).update(software="0.0/0")
     assert result_jobs.score_versions() == "runs scored: 3"
     assert VersionScore.objects.filter(version=second, software=scoring.SOFTWARE).count() == 3
-    kept = set(VersionScore.objects.filter(version=first).values_list("run", "scored_at"))
-    assert {pk for pk, at in kept - scored} == {run.pk}
+    rows = set(VersionScore.objects.filter(version=first).values_list("run", "scored_at"))
+    assert {pk for pk, at in rows - scored} == {run.pk}
     assert not VersionScore.objects.exclude(software=scoring.SOFTWARE).exists()
 
 
@@ -327,9 +325,9 @@ def test_a_run_whose_file_is_missing_keeps_no_other_from_being_scored(
         content = file.read()
     storage.delete(name)
     assert result_jobs.score_versions() == "runs scored: 3"
-    said = text_of(researcher, page("version_scores", version))
-    assert "1 run is not scored, because its file cannot be read" in said
-    assert "The file of the run green is missing" in said
+    text = text_of(researcher, page("version_scores", version))
+    assert "1 run is not scored, because its file cannot be read" in text
+    assert "The file of the run green is missing" in text
     assert result_jobs.score_versions() == "runs scored: 0"
     storage.save(name, io.BytesIO(content))
     monkeypatch.setattr(scoring, "REST", -scoring.REST)
@@ -375,13 +373,13 @@ def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
     add(judged(collection, "second", runs=["new"]), "A new run.")
     result_jobs.score_versions()
     first, second = QrelsVersion.objects.order_by("number")
-    said = text_of(researcher, page("version", second))
-    assert "Before p1 Text of passage p1" in said
-    assert "Now p0 Text of passage p0" in said
-    assert second.sha256 in said
+    text = text_of(researcher, page("version", second))
+    assert "Before p1 Text of passage p1" in text
+    assert "Now p0 Text of passage p0" in text
+    assert second.sha256 in text
     assert "There is a newer version." in text_of(researcher, page("version", first))
-    listed = text_of(researcher, reverse("pools:collection", args=[collection.pk]))
-    assert listed.index("Version 2") < listed.index("Version 1")
+    text = text_of(researcher, reverse("pools:collection", args=[collection.pk]))
+    assert text.index("Version 2") < text.index("Version 1")
     beside = text_of(researcher, page("version_scores", second) + "?beside=1&sort=-run")
     assert "All runs on versions 2 and 1" in beside
     assert beside.index(" red ") < beside.index(" blue ")
@@ -437,7 +435,7 @@ def test_a_version_that_fails_again_and_again_is_given_up_with_a_message(
     collection: Collection, rita: User, researcher: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = pilot(collection)
-    asked = version_requests.version_ask(campaign=campaign, why="Once.", parent=0, by=rita, at=timezone.now())
+    request = version_requests.version_ask(campaign=campaign, why="Once.", parent=0, by=rita, at=timezone.now())
 
     def fail(**_given: Any) -> None:
         raise RuntimeError("no room")
@@ -449,8 +447,8 @@ def test_a_version_that_fails_again_and_again_is_given_up_with_a_message(
             with pytest.raises(RuntimeError):
                 result_jobs.add_versions()
         assert result_jobs.add_versions() == "versions made: 0"  # nothing is left to try
-    said = text_of(researcher, reverse("results:version_asked", args=[campaign.pk, asked.pk]))
-    assert "could not be made (RuntimeError: no room)" in said
+    text = text_of(researcher, reverse("results:version_asked", args=[campaign.pk, request.pk]))
+    assert "could not be made (RuntimeError: no room)" in text
     version_requests.version_ask(campaign=campaign, why="Again.", parent=0, by=rita, at=timezone.now())
     VersionRequest.objects.filter(ended_at=None).update(tries=version_requests.MOST_TRIES - 1)
     assert result_jobs.add_versions() == "versions made: 1"

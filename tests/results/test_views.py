@@ -124,9 +124,9 @@ def test_what_is_not_there_is_not_found(member: Client, judged: Campaign, name: 
 
 def test_a_draft_says_what_will_stand_here(page: Client, collection: Any) -> None:
     draft = factories.campaign(collection, "draft", start=False)
-    said = text_of(page, address("results", draft))
-    assert "Start the campaign first" in said
-    assert "Compute now" not in said
+    text = text_of(page, address("results", draft))
+    assert "Start the campaign first" in text
+    assert "Compute now" not in text
     assert page.get(address("table", draft, "leaderboard")).status_code == 404
 
 
@@ -137,14 +137,14 @@ def test_a_campaign_that_nobody_judged_says_how_to_get_there(page: Client, campa
 def test_computing_can_be_asked_for_and_is_done_in_the_background(
     page: Client, campaign: Campaign, alice: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(result_jobs.compute_results, "delay", asked.append)
+    calls: list[int] = []
+    monkeypatch.setattr(result_jobs.compute_results, "delay", calls.append)
     factories.do(alice, campaign)
-    said = text_of(page, address("results", campaign))
-    assert "3 judgments count. The results have not been computed yet;" in said
-    assert "Compute now" in said
+    text = text_of(page, address("results", campaign))
+    assert "3 judgments count. The results have not been computed yet;" in text
+    assert "Compute now" in text
     answer = page.post(address("compute", campaign))
-    assert (answer.status_code, asked) == (303, [campaign.pk])
+    assert (answer.status_code, calls) == (303, [campaign.pk])
     assert not Result.objects.exists()
     assert page.get(address("compute", campaign)).status_code == 405
 
@@ -154,9 +154,9 @@ def test_the_page_says_when_judgments_are_not_in_it_yet(
 ) -> None:
     factories.do(alice, campaign)
     refreshing.result_refresh(campaign=campaign)
-    said = text_of(page, address("results", campaign))
-    assert "Nothing has changed since." in said
-    assert "Compute now" not in said
+    text = text_of(page, address("results", campaign))
+    assert "Nothing has changed since." in text
+    assert "Compute now" not in text
     factories.do(bob, campaign)
     newer = campaign.hits.get(assignments__worker=bob).items.filter(pair__isnull=False).count()
     assert f"{newer} newer judgments are not included yet. Compute now" in text_of(page, address("results", campaign))
@@ -180,9 +180,9 @@ def test_without_a_complete_pool_there_are_no_scores(page: Client, collection: A
     campaign.pools.filter(query__qid="q4").delete()  # the pool of one, which needs no judgment
     judge_all(campaign, [], hits=1)
     refreshing.result_refresh(campaign=campaign)
-    said = text_of(page, address("results", campaign))
-    assert "No query has all its judgments yet" in said
-    assert "Along a HIT" in said
+    text = text_of(page, address("results", campaign))
+    assert "No query has all its judgments yet" in text
+    assert "Along a HIT" in text
 
 
 def test_one_run_has_no_leaderboard_to_compare(page: Client, lab: Lab, tmp_path: Path) -> None:
@@ -190,9 +190,9 @@ def test_one_run_has_no_leaderboard_to_compare(page: Client, lab: Lab, tmp_path:
     campaign = factories.campaign(collection)
     judge_all(campaign, [])
     refreshing.result_refresh(campaign=campaign)
-    said = text_of(page, address("results", campaign))
-    assert "There is only one run, so there is no leaderboard to compare" in said
-    assert "Neighbours" not in said
+    text = text_of(page, address("results", campaign))
+    assert "There is only one run, so there is no leaderboard to compare" in text
+    assert "Neighbours" not in text
 
 
 def test_where_all_agree_there_was_nothing_to_prefer(page: Client, lab: Lab, tmp_path: Path) -> None:
@@ -215,17 +215,17 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     champion = Result.objects.get().data["champion"]
     assert (champion["a"]["for_qrel"], champion["a"]["against"]) == (1, 0)
     assert (champion["b"]["for_qrel"], champion["b"]["against"]) == (0, 2)
-    said = text_of(page, address("results", campaign))
-    assert "only returns the qrel first in 1 of the 3 judged queries (category A), and another passage in 2" in said
+    text = text_of(page, address("results", campaign))
+    assert "only returns the qrel first in 1 of the 3 judged queries (category A), and another passage in 2" in text
     assert (
         "In category B, people preferred the run's passage to the qrel in 100 % of 2 decided comparisons "
         "(95 % interval 16 % to 100 %, p = 0.5000); that is not significantly different from one half."
-    ) in said
-    assert "Champion check" in said
+    ) in text
+    assert "Champion check" in text
     data = Result.objects.get().data
     assert tables.tables(data) == ["champion-split", "champion", "champion-slices", "positions", "pool-sizes"]
-    assert "leaderboard" not in said
-    assert "best known answers stay" not in said
+    assert "leaderboard" not in text
+    assert "best known answers stay" not in text
     table = tables.table(data, "champion")
     assert table is not None
     assert [table.foot[0][at] for at in (1, 2, 4, 6)] == [3, 1, 2, 0]
@@ -236,8 +236,8 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
 
 
 def test_the_change_comes_first_then_the_leaderboard_and_then_sentences(researcher: Client, demo: Campaign) -> None:
-    said = text_of(researcher, address("results", demo))
-    told = [
+    text = text_of(researcher, address("results", demo))
+    sentences = [
         "minilm is now first (all 27 queries; truly first with a probability of ",
         "); it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
         "From 128 judgments: 27 of 27 queries have best known answers.",
@@ -254,8 +254,8 @@ def test_the_change_comes_first_then_the_leaderboard_and_then_sentences(research
         "Neighbours",
         "Pairwise comparison of runs",
     ]
-    begin = said.index(told[0])  # what is before it is the way around the site
-    places = [said.index(sentence, begin) for sentence in told]
+    begin = text.index(sentences[0])  # what is before it is the way around the site
+    places = [text.index(sentence, begin) for sentence in sentences]
     assert places == sorted(places)
 
 
@@ -270,13 +270,13 @@ def test_long_lists_are_stored_apart_and_read_only_where_they_are_shown(research
     result = Result.objects.get(campaign=demo)
     assert {stored.name: len(stored.rows) for stored in result.lists.all()} == {"pairs": 55, "pairs-original": 55}
     assert len(result.data["compare"]["pairs"]) == 10
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture:
         page = researcher.get(address("results", demo))
-    assert not any("results_resultlist" in query["sql"] for query in asked)
+    assert not any("results_resultlist" in query["sql"] for query in capture)
     text = page.content.decode()
-    shown = text.partition('aria-label="Table: Pairwise comparison of runs"')[2]
-    assert shown.partition("</table>")[0].count("<tr>") == 1 + 5
-    assert "<a " not in shown.partition("</thead>")[0]  # its own page sorts all of its rows
+    part = text.partition('aria-label="Table: Pairwise comparison of runs"')[2]
+    assert part.partition("</table>")[0].count("<tr>") == 1 + 5
+    assert "<a " not in part.partition("</thead>")[0]  # its own page sorts all of its rows
     assert f'<a href="{address("table", demo, "pairs")}">All 55 rows, with sorting and filters</a>' in text
     whole = result_selectors.whole_data(demo)
     assert whole is not None
@@ -289,21 +289,21 @@ def test_what_few_read_of_many_answers_is_stored_apart_again(
 ) -> None:
     before = result_selectors.whole_data(demo)
     circle = demo.pools.get(query__qid="218836")
-    said = text_of(researcher, address("query", demo, circle.pk))
+    text = text_of(researcher, address("query", demo, circle.pk))
     offer = asking.offer_for(demo, judgments=3)
     Campaign.objects.filter(pk=demo.pk).update(revision=F("revision") + 1)
     monkeypatch.setattr(apart, "LONGEST", 5)
     refreshing.result_refresh(campaign=Campaign.objects.get(pk=demo.pk))
-    stored = {one.name: one.rows for one in Result.objects.get(campaign=demo).lists.all()}
+    stored = {row.name: row.rows for row in Result.objects.get(campaign=demo).lists.all()}
     assert len(stored["stability"]) == len(stored["stability-passages"]) == len(stored["stability-further"]) == 27
     assert not {"passages", "further"} & stored["stability"][0].keys()
     assert stored["stability-further"][0].keys() == {"qid", "further"}
     assert result_selectors.whole_data(demo) == before
-    assert text_of(researcher, address("query", demo, circle.pk)).count("P(best)") == said.count("P(best)") == 4
+    assert text_of(researcher, address("query", demo, circle.pk)).count("P(best)") == text.count("P(best)") == 4
     assert asking.offer_for(demo, judgments=3) == offer
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as capture:
         page = text_of(researcher, address("table", demo, "stability"))
-    assert "Confidence set" in page and not any("stability-" in query["sql"] for query in asked)
+    assert "Confidence set" in page and not any("stability-" in query["sql"] for query in capture)
     content = researcher.get(address("file", demo, "stability", "csv")).getvalue().decode()
     (row,) = [row for row in csv.DictReader(io.StringIO(content)) if row["query"] == "218836"]
     assert len(row["chances"].split(", ")) == 4
@@ -315,9 +315,9 @@ def test_a_table_with_a_row_for_each_run_is_shown_whole_and_sorts_where_it_stand
     monkeypatch.setattr(views, "GROWING_LONGEST", 5)
     text = researcher.get(address("results", demo)).content.decode()
     for name, rows in (("How certain the ranks are", 11), ("Preferred top passages, pair by pair", 5)):
-        shown = text.partition(f'aria-label="Table: {name}"')[2].partition("</table>")[0]
-        assert shown.partition("<tbody>")[2].count("<tr>") == rows, name
-        assert ("<a " in shown.partition("</thead>")[0]) is (rows == 11), name
+        part = text.partition(f'aria-label="Table: {name}"')[2].partition("</table>")[0]
+        assert part.partition("<tbody>")[2].count("<tr>") == rows, name
+        assert ("<a " in part.partition("</thead>")[0]) is (rows == 11), name
 
 
 def test_intervals_are_shown_when_asked_for_and_always_in_the_files(researcher: Client, demo: Campaign) -> None:
@@ -368,13 +368,13 @@ def test_pairs_are_paged_and_narrowed_to_a_run(researcher: Client, demo: Campaig
     assert (len(everything["shown"].rows), everything["shown"].total) == (50, 55)
     assert len(researcher.get(f"{where}?page=2").context["shown"].rows) == 5
     narrow = researcher.get(f"{where}?words=minilm&sort=-wsr")
-    shown = narrow.context["shown"]
-    assert shown.total == 10
-    assert all("minilm" in (row[0].text, row[1].text) for row in shown.rows)
+    page = narrow.context["shown"]
+    assert page.total == 10
+    assert all("minilm" in (row[0].text, row[1].text) for row in page.rows)
     assert 'href="?words=minilm&amp;sort=wsr"' in narrow.content.decode()
-    p = [float(row[shown.table.at("wsr")].text) for row in shown.rows]
+    p = [float(row[page.table.at("wsr")].text) for row in page.rows]
     assert p == sorted(p, reverse=True)
-    verdicts = {row[shown.table.at("verdict")].text for row in shown.rows}
+    verdicts = {row[page.table.at("verdict")].text for row in page.rows}
     assert verdicts == {"minilm, by doing no harm", "minilm, not significantly", "neither"}
     assert researcher.get(f"{where}?sort=nothing").context["shown"].total == 55
     assert researcher.get(f"{where}?words=MINI").context["shown"].total == 19  # minilm and minilm-sentences
@@ -382,27 +382,27 @@ def test_pairs_are_paged_and_narrowed_to_a_run(researcher: Client, demo: Campaig
 
 
 def test_the_least_certain_queries_come_first_and_lead_to_their_pages(researcher: Client, demo: Campaign) -> None:
-    shown = researcher.get(address("table", demo, "stability")).context["shown"]
+    table = researcher.get(address("table", demo, "stability")).context["shown"]
     stability = Result.objects.get(campaign=demo).data["stability"]
-    assert shown.rows[0][2].text == f"{100 * min(one['share'] for one in stability):.1f} %"
-    assert shown.rows[-1][2].text == f"{100 * max(one['share'] for one in stability):.1f} %"
-    pool = demo.pools.get(query__qid=shown.rows[0][0].text)
-    assert shown.rows[0][0].address == reverse("results:query", args=[demo.pk, pool.pk])
+    assert table.rows[0][2].text == f"{100 * min(row['share'] for row in stability):.1f} %"
+    assert table.rows[-1][2].text == f"{100 * max(row['share'] for row in stability):.1f} %"
+    pool = demo.pools.get(query__qid=table.rows[0][0].text)
+    assert table.rows[0][0].address == reverse("results:query", args=[demo.pk, pool.pk])
 
 
 def test_confidence_sets_are_on_the_page_in_the_file_and_as_qrels(researcher: Client, demo: Campaign) -> None:
-    stability = {one["qid"]: one for one in Result.objects.get(campaign=demo).data["stability"]}
+    stability = {row["qid"]: row for row in Result.objects.get(campaign=demo).data["stability"]}
     files = researcher.get(address("file", demo, "stability", "csv")).getvalue().decode()
     rows = list(csv.DictReader(io.StringIO(files)))
-    assert {row["query"]: row["set"].split(", ") for row in rows} == {qid: one["set"] for qid, one in stability.items()}
+    assert {row["query"]: row["set"].split(", ") for row in rows} == {qid: row["set"] for qid, row in stability.items()}
     for row in rows:
-        own = stability[row["query"]]
-        assert (row["fragility"], row["exact"], row["size"]) == (str(own["fragility"]), "true", str(len(own["set"])))
-        assert row["chances"].split(", ")[0] == "{passage} {p:.3f}".format(**own["passages"][0])
+        data = stability[row["query"]]
+        assert (row["fragility"], row["exact"], row["size"]) == (str(data["fragility"]), "true", str(len(data["set"])))
+        assert row["chances"].split(", ")[0] == "{passage} {p:.3f}".format(**data["passages"][0])
     qrels = researcher.get(reverse("results:confidence_sets", args=[demo.pk])).getvalue().decode().splitlines()
     assert qrels == sorted(qrels)
-    for qid, one in stability.items():
-        assert {line.split()[2] for line in qrels if line.split()[0] == qid} == {*one["set"], *one["also"]}
+    for qid, query in stability.items():
+        assert {line.split()[2] for line in qrels if line.split()[0] == qid} == {*query["set"], *query["also"]}
     assert researcher.get(reverse("results:confidence_sets", args=[demo.pk]))["Content-Disposition"].startswith(
         "attach"
     )
@@ -524,7 +524,7 @@ def test_figures_stand_in_the_page_and_can_be_had_as_files(researcher: Client, d
     assert {"scatter", "win-ratios", "ranks", "pool-sizes"} <= drawn.keys()
     assert html.count("<svg") == len(drawn.keys() - {"measures"})  # which is a file alone, beside its table
     assert address("figure", demo, "measures", "png") in html
-    parts = [one for one in LexborHTMLParser(html).css("section") if one.css_first("figure svg") is not None]
+    parts = [part for part in LexborHTMLParser(html).css("section") if part.css_first("figure svg") is not None]
     assert parts and all(part.css_first("table") is not None for part in parts)
     assert " style=" not in html
     starts = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}
@@ -582,22 +582,22 @@ def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -
 
 def test_a_query_says_why_it_came_out_as_it_did(researcher: Client, demo: Campaign) -> None:
     circle = demo.pools.get(query__qid="218836")  # three passages that beat each other, as demo/README.md says
-    said = text_of(researcher, address("query", demo, circle.pk))
-    assert "All 4 passages: 2 wins are the most, for passage 1 , passage 2 , passage 3 ." in said
-    assert "Replayed with the judgments between these 3 only: 1 win is the most, for passage 1" in said
-    assert "First in bm25-lead, char-ngrams, dirichlet, fusion, minilm." in said
-    assert "The best passage is among the best known answers with a probability of" in said
-    (own,) = [one for one in Result.objects.get(campaign=demo).data["stability"] if one["qid"] == "218836"]
-    assert f"has {len(own['set'])} passages. Reversing one judgment would be enough to change the outcome." in said
-    assert said.count("in the confidence set") == len(own["set"])
-    assert own["fragility"] == 1 and said.count("P(best)") == 4
+    text = text_of(researcher, address("query", demo, circle.pk))
+    assert "All 4 passages: 2 wins are the most, for passage 1 , passage 2 , passage 3 ." in text
+    assert "Replayed with the judgments between these 3 only: 1 win is the most, for passage 1" in text
+    assert "First in bm25-lead, char-ngrams, dirichlet, fusion, minilm." in text
+    assert "The best passage is among the best known answers with a probability of" in text
+    (row,) = [each for each in Result.objects.get(campaign=demo).data["stability"] if each["qid"] == "218836"]
+    assert f"has {len(row['set'])} passages. Reversing one judgment would be enough to change the outcome." in text
+    assert text.count("in the confidence set") == len(row["set"])
+    assert row["fragility"] == 1 and text.count("P(best)") == 4
 
 
 def test_a_query_says_no_certainty_of_answers_that_the_results_do_not_have(researcher: Client, demo: Campaign) -> None:
     circle = demo.pools.get(query__qid="218836")
     result = Result.objects.get(campaign=demo)
-    (own,) = [one for one in result.data["stability"] if one["qid"] == "218836"]
-    own["best"] = own["best"][:1]
+    (row,) = [each for each in result.data["stability"] if each["qid"] == "218836"]
+    row["best"] = row["best"][:1]
     result.save()
     assert "The best passage is among the best known answers" not in text_of(
         researcher, address("query", demo, circle.pk)
@@ -607,9 +607,9 @@ def test_a_query_says_no_certainty_of_answers_that_the_results_do_not_have(resea
 def test_a_query_page_stands_without_results(page: Client, campaign: Campaign, alice: Worker) -> None:
     factories.do(alice, campaign)
     for pool in campaign.pools.all():
-        said = text_of(page, address("query", campaign, pool.pk))
-        assert "First in" not in said
-        assert "the outcome stays the same in" not in said
+        text = text_of(page, address("query", campaign, pool.pk))
+        assert "First in" not in text
+        assert "the outcome stays the same in" not in text
 
 
 def test_beat_computes_results() -> None:
@@ -702,22 +702,22 @@ def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client
     assert researcher.post(where, usual | chosen).status_code == 303
     demo.refresh_from_db()
     refreshing.result_refresh(campaign=demo)
-    shown = text_of(researcher, address("table", demo, "pairs"))
-    assert "Each run with the baseline bm25, except runs of the same team, on the preference qrels" in shown
-    assert "0.05 over 10 pairs of runs, those compared here (Bonferroni)" in shown
-    assert "by mean RR@10 and the signed-rank test" in shown
+    text = text_of(researcher, address("table", demo, "pairs"))
+    assert "Each run with the baseline bm25, except runs of the same team, on the preference qrels" in text
+    assert "0.05 over 10 pairs of runs, those compared here (Bonferroni)" in text
+    assert "by mean RR@10 and the signed-rank test" in text
 
     chosen |= {"correction": "holm", "margin": "0.02"}
     assert researcher.post(where, usual | chosen | {"margin": "0.6"}).status_code == 400
     assert researcher.post(where, usual | chosen).status_code == 303
     demo.refresh_from_db()
     refreshing.result_refresh(campaign=demo)
-    shown = text_of(researcher, address("table", demo, "pairs"))
-    assert "0.05 over 10 pairs of runs, those compared here (Holm)" in shown
-    assert "For the test of ranking, it takes p <" in shown
-    assert "the run is worse in the other by less than 0.02 of the queries, or of RR@10" in shown
+    text = text_of(researcher, address("table", demo, "pairs"))
+    assert "0.05 over 10 pairs of runs, those compared here (Holm)" in text
+    assert "For the test of ranking, it takes p <" in text
+    assert "the run is worse in the other by less than 0.02 of the queries, or of RR@10" in text
     assert "(Holm)" in text_of(researcher, address("table", demo, "win-pairs"))
-    assert "10 rows." in shown
+    assert "10 rows." in text
     assert "Of 10 pairs of runs (each run with the baseline bm25) of different teams" in text_of(
         researcher, address("results", demo)
     )
@@ -735,17 +735,17 @@ def test_better_disagreement_and_the_order_by_verdicts_are_told() -> None:
     assert "verdict-order" not in tables.tables(data)
     data["compare"]["order_by_verdicts"] = [first, third, second, last]
     data["verdicts"] = sum_up(data["compare"]["pairs"], data["compare_original"]["pairs"])
-    said = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
-    assert "In 1 more pair, one run is better, but not significantly" in said
-    assert f"favour different runs in 1 pair: {second} and {third}." in said
-    assert f"In 1 pair, only one of ESL and RR@10 differs significantly: {first} and {third}." in said
-    assert f"differs from that by means: {third} from 3 to 2, {second} from 2 to 3." in said
-    shown = tables.table(data, "pairs")
-    assert shown is not None
-    rows = {(row[0], row[1]): row for row in shown.rows}
-    assert rows[second, third][shown.at("verdict")] == f"{third}, not significantly"
-    assert rows[second, third][shown.at("disagreement")] == "each favours the other run"
-    assert rows[first, last][shown.at("disagreement")] is None
+    text = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    assert "In 1 more pair, one run is better, but not significantly" in text
+    assert f"favour different runs in 1 pair: {second} and {third}." in text
+    assert f"In 1 pair, only one of ESL and RR@10 differs significantly: {first} and {third}." in text
+    assert f"differs from that by means: {third} from 3 to 2, {second} from 2 to 3." in text
+    table = tables.table(data, "pairs")
+    assert table is not None
+    rows = {(row[0], row[1]): row for row in table.rows}
+    assert rows[second, third][table.at("verdict")] == f"{third}, not significantly"
+    assert rows[second, third][table.at("disagreement")] == "each favours the other run"
+    assert rows[first, last][table.at("disagreement")] is None
     order = tables.table(data, "verdict-order")
     assert order is not None
     assert [row[:3] for row in order.rows] == [[1, first, 1], [2, third, 3], [3, second, 2], [4, last, 4]]
