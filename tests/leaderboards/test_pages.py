@@ -474,8 +474,8 @@ def test_metadata_of_the_old_scripts_become_a_request_if_they_open_with_the_pack
     new = {"team": "Example University", "model_description": "A redder run", "type": "reranking", "energy_kwh": 3,
            "code": "example.org/code"}  # fmt: skip
 
-    def sent(run_id: str, metadata: object, **other: bytes) -> dict[str, Any]:
-        (tmp_path / "m.json").write_text(f"// under the old key\n{json.dumps(metadata)}")
+    def sent(run_id: str, body: object, **other: bytes) -> dict[str, Any]:
+        (tmp_path / "m.json").write_text(f"// under the old key\n{json.dumps(body)}")
         words = ("-in", tmp_path / "m.json", "-out", tmp_path / "m.enc", "-pass", f"file:{key}", "-pbkdf2")
         openssl("enc", "-aes-256-cbc", "-salt", *words)
         contents = {"metadata": (tmp_path / "m.enc").read_bytes(), "key": Path(f"{key}.enc").read_bytes()} | other
