@@ -23,7 +23,7 @@ from tests.leaderboards import upkept
 from tests.marketplace.server import Marketplace, Requester
 from tests.results.judging import judged as judged_by_small_ids
 from tests.results.judging import new_run
-from tests.simulation.test_at_platform import both, judged, market, requester, running  # noqa: F401 - fixtures
+from tests.simulation.test_at_platform import both, judged, market, requester  # noqa: F401 - fixtures
 
 State = UpkeepRound.State
 
