@@ -42,7 +42,7 @@ def assignment_lines(campaign: Campaign, assignments: QuerySet[Assignment]) -> I
             work = row.assignment
             about = (work.pk, work.hit.number, pseudonym(campaign, work.worker_id), work.state, work.verdict)
             times = [at.isoformat() if at else "" for at in (work.taken_at, work.finished_at)]
-            yield writer.writerow([*about, *_seen(row.seen), ", ".join(row.flags), work.owed, row.pay, *times])
+            yield writer.writerow([*about, *_seen(row.summary), ", ".join(row.flags), work.owed, row.pay, *times])
 
 
 def worker_lines(campaign: Campaign, workers: QuerySet[Worker]) -> Iterator[str]:
@@ -54,8 +54,8 @@ def worker_lines(campaign: Campaign, workers: QuerySet[Worker]) -> Iterator[str]
         for row in judgment_selectors.worker_rows(campaign, batch):
             about = (pseudonym(campaign, row.worker.pk), "yes" if row.worker.barred_at else "no")
             counts = (row.assignments, row.accepted, row.excluded)
-            modelled = [getattr(row.seen, name) for name in MODELLED]
-            yield writer.writerow([*about, *counts, *_seen(row.seen), *modelled, ", ".join(row.flags)])
+            modelled = [getattr(row.summary, name) for name in MODELLED]
+            yield writer.writerow([*about, *counts, *_seen(row.summary), *modelled, ", ".join(row.flags)])
 
 
 def _seen(summary: Summarized) -> list[object]:

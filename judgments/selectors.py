@@ -88,8 +88,8 @@ def effective(assignment: Assignment) -> dict[int, Judgment]:
 def is_too_fast(assignment: Assignment) -> bool:
     """Whether more than half of the pairs that were judged were shown for less time than reading them takes."""
     judged = effective(assignment)
-    shown = Item.objects.filter(id__in=judged, pair__isnull=False)
-    texts = list(shown.values_list("id", "pair__pool__query__text", "pair__a__text", "pair__b__text"))
+    items = Item.objects.filter(id__in=judged, pair__isnull=False)
+    texts = list(items.values_list("id", "pair__pool__query__text", "pair__a__text", "pair__b__text"))
     fast = 0
     for item, *words in texts:
         seconds = (judged[item].made_at - judged[item].shown_at).total_seconds()
@@ -120,9 +120,9 @@ def failed_tests(assignment: Assignment, *, proven: bool = True) -> list[Judgmen
     preferred, but for those that were dropped.
     """
     tests = assignment.items.filter(test__isnull=False).exclude(test__state=TestPair.State.DROPPED)
-    asked = set(tests.filter(test__proven_at__isnull=not proven).values_list("id", flat=True))
-    judgments = effective(assignment).values() if asked else ()
-    return [judgment for judgment in judgments if judgment.item_id in asked and not judgment.prefers_a]
+    ids = set(tests.filter(test__proven_at__isnull=not proven).values_list("id", flat=True))
+    judgments = effective(assignment).values() if ids else ()
+    return [judgment for judgment in judgments if judgment.item_id in ids and not judgment.prefers_a]
 
 
 def all_tests_answered(assignment: Assignment) -> bool:
@@ -226,8 +226,8 @@ def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[P
     rows = acceptances.values_list(
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
     ).iterator(chunk_size=20_000)
-    own = (Preference(qid, a, b, preferred_of(a, b, is_for_a(side, left))) for qid, a, b, side, left in rows)
-    return sorted([*own, *(row.preference for row in reused_judgments(campaign, pool))], key=in_order)
+    direct = (Preference(qid, a, b, preferred_of(a, b, is_for_a(side, left))) for qid, a, b, side, left in rows)
+    return sorted([*direct, *(row.preference for row in reused_judgments(campaign, pool))], key=in_order)
 
 
 def adjudications_of(campaign: Campaign, pool: Pool | None = None) -> QuerySet[Adjudication]:
@@ -249,17 +249,17 @@ def counted_preferences(
     tie if the two disagree.
     """
     judged = accepted_preferences(campaign, pool) if accepted is None else accepted
-    counted = adjudicate(judged, {**weighed_pairs(campaign, pool), **decided_pairs(campaign, pool)})
+    outcomes = adjudicate(judged, {**weighed_pairs(campaign, pool), **decided_pairs(campaign, pool)})
     repeated = _repeated_pairs(campaign, pool)
     if not repeated:
-        return counted
+        return outcomes
     opinions: dict[tuple[str, str, str], list[str | None]] = {pair: [] for pair in repeated}
-    for query, a, b, preferred in counted:
-        if (own := opinions.get((query, a, b))) is not None:
-            own.append(preferred)
-    once = {pair: own for pair, own in opinions.items() if len(own) == 2}
-    others = (row for row in counted if (row.query, row.a, row.b) not in once)
-    merged = (Preference(*pair, own[0] if own[0] == own[1] else None) for pair, own in once.items())
+    for query, a, b, preferred in outcomes:
+        if (votes := opinions.get((query, a, b))) is not None:
+            votes.append(preferred)
+    once = {pair: votes for pair, votes in opinions.items() if len(votes) == 2}
+    others = (row for row in outcomes if (row.query, row.a, row.b) not in once)
+    merged = (Preference(*pair, votes[0] if votes[0] == votes[1] else None) for pair, votes in once.items())
     return sorted([*others, *merged], key=in_order)
 
 
@@ -287,8 +287,8 @@ def _has_judgment(*, for_a: bool) -> Q:
     """Whether one of the judgments that count on the `pair` of a row prefers this passage."""
     left, right = Q(judgment__preferred=Judgment.Side.LEFT), Q(judgment__preferred=Judgment.Side.RIGHT)
     side = left & Q(judgment__item__a_left=for_a) | right & Q(judgment__item__a_left=not for_a)
-    own = Acceptance.objects.filter(side, pair=OuterRef("pair"))
-    return Q(Exists(own)) | Q(Exists(ReusedJudgment.objects.filter(pair=OuterRef("pair"), prefers_a=for_a)))
+    accepted = Acceptance.objects.filter(side, pair=OuterRef("pair"))
+    return Q(Exists(accepted)) | Q(Exists(ReusedJudgment.objects.filter(pair=OuterRef("pair"), prefers_a=for_a)))
 
 
 def preferred_of(a: str, b: str, prefers_a: bool | None) -> str | None:
@@ -389,7 +389,7 @@ def collection_preferences(
         imported = imported.filter(source__imported_at__lt=before)
     if query is not None:
         accepted, imported = accepted.filter(pair__pool__query=query), imported.filter(query=query)
-    made = accepted.values_list(
+    judged = accepted.values_list(
         "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left",
         "judgment__made_at", "judgment_id", "assignment__campaign_id", "worker_id",
     )  # fmt: skip
@@ -398,7 +398,7 @@ def collection_preferences(
     )
     rows = [
         CollectionPreference(qid, a, b, preferred_of(a, b, is_for_a(side, left)), at, key, campaign, None, worker)
-        for qid, a, b, side, left, at, key, campaign, worker in made.iterator(chunk_size=20_000)
+        for qid, a, b, side, left, at, key, campaign, worker in judged.iterator(chunk_size=20_000)
     ]
     rows += [
         CollectionPreference(qid, a, b, preferred_of(a, b, prefers_a), at, key, None, source, None)
@@ -439,10 +439,10 @@ def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[
     pools = pools_of(campaign, pool)
     waiting = waiting_queries(campaign, pool)
     settled = {query: pids for query, pids in pools.items() if query not in waiting}
-    counted = counted_preferences(campaign, pool) if preferences is None else preferences
+    outcomes = counted_preferences(campaign, pool) if preferences is None else preferences
     outcome = derive(
         settled,
-        [row for row in counted if row.query not in waiting],
+        [row for row in outcomes if row.query not in waiting],
         method=cast(Method, campaign.method),
         allow_incomplete=campaign.is_imported,  # nobody will judge the pairs that are missing
     )
@@ -457,9 +457,9 @@ def rounds_of(
     Who plays in a round that was planned stays as it was then. `preferences` are those of `counted_preferences`.
     """
     settings, pools = round_settings(campaign), pools_of(campaign, pool)
-    counted = counted_preferences(campaign, pool) if preferences is None else preferences
+    outcomes = counted_preferences(campaign, pool) if preferences is None else preferences
     judged: dict[str, list[Preference]] = {query: [] for query in pools}
-    for row in counted:
+    for row in outcomes:
         judged[row.query].append(row)
     planned = RoundPool.objects.filter(round__campaign=campaign).order_by("round__number")
     if pool is not None:
@@ -497,12 +497,12 @@ def challenges_of(
     challenged = base_answers(campaign, query)  # by every id of their texts
     answers = {qid: tuple(pid for pid in pids if pid in challenged[qid]) for qid, pids in pools.items()}
     challengers = {qid: tuple(sorted({*pids} - {*answers[qid]})) for qid, pids in pools.items()}
-    own = list(counted_preferences(campaign, pool) if preferences is None else preferences)
+    ours = list(counted_preferences(campaign, pool) if preferences is None else preferences)
     before = _judged_before(campaign, pools, pool)
-    rows, most = [*own, *before], campaign.confirmations
+    rows, most = [*ours, *before], campaign.confirmations
     if most == 1 or campaign.confirm_level is None or campaign.error_model is None:
         return settle_challenges(answers, challengers, rows, most=most)
-    probable, decided = assess_pairs(own, before, Judging.of_rows(campaign.error_model)), decided_pairs(campaign, pool)
+    probable, decided = assess_pairs(ours, before, Judging.of_rows(campaign.error_model)), decided_pairs(campaign, pool)
     return settle_challenges(
         answers,
         challengers,
@@ -515,20 +515,20 @@ def challenges_of(
 
 def evidence_of(campaign: Campaign) -> list[Preference]:
     """All judgments that the answers of a campaign rest on: of challengers, with those that were made before."""
-    own = counted_preferences(campaign)
+    direct = counted_preferences(campaign)
     if campaign.design != Campaign.Design.CHALLENGERS:
-        return own
-    return [*own, *_judged_before(campaign, pools_of(campaign))]
+        return direct
+    return [*direct, *_judged_before(campaign, pools_of(campaign))]
 
 
 def _judged_before(campaign: Campaign, queries: Container[str], pool: Pool | None = None) -> list[Preference]:
     """What was judged before a campaign of challengers (or one of its pools) on pairs that it does not ask about."""
     pairs = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
-    asked = set(pairs.values_list("pool__query__qid", "a__pid", "b__pid"))
-    known = known_preferences(campaign, pool.query if pool is not None else None)
+    id_pairs = set(pairs.values_list("pool__query__qid", "a__pid", "b__pid"))
+    rows = known_preferences(campaign, pool.query if pool is not None else None)
     named = Merged({}, twins_of(campaign, pool), {})
-    before = judge_merged(named, (row for row in known if row.query in queries))
-    return [row for row in before if (row.query, *canonical(row.a, row.b)) not in asked]
+    before = judge_merged(named, (row for row in rows if row.query in queries))
+    return [row for row in before if (row.query, *canonical(row.a, row.b)) not in id_pairs]
 
 
 def derived_from(challenges: Sequence[Challenge], waiting: Iterable[str]) -> Derived:
@@ -549,8 +549,8 @@ def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
 
     What is judged on a pair that is set aside, in HITs that show it, waits until it is asked about again.
     """
-    asked = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
-    pairs = asked.filter(is_reused=False).annotate(slots=Count("acceptances"))
+    all_pairs = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
+    pairs = all_pairs.filter(is_reused=False).annotate(slots=Count("acceptances"))
     waiting = pairs.filter(Q(slots__lt=campaign.slots_needed) | Q(is_set_aside=True)).order_by()
     return set(waiting.values_list("pool__query__qid", flat=True))
 
@@ -956,9 +956,9 @@ def workers_across_campaigns(user: User) -> QuerySet[Worker]:
     Counted are their assignments, those that are excluded and their campaigns; `latest` is the key of the campaign that
     they last worked in, which may be none, and `latest_at` when that was.
     """
-    own = Assignment.objects.filter(worker=OuterRef("pk"))
-    latest = own.order_by("-taken_at", "-pk")
-    campaigns = own.order_by().values("worker").annotate(count=Count("campaign", distinct=True)).values("count")
+    work = Assignment.objects.filter(worker=OuterRef("pk"))
+    latest = work.order_by("-taken_at", "-pk")
+    campaigns = work.order_by().values("worker").annotate(count=Count("campaign", distinct=True)).values("count")
     return (
         with_name(Worker.objects.filter(lab__in=labs_of(user)))
         .annotate(
@@ -987,40 +987,40 @@ SEEN = (
 
 
 class WorkerRow(NamedTuple):
-    """One line of a campaign's list of workers. `seen` is empty until their work was counted."""
+    """One line of a campaign's list of workers. `summary` is empty until their work was counted."""
 
     worker: Worker
     assignments: int
     accepted: int
     excluded: int
-    seen: WorkerSummary
+    summary: WorkerSummary
     flags: list[str]
 
 
 def worker_rows(campaign: Campaign, workers: Sequence[Any]) -> list[WorkerRow]:
     """Lines for some of `workers_with_work`, in their order."""
     nothing = WorkerSummary()
-    seen = {row.worker_id: row for row in WorkerSummary.objects.filter(campaign=campaign, worker__in=workers)}
+    summaries = {row.worker_id: row for row in WorkerSummary.objects.filter(campaign=campaign, worker__in=workers)}
     return [
         WorkerRow(
             worker,
             worker.assignment_count,
             worker.accepted_count,
             worker.excluded_count,
-            seen.get(worker.pk, nothing),
-            flags_of(seen.get(worker.pk, nothing), worker.fast_below),
+            summaries.get(worker.pk, nothing),
+            flags_of(summaries.get(worker.pk, nothing), worker.fast_below),
         )
         for worker in workers
     ]
 
 
 class AssignmentRow(NamedTuple):
-    """One line of a campaign's list of assignments. `seen` is empty until the work was counted; `pay` is empty where
-    the lab pays itself and nothing is owed.
+    """One line of a campaign's list of assignments. `summary` is empty until the work was counted; `pay` is empty
+    where the lab pays itself and nothing is owed.
     """
 
     assignment: Assignment
-    seen: AssignmentSummary
+    summary: AssignmentSummary
     flags: list[str]
     pay: str
 
@@ -1039,13 +1039,13 @@ def assignment_rows(campaign: Campaign, assignments: Sequence[Any]) -> list[Assi
     """Lines for some assignments, which have `fast_below`, in their order."""
     nothing = AssignmentSummary()
     keys = [assignment.pk for assignment in assignments]
-    seen = {row.assignment_id: row for row in AssignmentSummary.objects.filter(assignment__in=keys)}
+    summaries = {row.assignment_id: row for row in AssignmentSummary.objects.filter(assignment__in=keys)}
     pay = _pay_states(assignments)
     return [
         AssignmentRow(
             assignment,
-            seen.get(assignment.pk, nothing),
-            flags_of(seen.get(assignment.pk, nothing), assignment.fast_below),
+            summaries.get(assignment.pk, nothing),
+            flags_of(summaries.get(assignment.pk, nothing), assignment.fast_below),
             str(PAY_STATES.get(pay[assignment.pk], "")),
         )
         for assignment in assignments
@@ -1190,9 +1190,9 @@ def unanswered_positions(assignment: Assignment) -> list[int]:
 
 def slots_of(pair_ids: Iterable[int]) -> dict[int, int]:
     """How many judgments each of these pairs takes: what the campaign asks, or more where one of its HITs does."""
-    asked = Coalesce("hit__wanted", "hit__campaign__overlap")
+    target = Coalesce("hit__wanted", "hit__campaign__overlap")
     items = Item.objects.filter(pair__in=list(pair_ids)).order_by()
-    return dict(items.values("pair").annotate(most=Max(asked)).values_list("pair", "most"))
+    return dict(items.values("pair").annotate(most=Max(target)).values_list("pair", "most"))
 
 
 def overfull_pairs(campaign: Campaign) -> int:

@@ -83,12 +83,12 @@ def worker_shapes(campaign: Campaign, workers: list[Worker]) -> list[dict[str, A
             "assignments": row.assignments,
             "accepted": row.accepted,
             "excluded": row.excluded,
-            "judgments": row.seen.pairs + row.seen.tests,
-            "left_share": row.seen.left_share,
-            "median_seconds": row.seen.median_seconds,
-            "agreement": row.seen.agreement,
-            "correct_share": row.seen.correct_share,
-            "unguessed_share": row.seen.unguessed_share,
+            "judgments": row.summary.pairs + row.summary.tests,
+            "left_share": row.summary.left_share,
+            "median_seconds": row.summary.median_seconds,
+            "agreement": row.summary.agreement,
+            "correct_share": row.summary.correct_share,
+            "unguessed_share": row.summary.unguessed_share,
             "barred": row.worker.barred_at is not None,
         }
         for row in rows

@@ -318,8 +318,8 @@ def test_the_workers_page_and_the_results_agree_on_sides_and_times(
     assert judgment_jobs.summarize() == "campaigns counted: 1"
     (row,) = judgment_selectors.worker_rows(campaign, list(judgment_selectors.workers_with_work(campaign)))
     whole = behaviour(campaign)
-    assert row.seen is not None
-    assert (row.seen.left_share, row.seen.median_seconds) == (0, 3)
+    assert row.summary is not None
+    assert (row.summary.left_share, row.summary.median_seconds) == (0, 3)
     assert (whole.left / (whole.left + whole.right), whole.seconds) == (0, 3)
 
 
