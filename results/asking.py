@@ -54,15 +54,15 @@ def offer_for(campaign: Campaign, *, budget: Decimal = USUAL, judgments: int, wa
     data, publication = result_selectors.table_data(campaign, "asking"), publication_likely(campaign)
     waiting = _waiting(campaign)
     rows = [row for row in (data or {}).get("stability") or () if len(row["set"]) > wanted]
-    prospects = {row["qid"]: own for row in rows if (own := _prospect(row, judgments)) and row["qid"] not in waiting}
+    prospects = {row["qid"]: plan for row in rows if (plan := _prospect(row, judgments)) and row["qid"] not in waiting}
     spent, chosen = Counter[int](), list[Worth]()
-    for one in rank_by_worth(prospects, wanted):
-        if further_bill(publication, spent + Counter(one.lacking)).total > budget:
+    for worth in rank_by_worth(prospects, wanted):
+        if further_bill(publication, spent + Counter(worth.lacking)).total > budget:
             break
-        spent += Counter(one.lacking)
-        chosen.append(one)
-    lacking = _lacking(campaign, {row["qid"]: row for row in rows}, [one.query for one in chosen], judgments)
-    chosen = [one for one in chosen if one.query in lacking]  # more may have been judged than the results know
+        spent += Counter(worth.lacking)
+        chosen.append(worth)
+    lacking = _lacking(campaign, {row["qid"]: row for row in rows}, [worth.query for worth in chosen], judgments)
+    chosen = [worth for worth in chosen if worth.query in lacking]  # more may have been judged than the results know
     while (bill := _bill(publication, _groups(lacking, chosen))).total > budget:
         chosen.pop()  # HITs are begun for reused pairs apart, so there may be some more of them
     last = campaign.hits.aggregate(last=Max("number"))["last"] or 0
@@ -70,9 +70,9 @@ def offer_for(campaign: Campaign, *, budget: Decimal = USUAL, judgments: int, wa
         budget=budget,
         judgments=judgments,
         wanted=wanted,
-        queries=[one.query for one in chosen],
+        queries=[worth.query for worth in chosen],
         bill=bill,
-        settled=sum(one.chance for one in chosen),
+        settled=sum(worth.chance for worth in chosen),
         open=len(rows),
         asked=len(waiting),
         seen=last,
@@ -95,7 +95,7 @@ def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: 
         raise Refused(offer.obstacle)
     if not offer.queries:
         raise Refused(_("This budget buys no judgments that are expected to settle a query."))
-    pairs = [pk for group in offer.groups for own in group.pairs_by_query for pk in own]
+    pairs = [pk for group in offer.groups for keys in group.pairs_by_query for pk in keys]
     judgment_services.hits_lock(pairs)  # before the campaign, in the order of the jobs that check work
     if task_services.hits_add(campaign=campaign, groups=offer.groups, after=seen):
         judgment_services.pairs_fill(pairs)
@@ -110,15 +110,15 @@ def _prospect(row: dict[str, Any], judgments: int) -> Prospect | None:
 
 def _waiting(campaign: Campaign) -> set[str]:
     """Queries with pairs of which more judgments were asked for and have not been made."""
-    asked = Hit.objects.filter(campaign=campaign, wanted__isnull=False, needed__gt=0, items__pair__isnull=False)
-    return set(asked.values_list("items__pair__pool__query__qid", flat=True).distinct())
+    hits = Hit.objects.filter(campaign=campaign, wanted__isnull=False, needed__gt=0, items__pair__isnull=False)
+    return set(hits.values_list("items__pair__pool__query__qid", flat=True).distinct())
 
 
 class _Lacking(NamedTuple):
-    """A pair that lacks `needed` judgments, until the campaign's own workers have made `wanted` of it."""
+    """A pair that lacks `needed` judgments, until the campaign's own workers have made `total` of it."""
 
     needed: int
-    wanted: int
+    total: int
     pair: int
 
 
@@ -132,33 +132,33 @@ def _lacking(
     sets = {
         query: {*rows[query]["set"]}.intersection(rows[query].get("final", rows[query]["set"])) for query in queries
     }
-    named = {(query, *canonical(a, b)) for query, own in sets.items() for a, b in combinations(sorted(own), 2)}
+    named = {(query, *canonical(a, b)) for query, pids in sets.items() for a, b in combinations(sorted(pids), 2)}
     stored = (
         Pair.objects.filter(pool__campaign=campaign, pool__query__qid__in=sets, is_set_aside=False)
         .annotate(slots=Count("acceptances"))
         .values_list("pk", "pool__query__qid", "a__pid", "b__pid", "is_reused", "slots")
         .order_by("pool__query__qid", "a__pid", "b__pid")
     )
-    found: dict[str, list[_Lacking]] = {}
+    by_query: dict[str, list[_Lacking]] = {}
     for pk, query, a, b, is_reused, slots in stored:
-        wanted = judgments - (campaign.overlap if is_reused else 0)
-        if (query, a, b) in named and slots < wanted:
-            found.setdefault(query, []).append(_Lacking(wanted - slots, wanted, pk))
-    return found
+        total = judgments - (campaign.overlap if is_reused else 0)
+        if (query, a, b) in named and slots < total:
+            by_query.setdefault(query, []).append(_Lacking(total - slots, total, pk))
+    return by_query
 
 
 def _groups(lacking: Mapping[str, Sequence[_Lacking]], chosen: Iterable[Worth]) -> list[Further]:
     """What these queries lack, by how many judgments of a pair."""
-    found: dict[tuple[int, int], dict[str, list[int]]] = {}
-    for query in sorted(one.query for one in chosen):
-        for own in lacking.get(query, ()):
-            found.setdefault((own.needed, own.wanted), {}).setdefault(query, []).append(own.pair)
-    return [Further(*key, list(own.values())) for key, own in sorted(found.items())]
+    groups: dict[tuple[int, int], dict[str, list[int]]] = {}
+    for query in sorted(worth.query for worth in chosen):
+        for lack in lacking.get(query, ()):
+            groups.setdefault((lack.needed, lack.total), {}).setdefault(query, []).append(lack.pair)
+    return [Further(*key, list(by_query.values())) for key, by_query in sorted(groups.items())]
 
 
 def _bill(publication: Publication, groups: Iterable[Further]) -> Bill:
     per_hit = publication.campaign.pairs_per_hit
-    return hits_bill(publication, [(own.needed, -(-sum(map(len, own.pairs_by_query)) // per_hit)) for own in groups])
+    return hits_bill(publication, [(part.needed, -(-sum(map(len, part.pairs_by_query)) // per_hit)) for part in groups])
 
 
 def _obstacle(campaign: Campaign, data: dict[str, Any] | None) -> str:

@@ -68,7 +68,7 @@ class People(NamedTuple):
 def derive_answers(inputs: Inputs) -> People:
     """The best known answers, as the campaign's design and settings have it."""
     settled = {query: pool for query, pool in inputs.pools.items() if query not in inputs.waiting}
-    judgments = [row for row in inputs.counted if row.query not in inputs.waiting]
+    judgments = [row for row in inputs.outcomes if row.query not in inputs.waiting]
     if inputs.campaign.design == Campaign.Design.CHALLENGERS:
         return People(settled, judgments, derived_from(inputs.challenges, inputs.waiting))
     if inputs.campaign.design == Campaign.Design.ROUNDS:
@@ -89,16 +89,16 @@ def held_back(inputs: Inputs, withheld: Collection[tuple[str, str]]) -> frozense
     return frozenset(query for query, passage in derive_answers(inputs).derived.qrels if (query, passage) in withheld)
 
 
-def compute(inputs: Inputs, held: Collection[str] = (), *, is_release: bool = False) -> Json:
+def compute(inputs: Inputs, left_out: Collection[str] = (), *, is_release: bool = False) -> Json:
     """Everything of the results, ready for JSON. The same inputs give the same.
 
-    `held` are the queries that are held back: a release is without them, and all else only counts them.
+    `left_out` are the queries that are held back: a release is without them, and all else only counts them.
     """
     if is_release:
-        released = _compute(inputs._replace(waiting=inputs.waiting.union(held)))
-        incomplete = released["incomplete"] - len(held)
-        return released | {"held_back": len(held), "is_release": True, "incomplete": incomplete}
-    return _compute(inputs._replace(withheld=frozenset())) | {"held_back": len(held)}
+        released = _compute(inputs._replace(waiting=inputs.waiting.union(left_out)))
+        incomplete = released["incomplete"] - len(left_out)
+        return released | {"held_back": len(left_out), "is_release": True, "incomplete": incomplete}
+    return _compute(inputs._replace(withheld=frozenset())) | {"held_back": len(left_out)}
 
 
 def _compute(inputs: Inputs) -> Json:
@@ -164,7 +164,7 @@ def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
         "answered": len(best),
         "preference_qrels": sum(map(len, best.values())),
         "twins": sum(
-            passage in best.get(query, ()) for query, own in inputs.stands_for.items() for passage in own.values()
+            passage in best.get(query, ()) for query, pids in inputs.stands_for.items() for passage in pids.values()
         ),
         "incomplete": len(inputs.pools) - len(best),
         "held_back": 0,
@@ -318,33 +318,33 @@ def _measures(inputs: Inputs, preference: Qrels, queries: tuple[str, ...], runs:
     All preference qrels are relevant, whatever the grade that a measure wants of the original ones.
     """
     campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
-    asked, correction = read_measures(campaign.measures), cast(Correction, campaign.correction)
-    if not asked:
+    measures, correction = read_measures(campaign.measures), cast(Correction, campaign.correction)
+    if not measures:
         return None
-    graded = [one._replace(rel=campaign.min_grade) if one.rel == 1 else one for one in asked]
-    plain = [one._replace(rel=1) for one in asked]
+    graded = [measure._replace(rel=campaign.min_grade) if measure.rel == 1 else measure for measure in measures]
+    plain = [measure._replace(rel=1) for measure in measures]
     before = measured(inputs.runs, inputs.qrels, graded, order)
     after = measured(inputs.runs, preference, plain, order)
     rows: list[Json] = [{"run": run, "scores": []} for run in runs]
     tests: list[Json] = []
-    for one, own, alone in zip(asked, graded, plain, strict=True):
-        both = original, best = before[own].only(queries), after[alone].only(queries)
+    for measure, by_grade, alone in zip(measures, graded, plain, strict=True):
+        both = original, best = before[by_grade].only(queries), after[alone].only(queries)
         means = [scores.means() for scores in both]
-        counted = [scores.counted() for scores in both]
+        counts = [scores.counted() for scores in both]
         intervals = [dict(zip(scores.runs, scores.t_intervals(), strict=True)) for scores in both]
         for row in rows:
             run = row["run"]
             row["scores"].append(
                 {
-                    "original": {"mean": means[0][run], "t": intervals[0][run], "queries": counted[0][run]},
-                    "preference": {"mean": means[1][run], "t": intervals[1][run], "queries": counted[1][run]},
+                    "original": {"mean": means[0][run], "t": intervals[0][run], "queries": counts[0][run]},
+                    "preference": {"mean": means[1][run], "t": intervals[1][run], "queries": counts[1][run]},
                 }
             )
-        if one.kind != "Judged":
+        if measure.kind != "Judged":
             in_order = sorted(runs, key=lambda run: (-means[0][run], run))
-            tests += _measure_tests(str(one), original, best, in_order, correction)
+            tests += _measure_tests(str(measure), original, best, in_order, correction)
     return {
-        "names": [str(one) for one in asked],
+        "names": [str(measure) for measure in measures],
         "alpha": ALPHA,
         "correction": correction,
         "runs": rows,
@@ -381,10 +381,10 @@ def _measure_tests(
 def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:
     campaign = inputs.campaign
     (run,) = inputs.runs.values()
-    asked = Qrels({query: grades for query, grades in inputs.qrels.grades.items() if query in inputs.pools})
+    judged = Qrels({query: grades for query, grades in inputs.qrels.grades.items() if query in inputs.pools})
     outcomes = champion_outcomes(
         name_once(inputs.stands_for, run.top(cast(Order, campaign.order), champion_depth(campaign))),
-        relevant_once(inputs.stands_for, asked, campaign.min_grade),
+        relevant_once(inputs.stands_for, judged, campaign.min_grade),
         judgments,
         min_grade=campaign.min_grade,
         choice=cast(ChampionQrel, campaign.champion_qrel),
@@ -450,8 +450,8 @@ def _challengers(inputs: Inputs) -> Json:
         "outcomes": {outcome: counts[outcome] for outcome in outcomes},
         "rows": rows,
         "runs": [
-            {"run": name, "brought": sum(own.values()), **{outcome: own[outcome] for outcome in outcomes}}
-            for name, own in sorted(runs.items())
+            {"run": name, "brought": sum(tally.values()), **{outcome: tally[outcome] for outcome in outcomes}}
+            for name, tally in sorted(runs.items())
         ],
     }
 
@@ -465,7 +465,7 @@ def _certainty(
     inputs: Inputs,
     board: Board,
     pools: Mapping[str, tuple[str, ...]],
-    counted: Sequence[Preference],
+    outcomes: Sequence[Preference],
     queries: Sequence[str],
     runs: Sequence[str],
     scores: Leaderboard,
@@ -484,30 +484,30 @@ def _certainty(
     source, compared = error_evidence(judgments, is_given=entered is not None)
     is_imported = inputs.campaign.is_imported
     done = {query: inputs.rounds[query] for query in pools} if is_in_rounds else {}
-    found = certainty(
+    result = certainty(
         pools, judgments, board=board, error_rate=None if entered is None else float(entered), seed=seed,
-        counted=counted, allow_incomplete=is_imported,
+        counted=outcomes, allow_incomplete=is_imported,
         best={query: status.winners for query, status in done.items()} if is_in_rounds else None,
     )  # fmt: skip
     # Of rounds, the final is played with reversed judgments: who reached it is taken as it was.
-    played = {query: done[query].playing if is_in_rounds else pools[query] for query in found.answers}
-    own = [row for row in counted if {row.a, row.b}.issubset(played.get(row.query, ()))]
+    played = {query: done[query].playing if is_in_rounds else pools[query] for query in result.answers}
+    rows = [row for row in outcomes if {row.a, row.b}.issubset(played.get(row.query, ()))]
     if is_in_rounds:
-        fragile = final_fragilities(done, own)
+        fragile = final_fragilities(done, rows)
     else:
-        fragile = {query: one for group in by_size(played, own) for query, one in fragilities(group).items()}
-    turned = reverse_judgments(played, own, board=board, queries=queries, seed=seed, again=not is_in_rounds)
-    sets = {query: confidence_set(chances) for query, chances in found.chances.items()}
+        fragile = {query: value for group in by_size(played, rows) for query, value in fragilities(group).items()}
+    turned = reverse_judgments(played, rows, board=board, queries=queries, seed=seed, again=not is_in_rounds)
+    sets = {query: confidence_set(chances) for query, chances in result.chances.items()}
     finals = {query: set(played[query]) for query in played} if is_in_rounds else None
     prospects = {} if is_imported else settling_prospects(
-        pools, judgments, sets, judging=found.judging, seed=seed, finals=finals
+        pools, judgments, sets, judging=result.judging, seed=seed, finals=finals
     )  # fmt: skip
     judged = {row.query for row in judgments}
     stability: list[Json] = []
-    for query, shares in found.answers.items():
+    for query, shares in result.answers.items():
         if query not in judged:
             continue
-        chances, likely = found.chances[query], sets[query]
+        chances, likely = result.chances[query], sets[query]
         stability.append(
             {
                 "qid": query,
@@ -516,7 +516,7 @@ def _certainty(
                 "fragility": fragile[query].judgments,
                 "exact": fragile[query].exact,
                 "set": likely,
-                "also": sorted(twin for twin, own in inputs.stands_for.get(query, {}).items() if own in likely),
+                "also": sorted(twin for twin, passage in inputs.stands_for.get(query, {}).items() if passage in likely),
                 "survives": turned.answers[query],
                 "further": {number: prospect._asdict() for number, prospect in prospects.get(query, {}).items()},
                 "passages": [{"passage": passage, "p": p} for passage, p in chances.items()],
@@ -525,7 +525,7 @@ def _certainty(
         if is_in_rounds:
             stability[-1]["final"] = list(played[query])
     return {
-        "error_rate": found.error_rate,
+        "error_rate": result.error_rate,
         "error_source": source,
         "error_compared": compared,
         "ranks": [
@@ -538,7 +538,7 @@ def _certainty(
                 "interval": ranks.interval,
                 "corrected": ranks.corrected,
             }
-            for ranks in sorted(found.runs, key=lambda ranks: runs.index(ranks.run))
+            for ranks in sorted(result.runs, key=lambda ranks: runs.index(ranks.run))
         ],
         "stability": stability,
         "resampled": {

@@ -38,7 +38,7 @@ class Inputs(NamedTuple):
     `outside_source`. `held_back_runs` are the names of pooled ones that are not for release, `unreadable` those of
     others whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted
     judgment.
-    `preferences` is every accepted judgment, on waiting queries too, and `counted` the same as it counts: on
+    `preferences` is every accepted judgment, on waiting queries too, and `outcomes` the same as it counts: on
     `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh. `votes` are the same with
     who judged, sorted, where a pair is judged more than once. `pairs` are those that the design asks about.
     `stands_for`: by query and id, the candidate that has the text of a passage with another id. `challenged` are the
@@ -62,7 +62,7 @@ class Inputs(NamedTuple):
     waiting: frozenset[str]
     pairs: int
     preferences: Sequence[Preference]
-    counted: Sequence[Preference]
+    outcomes: Sequence[Preference]
     adjudicated: int
     weighed: int
     votes: Sequence[Vote]
@@ -106,7 +106,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
         waiting=frozenset(judgment_selectors.waiting_queries(campaign) | unfinished),
         pairs=campaign.pair_count,
         preferences=preferences,
-        counted=outcomes,
+        outcomes=outcomes,
         adjudicated=len(decided),
         weighed=len(weighed_pairs(campaign).keys() - decided.keys()),
         votes=votes_of(campaign),

@@ -212,7 +212,7 @@ def test_queries_outside_of_a_sample_help_where_a_machine_answered_them(judged: 
         campaign=judged,
         pools={query: pool for query, pool in inputs.pools.items() if query != gone},
         waiting=frozenset(),
-        counted=[row for row in inputs.counted if row.query != gone],
+        outcomes=[row for row in inputs.outcomes if row.query != gone],
     )
     further = machines.further_of(some)
     assert further.pools == {gone: inputs.pools[gone]}
