@@ -18,10 +18,10 @@ def pay_words_of(campaign: Campaign) -> PayWords:
     return PayWords.objects.filter(campaign=campaign).first() or PayWords(campaign=campaign)
 
 
-def pay_words_write(*, campaign: Campaign, **words: str) -> PayWords:
-    """Say `how` people are paid, and what they are `asked` for."""
-    fields = {name: text.strip() for name, text in words.items()}
-    written, _new = PayWords.objects.update_or_create(campaign=campaign, defaults=fields)
+def pay_words_write(*, campaign: Campaign, how: str, asked: str) -> PayWords:
+    """Say how people are paid, and what they are asked for."""
+    words = {"how": how.strip(), "asked": asked.strip()}
+    written, _new = PayWords.objects.update_or_create(campaign=campaign, defaults=words)
     return written
 
 
