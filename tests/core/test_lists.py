@@ -153,7 +153,7 @@ def test_disagreements_come_as_csv_with_what_was_decided(page: Client, lab: Lab,
         factories.do(factories.worker(campaign, name), campaign, prefer=prefers)
     summarizing.campaign_summarize(campaign=campaign)
     pair = Pair.objects.get(pool__campaign=campaign, pool__query__qid="q1")
-    decided = {"campaign": campaign, "pair": pair, "seen": 0, "by": rita, "at": timezone.now()}
+    decided = {"campaign": campaign, "pair": pair, "expected": 0, "by": rita, "at": timezone.now()}
     adjudicating.pair_adjudicate(choice="b", note="=2+2", **decided)
 
     address = reverse("judgments:disagreements", args=[campaign.pk])

@@ -210,7 +210,7 @@ def test_what_a_person_decides_of_a_challenger_comes_before_what_is_probable(
     Campaign.objects.filter(pk=second.pk).update(confirm_level=Decimal("0.5"))
     second.refresh_from_db()
     assert not judgment_selectors.challenges_of(second)[0].missing
-    adjudicating.pair_adjudicate(campaign=second, pair=pair, choice="tie", note="", seen=0, by=rita, at=timezone.now())
+    adjudicating.pair_adjudicate(campaign=second, pair=pair, choice="tie", expected=0, by=rita, at=timezone.now())
     assert judgment_selectors.challenges_of(second)[0].missing
 
 
