@@ -9,6 +9,8 @@ from django.db import models
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+_THOUSANDTH = Decimal("0.001")
+
 
 class PercentField(forms.DecimalField):
     """A share, asked for in percent."""
@@ -21,7 +23,7 @@ class PercentField(forms.DecimalField):
 
     def clean(self, value: Any) -> Any:
         percent = super().clean(value)
-        return None if percent is None else percent / 100
+        return None if percent is None else (percent / 100).quantize(_THOUSANDTH)  # as it is stored
 
 
 class ShareField(models.DecimalField):  # type: ignore[type-arg]  # generic in its stubs only

@@ -570,7 +570,7 @@ class ReadingSettings(Settings):
 
 
 class CostSettings(Settings):
-    """What it costs, and is expected to."""
+    """The pay of a HIT, and what the bill adds to it."""
 
     section = Section(_("Cost"), folded=False)
 

@@ -62,7 +62,7 @@ def test_what_a_template_has_is_changed_as_on_its_page(lab: Lab, campaign: Campa
     changed = program.patch(address, sent | {"terms": {"lifetime_days": 3, "countries": ["GB"]}}, If_Match=old["ETag"])
     changed = changed.json()
     assert (changed["name"], changed["consent"]) == ("threefold", "You agree.")
-    assert changed["settings"] == ours["settings"] | {"overlap": 3, "redo_rate": "0.25"}
+    assert changed["settings"] == ours["settings"] | {"overlap": 3, "redo_rate": "0.250"}
     assert (changed["terms"]["lifetime_days"], changed["terms"]["countries"]) == (3.0, ["GB"])
     assert program.get(address).json() == changed
     assert program.get(f"labs/{lab.pk}/templates/").json()["results"] == [changed]

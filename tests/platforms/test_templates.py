@@ -98,7 +98,7 @@ def test_a_template_is_changed_renamed_and_deleted_and_its_campaigns_stay(
     assert client.post(page, entered | {"example_query": "Only this?"}).status_code == 400
     assert client.post(page, entered).status_code == 303
     template.refresh_from_db()
-    assert (template.name, template.values["reward"], template.values["fee_rate"]) == ("kinder", "5.00", "0.3")
+    assert (template.name, template.values["reward"], template.values["fee_rate"]) == ("kinder", "5.00", "0.300")
     assert Campaign.objects.get(name="old").reward == Decimal("3.50")
 
     terms = reverse("platforms:template_terms", args=[template.pk])
