@@ -125,4 +125,8 @@ def _by_field(detail: Any, path: tuple[str, ...]) -> Iterator[dict[str, str]]:
 
 
 def _in_one(errors: list[dict[str, str]]) -> str:
-    return " ".join(f"{error['field']}: {error['detail']}" if "field" in error else error["detail"] for error in errors)
+    return " ".join(f"{_place(error)}: {error['detail']}" if "field" in error else error["detail"] for error in errors)
+
+
+def _place(error: dict[str, str]) -> str:
+    return error["pointer"].removeprefix("#/").replace("/", ".")

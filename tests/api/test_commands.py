@@ -86,6 +86,8 @@ def test_what_is_refused_is_an_error_in_words(campaign: Campaign, viewer: Progra
         call_command("call_api", "get", "labs/", "--as", "nobody")
     with pytest.raises(CommandError, match="no such address"):
         call("get", "nothing/")
+    with pytest.raises(CommandError, match=r"^names\.1: .*no more than"):
+        call("post", f"campaigns/{campaign.pk}/panel/", "--json", json.dumps({"names": ["Ann", "x" * 300]}))
     with pytest.raises(CommandError, match="in the address"):
         call("get", "runs/", "--json", '{"name": "bm25"}')
     with pytest.raises(CommandError, match=r"^multipart/form-data was sent, and this address takes application/json.$"):
