@@ -53,7 +53,8 @@ def who(entry: AuditEntry, names: Mapping[int, str]) -> str:
         job = jobs_by_name().get(entry.actor_name) or _("the background job %(name)s") % {"name": entry.actor_name}
         return _("%(job)s, for %(person)s") % {"job": job, "person": person} if person else str(job)
     if entry.actor_kind == Kind.COMMAND:
-        return _("the command %(name)s") % {"name": entry.actor_name}
+        command = _("the command %(name)s") % {"name": entry.actor_name}
+        return _("%(command)s, as %(person)s") % {"command": command, "person": person} if person else command
     if entry.actor_kind == Kind.DATABASE:
         return _("%(name)s, directly in the database") % {"name": entry.actor_name}
     return _("a visitor")

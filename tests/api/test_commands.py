@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from kombu.exceptions import OperationalError
 
-from core.models import User
+from core.audit.selectors import lines
+from core.models import AuditEntry, User
 from judgments import jobs
 from pools import background
 from pools.models import Campaign, Collection, Job
@@ -26,9 +28,12 @@ def call(*words: str) -> Any:
 
 
 def test_the_command_line_does_what_the_api_does(campaign: Campaign) -> None:
-    assert call("post", f"campaigns/{campaign.pk}/pause/")["state"] == "paused"
+    assert call("post", f"campaigns/{campaign.pk}/pause/", "--json", '{"why": "Enough"}')["state"] == "paused"
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.PAUSED
+    entry = AuditEntry.objects.filter(subject="pools_campaign").latest("pk")
+    assert (entry.actor_kind, entry.why) == (AuditEntry.ActorKind.COMMAND, "Enough")
+    assert re.fullmatch(r"the command .+ \(.+\), as rita", lines([entry])[0].who)
     assert [row["name"] for row in call("get", "campaigns/?state=paused")["results"]] == ["pilot"]
 
 

@@ -20,6 +20,7 @@ from rest_framework.test import APIRequestFactory, force_authenticate
 
 from api.models import Scope, Token
 from api.problems import NotAskedFor
+from core.audit.origin import acting, origin
 from core.comparing import compared
 from core.management.files import write_output
 from core.models import User
@@ -36,7 +37,7 @@ class Command(BaseCommand):
     help = (
         "Call the REST API in this process, as somebody, and print the answer: everything that docs/api.md and /api/ "
         "name, without a running site. --dry-run shows the answer and changes nothing; --wait does the job that is "
-        "asked for. What is refused is an error that says why."
+        "answered. What is refused is an error that says why."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         parser.add_argument("--set", metavar="FIELD=VALUE", help="fields of a form (multipart/form-data)", **several)
         parser.add_argument("--file", metavar="FIELD=PATH", help="files of a form", **several)
         parser.add_argument("--dry-run", action="store_true", help="show the answer, and change nothing")
-        parser.add_argument("--wait", action="store_true", help="do the job that is asked for, and print how it ended")
+        parser.add_argument("--wait", action="store_true", help="do the job that is answered, and print how it ended")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Call, and print."""
@@ -58,6 +59,11 @@ class Command(BaseCommand):
             raise CommandError(f"There is no active user called {options['user']}.")
         if options["dry_run"] and options["file"]:
             raise CommandError("A dry run cannot send files: they would be stored.")
+        command = origin()._replace(person=user.pk)
+        with acting(lambda: command):
+            self._answer(user, options)
+
+    def _answer(self, user: User, options: dict[str, Any]) -> None:
         try:
             with transaction.atomic():
                 response = _call(user, options)
