@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.urls import resolve
 
 from core.version import VERSION
 from evaluation.cli import main as cli
@@ -36,6 +37,7 @@ PAGES = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "SECURITY.m
 PAGES += sorted((REPOSITORY / "docs").glob("*.md"))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+CALL = re.compile(r"\b(get|post|put|patch|delete)\s+\"?([a-z-]+/[\w<>/.-]*)", re.IGNORECASE)
 MAKE = re.compile(r"\bmake ([a-z][a-z-]*)")
 EVALUATION = re.compile(r"(?:\.venv/bin/)?python -m evaluation ")
 
@@ -154,6 +156,14 @@ def test_every_management_command_line_is_one_that_its_parser_accepts() -> None:
                 pytest.fail(f"{page.name}: {line}: {error}")
             checked.add(name)
     assert checked >= set(our_commands())
+
+
+def test_every_call_of_the_api_is_one_that_it_answers() -> None:
+    calls = {call for page in PAGES for call in CALL.findall(code(page))}
+    assert len(calls) > 30
+    for method, address in sorted(calls):
+        match = resolve(f"/api/v1/{re.sub('<[a-z]+>', '1', address)}")
+        assert method.lower() in getattr(match.func, "actions", ()), f"{method} {address}"
 
 
 @pytest.mark.parametrize("name", our_commands())
