@@ -176,7 +176,7 @@ class Outcomes(Resource):
     @operation(shapes.RoundShape, Right.SPEND)
     def round_ask(self, request: Request, pk: int, number: int) -> Any:
         """Ask a round that waits for a person: its pairs are packed into new HITs, which are published as others are.
-        Asked again, nothing happens."""
+        Asked again, it is a conflict, and nothing is asked twice."""
         return rounds.round_ask(campaign=self.campaign, number=number, **self.signed)
 
     @action(detail=True, url_path="results/tables/<slug:name>")

@@ -23,9 +23,11 @@ class Command(BaseCommand):
         parser.add_argument("email")
 
     def handle(self, *_args: Any, email: str, **_options: Any) -> None:
-        password = os.environ.get(VARIABLE) or getpass.getpass("Password: ")
         try:
+            password = os.environ.get(VARIABLE) or getpass.getpass("Password: ")
             account = operator_create(email=email, password=password)
+        except EOFError as ended:
+            raise CommandError(f"No password was entered. Without a terminal, set {VARIABLE}.") from ended
         except Refused as refused:
             raise CommandError(str(refused)) from refused
         audit_note(actor="create_operator", action=AuditEvent.Action.CREATE_OPERATOR, subject=account)
