@@ -40,7 +40,7 @@ test: environment-dev ## Run all tests, in a real browser too; installs one if i
 	@DEVELOPMENT=1 .venv/bin/python -m pytest $(ARGS)
 
 storm: environment-dev ## Run the storm at its full size: 2,000 HITs, faults of every kind, killed processes
-	@DEVELOPMENT=1 STORM_HITS=2000 STORM_PROLIFIC_HITS=1000 HISTORY_STEPS=75000 .venv/bin/python -m pytest -n 0 -s tests/storm/test_storm.py tests/storm/test_prolific.py tests/histories
+	@DEVELOPMENT=1 STORM_HITS=2000 STORM_PROLIFIC_HITS=1000 HISTORY_STEPS=334000 .venv/bin/python -m pytest -n 0 -s tests/storm/test_storm.py tests/storm/test_prolific.py tests/histories
 
 fuzz: environment-dev ## Send the API a hundred made-up requests of each operation (FUZZ_EXAMPLES=1000 FUZZ_ONLY="panel bundle")
 	@DEVELOPMENT=1 FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100) FUZZ_ONLY='$(FUZZ_ONLY)' .venv/bin/python -m pytest -n 0 tests/api/test_fuzz.py

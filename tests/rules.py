@@ -16,13 +16,15 @@ PLAIN = re.compile(r"[A-Za-z0-9 _.,:/+-]*")
 QUICK_SECONDS = 0.13  # what the work of `slowness` takes on a quick machine
 # A few processes share the tests by whole files. The longest begin first, so that none is left over at the end.
 LONGEST_FIRST = (
+    "tests/histories/test_at_prolific.py",
+    "tests/histories/test_at_marketplace.py",
+    "tests/histories/test_by_link.py",
     "tests/test_look.py",
     "tests/journeys/test_workplace.py",
     "tests/test_lists.py",
     "tests/marketplace/test_many_rows.py",
     "tests/leaderboards/test_evaluating.py",
     "tests/storm/test_storm.py",
-    "tests/histories/test_histories.py",
     "tests/simulation/test_at_platform.py",
     "tests/journeys/test_journeys.py",
     "tests/platforms/test_views.py",

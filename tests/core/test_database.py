@@ -188,9 +188,12 @@ for _line in sys.stdin:
     usual = max(log_in()[1] for _time in range(3))
     redis = int((tmp_path / "var" / "run" / "redis").read_text())
     os.kill(redis, signal.SIGSTOP)
-    answers = [log_in() for _time in range(3)]
+    answers, ends = [log_in()], time.monotonic() + 30
+    while answers[-1][1] < 0.9:  # who was slow to answer before is left alone for a while: then it is asked once
+        assert time.monotonic() < ends
+        answers.append(log_in())
+    answers += [log_in() for _time in range(2)]
     assert {status for status, _seconds in answers} == {200}
     took = [seconds for _status, seconds in answers]
-    assert max(took) > 0.9, "asked once"
     assert min(took) < usual + 2.5, "and not again for the same page"  # the machine may do much else
     os.kill(redis, signal.SIGCONT)

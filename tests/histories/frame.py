@@ -15,9 +15,13 @@ from typing import Any, ClassVar
 import pytest
 from django.db import connection, transaction
 
+from platforms.models import Publication
+from platforms.outbox import operations_run
+from platforms.publishing import publication_plan
 from tasks.models import Assignment
 
-STEPS = int(os.environ.get("HISTORY_STEPS", "3000"))  # of each platform
+STEPS = int(os.environ.get("HISTORY_STEPS", "20000"))  # of each platform
+PARTS = 10  # of the histories of one kind, each a test
 SEED = int(os.environ.get("HISTORY_SEED", "1"))
 LENGTH = int(os.environ.get("HISTORY_LENGTH", "500"))  # steps of one history
 TRIES = int(os.environ.get("HISTORY_TRIES", "60"))  # to make a history shorter
@@ -158,7 +162,7 @@ def uncollected() -> Iterator[None]:
         gc.enable()  # what was there stays frozen: a process of the tests searches it no more
 
 
-def histories(world: type[World], make: Callable[[], World], *, steps: int = STEPS, seed: int = SEED) -> int:
+def histories(world: type[World], make: Callable[[], World], *, steps: int, seed: int) -> int:
     """Play so many steps of random histories; how many it were. Raises AssertionError with a short one that fails."""
     played = 0
     while played < steps:
@@ -170,3 +174,31 @@ def histories(world: type[World], make: Callable[[], World], *, steps: int = STE
             raise AssertionError(f"{play(make, short) or wrong}\nhistory: {list(short)}")
         played += len(plan)
     return played
+
+
+BEGUN = [("somebody_comes", 1), *[("somebody_answers", 0)] * 3]
+JOBS = [("sync", 0), ("check_work", 0), ("settle", 0), ("call", 0)]
+COMPENSATED = [*BEGUN, ("somebody_finishes", 0), ("hours_pass", 4), *JOBS, ("a_researcher_compensates", 1), *JOBS]
+BACK = [*BEGUN, ("somebody_finishes", 0), ("somebody_comes_back", 2)]
+
+
+def find_guards(
+    guards: dict[str, tuple[str, Any, Plan]], make: Callable[[], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each history is well with its guard, and goes wrong without it."""
+    well: list[Plan] = []
+    for name, (guard, without, plan) in guards.items():
+        if plan not in well:
+            assert not play(make, plan), name
+            well.append(plan)
+        with monkeypatch.context() as patch:
+            patch.setattr(guard, without)
+            assert play(make, plan), name
+
+
+def drain(publication: Publication, now: datetime) -> None:
+    """Plan and make the calls of a publication until none is left."""
+    while publication_plan(publication_id=publication.pk, at=now) + operations_run(
+        publication=publication, clock=lambda: now, sleep=lambda _seconds: None
+    ):
+        pass
