@@ -14,7 +14,7 @@ from core.models import User
 from judgments import services as judgment_services
 from platforms.finishing import publication_finish
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
 from platforms.registry import CALL_ERRORS
@@ -266,6 +266,7 @@ class Published(World):
             self._round()
             self.look_at_doubts()
         self._round()
+        self._wait_for_lapsed()
         self.check()
         self._check_offers()
         self._book()
@@ -274,6 +275,16 @@ class Published(World):
         self._check_answers()
         self._check_owed()
         self._check_comparison()
+
+    def _wait_for_lapsed(self) -> None:
+        """An offer that nobody took in its time waits for a person a while later, when nobody can be at it any more."""
+        for _again in range(20):
+            offers = PublishedHit.objects.filter(hit=None, expires_at__lte=self.now, submissions=None)
+            if not offers.filter(operations__payment__state=Payment.State.SENT).exists():
+                return
+            self._pass(hours=3)
+            self._round()
+        raise Wrong("an offer is over, and nobody is told")
 
     def take_offers(self) -> None:
         """Whoever is offered a compensation takes it, where it must be taken."""
