@@ -209,7 +209,8 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
 def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     """Offer a compensation as a HIT that only its worker can take. Offering again gives the same operation.
 
-    Raises NotNow if the work has been submitted, and so paid, in the meantime.
+    Raises NotNow if the work has been submitted, and so paid, in the meantime, or if other work of its worker on this
+    HIT may be this.
     """
     payment = (
         Payment.objects.select_for_update(of=("self",), no_key=True)
@@ -227,6 +228,14 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     submitted = publication.submissions.filter(Q(assignment=assignment) | same_ids & ~_not_submitted(publication))
     if submitted.exists():
         raise NotNow(_("This work has been submitted in the meantime, and is paid as usual."))
+    unmatched = publication.submissions.filter(
+        assignment=None, published_hit__hit=assignment.hit_id, platform_worker_id=assignment.worker.external_id
+    )
+    if unmatched.exclude(_not_submitted(publication)).exists():
+        text = _(
+            "This worker has submitted work of the same HIT that matches nothing here: it may be this. Decide on it."
+        )
+        raise NotNow(text)
     if payment.state == Payment.State.REFUSED:
         raise NotNow(_("This compensation was declined, withdrawn or refused."))
     offers = Operation.objects.filter(publication=publication, kind=Kind.COMPENSATE, payment=payment).order_by("-id")

@@ -20,7 +20,7 @@ from platforms.outbox import operations_run
 from platforms.publishing import publication_plan
 from tasks.models import Assignment
 
-STEPS = int(os.environ.get("HISTORY_STEPS", "10000"))  # of each platform
+STEPS = int(os.environ.get("HISTORY_STEPS", "20000"))  # of each platform
 PARTS = 10  # of the histories of one kind, each a test
 SEED = int(os.environ.get("HISTORY_SEED", "1"))
 LENGTH = int(os.environ.get("HISTORY_LENGTH", "500"))  # steps of one history

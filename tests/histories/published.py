@@ -293,10 +293,11 @@ class Published(World):
         waiting = Payment.objects.filter(purpose=PURPOSES.COMPENSATION)
         if not waiting.filter(state__in=[Payment.State.OWED, Payment.State.SENT]).exists():
             return
-        offers = self._owed()
-        for payment in offers:
+        offers = []
+        for payment in self._owed():
             with suppress(Refused):
                 compensation_offer(payment=payment, at=self.now)
+                offers.append(payment)
         self._round()
         self.take_offers()
         self._round()

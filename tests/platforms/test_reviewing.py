@@ -200,6 +200,23 @@ def test_work_whose_unmatched_submission_was_not_rejected_is_not_compensated_bes
     assert count == Payment.objects.count() == (1 if decision == "reject" else 0)
 
 
+@pytest.mark.parametrize("decision", ["", "approve", "reject"])
+def test_nor_is_a_compensation_offered_that_was_written_down_before_unmatched_work_of_the_hit_came(
+    campaign: Campaign, decision: str
+) -> None:
+    publication, at = opened(campaign), timezone.now()
+    work = done(publication)
+    assert compensations_find(publication=publication, at=at) == 1
+    submitted(publication, work, decision=decision, platform_assignment_id="3ANOTHER")
+    payment = Payment.objects.get()
+    if decision == "reject":
+        assert compensation_offer(payment=payment, at=at).kind == "compensate"
+        return
+    with pytest.raises(NotNow, match="may be this"):
+        compensation_offer(payment=payment, at=at)
+    assert not payment.operations.exists()
+
+
 def again(publication: Publication, work: Assignment, answers: int) -> Assignment:
     """The same HIT in the same name once more, left after so many answers."""
     second = Assignment.objects.create(
