@@ -16,6 +16,7 @@ from core.models import Lab
 from core.money import CURRENCIES, DOLLARS, in_currency, in_local_words
 from core.recorded import Audit, Changes, Group, value_after
 from pools.settings import (
+    ChallengerSettings,
     CostSettings,
     JudgingSettings,
     MaterialSettings,
@@ -312,8 +313,8 @@ def _name_update(changes: Changes) -> Promise | None:
 
 
 class Campaign(
-    MaterialSettings, PoolSettings, RoundSettings, JudgingSettings, QualitySettings, PracticeSettings, ReadingSettings,
-    CostSettings, WordingSettings,
+    MaterialSettings, PoolSettings, RoundSettings, ChallengerSettings, JudgingSettings, QualitySettings,
+    PracticeSettings, ReadingSettings, CostSettings, WordingSettings,
 ):  # fmt: skip
     """One judging effort over a collection: chosen runs and queries, a pairing design, a task design, a crowd.
 

@@ -225,7 +225,7 @@ class PoolSettings(Settings):
 class RoundSettings(Settings):
     """How rounds narrow large pools down."""
 
-    section = Section(_("Rounds"), folded=True, of_design=MaterialSettings.Design.ROUNDS)
+    section = Section(_("Design “rounds”"), folded=True, of_design=MaterialSettings.Design.ROUNDS)
 
     partners = models.PositiveSmallIntegerField(
         _("Partners in a round"),
@@ -234,7 +234,7 @@ class RoundSettings(Settings):
         validators=[MinValueValidator(1), MaxValueValidator(100)],
         help_text=_(
             "With how many others each passage is compared in a round; those that win more than half stay. 7 is "
-            "usual, 5 is cheaper. For “rounds” only, as are the next three."
+            "usual, 5 is cheaper."
         ),
     )
     finalists = models.PositiveSmallIntegerField(
@@ -267,6 +267,38 @@ class RoundSettings(Settings):
         abstract = True
 
 
+class ChallengerSettings(Settings):
+    """When a newcomer replaces an answer."""
+
+    section = Section(_("Design “challengers”"), folded=True, of_design=MaterialSettings.Design.CHALLENGERS)
+
+    confirmations = models.PositiveSmallIntegerField(
+        _("Judgments that confirm a challenger"),
+        default=3,
+        db_default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(9)],
+        help_text=_(
+            "A challenger that wins its first comparison is compared again, by other people, until most of so many "
+            "say the same; 1 for none."
+        ),
+    )
+    confirm_level = ShareField(
+        _("Probability that confirms a challenger"),
+        least=Decimal("0.5"),
+        most=Decimal("0.999"),
+        null=True,
+        blank=True,
+        default=Decimal("0.900"),
+        help_text=_(
+            "Asking again ends earlier once it is this probable which of the two is better, by earlier judgments and "
+            "by this pair’s own. Leave empty for the majority alone."
+        ),
+    )
+
+    class Meta:
+        abstract = True
+
+
 class JudgingSettings(Settings):
     """How often each pair is judged, and how many make a HIT."""
 
@@ -290,28 +322,6 @@ class JudgingSettings(Settings):
         help_text=_(
             "A second person judges about so many pairs, in three HITs or more, which shows how often people err. "
             "Not of challengers, and only where each pair is judged once; 0 for none."
-        ),
-    )
-    confirmations = models.PositiveSmallIntegerField(
-        _("Judgments that confirm a challenger"),
-        default=3,
-        db_default=3,
-        validators=[MinValueValidator(1), MaxValueValidator(9)],
-        help_text=_(
-            "A challenger that wins its first comparison is compared again, by other people, until most of so many "
-            "say the same. For “challengers” only; 1 for none."
-        ),
-    )
-    confirm_level = ShareField(
-        _("Probability that confirms a challenger"),
-        least=Decimal("0.5"),
-        most=Decimal("0.999"),
-        null=True,
-        blank=True,
-        default=Decimal("0.900"),
-        help_text=_(
-            "Asking again ends earlier once it is this probable which of the two is better, by earlier judgments and "
-            "by this pair’s own. Leave empty for the majority alone. For “challengers” only."
         ),
     )
     reuse = models.CharField(

@@ -232,10 +232,12 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
         assignment=None, published_hit__hit=assignment.hit_id, platform_worker_id=assignment.worker.external_id
     )
     if unmatched.exclude(_not_submitted(publication)).exists():
-        text = _(
-            "This worker has submitted work of the same HIT that matches nothing here: it may be this. Decide on it."
+        raise NotNow(
+            _(
+                "This worker submitted work on the same HIT that could not be matched. It may be this work: decide on "
+                "that first."
+            )
         )
-        raise NotNow(text)
     if payment.state == Payment.State.REFUSED:
         raise NotNow(_("This compensation was declined, withdrawn or refused."))
     offers = Operation.objects.filter(publication=publication, kind=Kind.COMPENSATE, payment=payment).order_by("-id")

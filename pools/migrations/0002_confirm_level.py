@@ -10,7 +10,7 @@ LEVEL = models.DecimalField(
     decimal_places=3,
     default=Decimal("0.9"),
     help_text="Asking again ends earlier once it is this probable which of the two is better, by earlier judgments and by "
-    "this pair’s own. Leave empty for the majority alone. For “challengers” only.",
+    "this pair’s own. Leave empty for the majority alone.",
     verbose_name="Probability that confirms a challenger",
     max_digits=4,
     null=True,

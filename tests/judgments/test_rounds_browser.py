@@ -28,7 +28,7 @@ def test_a_campaign_in_rounds_is_made_in_the_form_and_its_next_round_is_asked(
         page.locator("input[name=all_runs]").check()
         page.get_by_label("Pairing design").select_option(label="rounds")
         page.get_by_text("Pool settings", exact=True).click()
-        page.locator("summary").get_by_text("Rounds", exact=True).click()
+        page.locator("summary").get_by_text("Design “rounds”", exact=True).click()
         page.get_by_label("Depth", exact=True).fill("24")
         page.get_by_label("Partners in a round").fill("3")
         page.get_by_label("Finalists").fill("4")

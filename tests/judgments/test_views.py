@@ -23,7 +23,7 @@ from judgments.models import Decision
 from judgments.quality import behaviour
 from platforms.models import Publication
 from pools.models import Campaign, Collection
-from pools.settings import RoundSettings, names_in, settings_of
+from pools.settings import ChallengerSettings, RoundSettings, names_in, settings_of
 from tasks.models import Assignment, Hit, Worker
 from tasks.names import pseudonym
 from tests import factories
@@ -148,17 +148,18 @@ def test_an_open_campaign_shows_how_far_how_good_and_how_much(
         assert name in text
 
 
-def test_every_setting_is_shown(page: Client, campaign: Campaign) -> None:
-    source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
-    settings = source[source.index('id="settings"') :]
-    of_rounds = names_in(RoundSettings)
-    count = len(settings_of(Campaign)) - len(of_rounds) + 2  # and the runs, and when it was made
-    assert settings.count("<dt>") == count
-    assert not any(str(Campaign._meta.get_field(name).verbose_name) in settings for name in of_rounds)
-    Campaign.objects.filter(pk=campaign.pk).update(design=Campaign.Design.ROUNDS)
-    source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
-    settings = source[source.index('id="settings"') :]
-    assert settings.count("<dt>") == count + len(of_rounds)
+def test_every_setting_is_shown_but_those_of_other_designs(page: Client, campaign: Campaign) -> None:
+    parts = {Campaign.Design.ROUNDS: RoundSettings, Campaign.Design.ALL_PAIRS: None}
+    of_designs = [*names_in(RoundSettings), *names_in(ChallengerSettings)]
+    for design, part in parts.items():
+        Campaign.objects.filter(pk=campaign.pk).update(design=design)
+        source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+        settings = source[source.index('id="settings"') :]
+        read = names_in(part) if part else []
+        # and the runs, and when it was made
+        assert settings.count("<dt>") == len(settings_of(Campaign)) - len(of_designs) + len(read) + 2
+        labels = {name: str(Campaign._meta.get_field(name).verbose_name) for name in of_designs}
+        assert [name for name, label in labels.items() if f"<dt>{label}" in settings] == read
 
 
 # --- queries
