@@ -7,10 +7,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from api import answers, delivering, tokens, webhooks
-from core.background import job
+from core.background import JOB_SECONDS, job
 
 TOKENS_KEPT = timedelta(days=90)  # that are revoked or expired
-SECONDS = 40.0  # for which one job calls webhooks before other jobs get their turn
 
 
 @job(_("the job that clears old answers of the API"))
@@ -26,7 +25,7 @@ def clear() -> str:
 @job(_("the job that calls webhooks"))
 def deliver() -> str:
     """Tell webhooks what waits for them. Safe to run many at once, and to be killed: it may then arrive twice."""
-    return f"deliveries taken: {delivering.deliveries_send(until=time.monotonic() + SECONDS)}"
+    return f"deliveries taken: {delivering.deliveries_send(until=time.monotonic() + JOB_SECONDS)}"
 
 
 @job(_("the job that counts submitted work for webhooks"))

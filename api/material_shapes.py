@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from api.shapes import FILE, Key
-from judgments import machine_asking
-from judgments.models import MachineAsking, MachineJudge
+from machines import machine_asking
+from machines.models import MachineAsking, MachineJudge
 from pools.models import Campaign, Collection, OutsideScores, PreferenceImport
 from tasks import links
 from tasks.models import OutsidePanel, Worker

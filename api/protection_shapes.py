@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.shapes import FileShape, Money
-from judgments.models import Retention, RetentionResult
+from protection.models import Retention, RetentionResult
 from tasks.models import Worker
 
 # --- workers

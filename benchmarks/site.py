@@ -34,7 +34,7 @@ from benchmarks.harness import (
     postmaster,
 )
 from core.models import User
-from judgments import alarm_checks, erasing, exports, releasing, summarizing
+from judgments import alarm_checks, exports, summarizing
 from judgments import refreshing as export_refreshing
 from judgments.models import PairReport
 from leaderboards.models import Board
@@ -43,6 +43,7 @@ from pools import background
 from pools.forms import CampaignForm
 from pools.models import Campaign, Collection, Job, Passage
 from pools.reuse import reused_pairs
+from protection import erasing, releasing
 from results import figures, refreshing, scoring, versions
 from results.apart import take_apart
 from results.inputs import SOFTWARE

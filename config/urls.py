@@ -21,6 +21,8 @@ urlpatterns = [
     path("", include("tasks.urls")),
     path("", include("platforms.urls")),
     path("", include("judgments.urls")),
+    path("", include("protection.urls")),
+    path("", include("machines.urls")),
     path("", include("results.urls")),
     path("", include("leaderboards.urls")),
     path("", include("leaderboards.upkeep.urls")),

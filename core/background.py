@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 
 P = ParamSpec("P")
 R = TypeVar("R")
+JOB_SECONDS = 40.0  # for which one job goes through what waits, before others get their turn
 
 
 def job(words: Promise) -> Callable[[Callable[P, R]], "Task[P, R]"]:

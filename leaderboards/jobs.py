@@ -6,7 +6,7 @@ import time
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.background import job
+from core.background import JOB_SECONDS, job
 from core.errors import NotNow
 from core.models import User
 from leaderboards import (
@@ -22,14 +22,13 @@ from leaderboards import (
 )
 from leaderboards.models import Season
 
-SECONDS = 40.0  # for which one job goes through what waits, before others get their turn
 log = logging.getLogger(__name__)
 
 
 @job(_("the job that evaluates submissions to leaderboards"))
 def evaluate(submission_id: int | None = None) -> str:
     """Evaluate what waits, or one submission. Safe to run many at once, and to be killed."""
-    ends, done = time.monotonic() + SECONDS, 0
+    ends, done = time.monotonic() + JOB_SECONDS, 0
     if submission_id is None:
         submitting.choices_end(at=timezone.now())
         evaluating.publish_waiting(at=timezone.now())
@@ -47,7 +46,7 @@ def evaluate(submission_id: int | None = None) -> str:
 @job(_("the job that scores runs on dev queries"))
 def score_dev(scoring_id: int | None = None) -> str:
     """Score the dev runs that wait, or one. Safe to run many at once, and to be killed."""
-    ends, done = time.monotonic() + SECONDS, 0
+    ends, done = time.monotonic() + JOB_SECONDS, 0
     for waiting_id in [scoring_id] if scoring_id is not None else evaluating.dev_scorings_waiting():
         try:
             done += evaluating.dev_scoring_do(scoring_id=waiting_id, at=timezone.now())
@@ -124,7 +123,7 @@ def check_orders(season_id: int | None = None, user_id: int | None = None) -> st
 
     Safe to run many at once, and to be killed.
     """
-    at, ends, done = timezone.now(), time.monotonic() + SECONDS, 0
+    at, ends, done = timezone.now(), time.monotonic() + JOB_SECONDS, 0
     if season_id is not None and user_id is not None:
         season, by = Season.objects.select_related("board").get(pk=season_id), User.objects.get(pk=user_id)
         return f"checked: {len(order_checks.order_check(season=season, at=at, by=by))}"

@@ -5,16 +5,14 @@ import time
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.background import job
+from core.background import JOB_SECONDS, job
 from pools import background, fetching
-
-SECONDS = 40.0  # for which one job goes through what waits, before others get their turn
 
 
 @job(_("the job that reads files and draws up campaigns"))
 def work(job_id: int | None = None) -> str:
     """Do what members have asked for, or one job of these. Safe to run many at once, and to be killed."""
-    at, ends = timezone.now(), time.monotonic() + SECONDS
+    at, ends = timezone.now(), time.monotonic() + JOB_SECONDS
     waiting = background.jobs_waiting(at=at)
     if job_id is not None:
         waiting = waiting.filter(pk=job_id)

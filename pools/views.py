@@ -524,7 +524,7 @@ def _lead_on(request: Request, done: Job) -> HttpResponse:
         return see_other("pools:collection", done.collection_id)
     if done.kind == Job.Kind.MACHINE and done.collection_id:
         messages.success(request, _("The answers of “%(name)s” have been imported.") % name)
-        return see_other("judgments:machines", done.collection_id)
+        return see_other("machines:machines", done.collection_id)
     if done.kind == Job.Kind.PREFERENCES and done.collection_id:
         judgments, pairs = done.counts["judgments"], done.counts["pairs"]
         names = {

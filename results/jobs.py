@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.background import job
+from core.background import JOB_SECONDS, job
 from core.errors import FileAway
 from evaluation.errors import BadInput
 from pools.models import Campaign
@@ -15,7 +15,6 @@ from results import finishing, machines, refreshing, scoring, version_requests
 from tasks import campaign_alarms
 
 log = logging.getLogger(__name__)
-SECONDS = 40.0  # for which one job computes before other jobs get their turn
 
 
 @job(gettext_lazy("the job that computes results"))
@@ -24,7 +23,7 @@ def compute_results(campaign_id: int | None = None) -> str:
 
     Safe to run many at once, and to be killed.
     """
-    kind, at, ends = campaign_alarms.Kind.RESULTS, timezone.now(), time.monotonic() + SECONDS
+    kind, at, ends = campaign_alarms.Kind.RESULTS, timezone.now(), time.monotonic() + JOB_SECONDS
     if campaign_id is None:
         campaigns = refreshing.candidates(at=at).exclude(pk__in=campaign_alarms.resting(kind=kind, at=at))
     else:
@@ -44,7 +43,7 @@ def score_versions(collection_id: int | None = None) -> str:
 
     Safe to run many at once, and to be killed.
     """
-    ends, scored, failed = time.monotonic() + SECONDS, 0, None
+    ends, scored, failed = time.monotonic() + JOB_SECONDS, 0, None
     collections = scoring.collections_to_score(at=timezone.now())
     if collection_id is not None:
         collections = collections.filter(pk=collection_id)
@@ -67,7 +66,7 @@ def compare_machines(campaign_id: int | None = None) -> str:
 
     Safe to run many at once, and to be killed.
     """
-    ends, compared, failed = time.monotonic() + SECONDS, 0, None
+    ends, compared, failed = time.monotonic() + JOB_SECONDS, 0, None
     campaigns = machines.campaigns_to_compare()
     if campaign_id is not None:
         campaigns = campaigns.filter(pk=campaign_id)

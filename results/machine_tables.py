@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 from django.utils.translation import gettext as _
 
-from judgments.models import MachineJudge
+from machines.models import MachineJudge
 from pools.models import Campaign
 from results.models import MachineComparison
 from results.tables import Column, Table, Value

@@ -13,8 +13,8 @@ from core.http import Request
 from core.lists import Listing
 from core.roles import Right, needs
 from evaluation.statistics.alternative_annotator import PAIRS, PEOPLE
-from judgments.machines import answers_of
-from judgments.models import MachineJudge
+from machines.answers import answers_of
+from machines.models import MachineJudge
 from pools.models import Campaign
 from pools.views import campaign_of
 from results.machine_tables import judges_beside, machine_data, machine_table, tables_of

@@ -34,8 +34,8 @@ from evaluation.statistics.machines import (
     winners_of,
 )
 from evaluation.statistics.ranks import Board
-from judgments.machines import answers_of
-from judgments.models import MachineJudge
+from machines.answers import answers_of
+from machines.models import MachineJudge
 from pools.models import Campaign, Candidate, Run
 from pools.selectors import text_keys, withheld_passages
 from results.computing import People, derive_answers

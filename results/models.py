@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from judgments.models import MachineJudge
+from machines.models import MachineJudge
 from pools.models import Campaign, QrelsVersion, Run
 
 

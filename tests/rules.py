@@ -32,7 +32,7 @@ LONGEST_FIRST = (
     "tests/judgments/pages/test_browser.py",
     "tests/leaderboards/test_embargo.py",
     "tests/results/test_figures.py",
-    "tests/judgments/test_whole_campaign.py",
+    "tests/protection/test_whole_campaign.py",
     "tests/local/test_run_prolific.py",
     "tests/platforms/test_ledger.py",
     "tests/marketplace/test_workers.py",

@@ -29,7 +29,6 @@ from core.version import VERSION
 from evaluation.files.runs import Census
 from evaluation.statistics.machine_scores import Corrected, Favour
 from evaluation.statistics.resampling import Interval
-from judgments.erasing import KEPT_NAMED
 from judgments.models import (
     Acceptance,
     AssignmentSummary,
@@ -40,12 +39,11 @@ from judgments.models import (
     Disagreement,
     Export,
     Judgment,
-    MachineJudge,
     PairReport,
-    RetentionResult,
     WorkerNote,
     WorkerSummary,
 )
+from machines.models import MachineJudge
 from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
 from pools.forms import OFFERED, CampaignForm
 from pools.models import (
@@ -67,6 +65,8 @@ from pools.models import (
     Upload,
     VersionQuery,
 )
+from protection.erasing import KEPT_NAMED
+from protection.models import RetentionResult
 from results import machines
 from results.apart import take_apart
 from results.inputs import SOFTWARE
@@ -130,7 +130,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:disagreements": ("",),
     "judgments:workers": ("",),
     "judgments:bulk": ("",),
-    "judgments:machines": ("",),
+    "machines:machines": ("",),
     "results:machines": ("",),
     "results:query": ("passages", "judgments"),
     "results:table": ("",),
@@ -142,14 +142,14 @@ LISTS: dict[str, tuple[str, ...]] = {
     "api:webhook": ("",),
     "core:people": ("", "invitations"),
     "audit:entries": ("",),
-    "judgments:protection": ("labs",),
-    "judgments:protection_lab": ("kept",),
+    "protection:protection": ("labs",),
+    "protection:protection_lab": ("kept",),
     "platforms:templates": ("", "labs"),
 }
 # Lists whose rows are few by their nature are looked at for their size alone.
-FEW = {("results:query", "passages"), ("judgments:protection_lab", "kept")}
+FEW = {("results:query", "passages"), ("protection:protection_lab", "kept")}
 # What shows a member few rows or nothing, and an admin of the site many.
-OF_ALL_LABS = {"core:lab_new", "judgments:protection", "platforms:templates"}
+OF_ALL_LABS = {"core:lab_new", "protection:protection", "platforms:templates"}
 MOST_VISITED = (
     *("pools:campaigns", "pools:collection", "pools:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
     *("judgments:work", "judgments:worker", "platforms:publication", "platforms:submissions"),
@@ -168,17 +168,17 @@ OTHER_PAGES = {
         "pools:preferences_import",
         "pools:job",
     ),
-    *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import", "judgments:machine_import"),
-    "judgments:machine_ask",
-    *("judgments:pilot", "judgments:ethics", "judgments:disagreement"),
+    *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import", "machines:machine_import"),
+    "machines:machine_ask",
+    *("judgments:pilot", "protection:ethics", "judgments:disagreement"),
     *("pools:campaign_edit", "platforms:draft_reach", "platforms:adjustment"),
     *("platforms:template", "platforms:template_save", "platforms:template_terms", "platforms:pay_floor"),
     "platforms:lab_account",
     *("results:settings", "results:version_new", "results:version_asked", "results:ask", "results:offer"),
     *("tasks:trial", "api:reference"),
     *("core:account", "core:lab_new", "core:lab_rename"),
-    *("judgments:protection_worker", "judgments:protection_campaign"),
-    "judgments:campaign_erase",
+    *("protection:protection_worker", "protection:protection_campaign"),
+    "protection:campaign_erase",
 }
 # Addresses that answer with a redirect, a file or one thing, take forms alone, or belong to a worker's task.
 NOT_PAGES = {
@@ -191,12 +191,12 @@ NOT_PAGES = {
         "judgments:export",
         "audit:csv",
         "audit:json",
-        "judgments:protection_erase",
-        "judgments:account_close",  # asks for the password first
-        "judgments:member_close",  # for admins of the site
-        "judgments:protection_data",
-        "judgments:bundle_make",
-        "judgments:bundle",
+        "protection:protection_erase",
+        "protection:account_close",  # asks for the password first
+        "protection:member_close",  # for admins of the site
+        "protection:protection_data",
+        "protection:bundle_make",
+        "protection:bundle",
         "tasks:tests_suggest",
     ),
     *(
@@ -209,7 +209,7 @@ NOT_PAGES = {
         "judgments:rest_launch",
         "judgments:round_ask",
         "judgments:rest_repay",
-        "judgments:ethics_file",
+        "protection:ethics_file",
         "platforms:consequences",
         "tasks:panel_links",
         "tasks:outside_panel_delete",
@@ -251,7 +251,7 @@ NOT_PAGES = {
         "platforms:filters",  # only where the platform has filters: tests/platforms/prolific/test_filters.py
     ),
     *("results:compute", "results:report", "results:confidence_sets", "results:file", "results:figure"),
-    *("judgments:machine_delete", "judgments:machine_stop", "results:machines_file", "results:machine_file"),
+    *("machines:machine_delete", "machines:machine_stop", "results:machines_file", "results:machine_file"),
     *("results:machine_table_file", "results:earlier_json", "results:earlier_report", "results:later_runs"),
     *("results:version_file", "results:version_scores_file"),
     "leaderboards:terms",
@@ -364,9 +364,9 @@ class World(NamedTuple):
             "judgments:judgments_import": [self.collection.pk],
             "results:machine": [campaign.pk, self.judge.pk],
             "results:earlier": [campaign.pk, 1],
-            "judgments:machines": [self.collection.pk],
-            "judgments:machine_import": [self.collection.pk],
-            "judgments:machine_ask": [self.collection.pk],
+            "machines:machines": [self.collection.pk],
+            "machines:machine_import": [self.collection.pk],
+            "machines:machine_ask": [self.collection.pk],
             "pools:missing_texts": [self.collection.pk],
             "pools:files": [self.tray.pk],
             "pools:job": [self.job.pk],
@@ -385,9 +385,9 @@ class World(NamedTuple):
             "results:version_scores": [self.collection.pk, 1],
             "judging:home": [links.home_token(self.worker, campaign)],
             "audit:entries": [],
-            "judgments:protection": [],
-            "judgments:protection_worker": [self.worker.pk],
-            "judgments:protection_lab": [campaign.lab_id],
+            "protection:protection": [],
+            "protection:protection_worker": [self.worker.pk],
+            "protection:protection_lab": [campaign.lab_id],
             "platforms:templates": [],
             "platforms:template": [self.template.pk],
             "platforms:template_terms": [self.template.pk],

@@ -1,5 +1,6 @@
-import django.db.models.deletion
 import uuid
+
+import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
@@ -25,6 +26,7 @@ TELL = """
         SELECT lab_id FROM pools_campaign WHERE id = campaign
     $$;
 """
+
 TOLD = {
     "pools_campaign": (
         "AFTER UPDATE OF state, finished_revision ON pools_campaign FOR EACH ROW WHEN (OLD.state <> NEW.state OR "
@@ -91,7 +93,6 @@ TOLD = {
     ),
 }
 
-
 def _tell(table):
     when, body = TOLD[table]
     return (
@@ -106,56 +107,18 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('results', '0001_initial'),
-        ('platforms', '0001_initial'),
-        ('judgments', '0001_initial'),
-        ('socialaccount', '0006_alter_socialaccount_extra_data'),
-        ('mfa', '0003_authenticator_type_uniq'),
         ('account', '0009_emailaddress_unique_primary_email'),
+        ('mfa', '0003_authenticator_type_uniq'),
+        ('socialaccount', '0006_alter_socialaccount_extra_data'),
+        ('judgments', '0001_initial'),
+        ('platforms', '0001_initial'),
+        ('results', '0001_initial'),
         ('core', '0001_initial'),
         ('pools', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='Token',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('start', models.CharField(help_text='Its first characters, to recognize it by.', max_length=16)),
-                ('digest', models.CharField(help_text='SHA-256 of the token.', max_length=64, unique=True)),
-                ('scopes', models.JSONField(help_text='Values of Scope.')),
-                ('created_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('last_used_at', models.DateTimeField(blank=True, help_text='To the minute.', null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Webhook',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('url', models.CharField(max_length=500)),
-                ('events', models.JSONField(help_text='Values of Event.')),
-                ('secret', models.TextField(help_text='Sealed (core.sealing).')),
-                ('created_at', models.DateTimeField()),
-                ('failing_since', models.DateTimeField(help_text='Empty once it takes something.', null=True)),
-                ('disabled_at', models.DateTimeField(null=True)),
-                ('disabled_why', models.TextField(blank=True, help_text='Empty if a person did it.')),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('lab', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='core.lab')),
-            ],
-            options={
-                'indexes': [
-                    models.Index(fields=['lab', 'id'], name='webhook_of_lab'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('disabled_why', ''), ('disabled_at__isnull', False), _connector='OR'), name='webhook_disabled_why'),
-                ],
-            },
-        ),
         migrations.CreateModel(
             name='Delivery',
             fields=[
@@ -169,29 +132,9 @@ class Migration(migrations.Migration):
                 ('next_try_at', models.DateTimeField(null=True)),
                 ('delivered_at', models.DateTimeField(null=True)),
                 ('problem', models.TextField(blank=True, help_text='Why the last try failed.')),
-                ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='api.webhook')),
             ],
             options={
                 'verbose_name_plural': 'deliveries',
-                'indexes': [
-                    models.Index(condition=models.Q(('next_try_at__isnull', False)), fields=['webhook', 'next_try_at', 'id'], name='delivery_due'),
-                    models.Index(fields=['webhook', '-id'], name='delivery_newest_first'),
-                    models.Index(fields=['made_at'], name='delivery_by_age'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='WorkTold',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('submitted', models.PositiveIntegerField()),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='pools.campaign')),
-                ('webhook', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='api.webhook')),
-            ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('webhook', 'campaign'), name='work_told_once'),
-                ],
             },
         ),
         migrations.CreateModel(
@@ -204,12 +147,108 @@ class Migration(migrations.Migration):
                 ('location', models.CharField(blank=True, max_length=500)),
                 ('content', models.JSONField(null=True)),
                 ('at', models.DateTimeField()),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'indexes': [models.Index(fields=['at'], name='answer_by_age')],
-                'constraints': [models.UniqueConstraint(fields=('user', 'key'), name='answer_once_per_key')],
-            },
+        ),
+        migrations.CreateModel(
+            name='Token',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=100)),
+                ('start', models.CharField(help_text='Its first characters, to recognize it by.', max_length=16)),
+                ('digest', models.CharField(help_text='SHA-256 of the token.', max_length=64, unique=True)),
+                ('scopes', models.JSONField(help_text='Values of Scope.')),
+                ('created_at', models.DateTimeField()),
+                ('expires_at', models.DateTimeField()),
+                ('last_used_at', models.DateTimeField(blank=True, help_text='To the minute.', null=True)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Webhook',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('url', models.CharField(max_length=500)),
+                ('events', models.JSONField(help_text='Values of Event.')),
+                ('secret', models.TextField(help_text='Sealed (core.sealing).')),
+                ('created_at', models.DateTimeField()),
+                ('failing_since', models.DateTimeField(help_text='Empty once it takes something.', null=True)),
+                ('disabled_at', models.DateTimeField(null=True)),
+                ('disabled_why', models.TextField(blank=True, help_text='Empty if a person did it.')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='WorkTold',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('submitted', models.PositiveIntegerField()),
+            ],
+        ),
+        migrations.AddField(
+            model_name='storedanswer',
+            name='user',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField(
+            model_name='token',
+            name='user',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField(
+            model_name='webhook',
+            name='created_by',
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField(
+            model_name='webhook',
+            name='lab',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to='core.lab'),
+        ),
+        migrations.AddField(
+            model_name='delivery',
+            name='webhook',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='api.webhook'),
+        ),
+        migrations.AddField(
+            model_name='worktold',
+            name='campaign',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='pools.campaign'),
+        ),
+        migrations.AddField(
+            model_name='worktold',
+            name='webhook',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='api.webhook'),
+        ),
+        migrations.AddIndex(
+            model_name='storedanswer',
+            index=models.Index(fields=['at'], name='answer_by_age'),
+        ),
+        migrations.AddConstraint(
+            model_name='storedanswer',
+            constraint=models.UniqueConstraint(fields=('user', 'key'), name='answer_once_per_key'),
+        ),
+        migrations.AddIndex(
+            model_name='webhook',
+            index=models.Index(fields=['lab', 'id'], name='webhook_of_lab'),
+        ),
+        migrations.AddConstraint(
+            model_name='webhook',
+            constraint=models.CheckConstraint(condition=models.Q(('disabled_why', ''), ('disabled_at__isnull', False), _connector='OR'), name='webhook_disabled_why'),
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
+            index=models.Index(condition=models.Q(('next_try_at__isnull', False)), fields=['webhook', 'next_try_at', 'id'], name='delivery_due'),
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
+            index=models.Index(fields=['webhook', '-id'], name='delivery_newest_first'),
+        ),
+        migrations.AddIndex(
+            model_name='delivery',
+            index=models.Index(fields=['made_at'], name='delivery_by_age'),
+        ),
+        migrations.AddConstraint(
+            model_name='worktold',
+            constraint=models.UniqueConstraint(fields=('webhook', 'campaign'), name='work_told_once'),
         ),
         migrations.RunSQL(TELL, "DROP FUNCTION api_tell; DROP FUNCTION api_campaign; DROP FUNCTION api_lab"),
         *(migrations.RunSQL(_tell(table), f"DROP FUNCTION api_tell_of_{table} CASCADE") for table in TOLD),

@@ -13,8 +13,8 @@ from api.frame import Resource, operation, refusals_of
 from api.resources.collections import accepted, name_of
 from core.errors import NotYours
 from core.roles import Right
-from judgments import machines as machine_services
-from judgments.models import MachineJudge
+from machines import answers as machine_services
+from machines.models import MachineJudge
 from pools import background
 from pools import selectors as pool_selectors
 from pools import services as pool_services

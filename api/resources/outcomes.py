@@ -21,12 +21,13 @@ from api.frame import Resource, operation
 from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
-from judgments import exports, machine_asking, rounds
+from judgments import exports, rounds
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments.downloads import TYPES, file_response
-from judgments.machines import answers_of
 from judgments.models import StoredFile
+from machines import machine_asking
+from machines.answers import answers_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Collection, QrelsVersion

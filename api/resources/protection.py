@@ -20,12 +20,13 @@ from core.audit.services import entry_note
 from core.errors import NotNow
 from core.models import Lab
 from core.roles import Right
-from judgments import campaign_erasing, closing, erasing, releasing
-from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
-from judgments.models import Retention, StoredFile
+from judgments.models import StoredFile
 from pools.models import Campaign
+from protection import campaign_erasing, closing, erasing, releasing
+from protection import jobs as protection_jobs
+from protection.models import Retention
 from tasks.campaign_alarms import alarms_raised
 from tasks.models import CampaignAlarm, Worker
 
@@ -139,7 +140,7 @@ class CampaignProtection(Resource):
             raise NotNow(_("The campaign cannot be erased. %(why)s") % {"why": " ".join(plan.obstacles)})
         if sent["name"] != campaign.name:
             raise ValidationError({"name": [_("This is not the campaign's name. Nothing was changed.")]})
-        return ask_now(request, judgment_jobs.erase_whole_campaign, campaign.pk, sent["why"])
+        return ask_now(request, protection_jobs.erase_whole_campaign, campaign.pk, sent["why"])
 
     @action(detail=True, url_path="erasure/workers")
     @operation(protection_shapes.CampaignWorkers, Right.MANAGE)
@@ -155,7 +156,7 @@ class CampaignProtection(Resource):
         campaign, sent = self.campaign, self.sent
         if campaign.state != Campaign.State.CLOSED:
             raise NotNow(_("The campaign is not closed: its workers are still needed."))
-        return ask_now(request, judgment_jobs.erase_campaign, campaign.pk, sent["why"])
+        return ask_now(request, protection_jobs.erase_campaign, campaign.pk, sent["why"])
 
     @action(detail=True, url_path="bundle")
     @operation(protection_shapes.BundleShape, Right.EXPORT)
@@ -176,7 +177,7 @@ class CampaignProtection(Resource):
         campaign = self.campaign
         if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
             raise NotNow(_("The campaign has not started: there is nothing to release."))
-        return ask_now(request, judgment_jobs.make_bundle, campaign.pk)
+        return ask_now(request, protection_jobs.make_bundle, campaign.pk)
 
 
 class ProtectionFiles(Resource):
@@ -198,7 +199,7 @@ class ProtectionFiles(Resource):
     def ethics_summary(self, request: Request, pk: int) -> Any:
         """Download what a review board asks about, as a PDF: what workers see, their pay, their consent, which data are
         kept and for how long. Refused (409) for scripts that the PDF's font lacks; print the page instead."""
-        from judgments.ethics_pdf import ethics_response  # its libraries take a second to load
+        from protection.ethics_pdf import ethics_response  # its libraries take a second to load
 
         return ethics_response(self.campaign)
 

@@ -1,12 +1,13 @@
-import core.comparing
+from decimal import Decimal
+
 import django.contrib.auth.validators
 import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
-from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
+import core.comparing
 from core.audit.triggers import CHANGES, LAB, NOBODY, Owner, record_changes
 
 # Checked when a transaction ends, so that a lab can be deleted whole, and two people can change roles in one step. The
@@ -53,6 +54,7 @@ KEEP_ADMINS = """
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (OLD.is_active)
         EXECUTE FUNCTION core_keep_admins_of_user();
 """
+
 # Which fields changed: {field: [before, after]}. Of secrets, and of what names or describes a person, only that they
 # did. Long texts are cut. Fields without a value are left out of what is recorded about a row that comes or goes.
 RECORD = """
@@ -103,6 +105,7 @@ RECORD = """
         RETURN NULL;
     END $$;
 """
+
 # Entries are added, and nothing else, but for what has become old and what was said about somebody who is erased: that
 # goes through functions of its own. The call stack shows them, so that no setting opens the table. Its lines are in the
 # server's language; statements in them, which may say anything, stand in quotes.
@@ -160,6 +163,7 @@ KEEP_AUDIT = """
         ) WHERE subject = 'api_token' AND thing = person::text;
     END $$;
 """
+
 # TRUNCATE runs no trigger for the rows it removes, so it would empty an audited table without a trace.
 REFUSE_EMPTYING = """
     CREATE FUNCTION core_audit_not_emptied() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -168,6 +172,7 @@ REFUSE_EMPTYING = """
             USING ERRCODE = 'integrity_constraint_violation';
     END $$;
 """
+
 ITSELF = Owner(lab="($1->>'id')::bigint")
 
 
@@ -188,6 +193,9 @@ class Migration(migrations.Migration):
                 ('name_key', core.comparing.ComparedField(of='name', unique=True)),
                 ('pay_floor', models.DecimalField(blank=True, decimal_places=2, help_text='Dollars an hour below which none of its campaigns can start. Empty: there is none.', max_digits=6, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0.01'))])),
             ],
+            options={
+                'abstract': False,
+            },
         ),
         migrations.CreateModel(
             name='User',
@@ -253,9 +261,6 @@ class Migration(migrations.Migration):
                 'verbose_name': 'membership',
                 'verbose_name_plural': 'memberships',
                 'db_table': 'core_lab_members',
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('role__in', ['viewer', 'researcher', 'organizer', 'admin'])), name='membership_role_known'),
-                ],
             },
         ),
         migrations.AddField(
@@ -281,6 +286,10 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.CheckConstraint(condition=models.Q(('revoked_at', None), ('accepted_at', None), _connector='OR'), name='invitation_revoked_or_accepted')],
             },
+        ),
+        migrations.AddConstraint(
+            model_name='membership',
+            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['viewer', 'researcher', 'organizer', 'admin'])), name='membership_role_known'),
         ),
         migrations.AlterUniqueTogether(
             name='membership',

@@ -3,7 +3,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from core.audit.triggers import CAMPAIGN, CHANGES, COLLECTION, LAB, NOBODY, WORKER, record_changes
+from core.audit.triggers import CAMPAIGN, CHANGES, NOBODY, WORKER, record_changes
 
 # For tables from which nothing is ever deleted.
 REFUSE_CHANGE = """
@@ -13,6 +13,7 @@ BEGIN
     USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 """
+
 # Judgments and decisions are append-only, and of adjudications only taking one back is written into its row: the
 # database itself refuses anything else. A closed campaign's can be deleted, all of them, by one function; and the reason
 # of a decision, which may say things about a worker, goes with the worker, by another.
@@ -81,16 +82,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='MachineReply',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=64, unique=True)),
-                ('said', models.CharField(max_length=1)),
-                ('reply', models.CharField(max_length=200)),
-                ('at', models.DateTimeField()),
-            ],
-        ),
-        migrations.CreateModel(
             name='AlarmChoice',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -109,11 +100,6 @@ class Migration(migrations.Migration):
                 ('mailed_at', models.DateTimeField(help_text='When everybody who wants to know was told.', null=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alarm_episodes', to='pools.campaign')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('campaign', 'kind'), name='alarm_episode_one_at_a_time'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='AlarmMail',
@@ -123,11 +109,6 @@ class Migration(migrations.Migration):
                 ('episode', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mails', to='judgments.alarmepisode')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('episode', 'user'), name='alarm_mail_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='AssignmentSummary',
@@ -163,11 +144,6 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='bulk_decisions', to='pools.campaign')),
                 ('undone_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['campaign', '-id'], name='bulk_decision_newest_first'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='BulkRow',
@@ -180,14 +156,6 @@ class Migration(migrations.Migration):
                 ('bulk', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='judgments.bulkdecision')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tasks.worker')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('state__in', ['waiting', 'undoing'])), fields=['bulk', 'id'], name='bulk_row_to_do'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('bulk', 'assignment', 'worker'), name='bulk_row_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='CampaignSummary',
@@ -225,11 +193,6 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='pools.campaign')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='tasks.worker')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['campaign', '-id'], name='decision_newest_first'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Disagreement',
@@ -240,11 +203,6 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='disagreements', to='pools.campaign')),
                 ('pair', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='disagreement', to='pools.pair')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['campaign', 'pair'], name='disagreement_of_campaign'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Export',
@@ -272,15 +230,6 @@ class Migration(migrations.Migration):
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='tasks.assignment')),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='tasks.item')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['assignment', 'item', '-id'], name='judgment_newest_first'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('preferred__in', ['left', 'right'])), name='judgment_left_or_right'),
-                    models.CheckConstraint(condition=models.Q(('made_at__gte', models.F('shown_at'))), name='judgment_shown_before_made'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Acceptance',
@@ -292,80 +241,6 @@ class Migration(migrations.Migration):
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tasks.worker')),
                 ('judgment', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='acceptance', to='judgments.judgment')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('pair', 'slot'), name='acceptance_one_per_slot'),
-                    models.UniqueConstraint(fields=('pair', 'worker'), name='acceptance_one_per_worker'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='MachineJudge',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('model', models.CharField(max_length=200)),
-                ('prompt', models.TextField(max_length=20000)),
-                ('sha256', models.CharField(max_length=64)),
-                ('answer_count', models.PositiveIntegerField()),
-                ('pair_count', models.PositiveIntegerField()),
-                ('imported_at', models.DateTimeField()),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_judges', to='pools.collection')),
-                ('imported_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('collection', 'name'), name='machine_judge_name_once'),
-                    models.UniqueConstraint(fields=('collection', 'sha256'), name='machine_judge_file_once'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='MachineAsking',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('model', models.CharField(max_length=200)),
-                ('prompt', models.TextField(help_text='With {query}, {first} and {second}.', max_length=20000)),
-                ('budget', models.PositiveIntegerField()),
-                ('state', models.CharField(choices=[('asking', 'being asked'), ('done', 'done'), ('spent', 'budget used up'), ('stopped', 'stopped'), ('failed', 'failed')], default='asking', max_length=10)),
-                ('questions', models.PositiveIntegerField(help_text='Two for each pair.')),
-                ('asked', models.PositiveIntegerField(db_default=0, default=0)),
-                ('tokens', models.PositiveBigIntegerField(db_default=0, default=0)),
-                ('asked_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('error', models.TextField(blank=True, db_default='', default='', help_text='What went wrong last.')),
-                ('attempts', models.PositiveSmallIntegerField(db_default=0, default=0, help_text='That failed, one after another.')),
-                ('retry_at', models.DateTimeField(blank=True, null=True)),
-                ('asked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_askings', to='pools.campaign')),
-                ('judge', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='askings', to='judgments.machinejudge')),
-            ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('state', 'asking')), fields=['id'], name='machine_asking_open'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('asked__lte', models.F('budget'))), name='machine_asking_in_budget'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='MachineAnswer',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('line', models.PositiveIntegerField()),
-                ('query', models.TextField()),
-                ('a', models.TextField()),
-                ('b', models.TextField()),
-                ('said', models.TextField()),
-                ('judge', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='judgments.machinejudge')),
-            ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('judge', 'line'), name='machine_answer_once_per_line'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='PairDecision',
@@ -378,11 +253,6 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pair_decisions', to='pools.campaign')),
                 ('pair', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='pools.pair')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['pair', '-id'], name='pair_decision_newest_first'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='PairReport',
@@ -395,31 +265,6 @@ class Migration(migrations.Migration):
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pair_reports', to='tasks.assignment')),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='tasks.item')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('assignment', 'item'), name='pair_report_stands_once'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='Retention',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('worker_days', models.PositiveIntegerField(blank=True, help_text="From a worker's last work, once all their campaigns are closed and everything is paid.", null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)])),
-                ('audit_days', models.PositiveIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(30), django.core.validators.MaxValueValidator(36500)])),
-                ('lab', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='retention', to='core.lab')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='RetentionResult',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField()),
-                ('erased', models.PositiveIntegerField()),
-                ('kept_count', models.PositiveIntegerField()),
-                ('kept', models.JSONField(default=list)),
-                ('lab', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='retention_result', to='core.lab')),
-            ],
         ),
         migrations.CreateModel(
             name='Reuse',
@@ -430,13 +275,6 @@ class Migration(migrations.Migration):
                 ('imported', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reused_by', to='pools.preferenceimport')),
                 ('source', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reused_by', to='pools.campaign')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('campaign', 'source'), name='reuse_once_per_campaign'),
-                    models.UniqueConstraint(fields=('campaign', 'imported'), name='reuse_once_per_import'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('imported__isnull', False), ('source__isnull', True)), models.Q(('imported__isnull', True), ('source__isnull', False)), _connector='OR'), name='reuse_of_campaign_or_import'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='ReusedJudgment',
@@ -450,14 +288,6 @@ class Migration(migrations.Migration):
                 ('reuse', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judgments.reuse')),
                 ('worker', models.ForeignKey(help_text='Empty if it was imported.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='tasks.worker')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('pair', 'slot'), name='reused_judgment_one_per_slot'),
-                    models.UniqueConstraint(fields=('pair', 'worker'), name='reused_judgment_one_per_worker'),
-                    models.UniqueConstraint(fields=('pair', 'imported'), name='reused_judgment_imported_once'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('imported__isnull', False), ('judgment__isnull', True), ('worker__isnull', True)), models.Q(('imported__isnull', True), ('judgment__isnull', False), ('worker__isnull', False)), _connector='OR'), name='reused_judgment_made_or_imported'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='StoredFile',
@@ -474,14 +304,6 @@ class Migration(migrations.Migration):
                 ('replaced_at', models.DateTimeField(blank=True, null=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='files', to='pools.campaign')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('state', 'current'), _negated=True), fields=['made_at'], name='stored_file_to_delete'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('campaign', 'kind', 'name'), name='stored_file_one_current'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='WorkerNote',
@@ -492,8 +314,8 @@ class Migration(migrations.Migration):
                 ('read_at', models.DateTimeField(help_text='Empty while it waits for a person.', null=True)),
                 ('about_pay', models.BooleanField(db_default=False, default=False)),
                 ('answer', models.TextField(blank=True, db_default='', default='', help_text='Never exported.')),
-                ('answered_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('answered_at', models.DateTimeField(null=True)),
+                ('answered_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='notes', to='tasks.assignment')),
                 ('read_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
@@ -517,11 +339,6 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='worker_summaries', to='pools.campaign')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='summaries', to='tasks.worker')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('worker', 'campaign'), name='worker_summary_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Adjudication',
@@ -539,6 +356,102 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(condition=models.Q(('undone_at__isnull', True)), fields=('pair',), name='adjudication_stands_once'), models.CheckConstraint(condition=models.Q(('choice__in', ['a', 'b', 'tie', 'unsure'])), name='adjudication_choice')],
             },
+        ),
+        migrations.AddConstraint(
+            model_name='alarmepisode',
+            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('campaign', 'kind'), name='alarm_episode_one_at_a_time'),
+        ),
+        migrations.AddConstraint(
+            model_name='alarmmail',
+            constraint=models.UniqueConstraint(fields=('episode', 'user'), name='alarm_mail_once'),
+        ),
+        migrations.AddIndex(
+            model_name='bulkdecision',
+            index=models.Index(fields=['campaign', '-id'], name='bulk_decision_newest_first'),
+        ),
+        migrations.AddIndex(
+            model_name='bulkrow',
+            index=models.Index(condition=models.Q(('state__in', ['waiting', 'undoing'])), fields=['bulk', 'id'], name='bulk_row_to_do'),
+        ),
+        migrations.AddConstraint(
+            model_name='bulkrow',
+            constraint=models.UniqueConstraint(fields=('bulk', 'assignment', 'worker'), name='bulk_row_once'),
+        ),
+        migrations.AddIndex(
+            model_name='decision',
+            index=models.Index(fields=['campaign', '-id'], name='decision_newest_first'),
+        ),
+        migrations.AddIndex(
+            model_name='disagreement',
+            index=models.Index(fields=['campaign', 'pair'], name='disagreement_of_campaign'),
+        ),
+        migrations.AddIndex(
+            model_name='judgment',
+            index=models.Index(fields=['assignment', 'item', '-id'], name='judgment_newest_first'),
+        ),
+        migrations.AddConstraint(
+            model_name='judgment',
+            constraint=models.CheckConstraint(condition=models.Q(('preferred__in', ['left', 'right'])), name='judgment_left_or_right'),
+        ),
+        migrations.AddConstraint(
+            model_name='judgment',
+            constraint=models.CheckConstraint(condition=models.Q(('made_at__gte', models.F('shown_at'))), name='judgment_shown_before_made'),
+        ),
+        migrations.AddConstraint(
+            model_name='acceptance',
+            constraint=models.UniqueConstraint(fields=('pair', 'slot'), name='acceptance_one_per_slot'),
+        ),
+        migrations.AddConstraint(
+            model_name='acceptance',
+            constraint=models.UniqueConstraint(fields=('pair', 'worker'), name='acceptance_one_per_worker'),
+        ),
+        migrations.AddIndex(
+            model_name='pairdecision',
+            index=models.Index(fields=['pair', '-id'], name='pair_decision_newest_first'),
+        ),
+        migrations.AddConstraint(
+            model_name='pairreport',
+            constraint=models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('assignment', 'item'), name='pair_report_stands_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='reuse',
+            constraint=models.UniqueConstraint(fields=('campaign', 'source'), name='reuse_once_per_campaign'),
+        ),
+        migrations.AddConstraint(
+            model_name='reuse',
+            constraint=models.UniqueConstraint(fields=('campaign', 'imported'), name='reuse_once_per_import'),
+        ),
+        migrations.AddConstraint(
+            model_name='reuse',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('imported__isnull', False), ('source__isnull', True)), models.Q(('imported__isnull', True), ('source__isnull', False)), _connector='OR'), name='reuse_of_campaign_or_import'),
+        ),
+        migrations.AddConstraint(
+            model_name='reusedjudgment',
+            constraint=models.UniqueConstraint(fields=('pair', 'slot'), name='reused_judgment_one_per_slot'),
+        ),
+        migrations.AddConstraint(
+            model_name='reusedjudgment',
+            constraint=models.UniqueConstraint(fields=('pair', 'worker'), name='reused_judgment_one_per_worker'),
+        ),
+        migrations.AddConstraint(
+            model_name='reusedjudgment',
+            constraint=models.UniqueConstraint(fields=('pair', 'imported'), name='reused_judgment_imported_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='reusedjudgment',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('imported__isnull', False), ('judgment__isnull', True), ('worker__isnull', True)), models.Q(('imported__isnull', True), ('judgment__isnull', False), ('worker__isnull', False)), _connector='OR'), name='reused_judgment_made_or_imported'),
+        ),
+        migrations.AddIndex(
+            model_name='storedfile',
+            index=models.Index(condition=models.Q(('state', 'current'), _negated=True), fields=['made_at'], name='stored_file_to_delete'),
+        ),
+        migrations.AddConstraint(
+            model_name='storedfile',
+            constraint=models.UniqueConstraint(condition=models.Q(('state', 'current')), fields=('campaign', 'kind', 'name'), name='stored_file_one_current'),
+        ),
+        migrations.AddConstraint(
+            model_name='workersummary',
+            constraint=models.UniqueConstraint(fields=('worker', 'campaign'), name='worker_summary_once'),
         ),
         migrations.RunSQL(REFUSE_CHANGE, "DROP FUNCTION refuse_change() CASCADE"),
         migrations.RunSQL(
@@ -562,12 +475,6 @@ class Migration(migrations.Migration):
             ignored="why by_id", why="why",
         ),
         record_changes(
-            "judgments_machineasking", "INSERT OR UPDATE", CAMPAIGN, "$1->>'name'",
-            ignored="asked tokens attempts retry_at error ended_at judge_id asked_by_id", unsaid="prompt",
-        ),
-        record_changes("judgments_machinejudge", "INSERT OR DELETE", COLLECTION, "$1->>'name'", ignored="prompt"),
-        record_changes(
             "judgments_pairdecision", "INSERT", CAMPAIGN, "$1->>'kind'", worker=WORKER, ignored="why by_id", why="why",
         ),
-        record_changes("judgments_retention", CHANGES, LAB, ignored="lab_id", new_fields=True),
     ]

@@ -1,17 +1,18 @@
-import core.comparing
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.text
-import leaderboards.models
 from django.conf import settings
 from django.db import migrations, models
 
+import core.comparing
+import leaderboards.models
 from core.audit.triggers import LAB, Owner, record_changes
 
 APPEND_ONLY = (
     "policyversion", "score", "release", "look", "opening", "submissionevent", "decision", "submissionmessage",
     "ordercheck",
 )
+
 # A submission is never deleted, and what says which one it is, and when it came, stays.
 KEEP = """
 CREATE FUNCTION leaderboards_keep_submission() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -27,19 +28,24 @@ END $$;
 CREATE TRIGGER submission_stays BEFORE UPDATE OR DELETE ON leaderboards_submission
   FOR EACH ROW EXECUTE FUNCTION leaderboards_keep_submission();
 """
+
 BOARD = Owner(lab="b.lab_id", source="FROM leaderboards_board b WHERE b.id = ($1->>'board_id')::bigint")
+
 SUBMISSION = Owner(
     lab="b.lab_id",
     source="FROM leaderboards_submission s JOIN leaderboards_board b ON b.id = s.board_id WHERE s.id = ($1->>'submission_id')::bigint",
 )
+
 SEASON = Owner(
     lab="b.lab_id",
     source="FROM leaderboards_season s JOIN leaderboards_board b ON b.id = s.board_id WHERE s.id = ($1->>'season_id')::bigint",
 )
+
 BOARD_AND_SUBMISSION = Owner(
     lab="b.lab_id",
     source="FROM leaderboards_board b JOIN leaderboards_submission s ON s.id = ($1->>'submission_id')::bigint WHERE b.id = ($1->>'board_id')::bigint",
 )
+
 TEAM = Owner(lab="t.lab_id", source="FROM leaderboards_team t WHERE t.id = ($1->>'team_id')::bigint")
 
 
@@ -77,11 +83,6 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='boards', to='core.lab')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('lab', 'name'), name='board_name_once_per_lab'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='BoardKey',
@@ -95,11 +96,6 @@ class Migration(migrations.Migration):
                 ('board', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='keys', to='leaderboards.board')),
                 ('made_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('retired_at', None)), fields=('board',), name='board_key_one_in_use'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='PolicyVersion',
@@ -122,13 +118,6 @@ class Migration(migrations.Migration):
                 ('board', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='policies', to='leaderboards.board')),
                 ('made_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('board', 'number'), name='policy_number_once'),
-                    models.CheckConstraint(condition=models.Q(('begins_at__gte', models.F('made_at'))), name='policy_acts_forward'),
-                    models.CheckConstraint(condition=models.Q(('release_step__isnull', True), ('release_step__gt', 0), _connector='OR'), name='policy_step_positive'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Season',
@@ -141,14 +130,6 @@ class Migration(migrations.Migration):
                 ('eval_qrels_published_at', models.DateTimeField(blank=True, null=True)),
                 ('board', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='seasons', to='leaderboards.board')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('board', 'number'), name='season_number_once'),
-                    models.UniqueConstraint(fields=('board', 'name'), name='season_name_once'),
-                    models.CheckConstraint(condition=models.Q(('closes_at__isnull', True), ('closes_at__gt', models.F('opens_at')), _connector='OR'), name='season_opens_before_closing'),
-                    models.CheckConstraint(condition=models.Q(('eval_qrels_published_at__isnull', True), models.Q(('closes_at__isnull', False), ('eval_qrels_published_at__gte', models.F('closes_at'))), _connector='OR'), name='season_closed_before_qrels_are_public'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='OrderCheck',
@@ -165,11 +146,6 @@ class Migration(migrations.Migration):
                 ('made_by', models.ForeignKey(blank=True, help_text='Nobody: the monthly one.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('season', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='order_checks', to='leaderboards.season')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['season', 'part', '-made_at'], name='order_check_newest'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='SeasonCheck',
@@ -181,11 +157,6 @@ class Migration(migrations.Migration):
                 ('since', models.DateTimeField(blank=True, null=True)),
                 ('season', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='check_of_entries', to='leaderboards.season')),
             ],
-            options={
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(models.Q(('side', ''), ('since__isnull', True)), models.Q(models.Q(('side', ''), _negated=True), ('since__isnull', False)), _connector='OR'), name='gap_grows_since_a_time'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='SeasonFile',
@@ -200,11 +171,6 @@ class Migration(migrations.Migration):
                 ('added_at', models.DateTimeField()),
                 ('season', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='files', to='leaderboards.season')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('season', 'part'), name='season_file_once_per_part'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Submission',
@@ -243,18 +209,6 @@ class Migration(migrations.Migration):
                 ('season', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='submissions', to='leaderboards.season')),
                 ('submitted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['board', 'arrived_at', 'id'], name='submission_by_arrival'),
-                    models.Index(condition=models.Q(('state__in', ['received', 'checked', 'evaluating'])), fields=['id'], name='submission_to_evaluate'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(models.F('board'), django.db.models.functions.text.Lower('run_id'), name='submission_id_once_for_ever'),
-                    models.UniqueConstraint(condition=models.Q(('package_sha256', ''), _negated=True), fields=('board', 'package_sha256'), name='submission_package_once'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'published'), _negated=True), ('published_at__isnull', False), _connector='OR'), name='submission_published_at_a_time'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'withdrawn'), _negated=True), ('withdrawn_at__isnull', False), _connector='OR'), name='submission_withdrawn_at_a_time'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='SpotCheck',
@@ -268,12 +222,6 @@ class Migration(migrations.Migration):
                 ('done_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('submission', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='spot_checks', to='leaderboards.submission')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('board', 'month', 'submission'), name='spot_check_once_a_month'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('done_at', None), ('note', '')), models.Q(('done_at__isnull', False), models.Q(('note', ''), _negated=True)), _connector='OR'), name='spot_check_done_with_a_note'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Score',
@@ -292,11 +240,6 @@ class Migration(migrations.Migration):
                 ('version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='board_scores', to='pools.qrelsversion')),
                 ('submission', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='leaderboards.submission')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('submission', 'part', 'measure', 'version', 'origin'), name='score_once', nulls_distinct=False),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Release',
@@ -311,11 +254,6 @@ class Migration(migrations.Migration):
                 ('reference', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='leaderboards.submission')),
                 ('submission', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='release', to='leaderboards.submission')),
             ],
-            options={
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(models.Q(('is_shown', True), models.Q(('fraction', ''), _negated=True)), models.Q(('fraction', ''), ('is_shown', False), ('reference__isnull', False)), _connector='OR'), name='release_shows_a_score_or_names_a_reference'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Opening',
@@ -328,12 +266,6 @@ class Migration(migrations.Migration):
                 ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('submission', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='openings', to='leaderboards.submission')),
             ],
-            options={
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('by__isnull', False), models.Q(('job', ''), _negated=True), _connector='OR'), name='opening_by_somebody'),
-                    models.CheckConstraint(condition=models.Q(('why', ''), _negated=True), name='opening_has_a_reason'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='MetadataRequest',
@@ -351,11 +283,6 @@ class Migration(migrations.Migration):
                 ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('submission', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='metadata_requests', to='leaderboards.submission')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('submission',), name='metadata_request_one_open'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='DevScoring',
@@ -375,14 +302,6 @@ class Migration(migrations.Migration):
                 ('season', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='dev_scorings', to='leaderboards.season')),
                 ('entry', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='dev_scorings', to='leaderboards.submission')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('state', 'waiting')), fields=['id'], name='dev_scoring_waiting'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('part', 'dev'), ('entry__isnull', False), _connector='OR'), name='eval_is_scored_of_an_entry'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='BoardMail',
@@ -397,11 +316,6 @@ class Migration(migrations.Migration):
                 ('to', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('submission', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='mails', to='leaderboards.submission')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('sent_at', None)), fields=['id'], name='board_mail_to_send'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Artifact',
@@ -415,11 +329,6 @@ class Migration(migrations.Migration):
                 ('made_at', models.DateTimeField()),
                 ('submission', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='artifacts', to='leaderboards.submission')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('submission', 'part'), name='artifact_once_per_part'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='SubmissionEvent',
@@ -460,12 +369,6 @@ class Migration(migrations.Migration):
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='teams', to='core.lab')),
                 ('merged_into', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='merged', to='leaderboards.team')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('lab', 'organization_key', 'group_key'), name='team_once_per_lab'),
-                    models.CheckConstraint(condition=models.Q(('merged_into__isnull', True), models.Q(('merged_into', models.F('id')), _negated=True), _connector='OR'), name='team_merged_into_another'),
-                ],
-            },
         ),
         migrations.AddField(
             model_name='submission',
@@ -484,12 +387,6 @@ class Migration(migrations.Migration):
                 ('submission', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='look', to='leaderboards.submission')),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='looks', to='leaderboards.team')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['board', 'organization'], name='look_of_organization'),
-                    models.Index(fields=['board', 'person'], name='look_of_person'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='FormerMember',
@@ -513,12 +410,6 @@ class Migration(migrations.Migration):
                 ('submission', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='leaderboards.submission')),
                 ('team', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='leaderboards.team')),
             ],
-            options={
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='board_decision_has_a_reason'),
-                    models.CheckConstraint(condition=models.Q(('submission__isnull', False), ('team__isnull', False), _connector='OR'), name='board_decision_about_something'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='TeamInvitation',
@@ -535,11 +426,6 @@ class Migration(migrations.Migration):
                 ('invited_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('team', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='invitations', to='leaderboards.team')),
             ],
-            options={
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('revoked_at', None), ('accepted_at', None), _connector='OR'), name='team_invitation_revoked_or_accepted'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='TeamMember',
@@ -549,11 +435,6 @@ class Migration(migrations.Migration):
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='members', to='leaderboards.team')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='team_memberships', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('team', 'user'), name='team_member_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Upkeep',
@@ -574,9 +455,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'upkeep',
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('campaign_dollars__gte', 0), ('year_dollars__gte', 0)), name='upkeep_budget_not_negative'),
-                ],
             },
         ),
         migrations.CreateModel(
@@ -601,14 +479,6 @@ class Migration(migrations.Migration):
                 ('decided_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('version', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='upkeep_rounds', to='pools.qrelsversion')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('board', 'number'), name='upkeep_round_number_once'),
-                    models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('board',), name='upkeep_round_one_open'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('state__in', ['done', 'declined'])), models.Q(('ended_at__isnull', True), ('state__in', ['proposed', 'approved', 'judging'])), _connector='OR'), name='upkeep_round_ends_once'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('state', 'judging'), _negated=True), ('campaign__isnull', False), _connector='OR'), name='upkeep_round_judges_in_a_campaign'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Challenger',
@@ -627,14 +497,6 @@ class Migration(migrations.Migration):
                 ('submissions', models.ManyToManyField(related_name='challengers', to='leaderboards.submission')),
                 ('round', models.ForeignKey(help_text='The last one.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='challengers', to='leaderboards.upkeepround')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('outcome', '')), fields=['board', 'id'], name='challenger_waiting'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('board', 'query', 'pid'), name='challenger_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='VersionEntry',
@@ -647,14 +509,191 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'version entries',
-                'constraints': [
-                    models.UniqueConstraint(fields=('submission', 'version'), name='version_entry_once'),
-                ],
             },
+        ),
+        migrations.AddConstraint(
+            model_name='board',
+            constraint=models.UniqueConstraint(fields=('lab', 'name'), name='board_name_once_per_lab'),
+        ),
+        migrations.AddConstraint(
+            model_name='boardkey',
+            constraint=models.UniqueConstraint(condition=models.Q(('retired_at', None)), fields=('board',), name='board_key_one_in_use'),
+        ),
+        migrations.AddConstraint(
+            model_name='policyversion',
+            constraint=models.UniqueConstraint(fields=('board', 'number'), name='policy_number_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='policyversion',
+            constraint=models.CheckConstraint(condition=models.Q(('begins_at__gte', models.F('made_at'))), name='policy_acts_forward'),
+        ),
+        migrations.AddConstraint(
+            model_name='policyversion',
+            constraint=models.CheckConstraint(condition=models.Q(('release_step__isnull', True), ('release_step__gt', 0), _connector='OR'), name='policy_step_positive'),
+        ),
+        migrations.AddConstraint(
+            model_name='season',
+            constraint=models.UniqueConstraint(fields=('board', 'number'), name='season_number_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='season',
+            constraint=models.UniqueConstraint(fields=('board', 'name'), name='season_name_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='season',
+            constraint=models.CheckConstraint(condition=models.Q(('closes_at__isnull', True), ('closes_at__gt', models.F('opens_at')), _connector='OR'), name='season_opens_before_closing'),
+        ),
+        migrations.AddConstraint(
+            model_name='season',
+            constraint=models.CheckConstraint(condition=models.Q(('eval_qrels_published_at__isnull', True), models.Q(('closes_at__isnull', False), ('eval_qrels_published_at__gte', models.F('closes_at'))), _connector='OR'), name='season_closed_before_qrels_are_public'),
+        ),
+        migrations.AddIndex(
+            model_name='ordercheck',
+            index=models.Index(fields=['season', 'part', '-made_at'], name='order_check_newest'),
+        ),
+        migrations.AddConstraint(
+            model_name='seasoncheck',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('side', ''), ('since__isnull', True)), models.Q(models.Q(('side', ''), _negated=True), ('since__isnull', False)), _connector='OR'), name='gap_grows_since_a_time'),
+        ),
+        migrations.AddConstraint(
+            model_name='seasonfile',
+            constraint=models.UniqueConstraint(fields=('season', 'part'), name='season_file_once_per_part'),
+        ),
+        migrations.AddConstraint(
+            model_name='spotcheck',
+            constraint=models.UniqueConstraint(fields=('board', 'month', 'submission'), name='spot_check_once_a_month'),
+        ),
+        migrations.AddConstraint(
+            model_name='spotcheck',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('done_at', None), ('note', '')), models.Q(('done_at__isnull', False), models.Q(('note', ''), _negated=True)), _connector='OR'), name='spot_check_done_with_a_note'),
+        ),
+        migrations.AddConstraint(
+            model_name='score',
+            constraint=models.UniqueConstraint(fields=('submission', 'part', 'measure', 'version', 'origin'), name='score_once', nulls_distinct=False),
+        ),
+        migrations.AddConstraint(
+            model_name='release',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('is_shown', True), models.Q(('fraction', ''), _negated=True)), models.Q(('fraction', ''), ('is_shown', False), ('reference__isnull', False)), _connector='OR'), name='release_shows_a_score_or_names_a_reference'),
+        ),
+        migrations.AddConstraint(
+            model_name='opening',
+            constraint=models.CheckConstraint(condition=models.Q(('by__isnull', False), models.Q(('job', ''), _negated=True), _connector='OR'), name='opening_by_somebody'),
+        ),
+        migrations.AddConstraint(
+            model_name='opening',
+            constraint=models.CheckConstraint(condition=models.Q(('why', ''), _negated=True), name='opening_has_a_reason'),
+        ),
+        migrations.AddConstraint(
+            model_name='metadatarequest',
+            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('submission',), name='metadata_request_one_open'),
+        ),
+        migrations.AddIndex(
+            model_name='devscoring',
+            index=models.Index(condition=models.Q(('state', 'waiting')), fields=['id'], name='dev_scoring_waiting'),
+        ),
+        migrations.AddConstraint(
+            model_name='devscoring',
+            constraint=models.CheckConstraint(condition=models.Q(('part', 'dev'), ('entry__isnull', False), _connector='OR'), name='eval_is_scored_of_an_entry'),
+        ),
+        migrations.AddIndex(
+            model_name='boardmail',
+            index=models.Index(condition=models.Q(('sent_at', None)), fields=['id'], name='board_mail_to_send'),
+        ),
+        migrations.AddConstraint(
+            model_name='artifact',
+            constraint=models.UniqueConstraint(fields=('submission', 'part'), name='artifact_once_per_part'),
+        ),
+        migrations.AddConstraint(
+            model_name='team',
+            constraint=models.UniqueConstraint(fields=('lab', 'organization_key', 'group_key'), name='team_once_per_lab'),
+        ),
+        migrations.AddConstraint(
+            model_name='team',
+            constraint=models.CheckConstraint(condition=models.Q(('merged_into__isnull', True), models.Q(('merged_into', models.F('id')), _negated=True), _connector='OR'), name='team_merged_into_another'),
+        ),
+        migrations.AddIndex(
+            model_name='submission',
+            index=models.Index(fields=['board', 'arrived_at', 'id'], name='submission_by_arrival'),
+        ),
+        migrations.AddIndex(
+            model_name='submission',
+            index=models.Index(condition=models.Q(('state__in', ['received', 'checked', 'evaluating'])), fields=['id'], name='submission_to_evaluate'),
+        ),
+        migrations.AddConstraint(
+            model_name='submission',
+            constraint=models.UniqueConstraint(models.F('board'), django.db.models.functions.text.Lower('run_id'), name='submission_id_once_for_ever'),
+        ),
+        migrations.AddConstraint(
+            model_name='submission',
+            constraint=models.UniqueConstraint(condition=models.Q(('package_sha256', ''), _negated=True), fields=('board', 'package_sha256'), name='submission_package_once'),
         ),
         migrations.AddConstraint(
             model_name='submission',
             constraint=models.CheckConstraint(condition=models.Q(('origin', 'imported'), models.Q(('policy__isnull', False), ('team__isnull', False)), _connector='OR'), name='submission_has_team_and_policy'),
+        ),
+        migrations.AddConstraint(
+            model_name='submission',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'published'), _negated=True), ('published_at__isnull', False), _connector='OR'), name='submission_published_at_a_time'),
+        ),
+        migrations.AddConstraint(
+            model_name='submission',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'withdrawn'), _negated=True), ('withdrawn_at__isnull', False), _connector='OR'), name='submission_withdrawn_at_a_time'),
+        ),
+        migrations.AddIndex(
+            model_name='look',
+            index=models.Index(fields=['board', 'organization'], name='look_of_organization'),
+        ),
+        migrations.AddIndex(
+            model_name='look',
+            index=models.Index(fields=['board', 'person'], name='look_of_person'),
+        ),
+        migrations.AddConstraint(
+            model_name='decision',
+            constraint=models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='board_decision_has_a_reason'),
+        ),
+        migrations.AddConstraint(
+            model_name='decision',
+            constraint=models.CheckConstraint(condition=models.Q(('submission__isnull', False), ('team__isnull', False), _connector='OR'), name='board_decision_about_something'),
+        ),
+        migrations.AddConstraint(
+            model_name='teaminvitation',
+            constraint=models.CheckConstraint(condition=models.Q(('revoked_at', None), ('accepted_at', None), _connector='OR'), name='team_invitation_revoked_or_accepted'),
+        ),
+        migrations.AddConstraint(
+            model_name='teammember',
+            constraint=models.UniqueConstraint(fields=('team', 'user'), name='team_member_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='upkeep',
+            constraint=models.CheckConstraint(condition=models.Q(('campaign_dollars__gte', 0), ('year_dollars__gte', 0)), name='upkeep_budget_not_negative'),
+        ),
+        migrations.AddConstraint(
+            model_name='upkeepround',
+            constraint=models.UniqueConstraint(fields=('board', 'number'), name='upkeep_round_number_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='upkeepround',
+            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('board',), name='upkeep_round_one_open'),
+        ),
+        migrations.AddConstraint(
+            model_name='upkeepround',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('state__in', ['done', 'declined'])), models.Q(('ended_at__isnull', True), ('state__in', ['proposed', 'approved', 'judging'])), _connector='OR'), name='upkeep_round_ends_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='upkeepround',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'judging'), _negated=True), ('campaign__isnull', False), _connector='OR'), name='upkeep_round_judges_in_a_campaign'),
+        ),
+        migrations.AddIndex(
+            model_name='challenger',
+            index=models.Index(condition=models.Q(('outcome', '')), fields=['board', 'id'], name='challenger_waiting'),
+        ),
+        migrations.AddConstraint(
+            model_name='challenger',
+            constraint=models.UniqueConstraint(fields=('board', 'query', 'pid'), name='challenger_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='versionentry',
+            constraint=models.UniqueConstraint(fields=('submission', 'version'), name='version_entry_once'),
         ),
         *(
             migrations.RunSQL(

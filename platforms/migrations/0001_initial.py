@@ -1,11 +1,12 @@
 import datetime
+from decimal import Decimal
+
 import django.core.validators
 import django.db.models.deletion
-import pools.models
-from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
+import pools.models
 from core.audit.triggers import CAMPAIGN, CHANGES, LAB, WORKER, Owner, record_changes
 
 PUBLICATION = Owner(
@@ -14,6 +15,7 @@ PUBLICATION = Owner(
     "c.name",
     "FROM platforms_publication p JOIN pools_campaign c ON c.id = p.campaign_id WHERE p.id = ($1->>'publication_id')::bigint",
 )
+
 WORKER_OF_ASSIGNMENT = "(SELECT worker_id FROM tasks_assignment WHERE id = ($1->>'assignment_id')::bigint)"
 
 
@@ -45,12 +47,6 @@ class Migration(migrations.Migration):
                 ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='platform_accounts', to='core.lab')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('lab', 'platform'), name='lab_account_once_per_platform'),
-                    models.CheckConstraint(condition=models.Q(('fee_share__gte', 0)), name='lab_account_fee_not_negative'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='AccountHook',
@@ -73,11 +69,6 @@ class Migration(migrations.Migration):
                 ('message_id', models.CharField(max_length=64)),
                 ('lab', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='core.lab')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('platform', 'lab'), name='message_cursor_once_per_account', nulls_distinct=False),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Publication',
@@ -111,12 +102,6 @@ class Migration(migrations.Migration):
                 ('money_asked_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='publication', to='pools.campaign')),
             ],
-            options={
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('auto_approval__gte', datetime.timedelta(days=3)), ('auto_approval__lte', datetime.timedelta(days=30))), name='publication_auto_approval_from_3_to_30_days'),
-                    models.CheckConstraint(condition=models.Q(('base__gt', 0), ('rate__gt', 0)), name='publication_base_and_rate_positive'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='PayRate',
@@ -146,14 +131,6 @@ class Migration(migrations.Migration):
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='tasks.worker')),
                 ('publication', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='messages', to='platforms.publication')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('state__in', ['received', 'planned'])), fields=['publication'], name='message_waiting'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('platform_message_id', ''), _negated=True), fields=('publication', 'platform_message_id'), name='message_received_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='LedgerComparison',
@@ -194,16 +171,6 @@ class Migration(migrations.Migration):
                 ('hit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='published_hits', to='tasks.hit')),
                 ('publication', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='published_hits', to='platforms.publication')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('next_poll_at__isnull', False)), fields=['publication', 'next_poll_at'], name='published_hit_to_poll'),
-                    models.Index(condition=models.Q(('compare_due', True)), fields=['publication', 'id'], name='published_hit_to_compare'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('publication', 'hit', 'round'), name='published_hit_once_per_round'),
-                    models.UniqueConstraint(condition=models.Q(('platform_hit_id', ''), _negated=True), fields=('publication', 'platform_hit_id'), name='published_hit_platform_id_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='RunningComparison',
@@ -249,14 +216,6 @@ class Migration(migrations.Migration):
                 ('published_hit', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='submissions', to='platforms.publishedhit')),
                 ('return_asked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('decision', '')), fields=['publication', 'submitted_at'], name='to_decide'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('publication', 'platform_assignment_id', 'platform_worker_id'), name='submission_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Payment',
@@ -276,14 +235,6 @@ class Migration(migrations.Migration):
                 ('publication', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payments', to='platforms.publication')),
                 ('submission', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='payments', to='platforms.submission')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('assignment', 'purpose'), name='payment_once_per_assignment'),
-                    models.UniqueConstraint(fields=('submission', 'purpose'), name='payment_once_per_submission'),
-                    models.CheckConstraint(condition=models.Q(('assignment__isnull', False), ('submission__isnull', False), _connector='OR'), name='payment_is_for_something'),
-                    models.CheckConstraint(condition=models.Q(('amount__gt', 0), ('fee__gte', 0)), name='payment_of_something'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Operation',
@@ -309,18 +260,6 @@ class Migration(migrations.Migration):
                 ('published_hit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='operations', to='platforms.publishedhit')),
                 ('submission', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='operations', to='platforms.submission')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('state__in', ['planned', 'sent', 'unknown'])), fields=['publication', 'next_try'], name='operation_to_send'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('kind', 'exclusion-type')), fields=('publication', 'kind'), name='operation_once_per_publication'),
-                    models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind', 'turn'), name='operation_once_per_turn_of_a_hit'),
-                    models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='operation_once_per_submission'),
-                    models.UniqueConstraint(condition=models.Q(('kind', 'compensate')), fields=('payment', 'kind', 'turn'), name='operation_once_per_offer'),
-                    models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind', 'barred_at'), name='operation_once_per_barring'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Alarm',
@@ -340,17 +279,6 @@ class Migration(migrations.Migration):
                 ('published_hit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='platforms.publishedhit')),
                 ('submission', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='platforms.submission')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), fields=('publication', 'kind', 'job'), name='alarm_once_per_publication_or_job'),
-                    models.UniqueConstraint(condition=models.Q(('operation__isnull', False)), fields=('operation', 'kind'), name='alarm_once_per_operation'),
-                    models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='alarm_once_per_submission'),
-                    models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind'), name='alarm_once_per_published_hit'),
-                    models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind'), name='alarm_once_per_worker'),
-                    models.UniqueConstraint(condition=models.Q(('assignment__isnull', False)), fields=('assignment', 'kind'), name='alarm_once_per_assignment'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('assignment', None), ('job', ''), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('submission', None)), models.Q(('job', ''), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), _connector='OR'), name='alarm_about_one_thing'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='TermsVersion',
@@ -363,32 +291,12 @@ class Migration(migrations.Migration):
                 ('by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('publication', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='terms', to='platforms.publication')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('publication', 'version'), name='terms_version_once'),
-                ],
-            },
         ),
         migrations.AddField(
             model_name='operation',
             name='terms',
             field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='operations', to='platforms.termsversion'),
         ),
-        migrations.AddConstraint(
-            model_name='operation',
-            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'hit-type')), fields=('terms', 'kind'), name='operation_once_per_terms'),
-        ),
-        migrations.AddConstraint(
-            model_name='operation',
-            constraint=models.CheckConstraint(condition=models.Q(('kind', 'exclusion-type'), models.Q(('kind', 'hit-type'), ('terms__isnull', False)), models.Q(('kind__in', ['create', 'extend', 'expire']), ('published_hit__isnull', False)), models.Q(('kind', 'reopen'), ('published_hit__isnull', False), ('until__isnull', False)), models.Q(('kind', 'retype'), ('published_hit__isnull', False), ('terms__isnull', False)), models.Q(('kind', 'compensate'), ('payment__isnull', False), ('published_hit__isnull', False)), models.Q(('kind', 'approve'), ('submission__isnull', False)), models.Q(('kind', 'reject'), ('submission__isnull', False)), models.Q(('kind', 'ask-return'), ('submission__isnull', False)), models.Q(('kind__in', ['bonus', 'extra-bonus', 'adjust']), ('payment__isnull', False), ('submission__isnull', False)), models.Q(('barred_at__isnull', False), ('kind__in', ['exclude', 'readmit']), ('worker__isnull', False)), _connector='OR'), name='operation_says_what_it_is_about'),
-        ),
-        record_changes(
-            "platforms_alarm", "UPDATE", PUBLICATION, "$1->>'kind'", worker=WORKER,
-            when="NEW.settled_at IS NOT NULL AND OLD.settled_at IS NULL "
-            "AND nullif(current_setting('bestknown.audit', true), '')::jsonb ->> 'kind' = 'person'",
-            ignored="text failures retry_at",
-        ),
-        record_changes("platforms_labaccount", CHANGES, LAB, "$1->>'platform'", ignored="lab_id sealed by_id at", new_fields=True),
         migrations.CreateModel(
             name='HandPayment',
             fields=[
@@ -403,12 +311,148 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='hand_payments', to='pools.campaign')),
             ],
             options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('assignment', 'number'), name='hand_payment_number_once'),
-                    models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='hand_payment_of_something'),
-                ],
+                'constraints': [models.UniqueConstraint(fields=('assignment', 'number'), name='hand_payment_number_once'), models.CheckConstraint(condition=models.Q(('amount', 0), _negated=True), name='hand_payment_of_something')],
             },
         ),
+        migrations.AddConstraint(
+            model_name='labaccount',
+            constraint=models.UniqueConstraint(fields=('lab', 'platform'), name='lab_account_once_per_platform'),
+        ),
+        migrations.AddConstraint(
+            model_name='labaccount',
+            constraint=models.CheckConstraint(condition=models.Q(('fee_share__gte', 0)), name='lab_account_fee_not_negative'),
+        ),
+        migrations.AddConstraint(
+            model_name='messagecursor',
+            constraint=models.UniqueConstraint(fields=('platform', 'lab'), name='message_cursor_once_per_account', nulls_distinct=False),
+        ),
+        migrations.AddConstraint(
+            model_name='publication',
+            constraint=models.CheckConstraint(condition=models.Q(('auto_approval__gte', datetime.timedelta(days=3)), ('auto_approval__lte', datetime.timedelta(days=30))), name='publication_auto_approval_from_3_to_30_days'),
+        ),
+        migrations.AddConstraint(
+            model_name='publication',
+            constraint=models.CheckConstraint(condition=models.Q(('base__gt', 0), ('rate__gt', 0)), name='publication_base_and_rate_positive'),
+        ),
+        migrations.AddIndex(
+            model_name='message',
+            index=models.Index(condition=models.Q(('state__in', ['received', 'planned'])), fields=['publication'], name='message_waiting'),
+        ),
+        migrations.AddConstraint(
+            model_name='message',
+            constraint=models.UniqueConstraint(condition=models.Q(('platform_message_id', ''), _negated=True), fields=('publication', 'platform_message_id'), name='message_received_once'),
+        ),
+        migrations.AddIndex(
+            model_name='publishedhit',
+            index=models.Index(condition=models.Q(('next_poll_at__isnull', False)), fields=['publication', 'next_poll_at'], name='published_hit_to_poll'),
+        ),
+        migrations.AddIndex(
+            model_name='publishedhit',
+            index=models.Index(condition=models.Q(('compare_due', True)), fields=['publication', 'id'], name='published_hit_to_compare'),
+        ),
+        migrations.AddConstraint(
+            model_name='publishedhit',
+            constraint=models.UniqueConstraint(fields=('publication', 'hit', 'round'), name='published_hit_once_per_round'),
+        ),
+        migrations.AddConstraint(
+            model_name='publishedhit',
+            constraint=models.UniqueConstraint(condition=models.Q(('platform_hit_id', ''), _negated=True), fields=('publication', 'platform_hit_id'), name='published_hit_platform_id_once'),
+        ),
+        migrations.AddIndex(
+            model_name='submission',
+            index=models.Index(condition=models.Q(('decision', '')), fields=['publication', 'submitted_at'], name='to_decide'),
+        ),
+        migrations.AddConstraint(
+            model_name='submission',
+            constraint=models.UniqueConstraint(fields=('publication', 'platform_assignment_id', 'platform_worker_id'), name='submission_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='payment',
+            constraint=models.UniqueConstraint(fields=('assignment', 'purpose'), name='payment_once_per_assignment'),
+        ),
+        migrations.AddConstraint(
+            model_name='payment',
+            constraint=models.UniqueConstraint(fields=('submission', 'purpose'), name='payment_once_per_submission'),
+        ),
+        migrations.AddConstraint(
+            model_name='payment',
+            constraint=models.CheckConstraint(condition=models.Q(('assignment__isnull', False), ('submission__isnull', False), _connector='OR'), name='payment_is_for_something'),
+        ),
+        migrations.AddConstraint(
+            model_name='payment',
+            constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0), ('fee__gte', 0)), name='payment_of_something'),
+        ),
+        migrations.AddConstraint(
+            model_name='alarm',
+            constraint=models.UniqueConstraint(condition=models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), fields=('publication', 'kind', 'job'), name='alarm_once_per_publication_or_job'),
+        ),
+        migrations.AddConstraint(
+            model_name='alarm',
+            constraint=models.UniqueConstraint(condition=models.Q(('operation__isnull', False)), fields=('operation', 'kind'), name='alarm_once_per_operation'),
+        ),
+        migrations.AddConstraint(
+            model_name='alarm',
+            constraint=models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='alarm_once_per_submission'),
+        ),
+        migrations.AddConstraint(
+            model_name='alarm',
+            constraint=models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind'), name='alarm_once_per_published_hit'),
+        ),
+        migrations.AddConstraint(
+            model_name='alarm',
+            constraint=models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind'), name='alarm_once_per_worker'),
+        ),
+        migrations.AddConstraint(
+            model_name='alarm',
+            constraint=models.UniqueConstraint(condition=models.Q(('assignment__isnull', False)), fields=('assignment', 'kind'), name='alarm_once_per_assignment'),
+        ),
+        migrations.AddConstraint(
+            model_name='alarm',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('assignment', None), ('job', ''), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('submission', None)), models.Q(('job', ''), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), _connector='OR'), name='alarm_about_one_thing'),
+        ),
+        migrations.AddConstraint(
+            model_name='termsversion',
+            constraint=models.UniqueConstraint(fields=('publication', 'version'), name='terms_version_once'),
+        ),
+        migrations.AddIndex(
+            model_name='operation',
+            index=models.Index(condition=models.Q(('state__in', ['planned', 'sent', 'unknown'])), fields=['publication', 'next_try'], name='operation_to_send'),
+        ),
+        migrations.AddConstraint(
+            model_name='operation',
+            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'exclusion-type')), fields=('publication', 'kind'), name='operation_once_per_publication'),
+        ),
+        migrations.AddConstraint(
+            model_name='operation',
+            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'hit-type')), fields=('terms', 'kind'), name='operation_once_per_terms'),
+        ),
+        migrations.AddConstraint(
+            model_name='operation',
+            constraint=models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind', 'turn'), name='operation_once_per_turn_of_a_hit'),
+        ),
+        migrations.AddConstraint(
+            model_name='operation',
+            constraint=models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='operation_once_per_submission'),
+        ),
+        migrations.AddConstraint(
+            model_name='operation',
+            constraint=models.UniqueConstraint(condition=models.Q(('kind', 'compensate')), fields=('payment', 'kind', 'turn'), name='operation_once_per_offer'),
+        ),
+        migrations.AddConstraint(
+            model_name='operation',
+            constraint=models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind', 'barred_at'), name='operation_once_per_barring'),
+        ),
+        migrations.AddConstraint(
+            model_name='operation',
+            constraint=models.CheckConstraint(condition=models.Q(('kind', 'exclusion-type'), models.Q(('kind', 'hit-type'), ('terms__isnull', False)), models.Q(('kind__in', ['create', 'extend', 'expire']), ('published_hit__isnull', False)), models.Q(('kind', 'reopen'), ('published_hit__isnull', False), ('until__isnull', False)), models.Q(('kind', 'retype'), ('published_hit__isnull', False), ('terms__isnull', False)), models.Q(('kind', 'compensate'), ('payment__isnull', False), ('published_hit__isnull', False)), models.Q(('kind', 'approve'), ('submission__isnull', False)), models.Q(('kind', 'reject'), ('submission__isnull', False)), models.Q(('kind', 'ask-return'), ('submission__isnull', False)), models.Q(('kind__in', ['bonus', 'extra-bonus', 'adjust']), ('payment__isnull', False), ('submission__isnull', False)), models.Q(('barred_at__isnull', False), ('kind__in', ['exclude', 'readmit']), ('worker__isnull', False)), _connector='OR'), name='operation_says_what_it_is_about'),
+        ),
+        record_changes(
+            "platforms_alarm", "UPDATE", PUBLICATION, "$1->>'kind'", worker=WORKER,
+            when="NEW.settled_at IS NOT NULL AND OLD.settled_at IS NULL "
+            "AND nullif(current_setting('bestknown.audit', true), '')::jsonb ->> 'kind' = 'person'",
+            ignored="text failures retry_at",
+        ),
+        record_changes("platforms_labaccount", CHANGES, LAB, "$1->>'platform'", ignored="lab_id sealed by_id at", new_fields=True),
         migrations.RunSQL(
             """
             CREATE FUNCTION platforms_hand_payment_kept() RETURNS trigger LANGUAGE plpgsql AS $$

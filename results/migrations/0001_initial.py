@@ -8,8 +8,9 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('core', '0001_initial'),
         ('judgments', '0001_initial'),
+        ('core', '0001_initial'),
+        ('machines', '0001_initial'),
         ('pools', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -32,24 +33,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='MachineComparison',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('revision', models.PositiveBigIntegerField(help_text="The campaign's at that moment.")),
-                ('software', models.CharField(max_length=50)),
-                ('computed_at', models.DateTimeField()),
-                ('data', models.JSONField()),
-                ('runs', models.JSONField()),
-                ('scores', models.JSONField(default=dict)),
-                ('qrels', models.TextField(blank=True)),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_comparisons', to='pools.campaign')),
-                ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comparisons', to='judgments.machinejudge')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('campaign', 'judge'), name='machine_comparison_once')],
-            },
-        ),
-        migrations.CreateModel(
             name='EarlierResult',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -64,6 +47,24 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('campaign', 'number'), name='earlier_result_number_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='MachineComparison',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('revision', models.PositiveBigIntegerField(help_text="The campaign's at that moment.")),
+                ('software', models.CharField(max_length=50)),
+                ('computed_at', models.DateTimeField()),
+                ('data', models.JSONField()),
+                ('runs', models.JSONField()),
+                ('scores', models.JSONField(default=dict)),
+                ('qrels', models.TextField(blank=True)),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_comparisons', to='pools.campaign')),
+                ('judge', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comparisons', to='machines.machinejudge')),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('campaign', 'judge'), name='machine_comparison_once')],
             },
         ),
         migrations.CreateModel(

@@ -1,10 +1,11 @@
-import core.comparing
+from decimal import Decimal
+
 import django.core.validators
 import django.db.models.deletion
-from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
+import core.comparing
 from core.audit.triggers import CAMPAIGN, CHANGES, LAB, WORKER, record_changes
 
 
@@ -28,11 +29,6 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='consent_texts', to='pools.campaign')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('campaign', 'version'), name='consent_version_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Hit',
@@ -46,14 +42,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'HIT',
-                'indexes': [
-                    models.Index(condition=models.Q(('needed__gt', 0)), fields=['campaign', 'number'], name='hit_waiting'),
-                    models.Index(condition=models.Q(('is_held', True)), fields=['campaign'], name='hit_held_back'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('campaign', 'number'), name='hit_number_once'),
-                    models.CheckConstraint(condition=models.Q(('is_held', False), ('needed', 0), _connector='OR'), name='hit_held_back_needs_no_work'),
-                ],
             },
         ),
         migrations.CreateModel(
@@ -74,17 +62,6 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='pools.campaign')),
                 ('hit', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='tasks.hit')),
             ],
-            options={
-                'indexes': [
-                    models.Index(condition=models.Q(('verdict', 'pending')), fields=['hit', 'leased_until'], name='assignment_leases'),
-                    models.Index(condition=models.Q(('state', 'active')), fields=['leased_until'], name='assignment_going_on'),
-                    models.Index(fields=['campaign', '-id'], name='assignment_newest_first'),
-                    models.Index(condition=models.Q(('verdict', 'held')), fields=['campaign'], name='assignment_held'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(models.Q(('finished_at__isnull', True), ('state', 'active')), models.Q(models.Q(('state', 'active'), _negated=True), ('finished_at__isnull', False)), _connector='OR'), name='assignment_finished_has_a_time'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='OutsidePanel',
@@ -99,11 +76,15 @@ class Migration(migrations.Migration):
                 ('nothing_left_exit', models.CharField(blank=True, max_length=500, validators=[django.core.validators.RegexValidator('^(https://\\S+|[^\\s:/]+)$', 'Enter a code without spaces, or an address that begins with https://.')])),
                 ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='outside_panel', to='pools.campaign')),
             ],
-            options={
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('person_parameter', models.F('session_parameter')), _negated=True), name='outside_panel_has_two_parameters'),
-                ],
-            },
+        ),
+        migrations.CreateModel(
+            name='PayWords',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('how', models.TextField(blank=True, max_length=2000)),
+                ('asked', models.CharField(blank=True, help_text='What they are asked for so that they can be paid. Empty: nothing.', max_length=200)),
+                ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='pay_words', to='pools.campaign')),
+            ],
         ),
         migrations.CreateModel(
             name='TestPair',
@@ -123,11 +104,6 @@ class Migration(migrations.Migration):
                 ('query', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.query')),
                 ('relevant', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('campaign', 'query', 'relevant', 'off_topic'), name='test_pair_once_per_campaign'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Item',
@@ -140,12 +116,6 @@ class Migration(migrations.Migration):
                 ('pair', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='items', to='pools.pair')),
                 ('test', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='items', to='tasks.testpair')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('hit', 'layout', 'position'), name='item_position_once'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('pair__isnull', True), ('test__isnull', False)), models.Q(('pair__isnull', False), ('test__isnull', True)), _connector='OR'), name='item_is_pair_or_test'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Worker',
@@ -161,12 +131,6 @@ class Migration(migrations.Migration):
                 ('erased_at', models.DateTimeField(blank=True, editable=False, help_text='Since then nothing here says who it is.', null=True)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='workers', to='core.lab')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(condition=models.Q(('label_key', ''), _negated=True), fields=('lab', 'label_key'), name='worker_label_once_per_lab'),
-                    models.UniqueConstraint(condition=models.Q(('external_id', ''), _negated=True), fields=('lab', 'platform', 'external_id'), name='worker_external_id_once_per_lab'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Practice',
@@ -182,16 +146,16 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='practices', to='pools.campaign')),
                 ('worker', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='practices', to='tasks.worker')),
             ],
-            options={
-                'indexes': [
-                    models.Index(fields=['worker', 'campaign'], name='practice_of_worker'),
-                    models.Index(fields=['campaign', 'state'], name='practice_of_campaign'),
-                ],
-                'constraints': [
-                    models.UniqueConstraint(fields=('assignment', 'number'), name='practice_once'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('state', 'active')), models.Q(models.Q(('state', 'active'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='practice_ended_has_a_time'),
-                ],
-            },
+        ),
+        migrations.CreateModel(
+            name='PayDetail',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('sealed', models.TextField(help_text='Never exported with judgments.')),
+                ('at', models.DateTimeField()),
+                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pay_details', to='pools.campaign')),
+                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pay_details', to='tasks.worker')),
+            ],
         ),
         migrations.CreateModel(
             name='PanelVisit',
@@ -204,12 +168,6 @@ class Migration(migrations.Migration):
                 ('panel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='visits', to='tasks.outsidepanel')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='visits', to='tasks.worker')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('panel', 'worker', 'session'), name='panel_visit_once'),
-                    models.CheckConstraint(condition=models.Q(('is_taken_over', False), ('assignment__isnull', True), _connector='OR'), name='panel_visit_has_its_work_or_not'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Invitation',
@@ -219,11 +177,6 @@ class Migration(migrations.Migration):
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='invitations', to='pools.campaign')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='invitations', to='tasks.worker')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('campaign', 'worker'), name='invitation_once'),
-                ],
-            },
         ),
         migrations.CreateModel(
             name='Consent',
@@ -233,11 +186,6 @@ class Migration(migrations.Migration):
                 ('text', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='consents', to='tasks.consenttext')),
                 ('worker', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='consents', to='tasks.worker')),
             ],
-            options={
-                'constraints': [
-                    models.UniqueConstraint(fields=('worker', 'text'), name='consent_once'),
-                ],
-            },
         ),
         migrations.AddField(
             model_name='assignment',
@@ -260,6 +208,102 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('campaign', 'kind'), name='campaign_alarm_once')],
             },
         ),
+        migrations.AddConstraint(
+            model_name='consenttext',
+            constraint=models.UniqueConstraint(fields=('campaign', 'version'), name='consent_version_once'),
+        ),
+        migrations.AddIndex(
+            model_name='hit',
+            index=models.Index(condition=models.Q(('needed__gt', 0)), fields=['campaign', 'number'], name='hit_waiting'),
+        ),
+        migrations.AddIndex(
+            model_name='hit',
+            index=models.Index(condition=models.Q(('is_held', True)), fields=['campaign'], name='hit_held_back'),
+        ),
+        migrations.AddConstraint(
+            model_name='hit',
+            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='hit_number_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='hit',
+            constraint=models.CheckConstraint(condition=models.Q(('is_held', False), ('needed', 0), _connector='OR'), name='hit_held_back_needs_no_work'),
+        ),
+        migrations.AddConstraint(
+            model_name='outsidepanel',
+            constraint=models.CheckConstraint(condition=models.Q(('person_parameter', models.F('session_parameter')), _negated=True), name='outside_panel_has_two_parameters'),
+        ),
+        migrations.AddConstraint(
+            model_name='testpair',
+            constraint=models.UniqueConstraint(fields=('campaign', 'query', 'relevant', 'off_topic'), name='test_pair_once_per_campaign'),
+        ),
+        migrations.AddConstraint(
+            model_name='item',
+            constraint=models.UniqueConstraint(fields=('hit', 'layout', 'position'), name='item_position_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='item',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('pair__isnull', True), ('test__isnull', False)), models.Q(('pair__isnull', False), ('test__isnull', True)), _connector='OR'), name='item_is_pair_or_test'),
+        ),
+        migrations.AddConstraint(
+            model_name='worker',
+            constraint=models.UniqueConstraint(condition=models.Q(('label_key', ''), _negated=True), fields=('lab', 'label_key'), name='worker_label_once_per_lab'),
+        ),
+        migrations.AddConstraint(
+            model_name='worker',
+            constraint=models.UniqueConstraint(condition=models.Q(('external_id', ''), _negated=True), fields=('lab', 'platform', 'external_id'), name='worker_external_id_once_per_lab'),
+        ),
+        migrations.AddIndex(
+            model_name='practice',
+            index=models.Index(fields=['worker', 'campaign'], name='practice_of_worker'),
+        ),
+        migrations.AddIndex(
+            model_name='practice',
+            index=models.Index(fields=['campaign', 'state'], name='practice_of_campaign'),
+        ),
+        migrations.AddConstraint(
+            model_name='practice',
+            constraint=models.UniqueConstraint(fields=('assignment', 'number'), name='practice_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='practice',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('state', 'active')), models.Q(models.Q(('state', 'active'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='practice_ended_has_a_time'),
+        ),
+        migrations.AddConstraint(
+            model_name='paydetail',
+            constraint=models.UniqueConstraint(fields=('worker', 'campaign'), name='pay_detail_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='panelvisit',
+            constraint=models.UniqueConstraint(fields=('panel', 'worker', 'session'), name='panel_visit_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='panelvisit',
+            constraint=models.CheckConstraint(condition=models.Q(('is_taken_over', False), ('assignment__isnull', True), _connector='OR'), name='panel_visit_has_its_work_or_not'),
+        ),
+        migrations.AddConstraint(
+            model_name='invitation',
+            constraint=models.UniqueConstraint(fields=('campaign', 'worker'), name='invitation_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='consent',
+            constraint=models.UniqueConstraint(fields=('worker', 'text'), name='consent_once'),
+        ),
+        migrations.AddIndex(
+            model_name='assignment',
+            index=models.Index(condition=models.Q(('verdict', 'pending')), fields=['hit', 'leased_until'], name='assignment_leases'),
+        ),
+        migrations.AddIndex(
+            model_name='assignment',
+            index=models.Index(condition=models.Q(('state', 'active')), fields=['leased_until'], name='assignment_going_on'),
+        ),
+        migrations.AddIndex(
+            model_name='assignment',
+            index=models.Index(fields=['campaign', '-id'], name='assignment_newest_first'),
+        ),
+        migrations.AddIndex(
+            model_name='assignment',
+            index=models.Index(condition=models.Q(('verdict', 'held')), fields=['campaign'], name='assignment_held'),
+        ),
         migrations.AddIndex(
             model_name='assignment',
             index=models.Index(fields=['worker', 'campaign', 'hit'], name='assignment_of_worker'),
@@ -276,27 +320,9 @@ class Migration(migrations.Migration):
             model_name='assignment',
             constraint=models.UniqueConstraint(condition=models.Q(('platform_assignment_id', ''), ('state', 'active')), fields=('campaign', 'worker'), name='assignment_one_at_a_time'),
         ),
-        migrations.CreateModel(
-            name='PayWords',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('how', models.TextField(blank=True, max_length=2000)),
-                ('asked', models.CharField(blank=True, help_text='What they are asked for so that they can be paid. Empty: nothing.', max_length=200)),
-                ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='pay_words', to='pools.campaign')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='PayDetail',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sealed', models.TextField(help_text='Never exported with judgments.')),
-                ('at', models.DateTimeField()),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pay_details', to='pools.campaign')),
-                ('worker', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pay_details', to='tasks.worker')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('worker', 'campaign'), name='pay_detail_once')],
-            },
+        migrations.AddConstraint(
+            model_name='assignment',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('finished_at__isnull', True), ('state', 'active')), models.Q(models.Q(('state', 'active'), _negated=True), ('finished_at__isnull', False)), _connector='OR'), name='assignment_finished_has_a_time'),
         ),
         record_changes("tasks_paywords", CHANGES, CAMPAIGN, new_fields=True, ignored="campaign_id"),
         record_changes("tasks_consenttext", CHANGES, CAMPAIGN, "$1->>'version'", worker=WORKER),

@@ -12,9 +12,9 @@ from kombu.exceptions import OperationalError
 
 from core.audit.selectors import lines
 from core.models import AuditEntry, User
-from judgments import jobs
 from pools import background
 from pools.models import Campaign, Collection, Job
+from protection import jobs as protection_jobs
 from tests.api.conftest import Program
 
 pytestmark = pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_a_dry_run_asks_for_no_job_and_a_job_that_cannot_be_asked_for_is_an_erro
     def away(*_arguments: object) -> None:
         raise OperationalError("Redis is away")
 
-    monkeypatch.setattr(jobs.make_bundle, "delay", away)
+    monkeypatch.setattr(protection_jobs.make_bundle, "delay", away)
     assert call("post", f"campaigns/{campaign.pk}/bundle/", "--dry-run") == {"asked_for": True}
     with pytest.raises(CommandError, match="cannot be asked for now"):
         call("post", f"campaigns/{campaign.pk}/bundle/")

@@ -24,10 +24,10 @@ from schemathesis.specs.openapi.checks import (
 
 from api import webhooks
 from core.models import User
-from judgments.machines import machine_judge_import
 from judgments.models import WorkerNote
 from leaderboards import boards, metadata, spot_checks
 from leaderboards.models import UpkeepRound
+from machines.answers import machine_judge_import
 from platforms.templating import template_save
 from pools.models import Campaign, Job, Pair
 from tasks.models import Worker

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from api.models import StoredAnswer
-from judgments.models import MachineAnswer, MachineJudge
+from machines.models import MachineAnswer, MachineJudge
 from pools import background
 from pools.models import Campaign, Collection, Job, OutsideScores, PreferenceImport
 from tasks import links, outside_panels

@@ -10,10 +10,11 @@ from kombu.exceptions import OperationalError
 
 from api.models import StoredAnswer, Token
 from core.models import AuditEntry, Lab, User
-from judgments import jobs
-from judgments.models import Judgment, Retention
+from judgments.models import Judgment
 from platforms.publishing import campaign_move
 from pools.models import Campaign
+from protection import jobs as protection_jobs
+from protection.models import Retention
 from tasks.models import Worker
 from tasks.names import pseudonym
 from tests import factories
@@ -32,7 +33,7 @@ def admin(lab: Lab) -> Program:
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any) -> Any:
     """What jobs are asked for is done when the block ends."""
-    for job in (jobs.erase_whole_campaign, jobs.erase_campaign, jobs.make_bundle):
+    for job in (protection_jobs.erase_whole_campaign, protection_jobs.erase_campaign, protection_jobs.make_bundle):
         monkeypatch.setattr(job, "delay", job)
     return lambda: django_capture_on_commit_callbacks(execute=True)
 
@@ -174,7 +175,7 @@ def test_what_cannot_be_asked_for_is_no_promise_and_can_be_sent_again(
     def away(*_arguments: object) -> None:
         raise OperationalError("Redis is away")
 
-    monkeypatch.setattr(jobs.make_bundle, "delay", away)
+    monkeypatch.setattr(protection_jobs.make_bundle, "delay", away)
     with (
         pytest.raises(Exception, match="cannot be asked for now"),
         django_capture_on_commit_callbacks(execute=True),
@@ -190,7 +191,7 @@ def test_where_no_job_can_be_asked_for_the_answer_says_when_to_come_back(
     def away(*_arguments: object) -> None:
         raise OperationalError("Redis is away")
 
-    monkeypatch.setattr(jobs.make_bundle, "delay", away)
+    monkeypatch.setattr(protection_jobs.make_bundle, "delay", away)
     for headers in ({}, {"Idempotency_Key": "once"}):
         refused = admin.post(f"campaigns/{campaign.pk}/bundle/", **headers)
         assert_problem(refused, 503, says="cannot be asked for now")
@@ -245,6 +246,6 @@ def test_an_admins_program_sets_how_long_a_lab_keeps_data(lab: Lab, program: Pro
     assert admin.put(address, periods, If_Match=read["ETag"]).json() == periods | {"last": None}
     assert_problem(admin.put(address, periods | {"worker_days": 1}, If_Match=read["ETag"]), 412)
     assert Retention.objects.values("worker_days", "audit_days").get(lab=lab) == periods
-    jobs.keep_periods()
+    protection_jobs.keep_periods()
     last = admin.get(address).json()["last"]
     assert (last["erased"], last["kept_count"], last["kept"]) == (0, 0, [])

@@ -74,7 +74,7 @@ NOT_RECORDED = {
     "rows of something that is recorded itself": {
         *("pools_query", "pools_passage", "pools_qrel", "pools_importedpreference", "pools_versionquery"),
         "pools_roundpool",
-        *("judgments_bulkrow", "tasks_invitation", "judgments_machineanswer", "judgments_machinereply"),
+        *("judgments_bulkrow", "tasks_invitation", "machines_machineanswer", "machines_machinereply"),
     },
     "follows from a campaign's settings, which are recorded, and stays as it was made when the campaign started": {
         *("pools_campaign_runs", "pools_pool", "pools_candidate", "pools_twin", "pools_alikepair", "pools_pair"),
@@ -94,7 +94,7 @@ NOT_RECORDED = {
         ),
         *(
             "judgments_disagreement",
-            "judgments_retentionresult",
+            "protection_retentionresult",
             "results_versionscore",
             "results_machinecomparison",
             "platforms_ledgercomparison",

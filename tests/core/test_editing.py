@@ -51,7 +51,7 @@ EDITS = [
     Edit("platforms:template", "instructions", "Their instructions.", "Your instructions."),
     Edit("platforms:template_terms", "description", "Their description.", "Your description."),
     Edit("platforms:pay_floor", "pay_floor", "7.25", "15.00"),
-    Edit("judgments:protection_lab", "worker_days", "100", "222"),
+    Edit("protection:protection_lab", "worker_days", "100", "222"),
     Edit("judgments:alarm_choice", "reach", "none", "all"),
     Edit("results:settings", "baseline", "bm25", "dense"),
     Edit("upkeep:upkeep", "fewest", "17", "23"),
@@ -73,9 +73,9 @@ EXEMPT: dict[str, set[str]] = {
         *("leaderboards:team", "leaderboards:team_new", "platforms:conversation", "platforms:template_save"),
         *("pools:campaign_new", "pools:collection_add", "pools:collection_new", "pools:dataset_new"),
         *("pools:dataset_texts", "pools:files", "pools:files_read", "pools:run_upload", "pools:preferences_import"),
-        *("judgments:judgments_import", "judgments:machine_ask", "judgments:machine_import", "results:ask"),
+        *("judgments:judgments_import", "machines:machine_ask", "machines:machine_import", "results:ask"),
         *("results:version_new", "tasks:panel", "tasks:tests", "tasks:tests_copy", "tasks:tests_suggest"),
-        *("platforms:test_run", "judgments:rest_repay", "judgments:bundle_make", "judgments:make_exports"),
+        *("platforms:test_run", "judgments:rest_repay", "protection:bundle_make", "judgments:make_exports"),
     },
     "decides, as one more row beside those that there are": {
         *("judgments:assignment", "judgments:worker", "judgments:review", "judgments:bulk_undo"),
@@ -89,10 +89,10 @@ EXEMPT: dict[str, set[str]] = {
     "removes one pair, if it still is the one that was shown": {"tasks:practice"},
     "is a press, which says all that it does": {
         *("api:delivery_repeat", "api:token_revoke", "api:webhook_act", "core:disable", "core:remove"),
-        *("core:reset_link", "core:revoke", "core:session_end", "core:test_mail", "judgments:machine_delete"),
-        *("judgments:machine_stop", "judgments:protection_erase", "judgments:protection_worker"),
-        *("judgments:rest_launch", "judgments:round_ask", "judgments:campaign_erase"),
-        *("judgments:member_close", "leaderboards:export", "leaderboards:order", "leaderboards:team_leave"),
+        *("core:reset_link", "core:revoke", "core:session_end", "core:test_mail", "machines:machine_delete"),
+        *("machines:machine_stop", "protection:protection_erase", "protection:protection_worker"),
+        *("judgments:rest_launch", "judgments:round_ask", "protection:campaign_erase"),
+        *("protection:member_close", "leaderboards:export", "leaderboards:order", "leaderboards:team_leave"),
         *("platforms:ask_for_money", "platforms:compare", "platforms:extend", "platforms:listen"),
         *("platforms:message_set_aside", "platforms:move", "platforms:retry", "platforms:set_aside"),
         *("platforms:template_default", "platforms:template_delete", "pools:campaign_archive"),
@@ -174,7 +174,7 @@ def world(draft: Campaign, rita: User, settings: Any) -> World:
         "api:webhook": (lab.pk, webhook.pk),
         "admin:core_user_change": (member.user.pk,),
     }
-    of_lab = {"platforms:pay_floor", "judgments:protection_lab", "core:lab_rename"}
+    of_lab = {"platforms:pay_floor", "protection:protection_lab", "core:lab_rename"}
     paths = {}
     for name in {edit.name for edit in EDITS}:
         key = "admin:core_user_change" if name == "admin" else name

@@ -15,8 +15,8 @@ from core.lists import BATCH
 from core.models import Lab, User
 from judgments import adjudicating, deciding, reports, summarizing
 from judgments import services as judgment_services
-from judgments.machines import machine_judge_import
 from judgments.models import WorkerNote
+from machines.answers import machine_judge_import
 from pools.models import Campaign, Collection, Job, Pair, Query, Run
 from tasks.models import Worker
 from tasks.names import pseudonym
@@ -121,7 +121,7 @@ def test_notes_machine_judges_jobs_and_webhooks_come_as_csv(
         answers = io.BytesIO(f"q1 p1 p2 p1\nq1 p2 p1 {'p1' if name == 'plain' else '='}\n".encode())
         about = {"filename": f"{name}.txt", "model": model, "prompt": "Which?", "by": rita, "at": at}
         machine_judge_import(collection=collection, name=name, source=answers, **about)
-    [judge] = rows_of(page, reverse("judgments:machines", args=[collection.pk]), name="care")
+    [judge] = rows_of(page, reverse("machines:machines", args=[collection.pk]), name="care")
     assert (judge["name"], judge["model"], judge["answers"], judge["pairs"]) == ("careful", "'=7b", "2", "1")
 
     about = {"lab": lab, "collection": collection, "asked_by": rita, "asked_at": at, "request": {}}

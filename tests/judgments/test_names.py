@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import Lab, User
-from judgments import erasing
 from judgments import services as judgment_services
-from judgments.models import RetentionResult
 from platforms.models import Operation, Publication
 from pools.models import Campaign, Collection
+from protection import erasing
+from protection.models import RetentionResult
 from tasks.models import Worker
 from tasks.names import pseudonym
 from tests import factories
@@ -36,9 +36,9 @@ def test_a_worker_has_one_name_on_every_page_in_every_file_and_in_the_audit(
         reverse("judgments:assignment", args=[campaign.pk, work.pk]),
         reverse("judgments:worker", args=[campaign.pk, worker.pk]),
         reverse("judgments:workers"),
-        reverse("judgments:protection") + f"?who={name}",
-        reverse("judgments:protection_worker", args=[worker.pk]),
-        reverse("judgments:protection_lab", args=[lab.pk]),
+        reverse("protection:protection") + f"?who={name}",
+        reverse("protection:protection_worker", args=[worker.pk]),
+        reverse("protection:protection_lab", args=[lab.pk]),
         reverse("audit:entries"),
     ]
     for page in pages:

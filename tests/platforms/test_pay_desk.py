@@ -19,13 +19,13 @@ from django.utils import timezone
 
 from core.models import AuditEntry, User
 from judgments import services as judgment_services
-from judgments.campaign_erasing import whole_plan
-from judgments.erasing import personal_data, worker_erase
 from judgments.watching import campaign_watch
 from platforms import pay_desk
 from platforms.costs import campaign_costs
 from platforms.models import HandPayment, Payment, Publication, PublishedHit, Submission
 from pools.models import Campaign, Collection
+from protection.campaign_erasing import whole_plan
+from protection.erasing import personal_data, worker_erase
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
 from tests import factories

@@ -15,12 +15,14 @@ from evaluation.cli.main import main
 from evaluation.files.answers import Answer
 from evaluation.files.preferences import Preference
 from evaluation.statistics.agreement import agreement
-from judgments import exports, releasing
+from judgments import exports
 from judgments import selectors as judgment_selectors
-from judgments.machines import machine_judge_import
-from judgments.models import MachineJudge, StoredFile
+from judgments.models import StoredFile
+from machines.answers import machine_judge_import
+from machines.models import MachineJudge
 from pools.models import Campaign
 from pools.selectors import withheld_passages
+from protection import releasing
 from results import jobs as result_jobs
 from results import machines, refreshing
 from results.computing import compute, derive_answers

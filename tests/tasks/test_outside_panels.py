@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from core.errors import NotNow
 from core.models import User
-from judgments import erasing
 from judgments.services import assignment_finish, assignment_leave
 from pools.models import Campaign
+from protection import erasing
 from tasks import outside_panels
 from tasks.models import Assignment, OutsidePanel, PanelVisit, Worker
 from tests import factories

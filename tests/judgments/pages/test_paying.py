@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from core.models import User
 from judgments import reports
-from judgments.erasing import erasure_plan, personal_data, worker_erase
 from judgments.models import WorkerNote
 from platforms import pay_desk
 from pools.models import Campaign, Collection
+from protection.erasing import erasure_plan, personal_data, worker_erase
 from tasks import links
 from tasks.models import Assignment, PayDetail, Worker
 from tasks.paying import pay_details, pay_words_write

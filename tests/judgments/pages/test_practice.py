@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from core.errors import Refused
 from core.models import AuditEntry, Lab, User
-from judgments.erasing import personal_data
-from judgments.ethics import ethics_summary
 from judgments.models import Judgment, PairReport
 from judgments.practising import practice_answer
 from pools.forms import CampaignForm
 from pools.models import Campaign, Collection
 from pools.practice import read_practice_pairs
+from protection.erasing import personal_data
+from protection.ethics import ethics_summary
 from tasks import links, trials
 from tasks import selectors as task_selectors
 from tasks import services as task_services
