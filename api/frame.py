@@ -34,7 +34,9 @@ from core.errors import NotYours, Refused
 from core.models import Lab, User
 from core.roles import Right, labs_of, require
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs import selectors as run_selectors
+from runs.models import Collection
 
 MOST_BYTES = 1 << 20  # of a request without files
 FORM_BYTES = 1 << 20  # what the other fields of an upload may add to its files
@@ -147,7 +149,7 @@ class Resource(Tagged):
 
     def get_collection(self, key: int) -> Collection:
         """The collection, likewise."""
-        return pool_selectors.collection_for(self.user, key, self.right)
+        return run_selectors.collection_for(self.user, key, self.right)
 
     @cached_property
     def lab(self) -> Lab:

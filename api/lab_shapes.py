@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from api.shapes import TermsShape
+from campaigns.templating import KEPT
 from core.models import Lab
 from pools.models import Campaign, CampaignTemplate
-from pools.templating import KEPT
 
 # --- what campaigns begin with
 

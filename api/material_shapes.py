@@ -10,7 +10,8 @@ from rest_framework import serializers
 from api.shapes import FILE, Key
 from machines import machine_asking
 from machines.models import MachineAsking, MachineJudge
-from pools.models import Campaign, Collection, OutsideScores, PreferenceImport
+from pools.models import Campaign
+from runs.models import Collection, OutsideScores, PreferenceImport
 from tasks import links
 from tasks.models import OutsidePanel, Worker
 from tasks.outside_panels import OUTCOMES, VisitRow
@@ -204,6 +205,7 @@ class AskingShape(serializers.ModelSerializer[MachineAsking]):
     answers, if it gave any."""
 
     asked_by = serializers.CharField(source="asked_by.username", default=None, allow_null=True, read_only=True)
+    asked = serializers.IntegerField(source="sent", read_only=True, help_text="Questions that were sent.")
 
     class Meta:
         model = MachineAsking

@@ -12,10 +12,11 @@ from core.models import Lab
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from judgments.models import Decision, StoredFile
 from platforms.models import PUBLISHED_TO, Payment, Publication
-from pools.models import Campaign, Collection, Job, QrelsVersion, Round, Run
+from pools.models import Campaign, QrelsVersion, Round
 from pools.settings import ReadingSettings, names_in, settings_of
 from results.asking import USUAL
 from results.planning import WORST as WRONG_AT_MOST
+from runs.models import Collection, Job, Run
 from tasks import links
 from tasks.models import Assignment, TestPair
 from tasks.names import pseudonym
@@ -221,6 +222,7 @@ class JobShape(serializers.ModelSerializer[Job]):
 
     complaints = serializers.DictField(help_text="Errors of a run file by line; of several, why a file was not stored.")
     counts = serializers.DictField(help_text="What was added.")
+    campaign = serializers.IntegerField(source="outcome_id", allow_null=True, read_only=True)
     progress = Step(allow_null=True, help_text="Null where nothing has been told.")
 
     class Meta:

@@ -58,7 +58,8 @@ from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.submitted import submission_store
 from platforms.syncing import publication_sync
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.links import home_token
 from tasks.models import Assignment, Hit, Worker
 from tasks.services import receipt_code

@@ -33,21 +33,22 @@ from benchmarks.harness import (
     pool_sizes,
     postmaster,
 )
+from campaigns.forms import CampaignForm
 from core.models import User
 from judgments import alarm_checks, exports, summarizing
 from judgments import refreshing as export_refreshing
 from judgments.models import PairReport
 from leaderboards.models import Board
 from platforms.models import Message, Payment, Publication, PublishedHit, Submission
-from pools import background
-from pools.forms import CampaignForm
-from pools.models import Campaign, Collection, Job, Passage
+from pools.models import Campaign
 from pools.reuse import reused_pairs
 from protection import erasing, releasing
 from results import figures, refreshing, scoring, versions
 from results.apart import take_apart
 from results.inputs import SOFTWARE
 from results.models import Result, ResultList
+from runs import background
+from runs.models import Collection, Job, Passage
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.links import assignment_token
@@ -294,7 +295,7 @@ def pages(bench: Bench) -> Iterator[Row]:
     """Every page of the researcher with cold caches and warm, and every export file, beside the list of campaigns."""
     example = world(bench)
     many = _many_results(example.draft.collection)
-    visitor, lists = visitor_of(bench, example.user), reverse("pools:campaigns")
+    visitor, lists = visitor_of(bench, example.user), reverse("campaigns:campaigns")
     addresses = [
         address
         for address in walk.addresses(example.user, example.campaign)
@@ -420,7 +421,10 @@ def making(bench: Bench) -> Iterator[Row]:
     user = factories.user("maker")
     collection.lab.members.add(user)
     visitor, memory = visitor_of(bench, user), partial(peak_megabytes, bench.site.pid)
-    new_run, new_campaign = reverse("pools:run_upload"), f"{reverse('pools:campaign_new')}?collection={collection.pk}"
+    new_run, new_campaign = (
+        reverse("runs:run_upload"),
+        f"{reverse('campaigns:campaign_new')}?collection={collection.pk}",
+    )
     for page in (new_run, new_campaign):
         visitor.cost(page, 10)
     visitor.cost(f"/campaigns/{started.pk}/start/", 10, method="POST")
@@ -495,7 +499,7 @@ def _upload(visitor: Visitor, collection: Collection, run: Path) -> None:
     """As a browser sends it, and its job."""
     with run.open("rb") as file:
         answer = visitor.ask(
-            reverse("pools:run_upload"), "POST", data={"collection": collection.pk}, files={"file": (run.name, file)}
+            reverse("runs:run_upload"), "POST", data={"collection": collection.pk}, files={"file": (run.name, file)}
         )
     assert answer.status_code == HTTPStatus.SEE_OTHER, answer.text
     _do_job(Job.objects.latest("pk"))

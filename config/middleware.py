@@ -161,7 +161,7 @@ class RefusalsAsPages:
 
     def _only_forms(self, request: HttpRequest, refused: HttpResponse) -> HttpResponse:
         """A page for a visitor who opened an address that only accepts forms."""
-        link = {"url": reverse("pools:campaigns"), "label": _("Go to the campaigns")}
+        link = {"url": reverse("campaigns:campaigns"), "label": _("Go to the campaigns")}
         context = {
             "title": _("Page not found"),
             "text": _("This address only accepts a form. Nothing was changed. Go back and use the button on the page."),
@@ -182,7 +182,7 @@ def answer_refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
         return JsonResponse({"error": str(refused)}, status=refused.status)
     way_out = refused.way_out
     if way_out is None and request.user.is_authenticated:
-        way_out = (reverse("pools:campaigns"), _("Go to the campaigns"))
+        way_out = (reverse("campaigns:campaigns"), _("Go to the campaigns"))
     link = {"url": way_out[0], "label": way_out[1]} if way_out else None
     context = {"title": _(refused.title), "text": str(refused), "link": link}
     response = render(request, "message.html", context, status=refused.status)

@@ -149,6 +149,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "config",
     "core",
+    "runs",
     "pools",
     "tasks",
     "platforms",
@@ -156,6 +157,7 @@ INSTALLED_APPS = [
     "protection",
     "machines",
     "results",
+    "campaigns",
     "leaderboards",
     "api",
     "drf_spectacular",
@@ -260,7 +262,7 @@ CELERY_TASK_ROUTES = {
     "platforms.jobs.sync_whole": {"queue": "default"},
     "platforms.jobs.messages": {"queue": "default"},
     "platforms.jobs.*": {"queue": "money"},
-    "pools.jobs.*": {"queue": "compute"},
+    "runs.jobs.*": {"queue": "compute"},
     "judgments.jobs.check": {"queue": "money"},  # what is paid waits for it
     "judgments.jobs.decide": {"queue": "default"},
     "judgments.jobs.advance_rounds": {"queue": "default"},
@@ -287,7 +289,7 @@ CELERY_TASK_SOFT_TIME_LIMIT, CELERY_TASK_TIME_LIMIT = 30 * 60, 31 * 60
 CELERY_TASK_ANNOTATIONS = {
     name: {"soft_time_limit": 90 * 60, "time_limit": 91 * 60}
     for name in (
-        "pools.jobs.work",
+        "runs.jobs.work",
         "tasks.jobs.pack_waiting_campaigns",
         "judgments.jobs.make_exports",
         "results.jobs.compute_results",
@@ -300,7 +302,7 @@ CELERY_TASK_ANNOTATIONS = {
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULE = {
-    "read what was sent and create campaigns": {"task": "pools.jobs.work", "schedule": 30.0},
+    "read what was sent and create campaigns": {"task": "runs.jobs.work", "schedule": 30.0},
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
     "publish HITs and send planned calls": {"task": "platforms.jobs.publish", "schedule": 15.0},
     "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},
@@ -381,7 +383,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 200  # of one request, and of one upload into a c
 # People
 AUTH_USER_MODEL = "core.User"
 LOGIN_URL = "login"
-LOGIN_REDIRECT_URL = "pools:campaigns"
+LOGIN_REDIRECT_URL = "campaigns:campaigns"
 LOGOUT_REDIRECT_URL = "login"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
@@ -527,8 +529,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "CorrectionEnum": "pools.models.Campaign.Correction",
         "CampaignState": "pools.models.Campaign.State",
-        "JobState": "pools.models.Job.State",
-        "JobKind": "pools.models.Job.Kind",
+        "JobState": "runs.models.Job.State",
+        "JobKind": "runs.models.Job.Kind",
         "PublicationState": "platforms.models.Publication.State",
         "PaymentState": "platforms.models.Payment.State",
         "BoardSubmissionState": "leaderboards.models.Submission.State",

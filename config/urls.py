@@ -9,7 +9,7 @@ from core.roles import Right, needs
 from core.urls import allauth_patterns
 
 urlpatterns = [
-    path("", needs(Right.PUBLIC)(RedirectView.as_view(pattern_name="pools:campaigns")), name="home"),
+    path("", needs(Right.PUBLIC)(RedirectView.as_view(pattern_name="campaigns:campaigns")), name="home"),
     path("healthz", healthz, name="healthz"),
     path("healthz/all", healthz_all, name="healthz_all"),
     path("", include("judgments.pages.urls")),  # tried first, since nothing is asked for as often
@@ -17,7 +17,9 @@ urlpatterns = [
     path("", include("core.urls")),
     path("admin/", admin.site.urls),
     path("audit/", include("core.audit.urls")),
+    path("", include("runs.urls")),
     path("", include("pools.urls")),
+    path("", include("campaigns.urls")),
     path("", include("tasks.urls")),
     path("", include("platforms.urls")),
     path("", include("judgments.urls")),

@@ -3,6 +3,8 @@
 They are raised by services and turned into pages and API answers in one place (config/middleware.py).
 """
 
+from django.core.exceptions import ValidationError
+
 
 class Refused(Exception):
     """Something that was asked for is not possible. The text is shown as it is, beside the `field` that it is about."""
@@ -54,3 +56,13 @@ class BadRequest(Refused):
 
     status = 400
     title = "We could not understand that"
+
+
+def validation_in_words(error: ValidationError) -> str:
+    """The messages of a model that is not valid, each after its field."""
+    if not hasattr(error, "error_dict"):
+        return " ".join(error.messages)
+    return " ".join(
+        f"{field.replace('_', ' ')}: {' '.join(messages)}" if field != "__all__" else " ".join(messages)
+        for field, messages in error.message_dict.items()
+    )

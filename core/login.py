@@ -125,5 +125,5 @@ class LimitedLogin(LoginView):
         if getattr(request, "limited", False):
             raise TooManyTries(_("There have been too many attempts to log in. Please wait a minute and try again."))
         if request.method == "GET" and request.user.is_authenticated and not request.GET.get("next"):
-            return see_other("pools:campaigns")
+            return see_other("campaigns:campaigns")
         return super().dispatch(request, *args, **kwargs)

@@ -271,7 +271,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
         if is_new:
             return reverse("core:account")
         messages.success(request, _("You are now a member of “%(lab)s”.") % {"lab": invitation.lab})
-        return reverse("pools:campaigns")
+        return reverse("campaigns:campaigns")
 
     # An address counts once it is proven: by this mail, or later by another (Your account).
     email = invitation.email if by_mail else ""

@@ -18,8 +18,8 @@ from judgments import adjudicating
 from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
 from judgments.models import Adjudication
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from tasks import selectors as task_selectors
 from tasks.models import Worker
 

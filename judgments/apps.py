@@ -8,8 +8,9 @@ class JudgmentsConfig(AppConfig):
     def ready(self) -> None:
         """Tell those who pack and price campaigns where reused judgments come from."""
         from judgments import importing, reusing
-        from pools import background, reuse
-        from pools.models import Job
+        from pools import reuse
+        from runs import background
+        from runs.models import Job
 
         reuse.register(reusing)
         background.register(Job.Kind.JUDGMENTS, importing.job_do)

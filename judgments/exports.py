@@ -31,6 +31,7 @@ from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign, QrelsVersion
 from pools.settings import settings_of
+from runs import selectors as run_selectors
 from tasks import selectors as task_selectors
 from tasks.names import pseudonym
 
@@ -144,7 +145,7 @@ class Source:
     @cached_property
     def original_qrels(self) -> list[tuple[str, str, int]]:
         """The original qrels, in the order of their file."""
-        return list(pool_selectors.collection_qrels(self.campaign.collection))
+        return list(run_selectors.collection_qrels(self.campaign.collection))
 
     @cached_property
     def categories(self) -> dict[tuple[str, str, str], str]:
@@ -334,7 +335,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
     }
     judged = (row for row in _pair_records(source) if row["a_preferred"] or row["b_preferred"] or row.get(TIES))
     while rows := list(islice(judged, LINES)):
-        queries, passages = pool_selectors.texts_of(
+        queries, passages = run_selectors.texts_of(
             campaign.collection,
             qids={row["query"] for row in rows},
             pids={row[side] for row in rows for side in "ab"},

@@ -28,9 +28,12 @@ from evaluation.files.textfiles import quote_value
 from evaluation.judging.pooling import canonical
 from judgments.models import Acceptance, Judgment
 from pools import reuse
-from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Candidate, Collection, Job, Pair, Pool, Upload
+from pools.models import Campaign, Candidate, Pair, Pool
+from runs import selectors as run_selectors
+from runs import services as run_services
+from runs.background import Sent, job_ask
+from runs.models import Collection, Job, Upload
 from tasks.models import Assignment, Hit, Item, Platform, Worker
 
 JUDGMENTS = 1_000_000  # that one import takes
@@ -126,17 +129,17 @@ def judgments_import(
     campaign.runs.set(collection.runs.all())
     pairs = _store_pools(campaign, works, queries, passages)
     _store_work(campaign, works, pairs, at, report)
-    pool_services.collection_mark_changed(collection=collection)
+    pool_services.campaigns_mark_changed(campaigns=collection.campaigns.all())
     campaign.refresh_from_db()
     return campaign
 
 
 def job_do(job: Job, report: Report) -> None:
-    """Do a job of this kind (pools.background)."""
+    """Do a job of this kind (runs.background)."""
     assert job.collection is not None
     upload = job.uploads.get(part=Upload.Part.JUDGMENTS)
     with default_storage.open(str(upload.file.name)) as file:
-        job.campaign = judgments_import(
+        campaign = judgments_import(
             collection=job.collection,
             name=job.name,
             source=cast(BinaryIO, file),
@@ -146,6 +149,7 @@ def job_do(job: Job, report: Report) -> None:
             report=report,
             **job.request,
         )
+    job.outcome_id = campaign.pk
 
 
 def _digest(rows: Sequence[Made]) -> str:
@@ -167,15 +171,15 @@ def _known(collection: Collection, rows: Sequence[Made], filename: str) -> tuple
         line = next(row.line for row in rows if row.query not in queries)
         text = _("query %(id)s is not in the collection.") % {"id": quote_value(next(iter(unknown)))}
         raise BadInput(filename, line, text + _more(len(unknown) - 1))
-    pooled = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
+    pooled = run_selectors.wanted_passages(collection, run_selectors.ARTIFACT_DEPTH)
     pids = dict.fromkeys(pid for row in rows for pid in (row.a, row.b))
     unknown = dict.fromkeys(pid for pid in pids if pid not in pooled)
     if 2 * len(unknown) > len(pids):
         line = next(row.line for row in rows if row.a in unknown or row.b in unknown)
         text = _("passage %(id)s is not in the collection, and none of its runs has it among the first %(depth)d.")
-        text = text % {"id": quote_value(next(iter(unknown))), "depth": pool_selectors.ARTIFACT_DEPTH}
+        text = text % {"id": quote_value(next(iter(unknown))), "depth": run_selectors.ARTIFACT_DEPTH}
         raise BadInput(filename, line, text + _more(len(unknown) - 1))
-    return queries, pool_services.passages_ensure(collection=collection, pids=pids)
+    return queries, run_services.passages_ensure(collection=collection, pids=pids)
 
 
 def _more(others: int) -> str:
@@ -289,3 +293,12 @@ def _store_work(
         for pair, judgment, assignment in last
     )
     copy_rows(Acceptance, ["pair", "slot", "judgment", "worker", "assignment"], acceptances)
+
+
+def judgments_ask(
+    *, collection: Collection, file: Sent, name: str, question: str, note: str, by: User | None, at: datetime
+) -> Job:
+    """Store a file of judgments, and ask for a campaign of them. Raises FileAway if it cannot be stored."""
+    request = {"question": question, "note": note}
+    job = Job(lab=collection.lab, kind=Job.Kind.JUDGMENTS, name=name, collection=collection, request=request)
+    return job_ask(job, {Upload.Part.JUDGMENTS: file}, by, at)

@@ -6,12 +6,12 @@ from django.views.decorators.http import require_http_methods
 
 from core.http import Request
 from core.roles import Right, needs
-from pools import background
-from pools.forms import JudgmentsForm
-from pools.models import Job
-from pools.views import ImportPage, import_file
+from judgments import importing
+from judgments.forms import JudgmentsForm
+from runs.http import ImportPage, import_file
+from runs.models import Job
 
-PAGE = ImportPage(Job.Kind.JUDGMENTS, "judgments/judgments_import.html", JudgmentsForm, background.judgments_ask)
+PAGE = ImportPage(Job.Kind.JUDGMENTS, "judgments/judgments_import.html", JudgmentsForm, importing.judgments_ask)
 
 
 @csrf_exempt  # import_file checks it

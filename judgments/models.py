@@ -5,7 +5,8 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from core.recorded import Audit, Group
-from pools.models import Campaign, ImportedPreference, Pair, PreferenceImport
+from pools.models import Campaign, Pair
+from runs.models import ImportedPreference, PreferenceImport
 from tasks.models import Assignment, Item, Worker
 
 

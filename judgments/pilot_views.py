@@ -18,7 +18,7 @@ from judgments.piloting import pilot_lessons
 from platforms.bills import campaign_bill, remaining_bill
 from platforms.publishing import publication_likely
 from platforms.repaying import rest_copy, rest_copy_obstacle
-from pools.views import campaign_of
+from pools.http import campaign_of
 from tasks import pilots
 from tasks import selectors as task_selectors
 

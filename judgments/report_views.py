@@ -21,8 +21,8 @@ from judgments import lists as judgment_lists
 from judgments import reported
 from judgments import reports as report_services
 from judgments.models import PairDecision
+from pools.http import campaign_of
 from pools.models import Campaign, Pair
-from pools.views import campaign_of
 
 SHOWN = 20  # pairs, with both passages, or notes, on a page
 log = logging.getLogger(__name__)

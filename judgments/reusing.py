@@ -18,8 +18,9 @@ from django.db.models import QuerySet
 
 from evaluation.files.preferences import Pair, Preference
 from judgments import selectors as judgment_selectors
-from pools import selectors as pool_selectors
-from pools.models import Campaign, Collection, PreferenceImport, QrelsVersion, Query
+from pools.models import Campaign, QrelsVersion
+from runs import selectors as run_selectors
+from runs.models import Collection, PreferenceImport, Query
 
 REMEMBERED_SECONDS = 24 * 60 * 60
 NO_CHANCE = 30  # judgments from elsewhere that are all the same as a campaign's
@@ -40,8 +41,8 @@ _STORED = f"""
   SELECT pool.query_id, {_KEYS} pair.id AS pair_id
   FROM pools_pool pool
     JOIN pools_pair pair ON pair.pool_id = pool.id
-    JOIN pools_passage a ON a.id = pair.a_id
-    JOIN pools_passage b ON b.id = pair.b_id
+    JOIN runs_passage a ON a.id = pair.a_id
+    JOIN runs_passage b ON b.id = pair.b_id
   WHERE pool.campaign_id = %(campaign)s
 """  # noqa: S608
 # Pairs by id, which need not be stored. A passage that is not there has no text, and was never judged.
@@ -49,9 +50,9 @@ _NAMED = f"""
   SELECT query.id AS query_id, {_KEYS} named.number AS pair_id
   FROM unnest(%(queries)s::text[], %(firsts)s::text[], %(seconds)s::text[])
       WITH ORDINALITY AS named (qid, a, b, number)
-    JOIN pools_query query ON query.collection_id = %(collection)s AND query.qid = named.qid
-    JOIN pools_passage a ON a.collection_id = %(collection)s AND a.pid = named.a
-    JOIN pools_passage b ON b.collection_id = %(collection)s AND b.pid = named.b
+    JOIN runs_query query ON query.collection_id = %(collection)s AND query.qid = named.qid
+    JOIN runs_passage a ON a.collection_id = %(collection)s AND a.pid = named.a
+    JOIN runs_passage b ON b.collection_id = %(collection)s AND b.pid = named.b
 """  # noqa: S608
 _KNOWN = f"""
   SELECT {_ABOUT} pair_id, NULL::bigint AS judgment_id, NULL::bigint AS line_id, NULL::bigint AS worker_id,
@@ -64,16 +65,16 @@ _KNOWN = f"""
     FROM pools_pool pool
       JOIN pools_pair pair ON pair.pool_id = pool.id
       JOIN judgments_acceptance acceptance ON acceptance.pair_id = pair.id
-      JOIN pools_passage a ON a.id = pair.a_id
-      JOIN pools_passage b ON b.id = pair.b_id
+      JOIN runs_passage a ON a.id = pair.a_id
+      JOIN runs_passage b ON b.id = pair.b_id
     WHERE pool.campaign_id = ANY(%(sources)s)) made
   UNION ALL
   SELECT {_ABOUT} NULL, NULL, line_id, NULL, NULL, import_id
   FROM (
     SELECT line.query_id, {_KEYS} line.id AS line_id, line.source_id AS import_id
-    FROM pools_importedpreference line
-      JOIN pools_passage a ON a.id = line.a_id
-      JOIN pools_passage b ON b.id = line.b_id
+    FROM runs_importedpreference line
+      JOIN runs_passage a ON a.id = line.a_id
+      JOIN runs_passage b ON b.id = line.b_id
     WHERE line.source_id = ANY(%(imports)s)) imported
 """  # noqa: S608
 _ROWS = _KNOWN.format(wanted=_STORED)
@@ -95,8 +96,8 @@ dated AS (
   FROM known
     LEFT JOIN judgments_judgment judgment ON judgment.id = known.judgment_id
     LEFT JOIN tasks_item item ON item.id = judgment.item_id
-    LEFT JOIN pools_importedpreference line ON line.id = known.line_id
-    LEFT JOIN pools_preferenceimport file ON file.id = known.import_id
+    LEFT JOIN runs_importedpreference line ON line.id = known.line_id
+    LEFT JOIN runs_preferenceimport file ON file.id = known.import_id
   WHERE known.pair_id IS NOT NULL AND (known.judgment_id IS NOT NULL OR known.line_id IS NOT NULL)),
 of_workers AS (
   SELECT dated.*, row_number() OVER (PARTITION BY pair_id, worker_id, line_id ORDER BY at, judgment_id) AS turn
@@ -220,7 +221,7 @@ def known_preferences(campaign: Campaign, query: Query | None) -> list[Preferenc
     imports = set(source_imports(campaign).values_list("id", flat=True))
     rows = judgment_selectors.collection_preferences(campaign.collection, before=campaign.created_at, query=query)
     rows = [row for row in rows if row.campaign_id in campaigns or row.import_id in imports]
-    keys = pool_selectors.text_keys(campaign.collection, ((row.a, row.b) for row in rows))
+    keys = run_selectors.text_keys(campaign.collection, ((row.a, row.b) for row in rows))
     once: dict[tuple[object, ...], Preference] = {}
     for row in rows:
         texts = frozenset(keys.get(pid, f"id {pid}") for pid in (row.a, row.b))

@@ -26,8 +26,8 @@ from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
 from judgments.models import BulkDecision
 from platforms.registry import adapter_of
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from tasks.models import Assignment, Worker
 
 REFRESH = 3  # seconds between two looks of the page

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 from core.http import Request, see_other
 from core.roles import Right, needs
 from judgments import rounds
-from pools.views import campaign_of
+from pools.http import campaign_of
 
 
 @needs(Right.SPEND)

@@ -59,10 +59,11 @@ from judgments.models import (
 )
 from judgments.weighing import weighed_pairs
 from platforms.models import HandPayment, Payment, Publication, Submission, listed_reward
-from pools.models import Campaign, Candidate, Collection, ImportedPreference, Pair, Pool, Query, RoundPool
+from pools.models import Campaign, Candidate, Pair, Pool, RoundPool
 from pools.reuse import known_preferences
 from pools.selectors import base_answers, twins_of
 from pools.services import round_settings
+from runs.models import Collection, ImportedPreference, Query
 from tasks.models import Assignment, Item, Platform, TestPair, Worker
 from tasks.names import with_name
 from tasks.selectors import least_seconds
@@ -1113,11 +1114,11 @@ class ShownItem(NamedTuple):
 
 # One statement for the page that is asked for most. The texts are scalars: planning as many joins would take longer.
 _SHOWN_ITEM = """SELECT campaign.question, campaign.language,
-  (SELECT language FROM pools_collection WHERE id = campaign.collection_id),
+  (SELECT language FROM runs_collection WHERE id = campaign.collection_id),
   test.question, test.relevant_text, test.off_topic_text,
-  (SELECT text FROM pools_query WHERE id = (SELECT query_id FROM pools_pool WHERE id = pair.pool_id)),
-  (SELECT text FROM pools_passage WHERE id = pair.a_id),
-  (SELECT text FROM pools_passage WHERE id = pair.b_id),
+  (SELECT text FROM runs_query WHERE id = (SELECT query_id FROM pools_pool WHERE id = pair.pool_id)),
+  (SELECT text FROM runs_passage WHERE id = pair.a_id),
+  (SELECT text FROM runs_passage WHERE id = pair.b_id),
   item.a_left,
   (SELECT preferred FROM judgments_judgment
    WHERE assignment_id = assignment.id AND item_id = item.id ORDER BY id DESC LIMIT 1),

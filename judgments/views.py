@@ -33,18 +33,18 @@ from judgments.downloads import file_response
 from judgments.models import Decision, StoredFile
 from judgments.review_views import assignments_listed, recount, workers_listed
 from platforms.bills import campaign_bill, pairs_to_ask, rounds_bills
-from platforms.consequences import offers_of, work_hours
 from platforms.jobs import balance_soon
 from platforms.models import Alarm, Publication
+from platforms.offers import offers_of, work_hours
 from platforms.pay_desk import sums_of_work
 from platforms.publishing import publication_likely
 from platforms.steps import draft_steps
 from pools import selectors as pool_selectors
 from pools.charts import size_histogram
+from pools.http import campaign_of
 from pools.models import Campaign, QrelsVersion, Twin
 from pools.reuse import reused_pairs
 from pools.settings import fields_in, sections_of
-from pools.views import campaign_of
 from tasks import campaign_alarms, links
 from tasks import selectors as task_selectors
 from tasks.models import Worker

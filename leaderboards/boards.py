@@ -26,7 +26,7 @@ from evaluation.files.qrels import read_qrels
 from evaluation.files.texts import read_queries
 from evaluation.measures.named import read_measure
 from leaderboards.models import Board, BoardKey, PolicyVersion, Season, SeasonFile
-from pools.models import Collection
+from runs.models import Collection
 
 Part = SeasonFile.Part
 NEEDED = (Part.DEV_QUERIES, Part.DEV_QRELS, Part.EVAL_QUERIES, Part.EVAL_QRELS)

@@ -21,9 +21,10 @@ from leaderboards.boards import NUMBERS, POLICY_TEXT, measures_read
 from leaderboards.metadata import FIELDS, WORDS
 from leaderboards.models import Board, MetadataRequest, PolicyVersion, Season, SeasonFile, Submission, Team
 from leaderboards.selectors import open_seasons, organizes
-from pools.forms import OFFERED
-from pools.models import Campaign, Collection
-from pools.receiving import MEGABYTE
+from pools.models import Campaign
+from runs.forms import OFFERED
+from runs.models import Collection
+from runs.receiving import MEGABYTE
 
 NUMBER_FIELDS = tuple(NUMBERS)
 PEM_BYTES = 20_000

@@ -15,7 +15,8 @@ from core.models import Lab
 from core.recorded import Audit, Group
 from evaluation.boards import sealing
 from evaluation.boards.checking import latest_embargo
-from pools.models import Campaign, Collection, QrelsVersion
+from pools.models import Campaign, QrelsVersion
+from runs.models import Collection
 
 PERSON = settings.AUTH_USER_MODEL
 
@@ -1049,7 +1050,7 @@ class Challenger(models.Model):
         DROPPED = "dropped", _("withdrawn before it was judged")
 
     board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="challengers")
-    query = models.ForeignKey("pools.Query", on_delete=models.PROTECT, related_name="+")
+    query = models.ForeignKey("runs.Query", on_delete=models.PROTECT, related_name="+")
     part = models.CharField(max_length=4, choices=Part)
     pid = models.TextField()
     first = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="challengers_first")

@@ -33,7 +33,7 @@ from leaderboards.forms import (
 from leaderboards.models import Board, MetadataRequest, Part, Season, Submission, Team
 from leaderboards.public.numbers import gap_alarms
 from leaderboards.views import invitation_send, invitations_listed, start, submission_page
-from pools.views import is_too_large, refuse_too_large
+from runs.http import is_too_large, refuse_too_large
 
 SORTS = {"run": "run_id", "arrived": "arrived_at", "state": "state", "team": "team__organization"}
 COLUMNS = {"run": "run_id", "state": "state", "team": "team", "arrived": "arrived_at"}

@@ -34,7 +34,7 @@ from leaderboards.boards import board_terms
 from leaderboards.forms import AddressForm, DevForm, MetadataForm, OldMetadataForm, OldRunsForm, SubmitForm, TeamForm
 from leaderboards.models import Board, Part, Submission, Team, TeamInvitation
 from leaderboards.public import sealing
-from pools.views import first_labs, is_too_large, refuse_too_large
+from runs.http import first_labs, is_too_large, refuse_too_large
 
 DEV_SHOWN = INVITATIONS_SHOWN = 20
 log = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""Machine judges: their answers beside people's, and asking them."""

@@ -20,8 +20,9 @@ from evaluation.errors import BadInput
 from evaluation.files.answers import Answer, numbered_answers
 from evaluation.files.textfiles import quote_value
 from machines.models import MachineAnswer, MachineJudge
-from pools import selectors as pool_selectors
-from pools.models import Collection, Job, Upload
+from runs import selectors as run_selectors
+from runs.background import Sent, job_ask
+from runs.models import Collection, Job, Upload
 
 ANSWERS = 1_000_000  # that one file may hold
 NAMED = 10  # unknown ids in a message
@@ -59,9 +60,9 @@ def machine_judge_import(
     reading = ReportedFile(source, filename, _("Reading %(name)s") % {"name": filename}, report)
     with connection.cursor() as cursor:
         cursor.execute(
-            "CREATE TEMPORARY TABLE staged_answers (line integer, query text, a text, b text, said text) ON COMMIT DROP"
+            "CREATE TEMPORARY TABLE staged_answers (line integer, query text, a text, b text, sign text) ON COMMIT DROP"
         )
-        answers = copy_into('"staged_answers" ("line", "query", "a", "b", "said")', rows(cast(BinaryIO, reading)))
+        answers = copy_into('"staged_answers" ("line", "query", "a", "b", "sign")', rows(cast(BinaryIO, reading)))
         cursor.execute("ANALYZE staged_answers")
         Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
         _check_new(collection, name, digest.hexdigest())
@@ -85,8 +86,8 @@ def machine_judge_import(
             raise Refused(" ".join(error.messages)) from error
         judge.save()
         cursor.execute(
-            "INSERT INTO machines_machineanswer (judge_id, line, query, a, b, said) "
-            "SELECT %s, line, query, a, b, said FROM staged_answers ORDER BY line",
+            "INSERT INTO machines_machineanswer (judge_id, line, query, a, b, sign) "
+            "SELECT %s, line, query, a, b, sign FROM staged_answers ORDER BY line",
             [judge.pk],
         )
         cursor.execute("DROP TABLE staged_answers")
@@ -106,18 +107,18 @@ def _check_new(collection: Collection, name: str, sha256: str) -> None:
 def _check_known(collection: Collection, filename: str) -> None:
     """Raise BadInput at the first line with an id that the collection does not know, naming all such ids."""
     queries = _lines_of(
-        "SELECT s.query, min(s.line) FROM staged_answers s LEFT JOIN pools_query q "
+        "SELECT s.query, min(s.line) FROM staged_answers s LEFT JOIN runs_query q "
         "ON q.collection_id = %s AND q.qid = s.query WHERE q.id IS NULL GROUP BY s.query ORDER BY 2, 1",
         collection,
     )
     passages = _lines_of(
         "SELECT s.pid, min(s.line) FROM (SELECT a AS pid, line FROM staged_answers "
-        "UNION ALL SELECT b, line FROM staged_answers) s LEFT JOIN pools_passage p "
+        "UNION ALL SELECT b, line FROM staged_answers) s LEFT JOIN runs_passage p "
         "ON p.collection_id = %s AND p.pid = s.pid WHERE p.id IS NULL GROUP BY s.pid ORDER BY 2, 1",
         collection,
     )
     if passages:
-        pooled = pool_selectors.wanted_passages(collection, pool_selectors.ARTIFACT_DEPTH)
+        pooled = run_selectors.wanted_passages(collection, run_selectors.ARTIFACT_DEPTH)
         passages = {pid: line for pid, line in passages.items() if pid not in pooled}
     problems = []
     if queries:
@@ -133,7 +134,7 @@ def _check_known(collection: Collection, filename: str) -> None:
             "%(count)s passages are neither in the collection nor among the first %(depth)d of its runs: %(ids)s.",
             len(passages),
         )
-        depth = pool_selectors.ARTIFACT_DEPTH
+        depth = run_selectors.ARTIFACT_DEPTH
         problems.append(text % {"count": f"{len(passages):,}", "depth": depth, "ids": _named(passages)})
     if problems:
         raise BadInput(filename, min([*queries.values(), *passages.values()]), " ".join(problems))
@@ -157,7 +158,7 @@ def machine_judge_delete(*, judge: MachineJudge) -> None:
 
 def answers_of(judge: MachineJudge) -> Iterator[Answer]:
     """A judge's answers, as they were in its file."""
-    rows = MachineAnswer.objects.filter(judge=judge).order_by("line").values_list("query", "a", "b", "said")
+    rows = MachineAnswer.objects.filter(judge=judge).order_by("line").values_list("query", "a", "b", "sign")
     return (Answer(*row) for row in rows.iterator(chunk_size=READ))
 
 
@@ -177,3 +178,12 @@ def job_do(job: Job, report: Report) -> None:
             **job.request,
         )
     job.counts = {"answers": judge.answer_count, "machine_pairs": judge.pair_count}
+
+
+def machine_ask(
+    *, collection: Collection, file: Sent, name: str, model: str, prompt: str, by: User | None, at: datetime
+) -> Job:
+    """Store a file of a machine's answers, and ask for it to be imported. Raises FileAway if it cannot be stored."""
+    request = {"model": model, "prompt": prompt}
+    job = Job(lab=collection.lab, kind=Job.Kind.MACHINE, name=name, collection=collection, request=request)
+    return job_ask(job, {Upload.Part.MACHINE: file}, by, at)

@@ -8,7 +8,7 @@ class MachinesConfig(AppConfig):
     def ready(self) -> None:
         """Tell the job that reads files how answers of machines are imported."""
         from machines import answers
-        from pools import background
-        from pools.models import Job
+        from runs import background
+        from runs.models import Job
 
         background.register(Job.Kind.MACHINE, answers.job_do)

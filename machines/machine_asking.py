@@ -128,7 +128,7 @@ def _advance(asking: MachineAsking, until: float) -> int:
                     continue
                 if time.monotonic() > until or not _count_one(asking):
                     asking.refresh_from_db()
-                    if asking.state == State.ASKING and asking.asked >= asking.budget:
+                    if asking.state == State.ASKING and asking.sent >= asking.budget:
                         _end(asking, State.SPENT)
                     return sent
                 try:
@@ -139,7 +139,7 @@ def _advance(asking: MachineAsking, until: float) -> int:
                 sent += 1
                 with transaction.atomic():
                     MachineReply.objects.get_or_create(
-                        key=question.key, defaults={"said": reply.sign, "reply": reply.words, "at": timezone.now()}
+                        key=question.key, defaults={"sign": reply.sign, "reply": reply.words, "at": timezone.now()}
                     )
                     MachineAsking.objects.filter(pk=asking.pk).update(
                         tokens=F("tokens") + reply.tokens, attempts=0, retry_at=None, error=""
@@ -151,14 +151,14 @@ def _advance(asking: MachineAsking, until: float) -> int:
 def _count_one(asking: MachineAsking) -> bool:
     """Count a question before it is sent; False where none may be sent any more."""
     going_on = MachineAsking.objects.filter(pk=asking.pk, state=State.ASKING, asked__lt=F("budget"))
-    return bool(going_on.update(asked=F("asked") + 1))
+    return bool(going_on.update(sent=F("sent") + 1))
 
 
 def _rest(asking: MachineAsking, trouble: EndpointTrouble) -> None:
     """Go on later, or end where that would not help."""
     current, at = MachineAsking.objects.filter(pk=asking.pk, state=State.ASKING), timezone.now()
     if not trouble.is_sent:
-        current.update(asked=F("asked") - 1)
+        current.update(sent=F("sent") - 1)
     attempts = asking.attempts + 1
     if trouble.retried and attempts < ATTEMPTS:
         current.update(attempts=attempts, error=str(trouble), retry_at=at + PAUSES.after(attempts))
@@ -185,7 +185,7 @@ def _end(asking: MachineAsking, state: str) -> None:
                 filename=asking.name,
                 model=asking.model,
                 prompt=asking.prompt,
-                by=asking.asked_by,
+                by=asking.sent_by,
                 at=at,
             )
     except (Refused, BadInput) as error:
@@ -196,7 +196,7 @@ def _end(asking: MachineAsking, state: str) -> None:
 
 def _lines(asking: MachineAsking) -> Iterator[str]:
     for batch in _batches(questions_of(asking)):
-        signs = dict(MachineReply.objects.filter(key__in=[row.key for row in batch]).values_list("key", "said"))
+        signs = dict(MachineReply.objects.filter(key__in=[row.key for row in batch]).values_list("key", "sign"))
         for row in batch:
             if row.key in signs:
                 preferred = {"1": row.first, "2": row.second}.get(signs[row.key], signs[row.key])

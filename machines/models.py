@@ -5,14 +5,15 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from core.recorded import Audit, Group
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 
 
 class MachineJudge(models.Model):
     """A machine that was asked about pairs of a collection elsewhere, such as a language model.
 
     Its answers have tables of their own, which nothing reads but the comparison with people: they are no judgments.
-    `sha256` is that of its lines, `query a b said` with tabs between, however they were written or compressed.
+    `sha256` is that of its lines, `query a b sign` with tabs between, however they were written or compressed.
     """
 
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="machine_judges")
@@ -46,7 +47,7 @@ class MachineJudge(models.Model):
 class MachineAsking(models.Model):
     """A machine that is being asked about a campaign's pairs, in both orders, and becomes a judge once it has answered.
 
-    `budget`: how many questions may be asked; `asked` counts each before it is sent, and none that was answered before
+    `budget`: how many questions may be asked; `sent` counts each before it is sent, and none that was answered before
     (`MachineReply`). `tokens`: what the endpoint says that it counted.
     """
 
@@ -64,7 +65,7 @@ class MachineAsking(models.Model):
     budget = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=State, default=State.ASKING)
     questions = models.PositiveIntegerField(help_text=_("Two for each pair."))
-    asked = models.PositiveIntegerField(default=0, db_default=0)
+    sent = models.PositiveIntegerField(default=0, db_default=0)
     tokens = models.PositiveBigIntegerField(default=0, db_default=0)
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -85,10 +86,10 @@ class MachineAsking(models.Model):
     )
 
     class Meta:
-        # judgments.machine_asking.askings_open()
+        # machines.machine_asking.askings_open()
         indexes = [models.Index(fields=["id"], condition=models.Q(state="asking"), name="machine_asking_open")]
         constraints = [
-            models.CheckConstraint(condition=models.Q(asked__lte=models.F("budget")), name="machine_asking_in_budget")
+            models.CheckConstraint(condition=models.Q(sent__lte=models.F("budget")), name="machine_asking_in_budget")
         ]
 
     def __str__(self) -> str:
@@ -98,28 +99,28 @@ class MachineAsking(models.Model):
 class MachineReply(models.Model):
     """What a model said to a question, so that the same is never asked twice.
 
-    `key`: of the endpoint, the model and the whole prompt with its texts (judgments.machine_asking). `said`: 1 or 2 for
+    `key`: of the endpoint, the model and the whole prompt with its texts (machines.machine_asking). `sign`: 1 or 2 for
     the passage that it was shown first or second, = or !.
     """
 
     key = models.CharField(max_length=64, unique=True)
-    said = models.CharField(max_length=1)
+    sign = models.CharField(max_length=1)
     reply = models.CharField(max_length=200)
     at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return self.said
+        return self.sign
 
 
 class MachineAnswer(models.Model):
-    """One line of a machine's answers, by ids: `said` is `a`, which it was shown first, `b`, = or !, as in the file."""
+    """One line of a machine's answers, by ids: `sign` is `a`, which it was shown first, `b`, = or !, as in the file."""
 
     judge = models.ForeignKey(MachineJudge, on_delete=models.CASCADE, related_name="answers", db_index=False)
     line = models.PositiveIntegerField()
     query = models.TextField()
     a = models.TextField()
     b = models.TextField()
-    said = models.TextField()
+    sign = models.TextField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["judge", "line"], name="machine_answer_once_per_line")]

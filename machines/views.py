@@ -15,15 +15,14 @@ from core.errors import NotYours, Refused
 from core.http import Request, see_other
 from core.lists import Columns, ListFilter, Listing, Sort, render_lists, search_filter
 from core.roles import Right, needs
+from machines import answers, endpoint, machine_asking
 from machines import answers as machine_services
-from machines import endpoint, machine_asking
+from machines.forms import MachineAskingForm, MachineForm
 from machines.models import MachineAsking
-from pools import background
-from pools.forms import MachineAskingForm, MachineForm
-from pools.models import Job
-from pools.views import ImportPage, collection_of, import_file
+from runs.http import ImportPage, collection_of, import_file
+from runs.models import Job
 
-IMPORT = ImportPage(Job.Kind.MACHINE, "machines/machine_import.html", MachineForm, background.machine_ask)
+IMPORT = ImportPage(Job.Kind.MACHINE, "machines/machine_import.html", MachineForm, answers.machine_ask)
 LATEST = 20  # machines that are or were being asked
 SORTS: dict[str, Sort] = {
     "name": "name",

@@ -6,9 +6,5 @@ class PlatformsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the system checks, and look after what campaigns take from templates."""
+        """Register the system checks."""
         from platforms import checks  # noqa: F401
-        from platforms.templating import follow_template
-        from pools.templating import template_taken
-
-        template_taken.connect(follow_template)

@@ -17,8 +17,8 @@ from platforms import publishing
 from platforms.demands import FilterKind
 from platforms.models import Publication
 from platforms.registry import adapter_of
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 
 SHOWN = 50  # filters of a search
 LINES = 12  # of a list of choices that are seen at once

@@ -20,8 +20,8 @@ from platforms import lists as platform_lists
 from platforms import messaging
 from platforms.models import Message, Publication
 from platforms.registry import adapter_of
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from tasks import selectors as task_selectors
 from tasks.models import Worker
 

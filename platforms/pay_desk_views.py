@@ -20,8 +20,8 @@ from core.money import counted
 from core.roles import Right, may, needs
 from platforms import lists as platform_lists
 from platforms import pay_desk
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from tasks.paying import pay_details, pay_words_of
 
 

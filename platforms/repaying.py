@@ -14,8 +14,7 @@ from platforms.models import Publication
 from platforms.publishing import TERMS, campaign_move, publication_write
 from pools import services as pool_services
 from pools.models import Campaign
-from pools.settings import settings_of
-from pools.templating import EXAMPLE
+from pools.settings import EXAMPLE, settings_of
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Platform

@@ -31,7 +31,7 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
     """The steps of a draft, in the order in which they are usually taken; with the texts that it lacks, and how long a
     HIT takes.
     """
-    edit = reverse("pools:campaign_edit", args=[campaign.pk])
+    edit = reverse("campaigns:campaign_edit", args=[campaign.pk])
     runs, sizes = campaign.runs.count(), pool_selectors.stored_sizes(campaign)
     tests, lacking = task_selectors.test_counts(campaign), task_selectors.lacking_tests(campaign)
     all_judged = reused_pairs(campaign) == campaign.pair_count > 0

@@ -14,7 +14,7 @@ from core.roles import Right, needs
 from platforms import testing
 from platforms.models import Publication
 from platforms.registry import adapter_of
-from pools.views import campaign_of
+from pools.http import campaign_of
 
 
 class TestRunForm(forms.Form):

@@ -2,28 +2,10 @@
 
 from django.urls import path
 
-from platforms import (
-    draft_views,
-    filter_views,
-    lab_account_views,
-    message_views,
-    pay_desk_views,
-    template_views,
-    testing_views,
-    views,
-)
+from platforms import filter_views, lab_account_views, message_views, pay_desk_views, testing_views, views
 
 app_name = "platforms"
 urlpatterns = [
-    path("campaigns/consequences/", draft_views.consequences, name="consequences"),
-    path("campaigns/<int:pk>/platform/reach/", draft_views.draft_reach, name="draft_reach"),
-    path("templates/", template_views.templates, name="templates"),
-    path("templates/<int:pk>/", template_views.template, name="template"),
-    path("templates/<int:pk>/terms/", template_views.template_terms, name="template_terms"),
-    path("templates/<int:pk>/default/", template_views.template_default, name="template_default"),
-    path("templates/<int:pk>/delete/", template_views.template_delete, name="template_delete"),
-    path("campaigns/<int:pk>/template/", template_views.template_save, name="template_save"),
-    path("labs/<int:pk>/pay/", template_views.pay_floor, name="pay_floor"),
     path("labs/<int:pk>/accounts/<slug:platform>/", lab_account_views.lab_account, name="lab_account"),
     path("costs/", views.costs, name="costs"),
     path("costs/campaigns.csv", views.costs_csv, name="costs_csv"),

@@ -51,8 +51,8 @@ from platforms.reviewing.compensations import compensation_decline, compensation
 from platforms.status import terms_compared, terms_history
 from platforms.syncing import hints_take
 from pools import selectors as pool_selectors
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from tasks.models import Platform
 from tasks.selectors import floor_not_held, lab_floor_of, lacking_time
 

@@ -1,1 +1,1 @@
-"""Collections, queries, passages, qrels, runs, campaigns, pools and pairs."""
+"""Campaigns, their settings, pools, pairs and rounds, and the versions of preference qrels."""

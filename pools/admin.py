@@ -8,33 +8,7 @@ from django.http import HttpRequest
 
 from core.admin import Annotated
 from pools import services as pool_services
-from pools.models import Campaign, Collection, Run
-
-
-@admin.register(Collection)
-class CollectionAdmin(Annotated):
-    """Collections come in by import_collection."""
-
-    changeable = ("name",)
-    list_display = ["name", "lab", "language", "created_at"]
-    search_fields = ["name", "lab__name"]
-    list_select_related = ["lab"]
-
-    def save_model(self, request: HttpRequest, obj: Collection, form: Any, change: bool) -> None:
-        """The manifests of its campaigns name it."""
-        super().save_model(request, obj, form, change)
-        pool_services.collection_mark_changed(collection=obj)
-
-
-@admin.register(Run)
-class RunAdmin(Annotated):
-    """Runs. Their files, names and census are part of exports, so only team and notes can be edited."""
-
-    changeable = ("team", "notes")
-    hidden = ("original", "artifact")  # they are in file storage, which has no addresses
-    list_display = ["name", "collection", "team", "lab", "imported_at"]
-    search_fields = ["name", "team", "lab__name"]
-    list_select_related = ["collection", "lab"]
+from pools.models import Campaign
 
 
 @admin.register(Campaign)
@@ -51,7 +25,7 @@ class CampaignAdmin(Annotated):
     def save_model(self, request: HttpRequest, obj: Campaign, form: Any, change: bool) -> None:
         """Its manifest names it, and so do those of campaigns that reuse its judgments."""
         super().save_model(request, obj, form, change)
-        pool_services.collection_mark_changed(collection=obj.collection)
+        pool_services.campaigns_mark_changed(campaigns=obj.collection.campaigns.all())
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return isinstance(obj, Campaign) and obj.state == Campaign.State.DRAFT

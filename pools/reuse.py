@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from core.errors import Refused
 from evaluation.files.preferences import Pair, Preference
-from pools.models import Campaign, Collection, Query
+from pools.models import Campaign
+from runs.models import Collection, Query
 
 
 class Reusing(Protocol):

@@ -1,44 +1,22 @@
 """Reading collections, runs, pools and pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import NamedTuple, cast
 
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.errors import FileAway, FileMissing, NotYours
+from core.errors import NotYours
 from core.models import User
 from core.roles import Right, labs_of, require
-from evaluation.files.artifact import Order, RunArtifact
+from evaluation.files.artifact import Order
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.equal_texts import name_once, relevant_once
 from evaluation.judging.pooling import ChampionPair, ChampionQrel, PoolSizes, champion_pairs, sizes_of
-from pools.models import (
-    AlikePair,
-    Campaign,
-    Candidate,
-    Collection,
-    Job,
-    OutsideScores,
-    Pair,
-    Passage,
-    Pool,
-    PreferenceImport,
-    Qrel,
-    QrelsVersion,
-    Query,
-    Run,
-    Twin,
-    VersionQuery,
-)
-
-# How much of a run its artifact keeps.
-ARTIFACT_DEPTH = 100
-# How far down a run a champion check looks for a second passage with another text than the first.
-SECOND_DEPTH = 10
+from pools.models import AlikePair, Campaign, Candidate, Pair, Pool, QrelsVersion, Twin, VersionQuery
+from runs.models import Collection, Passage, Qrel, Query, Run
+from runs.selectors import ARTIFACT_DEPTH, SECOND_DEPTH, collection_qrels, enumerate_ids, load_artifact
 
 
 def campaigns_of(user: User) -> QuerySet[Campaign]:
@@ -53,46 +31,6 @@ def campaign_for(user: User, key: int, right: Right) -> Campaign:
         raise NotYours(_("There is no such campaign, or it belongs to another lab."))
     require(user, campaign.lab, right)
     return campaign
-
-
-def collection_for(user: User, key: str | int, right: Right) -> Collection:
-    """A collection of the user's labs, for what needs a right. Raises NotYours and NotAllowed."""
-    is_key = str(key).isdecimal() and len(str(key)) < 19
-    collection = collections_of(user).filter(pk=key).first() if is_key else None
-    if collection is None:
-        raise NotYours(_("There is no such collection, or it belongs to another lab."))
-    require(user, collection.lab, right)
-    return collection
-
-
-def run_for(user: User, key: int, right: Right) -> Run:
-    """A run of the user's labs, for what needs a right. Raises NotYours and NotAllowed."""
-    run = runs_of(user).filter(pk=key).first()
-    if run is None:
-        raise NotYours(_("There is no such run, or it belongs to another lab."))
-    require(user, run.lab, right)
-    return run
-
-
-def job_for(user: User, key: int, right: Right) -> Job:
-    """A job of the user's labs, for what needs a right. Raises NotYours and NotAllowed."""
-    job = jobs_of(user).select_related("lab", "run", "campaign").filter(pk=key).first()
-    if job is None:
-        raise NotYours(_("There is no such job, or it belongs to another lab."))
-    require(user, job.lab, right)
-    return job
-
-
-def jobs_of(user: User) -> QuerySet[Job]:
-    """What members of a user's labs have asked for, newest first."""
-    return Job.objects.filter(lab__in=labs_of(user)).select_related("collection", "asked_by").order_by("-id")
-
-
-def jobs_shown(jobs: QuerySet[Job], at: datetime) -> QuerySet[Job]:
-    """Those of them that are in progress, or came to nothing within the last day."""
-    open_jobs = Q(state__in=[Job.State.RECEIVING, Job.State.WAITING])
-    in_vain = Q(state__in=[Job.State.REFUSED, Job.State.FAILED], ended_at__gt=at - timedelta(days=1))
-    return jobs.filter(open_jobs | in_vain)
 
 
 class CampaignRow(NamedTuple):
@@ -121,114 +59,6 @@ def campaign_rows(campaigns: Iterable[Campaign]) -> list[CampaignRow]:
         CampaignRow(campaign, pairs.get(campaign.pk, 0), hits[campaign.pk].hit_count, hits[campaign.pk].hits_done)
         for campaign in campaigns
     ]
-
-
-class CollectionRow(NamedTuple):
-    """One line of the list of collections."""
-
-    collection: Collection
-    queries: int
-    runs: int
-    campaigns: int
-
-
-def collection_rows(collections: Iterable[Collection]) -> list[CollectionRow]:
-    """Lines for some collections, in their order."""
-    collections = list(collections)
-    queries, runs, campaigns = (
-        _counts(model.objects.filter(collection__in=collections)) for model in (Query, Run, Campaign)
-    )
-    return [
-        CollectionRow(row, queries.get(row.pk, 0), runs.get(row.pk, 0), campaigns.get(row.pk, 0)) for row in collections
-    ]
-
-
-def _counts(rows: QuerySet[Any]) -> dict[int, int]:
-    """How many rows each collection has, by its key."""
-    return dict(rows.order_by().values_list("collection").annotate(count=Count("id")))
-
-
-class CollectionSize(NamedTuple):
-    """What a collection holds, and how much of it has no text yet."""
-
-    queries: int
-    queries_without_text: int
-    qrels: int
-    passages: int
-    passages_without_text: int
-    runs: int
-
-
-def collection_size(collection: Collection) -> CollectionSize:
-    """Count a collection's queries, qrels, passages and runs."""
-    queries = collection.queries.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
-    passages = collection.passages.aggregate(all=Count("id"), bare=Count("id", filter=Q(text="")))
-    return CollectionSize(
-        queries["all"],
-        queries["bare"],
-        collection.qrels.count(),
-        passages["all"],
-        passages["bare"],
-        collection.runs.count(),
-    )
-
-
-def untexted_queries(collection: Collection) -> QuerySet[Query]:
-    """The queries that have no text yet, by id."""
-    return collection.queries.filter(text="").order_by("qid")
-
-
-def untexted_passages(collection: Collection) -> QuerySet[Passage]:
-    """The passages that have no text yet, by id, each with whether the original qrels name it (`is_in_qrels`)."""
-    named = Qrel.objects.filter(passage=OuterRef("pk"))
-    return collection.passages.filter(text="").annotate(is_in_qrels=Exists(named)).order_by("pid")
-
-
-def preference_imports_of(collection: Collection) -> QuerySet[PreferenceImport]:
-    """A collection's imported preferences, newest first, each with whether campaigns reuse it (`is_reused`)."""
-    users = Campaign.objects.filter(reuses__imported=OuterRef("pk"))  # the relation is of a package further up
-    return collection.preference_imports.annotate(is_reused=Exists(users)).order_by("-id")
-
-
-def collections_of(user: User, right: Right = Right.SEE) -> QuerySet[Collection]:
-    """The collections in whose labs a user has a right, by name."""
-    return Collection.objects.filter(lab__in=labs_of(user, right)).select_related("lab").order_by("name")
-
-
-def runs_of(user: User) -> QuerySet[Run]:
-    """The runs that a user may see, by collection and name."""
-    return (
-        Run.objects.filter(lab__in=labs_of(user))
-        .select_related("collection", "lab")
-        .order_by("collection__name", "name")
-    )
-
-
-def load_artifact(run: Run) -> RunArtifact:
-    """A run's integer artifact, from file storage. Raises FileMissing where that does not have it, else FileAway."""
-    try:
-        with run.artifact.open("rb") as file:
-            return RunArtifact.load(cast(BinaryIO, file))
-    except FileNotFoundError as error:
-        text = _("The file of the run %(name)s is missing: file storage has no %(file)s. Run manage.py check_files.")
-        raise FileMissing(text % {"name": run.name, "file": run.artifact.name}) from error
-    except (OSError, BotoCoreError, ClientError) as error:
-        text = _("The file of the run %(name)s cannot be read at the moment: %(error)s")
-        raise FileAway(text % {"name": run.name, "error": error}) from error
-
-
-def file_size(run: Run) -> int | None:
-    """Bytes of the run file as it came; None where file storage does not have it."""
-    try:
-        return int(run.original.size)
-    except (OSError, BotoCoreError, ClientError):
-        return None
-
-
-def collection_qrels(collection: Collection) -> Iterator[tuple[str, str, int]]:
-    """`(query id, passage id, grade)` of every original qrel, in the order of the file."""
-    rows = Qrel.objects.filter(collection=collection).order_by("position")
-    return rows.values_list("query__qid", "passage__pid", "grade").iterator(chunk_size=10_000)
 
 
 def newest_version(collection: Collection) -> QrelsVersion | None:
@@ -355,38 +185,6 @@ def _brought(runs: Iterable[Run], campaign: Campaign, depth: int) -> set[tuple[s
     }
 
 
-def texts_of(
-    collection: Collection, *, qids: Iterable[str], pids: Iterable[str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """The texts of some queries and of some passages, by id."""
-    queries = Query.objects.filter(collection=collection, qid__in=qids).values_list("qid", "text")
-    passages = Passage.objects.filter(collection=collection, pid__in=pids).values_list("pid", "text")
-    return dict(queries), dict(passages)
-
-
-def text_keys(collection: Collection, lists: Iterable[Iterable[str]]) -> dict[str, str]:
-    """By id, what equal texts among some lists of passages have in common, for those that have a text."""
-    pids = list({pid for ids in lists for pid in ids})
-    keys: dict[str, str] = {}
-    for start in range(0, len(pids), 5000):
-        rows = Passage.objects.filter(
-            collection=collection, pid__in=pids[start : start + 5000], text_key__isnull=False
-        ).values_list("pid", "text_key")
-        keys.update((pid, str(key)) for pid, key in rows)
-    return keys
-
-
-def wanted_passages(collection: Collection, depth: int) -> set[str]:
-    """Ids of the passages that a pool of this collection can need: its qrels and every run's top `depth`."""
-    needed = set(Passage.objects.filter(collection=collection).values_list("pid", flat=True))
-    for run in collection.runs.all():
-        artifact = load_artifact(run)
-        for order in ("score", "rank"):
-            for pids in artifact.top(order, depth).values():
-                needed.update(pids)
-    return needed
-
-
 def related_passages(campaign: Campaign) -> Iterator[tuple[int, int]]:
     """`(query, passage)` keys of everything that is known to be about a query: its qrels and its pool."""
     yield from Qrel.objects.filter(collection=campaign.collection).values_list("query_id", "passage_id")
@@ -409,12 +207,12 @@ class Missing(NamedTuple):
             words = ngettext(
                 "%(count)d pooled passage has no text", "%(count)d pooled passages have no text", self.passages
             ) % {"count": self.passages}
-            parts.append(f"{words} ({_enumerate_ids(self.passage_ids, self.passages)})")
+            parts.append(f"{words} ({enumerate_ids(self.passage_ids, self.passages)})")
         if self.queries:
             words = ngettext("%(count)d query has no text", "%(count)d queries have no text", self.queries) % {
                 "count": self.queries
             }
-            parts.append(f"{words} ({_enumerate_ids(self.query_ids, self.queries)})")
+            parts.append(f"{words} ({enumerate_ids(self.query_ids, self.queries)})")
         text = _("%(what)s. Add a file that has them, on the collection's page or with manage.py import_collection.")
         return text % {"what": "; ".join(parts)}
 
@@ -455,13 +253,3 @@ def pairs_by_query(campaign: Campaign) -> list[list[int]]:
 
 def stored_sizes(campaign: Campaign) -> PoolSizes:
     return sizes_of({int(size): count for size, count in campaign.pool_histogram.items()})
-
-
-def _enumerate_ids(ids: Sequence[str], count: int) -> str:
-    more = count - len(ids)
-    return ", ".join(ids) + (_(" and %(more)d more") % {"more": more} if more > 0 else "")
-
-
-def outside_scores_of(collection: Collection) -> OutsideScores | None:
-    """How the collection's runs score elsewhere; None where that is not stored."""
-    return OutsideScores.objects.filter(collection=collection).select_related("uploaded_by").first()

@@ -645,3 +645,6 @@ class WordingSettings(Settings):
 
     class Meta:
         abstract = True
+
+
+EXAMPLE = ("example_query", "example_better", "example_worse", "example_why")  # the columns of the worked example

@@ -31,6 +31,7 @@ from judgments.models import (
 from platforms.models import Publication, TermsVersion
 from platforms.pay_desk import desk_of
 from pools.models import Campaign, Pair
+from runs.models import Job
 from tasks.models import Assignment, Consent, Hit, Invitation, Item, PanelVisit, Practice, TestPair, Worker
 
 NAMED = 5  # of what stands in the way, by name
@@ -180,6 +181,7 @@ def whole_erase(*, campaign: Campaign, at: datetime, why: str = "") -> CampaignP
         Item.objects.filter(hit__campaign=campaign).delete()
         Consent.objects.filter(text__campaign=campaign).delete()
         TermsVersion.objects.filter(publication__campaign=campaign).delete()
+        Job.objects.filter(outcome_id=campaign.pk).update(outcome_id=None)
         campaign.delete()
         Worker.objects.filter(pk__in=workers).delete()
         for worker_id in workers:

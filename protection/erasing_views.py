@@ -18,8 +18,8 @@ from core.errors import NotNow, Refused
 from core.http import Request, refuse_in, see_other
 from core.people_views import membership_of
 from core.roles import Right, needs
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from protection import jobs as protection_jobs
 from protection.campaign_erasing import whole_plan
 from protection.closing import account_close as close
@@ -105,7 +105,7 @@ def campaign_erase(request: Request, pk: int) -> HttpResponse:
                 )
                 return see_other("protection:campaign_erase", pk)
             messages.success(request, _("“%(name)s” is being erased. This takes a moment.") % {"name": campaign.name})
-            return see_other("pools:campaigns")
+            return see_other("campaigns:campaigns")
         status = 400
     context = {"campaign": campaign, "plan": plan, "form": form}
     return render(request, "protection/campaign_erase.html", context, status=status)

@@ -14,8 +14,8 @@ from core.money import counted
 from core.version import VERSION
 from judgments.pages.example import worked_example
 from platforms.bills import campaign_bill
-from platforms.consequences import work_hours
 from platforms.models import Publication
+from platforms.offers import work_hours
 from platforms.publishing import publication_likely
 from pools.models import Campaign
 from pools.practice import practice_pairs_of, right_needed

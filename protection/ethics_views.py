@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET
 
 from core.http import Request
 from core.roles import Right, needs
-from pools.views import campaign_of
+from pools.http import campaign_of
 from protection.ethics import ethics_summary
 
 

@@ -26,8 +26,8 @@ from core.roles import Right, labs_of, needs, require
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from protection import erasing, releasing
 from protection import jobs as protection_jobs
 from protection.models import Retention, RetentionResult

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 from core.http import Request, see_other
 from core.roles import Right, needs
 from evaluation.statistics.asking import JUDGMENTS, WANTED
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from results import asking
 
 

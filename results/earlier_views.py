@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from core.http import Request, see_other
 from core.roles import Right, needs
 from pools import services as pool_services
-from pools.views import campaign_of
+from pools.http import campaign_of
 from results import tables
 from results.earlier import must_not_tell, report_of, result_of
 from results.inputs import FORMAT

@@ -15,9 +15,10 @@ from django.db.models.functions import Coalesce
 
 from judgments import selectors as judgment_selectors
 from platforms.models import Publication
-from pools.models import Campaign, Run
+from pools.models import Campaign
 from results import refreshing
 from results.models import Result
+from runs.models import Run
 from tasks.models import Assignment, CampaignAlarm, Hit
 
 

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 from django import forms
 
 from core.forms import EditForm
-from pools.forms import OFFERED, check_reading
+from pools.forms import check_reading
 from pools.models import Campaign
 from pools.settings import ReadingSettings, names_in
+from runs.forms import OFFERED
 
 
 class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only

@@ -19,6 +19,7 @@ from judgments.quality import Behaviour, behaviour, votes_of
 from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign
+from runs import selectors as run_selectors
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
     is_challenge = campaign.design == Campaign.Design.CHALLENGERS
     pooled = frozenset(campaign.runs.values_list("name", flat=True))
     runs, unreadable = _runs_of(campaign, pooled)
-    outside = pool_selectors.outside_scores_of(campaign.collection)
+    outside = run_selectors.outside_scores_of(campaign.collection)
     preferences = judgment_selectors.accepted_preferences(campaign)
     decided = judgment_selectors.decided_pairs(campaign)
     outcomes = judgment_selectors.counted_preferences(campaign, accepted=preferences)
@@ -101,7 +102,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
         pooled=pooled,
         held_back_runs=list(campaign.runs.filter(is_released=False).order_by("name").values_list("name", flat=True)),
         unreadable=unreadable,
-        qrels=Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection)),
+        qrels=Qrels.of(Entry(*row) for row in run_selectors.collection_qrels(campaign.collection)),
         pools=judgment_selectors.pools_of(campaign),
         waiting=frozenset(judgment_selectors.waiting_queries(campaign) | unfinished),
         pairs=campaign.pair_count,
@@ -129,7 +130,7 @@ def _runs_of(campaign: Campaign, pooled: frozenset[str]) -> tuple[dict[str, RunA
     runs, unreadable = {}, []
     for run in chosen:
         try:
-            runs[run.name] = pool_selectors.load_artifact(run)
+            runs[run.name] = run_selectors.load_artifact(run)
         except FileMissing as error:
             if run.name in pooled:
                 raise

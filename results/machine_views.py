@@ -15,8 +15,8 @@ from core.roles import Right, needs
 from evaluation.statistics.alternative_annotator import PAIRS, PEOPLE
 from machines.answers import answers_of
 from machines.models import MachineJudge
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from results.machine_tables import judges_beside, machine_data, machine_table, tables_of
 from results.machines import SOFTWARE
 from results.models import MachineComparison

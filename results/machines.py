@@ -36,11 +36,13 @@ from evaluation.statistics.machines import (
 from evaluation.statistics.ranks import Board
 from machines.answers import answers_of
 from machines.models import MachineJudge
-from pools.models import Campaign, Candidate, Run
-from pools.selectors import text_keys, withheld_passages
+from pools.models import Campaign, Candidate
+from pools.selectors import withheld_passages
 from results.computing import People, derive_answers
 from results.inputs import Inputs, inputs_of
 from results.models import MachineComparison
+from runs.models import Run
+from runs.selectors import text_keys
 
 # Of what is stored. Comparisons of another version of the software are computed again.
 FORMAT = 3

@@ -6,7 +6,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from machines.models import MachineJudge
-from pools.models import Campaign, QrelsVersion, Run
+from pools.models import Campaign, QrelsVersion
+from runs.models import Run
 
 
 class Result(models.Model):

@@ -12,9 +12,10 @@ from judgments.models import Adjudication, Reuse
 from judgments.selectors import JudgmentRow
 from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Pair, Passage, Pool, Qrel
+from pools.models import Campaign, Pair, Pool
 from results import selectors as result_selectors
 from results.selectors import PoolCertainty
+from runs.models import Passage, Qrel
 from tasks.models import Assignment
 
 

@@ -20,9 +20,11 @@ from evaluation.statistics.measured import measured
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import t_intervals
 from pools import selectors as pool_selectors
-from pools.models import Collection, QrelsVersion, Run
+from pools.models import QrelsVersion
 from results.inputs import K
 from results.models import VersionScore
+from runs import selectors as run_selectors
+from runs.models import Collection, Run
 
 # Of what is stored. Scores of another version of the software are computed again.
 FORMAT = 1
@@ -82,7 +84,7 @@ def scores_refresh(*, collection: Collection) -> int:
         for run in runs:
             lacked = tuple(version for version in versions if version.pk not in scored.get(run.pk, ()))
             lacking.setdefault(lacked, []).append(run)
-        original = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(collection))
+        original = Qrels.of(Entry(*row) for row in run_selectors.collection_qrels(collection))
         for lacked, alike in lacking.items():
             qrels = {version: qrels_of(version) for version in lacked}
             for start in range(0, len(alike), RUNS):
@@ -102,7 +104,7 @@ def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original
     artifacts: dict[int, RunArtifact] = {}
     for run in runs:
         try:
-            artifacts[run.pk] = pool_selectors.load_artifact(run)
+            artifacts[run.pk] = run_selectors.load_artifact(run)
         except FileAway as error:
             log.warning("Run %s is not scored on versions: %s", run.pk, error)
             for version in versions:

@@ -8,10 +8,11 @@ from django.utils.translation import gettext as _
 
 from evaluation.measures.named import read_measures
 from evaluation.statistics.correlation import kendall_tau
-from pools.models import QrelsVersion, Run
+from pools.models import QrelsVersion
 from results.inputs import K
 from results.models import VersionScore
 from results.tables import Column, Table
+from runs.models import Run
 
 
 class Scores(NamedTuple):

@@ -22,8 +22,8 @@ from core.progress import progress_of
 from core.roles import Right, needs
 from judgments.downloads import TYPES
 from pools import selectors as pool_selectors
+from pools.http import campaign_of
 from pools.models import QrelsVersion, VersionQuery
-from pools.views import campaign_of, collection_of
 from results import jobs as result_jobs
 from results import version_requests
 from results import versions as version_services
@@ -31,6 +31,8 @@ from results.models import VersionRequest
 from results.presentation import Shown, cells, heads
 from results.version_tables import Scores, version_scores
 from results.writing import as_csv, as_tex
+from runs import selectors as run_selectors
+from runs.http import collection_of
 
 log = logging.getLogger(__name__)
 
@@ -172,7 +174,7 @@ def version(request: Request, pk: int, number: int) -> HttpResponseBase:
 
 def _with_texts(version: QrelsVersion, rows: list[VersionQuery]) -> list[dict[str, Any]]:
     ids = {pid for row in rows for pids in (row.before, row.after) for pid in pids[:MOST_SHOWN]}
-    _queries, texts = pool_selectors.texts_of(version.collection, qids=[], pids=ids)
+    _queries, texts = run_selectors.texts_of(version.collection, qids=[], pids=ids)
     return [
         {
             "change": row,

@@ -20,8 +20,9 @@ from evaluation.judging.equal_texts import answers_by_id
 from evaluation.judging.settling import expected_wrong
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Collection, QrelsVersion, Query, VersionQuery
+from pools.models import Campaign, QrelsVersion, VersionQuery
 from results.models import VersionRequest
+from runs.models import Collection, Query
 
 Kind = VersionQuery.Kind
 Answers = Mapping[str, tuple[str, ...]]

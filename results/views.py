@@ -24,8 +24,8 @@ from judgments.downloads import file_response
 from judgments.models import StoredFile
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Passage
-from pools.views import campaign_of
+from pools.http import campaign_of
+from pools.models import Campaign
 from results import apart, figures, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
@@ -37,6 +37,7 @@ from results.presentation import Shown, cells, heads
 from results.report import ARCHIVE, SETS, is_about_something
 from results.sentences import findings, headline
 from results.tables import Table
+from runs.models import Passage
 
 log = logging.getLogger(__name__)
 

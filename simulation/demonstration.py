@@ -43,7 +43,10 @@ from platforms.publishing import (
 )
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Collection, Run
+from pools.models import Campaign
+from runs import selectors as run_selectors
+from runs import services as run_services
+from runs.models import Collection, Run
 from simulation import at_platform, at_prolific, people
 from simulation.browser import GIVE_UP_SECONDS, WrongPage
 from simulation.crowds import SECONDS_A_TURN, Progress
@@ -131,7 +134,7 @@ def refuse_foreign_data(*, is_own_server: bool) -> None:
         for what, column, table in (
             ("user", "username", "core_user"),
             ("lab", "name", "core_lab"),
-            ("collection", "name", "pools_collection"),
+            ("collection", "name", "runs_collection"),
             ("campaign", "name", "pools_campaign"),
         ):
             cursor.execute(f"SELECT {column} FROM {table} ORDER BY id")  # noqa: S608 - names from the lines above
@@ -207,7 +210,7 @@ def load(folder: Folder, step: Step) -> Collection:
     _check_runs(folder, set() if collection is None else set(collection.runs.values_list("name", flat=True)), step)
     if collection is None:
         step("Reading queries and qrels", 0, 1)
-        collection = pool_services.collection_import(
+        collection = run_services.collection_import(
             lab=lab, name=folder.name, language=folder.language, queries=folder.queries, qrels=folder.qrels
         ).collection
         step("Reading queries and qrels", 1, 1)
@@ -218,13 +221,13 @@ def load(folder: Folder, step: Step) -> Collection:
     for number, path in enumerate(fresh):
         step("Storing the runs", number, len(fresh))
         with path.open("rb") as source:
-            pool_services.run_import(collection=collection, name=run_name(str(path)), source=source, filename=path.name)
+            run_services.run_import(collection=collection, name=run_name(str(path)), source=source, filename=path.name)
         step("Storing the runs", number + 1, len(fresh))
     if fresh or collection.passages.filter(text="").exists():
         step("Reading passages", 0, 1)
         tests = read_test_pairs(folder.test_pairs) if folder.test_pairs else ()
         named = {pid for _query, *pids in tests for pid in pids}
-        pool_services.collection_import(lab=lab, name=folder.name, passages=folder.passages, also=named)
+        run_services.collection_import(lab=lab, name=folder.name, passages=folder.passages, also=named)
         step("Reading passages", 1, 1)
     return collection
 
@@ -475,7 +478,7 @@ def outcome(campaign: Campaign) -> list[Outcome]:
     """Every run's two scores, best on the preference qrels first. Both count the queries that have preference qrels."""
     derived = Qrels.of(Entry(query, pid, 1) for query, pid in judgment_selectors.derived(campaign).qrels)
     judged = set(derived.queries)
-    original = Qrels.of(Entry(*row) for row in pool_selectors.collection_qrels(campaign.collection) if row[0] in judged)
+    original = Qrels.of(Entry(*row) for row in run_selectors.collection_qrels(campaign.collection) if row[0] in judged)
     rows = [
         Outcome(run.name, _score(run, original, campaign), _score(run, derived, campaign))
         for run in campaign.runs.all()
@@ -491,7 +494,7 @@ def export(campaign: Campaign) -> list[Path]:
 
 def _score(run: Run, qrels: Qrels, campaign: Campaign) -> float:
     order: Order = "rank" if campaign.order == Campaign.Order.RANK else "score"
-    return reciprocal_rank(pool_selectors.load_artifact(run), qrels, 10, order).mean
+    return reciprocal_rank(run_selectors.load_artifact(run), qrels, 10, order).mean
 
 
 def _has_test_pairs(campaign: Campaign, folder: Folder, is_simulated: bool) -> bool:
@@ -548,7 +551,7 @@ def _must_be_the_same(collection: Collection, folder: Folder) -> None:
     qrels = [tuple(entry) for entry in read_qrels(folder.qrels).entries()]
     texts = dict(collection.queries.exclude(text="").values_list("qid", "text"))
     if (
-        sorted(qrels) != sorted(pool_selectors.collection_qrels(collection))
+        sorted(qrels) != sorted(run_selectors.collection_qrels(collection))
         or dict(read_queries(folder.queries)) != texts
     ):
         raise Refused(

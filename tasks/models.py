@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from core.comparing import ComparedField, ComparedModel
 from core.models import Lab
 from core.recorded import Audit, Changes, Group, value_after
-from pools.models import Campaign, Pair, Passage, Query
+from pools.models import Campaign, Pair
+from runs.models import Passage, Query
 
 
 class TestPair(models.Model):

@@ -1,10 +1,9 @@
 """What becomes of a draft's test pairs when its pools are made again."""
 
-from typing import Any
-
 from django.db.models import Exists, OuterRef
 
-from pools.models import Campaign, Qrel
+from pools.models import Campaign
+from runs.models import Qrel
 from tasks import selectors as task_selectors
 from tasks.models import TestPair
 
@@ -26,8 +25,3 @@ def tests_drop_invalid(*, campaign: Campaign) -> int:
         gone.update(by_pair[key] for key in related if key in by_pair)
     campaign.test_pairs.filter(pk__in=gone).delete()
     return len(gone)
-
-
-def follow_pools(sender: object, campaign: Campaign, **_more: Any) -> None:
-    """Answer that a draft has other pools."""
-    tests_drop_invalid(campaign=campaign)

@@ -13,9 +13,9 @@ from core.errors import BadRequest, NotNow, NotYours, Refused
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing
 from core.roles import Right, needs
+from pools.http import campaign_of
 from pools.models import Campaign
 from pools.practice import PracticePair, lacking_practice, read_practice_pairs, right_needed
-from pools.views import campaign_of
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.forms import PracticePairForm

@@ -22,8 +22,10 @@ from evaluation.judging.reading import MOST_WORDS_PER_MINUTE, least_minutes, rea
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import reuse
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Pair, Passage, Qrel, Query
+from pools.models import Campaign, Pair
 from pools.practice import PracticePair, lacking_practice, practice_pairs_of
+from runs import selectors as run_selectors
+from runs.models import Passage, Qrel, Query
 from tasks.default_texts import FEATURES, default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.names import pseudonym
@@ -339,7 +341,7 @@ def related_passages(campaign: Campaign, query_ids: Iterable[int]) -> Iterator[t
     queries = dict(Query.objects.filter(id__in=query_ids).values_list("qid", "id"))
     retrieved: dict[str, set[int]] = {}
     for run in campaign.collection.runs.all():
-        for qid, pids in pool_selectors.load_artifact(run).kept(queries).items():
+        for qid, pids in run_selectors.load_artifact(run).kept(queries).items():
             for pid in pids:
                 retrieved.setdefault(pid, set()).add(queries[qid])
     passages = Passage.objects.filter(collection=campaign.collection).exclude(text="").values_list("pid", "id")
@@ -356,7 +358,7 @@ def candidates(campaign: Campaign, random: Random, most: int) -> list[Candidate]
     ids = dict(passages.values_list("pid", "id").iterator(chunk_size=20_000))
     retrieved = set(Qrel.objects.filter(collection=campaign.collection).values_list("passage_id", flat=True))
     for run in campaign.collection.runs.all():
-        retrieved.update(compress(ids.values(), pool_selectors.load_artifact(run).holds(list(ids))))
+        retrieved.update(compress(ids.values(), run_selectors.load_artifact(run).holds(list(ids))))
     drawn = sorted(retrieved.intersection(ids.values()))
     if len(drawn) > most:
         drawn = random.sample(drawn, most)

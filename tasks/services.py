@@ -24,8 +24,9 @@ from evaluation.judging.recognition import Rarity, choose_off_topic, features_of
 from pools import reuse
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Passage, Qrel
+from pools.models import Campaign
 from pools.practice import PracticePair, practice_check, read_practice_pairs, write_practice_pairs
+from runs.models import Passage, Qrel
 from tasks import campaign_alarms
 from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent

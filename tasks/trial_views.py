@@ -9,8 +9,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from core.http import Request, see_other
 from core.roles import Right, needs
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from tasks import selectors as task_selectors
 from tasks import trials
 

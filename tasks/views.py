@@ -22,8 +22,8 @@ from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, may_change, needs
 from pools import services as pool_services
+from pools.http import campaign_of
 from pools.models import Campaign
-from pools.views import campaign_of
 from tasks import jobs as task_jobs
 from tasks import links, outside_panels
 from tasks import lists as task_lists

@@ -25,7 +25,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from core.models import Lab, User
 from evaluation.boards.evaluating import evaluate
 from local.supervisor import Site
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.models import Worker
 from tests import factories, made_up
 from tests.browser import bound_waiting, launch_options

@@ -15,7 +15,9 @@ from core.models import Lab, User
 from judgments import exports
 from judgments import services as judgment_services
 from pools import services as pool_services
-from pools.models import Campaign, Collection, Pair, Passage, Qrel, Query, Run
+from pools.models import Campaign, Pair
+from runs import services as run_services
+from runs.models import Collection, Passage, Qrel, Query, Run
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
 
@@ -68,7 +70,7 @@ def collection(
     qrels_file.write_text(
         "".join(f"{qid} 0 {pid} {grade}\n" for qid, pids in graded.items() for pid, grade in pids.items())
     )
-    made = pool_services.collection_import(
+    made = run_services.collection_import(
         lab=in_lab, name=name, language="en", queries=queries, qrels=qrels_file
     ).collection
     for run_name, ranked in tops.items():
@@ -78,7 +80,7 @@ def collection(
         pids |= {pid for listed in graded.values() for pid in listed}
         passages = tmp_path / f"{name}-passages.tsv"
         passages.write_text("".join(f"{pid}\t{passage_text(pid)}\n" for pid in sorted(pids)))
-        pool_services.collection_import(lab=in_lab, name=name, passages=passages, keep="all")
+        run_services.collection_import(lab=in_lab, name=name, passages=passages, keep="all")
     return made
 
 
@@ -125,7 +127,7 @@ def run(of: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:
         for rank, pid in enumerate(pids, start=1)
     ]
     source = io.BytesIO("".join(lines).encode())
-    return pool_services.run_import(collection=of, name=name, source=source, filename=f"{name}.txt")
+    return run_services.run_import(collection=of, name=name, source=source, filename=f"{name}.txt")
 
 
 def campaign(

@@ -49,7 +49,7 @@ LONGEST_FIRST = (
     "tests/platforms/test_terms.py",
     "tests/journeys/test_leaderboards.py",
     "tests/leaderboards/test_public_look.py",
-    "tests/pools/test_upload_size.py",
+    "tests/runs/test_upload_size.py",
     "tests/tasks/test_next_hit.py",
     "tests/leaderboards/test_pages_look.py",
     "tests/storm/test_outage.py",

@@ -21,6 +21,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from api.models import Delivery, Token, Webhook
+from campaigns.forms import CampaignForm
 from core.comparing import ComparedField
 from core.lists import Listing
 from core.models import Lab, MemberInvitation, User
@@ -45,32 +46,15 @@ from judgments.models import (
 )
 from machines.models import MachineJudge
 from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
-from pools.forms import OFFERED, CampaignForm
-from pools.models import (
-    AlikePair,
-    Campaign,
-    CampaignTemplate,
-    Candidate,
-    Collection,
-    Job,
-    OutsideScores,
-    Pair,
-    Passage,
-    Pool,
-    PreferenceImport,
-    QrelsVersion,
-    Query,
-    Run,
-    Twin,
-    Upload,
-    VersionQuery,
-)
+from pools.models import AlikePair, Campaign, CampaignTemplate, Candidate, Pair, Pool, QrelsVersion, Twin, VersionQuery
 from protection.erasing import KEPT_NAMED
 from protection.models import RetentionResult
 from results import machines
 from results.apart import take_apart
 from results.inputs import SOFTWARE
 from results.models import EarlierResult, MachineComparison, Result, ResultList, VersionRequest, VersionScore
+from runs.forms import OFFERED
+from runs.models import Collection, Job, OutsideScores, Passage, PreferenceImport, Query, Run, Upload
 from tasks import links
 from tasks.models import (
     Assignment,
@@ -99,15 +83,15 @@ MOST_QUERIES = 40
 
 # Which lists each page has: by the name of the address, the keys of its lists ("" for the one without a key).
 LISTS: dict[str, tuple[str, ...]] = {
-    "pools:campaigns": ("", "jobs"),
-    "pools:campaign_new": ("",),
-    "pools:collections": ("", "jobs"),
+    "campaigns:campaigns": ("", "jobs"),
+    "campaigns:campaign_new": ("",),
+    "runs:collections": ("", "jobs"),
     "pools:collection": ("runs", "campaigns", "versions", "jobs", "imports"),
-    "pools:outside_scores": ("",),
-    "pools:missing_texts": ("queries", "passages"),
-    "pools:runs": ("", "jobs"),
+    "runs:outside_scores": ("",),
+    "runs:missing_texts": ("queries", "passages"),
+    "runs:runs": ("", "jobs"),
     "pools:run": ("campaigns",),
-    "pools:run_upload": ("",),
+    "runs:run_upload": ("",),
     "tasks:tests": ("suggested", "reviewed"),
     "tasks:practice": ("tests",),
     "tasks:wording": ("versions",),
@@ -144,35 +128,41 @@ LISTS: dict[str, tuple[str, ...]] = {
     "audit:entries": ("",),
     "protection:protection": ("labs",),
     "protection:protection_lab": ("kept",),
-    "platforms:templates": ("", "labs"),
+    "campaigns:templates": ("", "labs"),
 }
 # Lists whose rows are few by their nature are looked at for their size alone.
 FEW = {("results:query", "passages"), ("protection:protection_lab", "kept")}
 # What shows a member few rows or nothing, and an admin of the site many.
-OF_ALL_LABS = {"core:lab_new", "protection:protection", "platforms:templates"}
+OF_ALL_LABS = {"core:lab_new", "protection:protection", "campaigns:templates"}
 MOST_VISITED = (
-    *("pools:campaigns", "pools:collection", "pools:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
+    *("campaigns:campaigns", "pools:collection", "runs:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
     *("judgments:work", "judgments:worker", "platforms:publication", "platforms:submissions"),
     *("platforms:ledger", "results:query", "results:results", "judging:home"),
     *("results:version", "results:version_scores", "results:machines"),
 )
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
-    *("results:results", "results:plan", "platforms:submission", "pools:campaign_delete", "pools:campaign_rename"),
-    *("results:machine", "results:earlier", "pools:run_models"),
     *(
-        "pools:collection_new",
-        "pools:collection_add",
-        "pools:dataset_new",
-        "pools:files",
+        "results:results",
+        "results:plan",
+        "platforms:submission",
+        "campaigns:campaign_delete",
+        "campaigns:campaign_rename",
+    ),
+    *("results:machine", "results:earlier", "runs:run_models"),
+    *(
+        "runs:collection_new",
+        "runs:collection_add",
+        "runs:dataset_new",
+        "runs:files",
         "pools:preferences_import",
-        "pools:job",
+        "runs:job",
     ),
     *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import", "machines:machine_import"),
     "machines:machine_ask",
     *("judgments:pilot", "protection:ethics", "judgments:disagreement"),
-    *("pools:campaign_edit", "platforms:draft_reach", "platforms:adjustment"),
-    *("platforms:template", "platforms:template_save", "platforms:template_terms", "platforms:pay_floor"),
+    *("campaigns:campaign_edit", "campaigns:draft_reach", "platforms:adjustment"),
+    *("campaigns:template", "campaigns:template_save", "campaigns:template_terms", "campaigns:pay_floor"),
     "platforms:lab_account",
     *("results:settings", "results:version_new", "results:version_asked", "results:ask", "results:offer"),
     *("tasks:trial", "api:reference"),
@@ -210,22 +200,22 @@ NOT_PAGES = {
         "judgments:round_ask",
         "judgments:rest_repay",
         "protection:ethics_file",
-        "platforms:consequences",
+        "campaigns:consequences",
         "tasks:panel_links",
         "tasks:outside_panel_delete",
-        "pools:run_delete",
+        "runs:run_delete",
     ),
     *(
-        "pools:campaign_archive",
-        "pools:campaign_unarchive",
-        "pools:run_release",
-        "pools:outside_scores_delete",
+        "campaigns:campaign_archive",
+        "campaigns:campaign_unarchive",
+        "runs:run_release",
+        "runs:outside_scores_delete",
         "pools:preferences_delete",
-        "pools:missing_ids",
-        "pools:job_cancel",
-        "pools:files_read",
-        "pools:files_discard",
-        "pools:dataset_texts",
+        "runs:missing_ids",
+        "runs:job_cancel",
+        "runs:files_read",
+        "runs:files_discard",
+        "runs:dataset_texts",
     ),
     *(
         "platforms:move",
@@ -238,8 +228,8 @@ NOT_PAGES = {
     *("platforms:extend", "platforms:listen", "platforms:retry", "platforms:set_aside", "platforms:compensate"),
     *(
         "platforms:decline",
-        "platforms:template_default",
-        "platforms:template_delete",
+        "campaigns:template_default",
+        "campaigns:template_delete",
         "platforms:ledger_csv",
         "platforms:message_set_aside",
         "platforms:costs_csv",
@@ -334,26 +324,27 @@ class World(NamedTuple):
     def address(self, name: str) -> str:
         campaign = (
             self.draft
-            if name in ("tasks:tests", "tasks:practice", "pools:campaign_delete", "pools:campaign_edit", "tasks:trial")
+            if name
+            in ("tasks:tests", "tasks:practice", "campaigns:campaign_delete", "campaigns:campaign_edit", "tasks:trial")
             else self.campaign
         )
         arguments: dict[str, list[Any]] = {
-            "pools:campaigns": [],
+            "campaigns:campaigns": [],
             "judgments:alarm_choice": [],
-            "pools:campaign_new": [],
-            "pools:collections": [],
-            "pools:runs": [],
+            "campaigns:campaign_new": [],
+            "runs:collections": [],
+            "runs:runs": [],
             "api:tokens": [],
             "api:reference": [],
             "api:webhooks": [campaign.lab_id],
             "api:webhook": [campaign.lab_id, self.webhook.pk],
             "judgments:workers": [],
-            "pools:run_upload": [],
+            "runs:run_upload": [],
             "pools:collection": [self.collection.pk],
-            "pools:collection_new": [],
-            "pools:dataset_new": [],
-            "pools:collection_add": [self.collection.pk],
-            "pools:outside_scores": [self.collection.pk],
+            "runs:collection_new": [],
+            "runs:dataset_new": [],
+            "runs:collection_add": [self.collection.pk],
+            "runs:outside_scores": [self.collection.pk],
             "platforms:costs": [],
             "core:account": [],
             "core:labs": [],
@@ -367,11 +358,11 @@ class World(NamedTuple):
             "machines:machines": [self.collection.pk],
             "machines:machine_import": [self.collection.pk],
             "machines:machine_ask": [self.collection.pk],
-            "pools:missing_texts": [self.collection.pk],
-            "pools:files": [self.tray.pk],
-            "pools:job": [self.job.pk],
+            "runs:missing_texts": [self.collection.pk],
+            "runs:files": [self.tray.pk],
+            "runs:job": [self.job.pk],
             "pools:run": [self.run.pk],
-            "pools:run_models": [self.run.pk],
+            "runs:run_models": [self.run.pk],
             "judgments:assignment": [campaign.pk, self.assignment.pk],
             "judgments:worker": [campaign.pk, self.worker.pk],
             "judgments:disagreement": [campaign.pk, self.pool.pairs.earliest("pk").pk],
@@ -388,10 +379,10 @@ class World(NamedTuple):
             "protection:protection": [],
             "protection:protection_worker": [self.worker.pk],
             "protection:protection_lab": [campaign.lab_id],
-            "platforms:templates": [],
-            "platforms:template": [self.template.pk],
-            "platforms:template_terms": [self.template.pk],
-            "platforms:pay_floor": [campaign.lab_id],
+            "campaigns:templates": [],
+            "campaigns:template": [self.template.pk],
+            "campaigns:template_terms": [self.template.pk],
+            "campaigns:pay_floor": [campaign.lab_id],
             "platforms:lab_account": [campaign.lab_id, "prolific"],
         }
         return reverse(name, args=arguments.get(name, [campaign.pk]))
@@ -831,7 +822,7 @@ def _key(row: Any) -> Any:
 
 
 def test_forms_offer_a_hundred_of_many_and_take_the_others_by_their_names(many: World, browser: Client) -> None:
-    answer = browser.get(reverse("pools:campaign_new"), {"collection": many.collection.pk})
+    answer = browser.get(reverse("campaigns:campaign_new"), {"collection": many.collection.pk})
     assert len(answer.content) < MOST_BYTES
     form = answer.context["form"]
     assert len(form.fields["runs"].widget.choices) == OFFERED
@@ -848,11 +839,11 @@ def test_forms_offer_a_hundred_of_many_and_take_the_others_by_their_names(many: 
 
 
 def test_a_run_is_uploaded_to_a_collection_that_was_chosen_before(many: World, browser: Client) -> None:
-    assert browser.get(reverse("pools:run_upload")).context["target"] == "pools:run_upload"
-    answer = browser.get(reverse("pools:run_upload"), {"collection": many.collection.pk})
+    assert browser.get(reverse("runs:run_upload")).context["target"] == "runs:run_upload"
+    answer = browser.get(reverse("runs:run_upload"), {"collection": many.collection.pk})
     assert len(answer.content) < MOST_BYTES
     assert list(answer.context["form"].fields["collection"].queryset) == [many.collection]
-    assert browser.get(reverse("pools:run_upload"), {"collection": "0"}).context["target"] == "pools:run_upload"
+    assert browser.get(reverse("runs:run_upload"), {"collection": "0"}).context["target"] == "runs:run_upload"
 
 
 @pytest.mark.parametrize("model", admin.site._registry, ids=lambda model: model._meta.label_lower)

@@ -8,8 +8,9 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from core.models import User
-from pools.models import Campaign, Job
+from pools.models import Campaign
 from results import refreshing, scoring, versions
+from runs.models import Job
 from tasks import outside_panels
 from tasks.models import Assignment, PanelVisit
 from tests import factories
@@ -59,12 +60,12 @@ def addresses(user: User, campaign: Campaign | None = None) -> list[str]:
         values = others | {"pk": getattr(first.get(route.partition("/")[0]), "pk", None)}
         if not name.startswith(ELSEWHERE) and all(values.get(key) is not None for key in asked):
             found.append(reverse(name, kwargs={key: values[key] for key in asked}))
-    drafts = ("judgments:campaign", "tasks:tests", "results:results", "pools:campaign_delete")
+    drafts = ("judgments:campaign", "tasks:tests", "results:results", "campaigns:campaign_delete")
     return [
         *dict.fromkeys(found),
         *(reverse(name, args=[draft.pk]) for name in drafts),
         reverse("results:results", args=[campaign.pk]) + "?unfold=all&intervals=all",
-        reverse("pools:campaign_new") + f"?collection={collection.pk}",
+        reverse("campaigns:campaign_new") + f"?collection={collection.pk}",
         *(reverse("results:table", args=[campaign.pk, name]) for name in ("win-matrix", "stability")),
     ]
 

@@ -59,14 +59,14 @@ TOLD = {
         END IF;
         """,
     ),
-    "pools_job": (
-        "AFTER UPDATE OF state ON pools_job FOR EACH ROW WHEN (OLD.state <> NEW.state AND "
+    "runs_job": (
+        "AFTER UPDATE OF state ON runs_job FOR EACH ROW WHEN (OLD.state <> NEW.state AND "
         "NEW.state IN ('done', 'refused', 'failed'))",
         """
         PERFORM api_tell(NEW.lab_id, CASE NEW.state WHEN 'done' THEN 'job.finished' ELSE 'job.failed' END,
             jsonb_build_object('job', jsonb_build_object('id', NEW.id, 'kind', NEW.kind, 'name', NEW.name,
                 'state', NEW.state, 'collection', NEW.collection_id, 'run', NEW.run_id,
-                'campaign', NEW.campaign_id)));
+                'campaign', NEW.outcome_id)));
         """,
     ),
     "judgments_alarmepisode": (
@@ -88,7 +88,7 @@ TOLD = {
         """
         PERFORM api_tell(lab_id, 'version.made', jsonb_build_object(
             'collection', jsonb_build_object('id', id, 'name', name), 'number', NEW.number,
-            'campaign', api_campaign(NEW.campaign_id))) FROM pools_collection WHERE id = NEW.collection_id;
+            'campaign', api_campaign(NEW.campaign_id))) FROM runs_collection WHERE id = NEW.collection_id;
         """,
     ),
 }
@@ -107,12 +107,12 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('account', '0009_emailaddress_unique_primary_email'),
-        ('mfa', '0003_authenticator_type_uniq'),
-        ('socialaccount', '0006_alter_socialaccount_extra_data'),
-        ('judgments', '0001_initial'),
-        ('platforms', '0001_initial'),
         ('results', '0001_initial'),
+        ('platforms', '0001_initial'),
+        ('judgments', '0001_initial'),
+        ('socialaccount', '0006_alter_socialaccount_extra_data'),
+        ('mfa', '0003_authenticator_type_uniq'),
+        ('account', '0009_emailaddress_unique_primary_email'),
         ('core', '0001_initial'),
         ('pools', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -254,19 +254,38 @@ class Migration(migrations.Migration):
         *(migrations.RunSQL(_tell(table), f"DROP FUNCTION api_tell_of_{table} CASCADE") for table in TOLD),
         record_changes("account_emailaddress", CHANGES, NOBODY, "$1->>'user_id'", ignored="user_id", unsaid="email"),
         record_changes(
-            "api_token", CHANGES, NOBODY, "$1->>'user_id'", ignored="user_id start digest last_used_at created_at",
+            "api_token",
+            CHANGES,
+            NOBODY,
+            "$1->>'user_id'",
+            ignored="user_id start digest last_used_at created_at",
             new_fields=True,
         ),
         record_changes(
-            "api_webhook", CHANGES, LAB, "substring($1->>'url' from '^https?://([^/?]+)')",
-            ignored="lab_id created_at created_by_id failing_since", unsaid="url", why="disabled_why", new_fields=True,
+            "api_webhook",
+            CHANGES,
+            LAB,
+            "substring($1->>'url' from '^https?://([^/?]+)')",
+            ignored="lab_id created_at created_by_id failing_since",
+            unsaid="url",
+            why="disabled_why",
+            new_fields=True,
         ),
         record_changes(
-            "mfa_authenticator", "INSERT OR DELETE", NOBODY, "$1->>'user_id'",
-            ignored="user_id data created_at last_used_at", new_fields=True,
+            "mfa_authenticator",
+            "INSERT OR DELETE",
+            NOBODY,
+            "$1->>'user_id'",
+            ignored="user_id data created_at last_used_at",
+            new_fields=True,
         ),
         record_changes(
-            "socialaccount_socialaccount", "INSERT OR DELETE", NOBODY, "$1->>'user_id'",
-            ignored="user_id last_login date_joined", unsaid="uid extra_data", new_fields=True,
+            "socialaccount_socialaccount",
+            "INSERT OR DELETE",
+            NOBODY,
+            "$1->>'user_id'",
+            ignored="user_id last_login date_joined",
+            unsaid="uid extra_data",
+            new_fields=True,
         ),
     ]

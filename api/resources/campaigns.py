@@ -23,6 +23,10 @@ from api.filters import KeyFilter
 from api.frame import Resource, operation
 from api.problems import NotAskedFor
 from api.resources.collections import accepted
+from campaigns import drawing
+from campaigns.consequences import consequences_of
+from campaigns.forms import CampaignForm
+from campaigns.templating import template_settings
 from core.errors import NotNow, NotYours
 from core.models import User
 from core.percent import ShareField
@@ -30,17 +34,14 @@ from core.roles import Right
 from judgments import selectors as judgment_selectors
 from platforms import publishing
 from platforms.bills import campaign_bill
-from platforms.consequences import consequences_of
 from platforms.publishing import publication_likely, publication_to_reach
 from platforms.reach import reach_look
-from pools import background
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.forms import CampaignForm
-from pools.models import Campaign, CampaignTemplate, Collection, Job
+from pools.models import Campaign, CampaignTemplate
 from pools.practice import PracticePair, lacking_practice, read_practice_pairs, right_needed
 from pools.settings import settings_of
-from pools.templating import template_settings
+from runs.models import Collection, Job
 from tasks import jobs as task_jobs
 from tasks import selectors as task_selectors
 from tasks import services as task_services
@@ -157,7 +158,7 @@ def campaign_ask(
 ) -> Job:
     """Ask for a draft with these settings, or for these settings of one, as the page does. Raises ValidationError."""
     form = campaign_form(collection, settings, draft, template)
-    return background.campaign_ask(
+    return drawing.campaign_ask(
         collection=collection,
         runs=form.cleaned_data["runs"],
         name=form.cleaned_data["name"],

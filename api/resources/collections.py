@@ -26,11 +26,11 @@ from core.models import Lab, User
 from core.progress import progress_of
 from core.roles import Right, labs_of, require
 from evaluation.files.runs import run_name
-from pools import background, catalogue, fetching
-from pools import jobs as pool_jobs
-from pools import selectors as pool_selectors
-from pools import services as pool_services
-from pools.models import Collection, Job, Run
+from runs import background, catalogue, fetching
+from runs import jobs as pool_jobs
+from runs import selectors as run_selectors
+from runs import services as run_services
+from runs.models import Collection, Job, Run
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ class Collections(Resource):
     @operation(shapes.CollectionShape(many=True), name="collections")
     def list(self, request: Request) -> Any:
         """The collections of your labs."""
-        return pool_selectors.collections_of(self.user)
+        return run_selectors.collections_of(self.user)
 
     @operation(shapes.JobShape, Right.DESIGN, name="collection_create", takes=shapes.NewCollection, status=202)
     def create(self, request: Request) -> Any:
@@ -114,7 +114,7 @@ class Collections(Resource):
     def retrieve(self, request: Request, pk: int) -> Any:
         """One collection, with what it holds."""
         collection = self.collection
-        collection.size = pool_selectors.collection_size(collection)  # type: ignore[attr-defined]
+        collection.size = run_selectors.collection_size(collection)  # type: ignore[attr-defined]
         return collection
 
     @action(detail=True, methods=["post"], url_path="files")
@@ -142,12 +142,12 @@ class Runs(Resource):
     @property
     def run(self) -> Run:
         """The run, for what needs this operation's right. Raises NotYours and NotAllowed."""
-        return pool_selectors.run_for(self.user, self.kwargs["pk"], self.right)
+        return run_selectors.run_for(self.user, self.kwargs["pk"], self.right)
 
     @operation(shapes.RunShape(many=True), name="runs")
     def list(self, request: Request) -> Any:
         """The runs of your labs."""
-        return pool_selectors.runs_of(self.user)
+        return run_selectors.runs_of(self.user)
 
     @operation(shapes.JobShape, Right.MAINTAIN, name="run_create", takes=shapes.NewRun, status=202)
     def create(self, request: Request) -> Any:
@@ -166,15 +166,15 @@ class Runs(Resource):
         """Let exports have what only this run brought, or hold it back; and say which models it uses."""
         run, sent = self.run, self.sent
         if "is_released" in sent:
-            run = pool_services.run_release(run=run, is_released=sent["is_released"])
+            run = run_services.run_release(run=run, is_released=sent["is_released"])
         if "models_used" in sent:
-            run = pool_services.run_describe(run=run, models_used=sent["models_used"], at=timezone.now())
+            run = run_services.run_describe(run=run, models_used=sent["models_used"], at=timezone.now())
         return run
 
     @operation(right=Right.MAINTAIN, name="run_delete")
     def destroy(self, request: Request, pk: int) -> Any:
         """Delete a run that no campaign uses."""
-        pool_services.run_delete(run=self.run)
+        run_services.run_delete(run=self.run)
 
 
 class JobFilter(FilterSet):  # type: ignore[misc]
@@ -194,19 +194,19 @@ class Jobs(Resource):
     @operation(shapes.JobShape(many=True), name="jobs")
     def list(self, request: Request) -> Any:
         """What members of your labs have asked for, newest first."""
-        return pool_selectors.jobs_of(self.user)
+        return run_selectors.jobs_of(self.user)
 
     @operation(shapes.JobShape, name="job")
     def retrieve(self, request: Request, pk: int) -> Any:
         """How far a job is, and what came of it."""
-        return with_progress(pool_selectors.job_for(self.user, pk, self.right))
+        return with_progress(run_selectors.job_for(self.user, pk, self.right))
 
     @action(detail=True, methods=["post"], url_path="cancel")
     @operation(shapes.JobShape, Right.MAINTAIN)
     def job_cancel(self, request: Request, pk: int) -> Any:
         """Cancel a job that has not ended: at once if nobody is at it, else at its next step. What has ended stays as
         it is."""
-        job = pool_selectors.job_for(self.user, pk, self.right)
+        job = run_selectors.job_for(self.user, pk, self.right)
         background.job_cancel(job=job, by=self.user)
         job.refresh_from_db()
         return with_progress(job)

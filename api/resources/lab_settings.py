@@ -13,11 +13,11 @@ from api import lab_shapes
 from api.frame import Resource, operation
 from api.resources.campaigns import as_percent, by_field
 from api.resources.publications import terms_content, terms_form
+from campaigns import template_terms as terms_templating
+from campaigns import templating
+from campaigns.forms import TemplateForm
 from core.labs import pay_floor_set
 from core.roles import Right
-from platforms import templating as terms_templating
-from pools import templating
-from pools.forms import TemplateForm
 from pools.models import Campaign, CampaignTemplate
 
 TEMPLATE = ("id", "lab", "name", "is_default", "values", "consent", "changed_at")

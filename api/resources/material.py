@@ -13,12 +13,14 @@ from api.frame import Resource, operation, refusals_of
 from api.resources.collections import accepted, name_of
 from core.errors import NotYours
 from core.roles import Right
+from judgments import importing
+from machines import answers
 from machines import answers as machine_services
 from machines.models import MachineJudge
-from pools import background
-from pools import selectors as pool_selectors
-from pools import services as pool_services
-from pools.models import PreferenceImport
+from pools import preference_imports
+from runs import selectors as run_selectors
+from runs import services as run_services
+from runs.models import PreferenceImport
 from tasks import outside_panels
 from tasks import selectors as task_selectors
 from tasks import services as task_services
@@ -110,7 +112,7 @@ class Preferences(Resource):
     def create(self, request: Request, pk: int) -> Any:
         """Import preferences that were made elsewhere, for campaigns to reuse. A job reads them; errors are in its
         `complaints`, and nothing is then stored."""
-        return accepted(background.preferences_ask(**sent_file(self), **self.signed))
+        return accepted(preference_imports.preferences_ask(**sent_file(self), **self.signed))
 
     @operation(material_shapes.PreferenceImportShape, name="preferences_one")
     def retrieve(self, request: Request, pk: int, import_pk: int) -> Any:
@@ -120,7 +122,7 @@ class Preferences(Resource):
     @operation(right=Right.DESIGN, name="preferences_delete")
     def destroy(self, request: Request, pk: int, import_pk: int) -> Any:
         """Delete imported preferences that no campaign has used."""
-        pool_services.preference_import_delete(preference_import=self.imported)
+        preference_imports.preference_import_delete(preference_import=self.imported)
 
 
 class FromElsewhere(Resource):
@@ -133,7 +135,7 @@ class FromElsewhere(Resource):
     def outside_scores(self, request: Request, pk: int) -> Any:
         """How the runs of a collection score elsewhere, such as on a public leaderboard; 404 where that is not
         stored."""
-        stored = pool_selectors.outside_scores_of(self.collection)
+        stored = run_selectors.outside_scores_of(self.collection)
         if stored is None:
             raise NotYours(_("No outside scores are stored for this collection."))
         return stored
@@ -145,7 +147,7 @@ class FromElsewhere(Resource):
         again."""
         collection, sent = self.collection, self.sent
         with refusals_of("file"):  # which name the line
-            stored = pool_services.outside_scores_set(
+            stored = run_services.outside_scores_set(
                 collection=collection, filename=str(sent["file"].name), **sent, **self.signed
             )
         return stored.outside
@@ -154,14 +156,14 @@ class FromElsewhere(Resource):
     @operation(right=Right.MAINTAIN)
     def outside_scores_delete(self, request: Request, pk: int) -> Any:
         """Delete how the runs of a collection score elsewhere. Again is not an error. Results are computed again."""
-        pool_services.outside_scores_delete(collection=self.collection)
+        run_services.outside_scores_delete(collection=self.collection)
 
     @action(detail=True, methods=["post"], url_path="judgments")
     @operation(shapes.JobShape, Right.DESIGN, takes=material_shapes.NewJudgments, status=202, tags=["Imports"])
     def judgments_import(self, request: Request, pk: int) -> Any:
         """Import judgments that were made elsewhere as a closed campaign of their own, with results like any other. A
         job reads them; its `campaign` is then that campaign."""
-        return accepted(background.judgments_ask(**sent_file(self), **self.signed))
+        return accepted(importing.judgments_ask(**sent_file(self), **self.signed))
 
 
 class MachineFilter(FilterSet):  # type: ignore[misc]
@@ -192,7 +194,7 @@ class MachineJudges(Resource):
     def create(self, request: Request, pk: int) -> Any:
         """Import a machine's answers, to be compared with people's judgments and never counted among them. A job reads
         them; where a line is wrong, its `error` names it, and nothing is stored."""
-        return accepted(background.machine_ask(**sent_file(self), **self.signed))
+        return accepted(answers.machine_ask(**sent_file(self), **self.signed))
 
     @operation(material_shapes.MachineDetail, name="machine_judge")
     def retrieve(self, request: Request, pk: int, judge_pk: int) -> Any:

@@ -30,7 +30,7 @@ from machines import machine_asking
 from machines.answers import answers_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Collection, QrelsVersion
+from pools.models import QrelsVersion
 from results import asking, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
@@ -42,6 +42,8 @@ from results.pool_detail import pool_detail
 from results.report import ARCHIVE, SETS
 from results.sentences import findings
 from results.version_tables import version_scores
+from runs import selectors as run_selectors
+from runs.models import Collection
 
 FILE = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
 
@@ -372,7 +374,7 @@ class CollectionFiles(Resource):
     @operation(FILE, media="text/plain")
     def missing_passages(self, request: Request, pk: int) -> Any:
         """Download the ids of the passages of a collection that lack a text, one a line."""
-        rows = pool_selectors.untexted_passages(self.collection).values_list("pid", flat=True)
+        rows = run_selectors.untexted_passages(self.collection).values_list("pid", flat=True)
 
         def lines() -> Iterator[str]:
             for pid in rows.iterator(chunk_size=10_000):

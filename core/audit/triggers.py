@@ -22,7 +22,7 @@ class Owner(NamedTuple):
 
 NOBODY = Owner()
 LAB = Owner(lab="($1->>'lab_id')::bigint")
-COLLECTION = Owner(lab="lab_id", source="FROM pools_collection WHERE id = ($1->>'collection_id')::bigint")
+COLLECTION = Owner(lab="lab_id", source="FROM runs_collection WHERE id = ($1->>'collection_id')::bigint")
 CAMPAIGN = Owner("lab_id", "id", "name", "FROM pools_campaign WHERE id = ($1->>'campaign_id')::bigint")
 
 

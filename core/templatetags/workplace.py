@@ -24,9 +24,11 @@ _AREAS = {
     "results:version": "collections",
     "core:lab_": "people",
     "core:reset_link": "people",
-    "pools:campaign": "campaigns",
+    "campaigns:": "campaigns",
     "pools:run": "runs",
+    "runs:run": "runs",
     "pools:": "collections",
+    "runs:": "collections",
     "tasks:": "campaigns",
     "platforms:": "campaigns",
     "protection:account_close": "",
@@ -46,7 +48,7 @@ _AREAS = {
 def area(view_name: str) -> str:
     """Which entry of the rail a page belongs to, by the name of its address; empty for none.
 
-    >>> area("results:version_scores"), area("results:table"), area("pools:runs"), area("login")
+    >>> area("results:version_scores"), area("results:table"), area("runs:runs"), area("login")
     ('collections', 'campaigns', 'runs', '')
     """
     return next((name for beginning, name in _AREAS.items() if view_name.startswith(beginning)), "")

@@ -9,7 +9,14 @@ import leaderboards.models
 from core.audit.triggers import LAB, Owner, record_changes
 
 APPEND_ONLY = (
-    "policyversion", "score", "release", "look", "opening", "submissionevent", "decision", "submissionmessage",
+    "policyversion",
+    "score",
+    "release",
+    "look",
+    "opening",
+    "submissionevent",
+    "decision",
+    "submissionmessage",
     "ordercheck",
 )
 
@@ -57,6 +64,7 @@ class Migration(migrations.Migration):
         ('judgments', '0001_initial'),
         ('core', '0001_initial'),
         ('pools', '0001_initial'),
+        ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -79,7 +87,7 @@ class Migration(migrations.Migration):
                 ('spot_checks', models.PositiveSmallIntegerField(default=2, help_text='How many entries are drawn each month for a closer look; 0: none.', validators=[django.core.validators.MaxValueValidator(50)])),
                 ('correction', models.CharField(choices=[('bonferroni', 'Bonferroni'), ('holm', 'Holm'), ('bh', 'Benjamini-Hochberg'), ('none', 'nothing')], default='bonferroni', help_text='How bands correct for their many tests.', max_length=10)),
                 ('created_at', models.DateTimeField()),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='boards', to='pools.collection')),
+                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='boards', to='runs.collection')),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='boards', to='core.lab')),
             ],
@@ -492,7 +500,7 @@ class Migration(migrations.Migration):
                 ('outcome', models.CharField(blank=True, choices=[('', 'waiting'), ('won', 'replaced an answer'), ('tied', 'tied with the answers'), ('lost', 'lost'), ('known', 'considered before, under this or another id'), ('undecided', 'undecided'), ('dropped', 'withdrawn before it was judged')], default='', max_length=9)),
                 ('settled_at', models.DateTimeField(null=True)),
                 ('board', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='challengers', to='leaderboards.board')),
-                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.query')),
+                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.query')),
                 ('first', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='challengers_first', to='leaderboards.submission')),
                 ('submissions', models.ManyToManyField(related_name='challengers', to='leaderboards.submission')),
                 ('round', models.ForeignKey(help_text='The last one.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='challengers', to='leaderboards.upkeepround')),
@@ -708,7 +716,11 @@ class Migration(migrations.Migration):
         record_changes("leaderboards_boardkey", "INSERT OR UPDATE", BOARD, "$1->>'fingerprint'"),
         record_changes("leaderboards_decision", "INSERT", BOARD, "$1->>'kind'", why="reason"),
         record_changes(
-            "leaderboards_metadatarequest", "INSERT OR UPDATE", SUBMISSION, "$1->>'kind'", unsaid="before after",
+            "leaderboards_metadatarequest",
+            "INSERT OR UPDATE",
+            SUBMISSION,
+            "$1->>'kind'",
+            unsaid="before after",
             why="reason",
         ),
         record_changes("leaderboards_opening", "INSERT", SUBMISSION, "$1->>'what'", why="why"),
@@ -716,22 +728,40 @@ class Migration(migrations.Migration):
         record_changes("leaderboards_season", "INSERT OR UPDATE", BOARD, "$1->>'name'"),
         record_changes("leaderboards_seasonfile", "INSERT", SEASON, "$1->>'part'"),
         record_changes(
-            "leaderboards_spotcheck", "INSERT OR UPDATE", BOARD_AND_SUBMISSION, "b.name || ' ' || s.run_id",
-            ignored="done_at done_by_id", why="note",
+            "leaderboards_spotcheck",
+            "INSERT OR UPDATE",
+            BOARD_AND_SUBMISSION,
+            "b.name || ' ' || s.run_id",
+            ignored="done_at done_by_id",
+            why="note",
         ),
         record_changes(
-            "leaderboards_submission", "INSERT OR UPDATE", BOARD, "$1->>'run_id'",
+            "leaderboards_submission",
+            "INSERT OR UPDATE",
+            BOARD,
+            "$1->>'run_id'",
             ignored="diagnostics alike tries begun_at retry_at package package_size",
         ),
         record_changes(
-            "leaderboards_team", "INSERT OR UPDATE", LAB, "($1->>'group') || ', ' || ($1->>'organization')",
+            "leaderboards_team",
+            "INSERT OR UPDATE",
+            LAB,
+            "($1->>'group') || ', ' || ($1->>'organization')",
         ),
         record_changes("leaderboards_teammember", "INSERT OR DELETE", TEAM, "$1->>'user_id'"),
         record_changes(
-            "leaderboards_upkeep", "INSERT OR UPDATE", BOARD, "b.name", ignored="changed_at changed_by_id",
+            "leaderboards_upkeep",
+            "INSERT OR UPDATE",
+            BOARD,
+            "b.name",
+            ignored="changed_at changed_by_id",
         ),
         record_changes(
-            "leaderboards_upkeepround", "INSERT OR UPDATE", BOARD, "b.name || ' ' || ($1->>'number')",
-            ignored="obstacle tries retry_at", why="reason",
+            "leaderboards_upkeepround",
+            "INSERT OR UPDATE",
+            BOARD,
+            "b.name || ' ' || ($1->>'number')",
+            ignored="obstacle tries retry_at",
+            why="reason",
         ),
     ]

@@ -42,7 +42,8 @@ from leaderboards.models import (
     VersionEntry,
 )
 from pools import selectors as pool_selectors
-from pools.models import QrelsVersion, Query
+from pools.models import QrelsVersion
+from runs.models import Query
 
 REST = timedelta(minutes=10)  # after which an entry whose file could not be read is tried again
 JOB = "leaderboards.upkeep.jobs.keep_up"

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
+from campaigns.template_terms import campaign_create_from, publication_of
 from core.errors import NotNow, Refused
 from core.models import User
 from core.money import DOLLARS
@@ -24,12 +25,12 @@ from platforms.bills import campaign_bill
 from platforms.costs import campaign_costs
 from platforms.models import Publication
 from platforms.publishing import NobodyQualifies, publication_likely, publication_publish
-from platforms.templating import publication_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, QrelsVersion, Run
-from pools.templating import campaign_create_from
+from pools.models import Campaign, QrelsVersion
 from results.versions import version_add
+from runs import services as run_services
+from runs.models import Run
 from tasks import campaign_alarms
 from tasks import services as task_services
 from tasks.models import Assignment, Hit
@@ -403,7 +404,7 @@ def _runs_of(round: UpkeepRound) -> list[Run]:
         run = Run.objects.filter(collection=collection, name=name).first()
         if run is None:
             rows = (f"{qid} Q0 {pids[number]} 1 1 {name}\n" for qid, pids in by_query.items() if len(pids) > number)
-            run = pool_services.run_import(
+            run = run_services.run_import(
                 collection=collection,
                 name=name,
                 source=io.BytesIO("".join(rows).encode()),

@@ -11,6 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('pools', '0001_initial'),
+        ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -20,7 +21,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.CharField(max_length=64, unique=True)),
-                ('said', models.CharField(max_length=1)),
+                ('sign', models.CharField(max_length=1)),
                 ('reply', models.CharField(max_length=200)),
                 ('at', models.DateTimeField()),
             ],
@@ -36,7 +37,7 @@ class Migration(migrations.Migration):
                 ('answer_count', models.PositiveIntegerField()),
                 ('pair_count', models.PositiveIntegerField()),
                 ('imported_at', models.DateTimeField()),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_judges', to='pools.collection')),
+                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='machine_judges', to='runs.collection')),
                 ('imported_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
@@ -50,7 +51,7 @@ class Migration(migrations.Migration):
                 ('budget', models.PositiveIntegerField()),
                 ('state', models.CharField(choices=[('asking', 'being asked'), ('done', 'done'), ('spent', 'budget used up'), ('stopped', 'stopped'), ('failed', 'failed')], default='asking', max_length=10)),
                 ('questions', models.PositiveIntegerField(help_text='Two for each pair.')),
-                ('asked', models.PositiveIntegerField(db_default=0, default=0)),
+                ('sent', models.PositiveIntegerField(db_default=0, default=0)),
                 ('tokens', models.PositiveBigIntegerField(db_default=0, default=0)),
                 ('asked_at', models.DateTimeField()),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
@@ -70,7 +71,7 @@ class Migration(migrations.Migration):
                 ('query', models.TextField()),
                 ('a', models.TextField()),
                 ('b', models.TextField()),
-                ('said', models.TextField()),
+                ('sign', models.TextField()),
                 ('judge', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='machines.machinejudge')),
             ],
         ),
@@ -88,15 +89,19 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='machineasking',
-            constraint=models.CheckConstraint(condition=models.Q(('asked__lte', models.F('budget'))), name='machine_asking_in_budget'),
+            constraint=models.CheckConstraint(condition=models.Q(('sent__lte', models.F('budget'))), name='machine_asking_in_budget'),
         ),
         migrations.AddConstraint(
             model_name='machineanswer',
             constraint=models.UniqueConstraint(fields=('judge', 'line'), name='machine_answer_once_per_line'),
         ),
         record_changes(
-            "machines_machineasking", "INSERT OR UPDATE", CAMPAIGN, "$1->>'name'",
-            ignored="asked tokens attempts retry_at error ended_at judge_id asked_by_id", unsaid="prompt",
+            "machines_machineasking",
+            "INSERT OR UPDATE",
+            CAMPAIGN,
+            "$1->>'name'",
+            ignored="asked tokens attempts retry_at error ended_at judge_id asked_by_id",
+            unsaid="prompt",
         ),
         record_changes("machines_machinejudge", "INSERT OR DELETE", COLLECTION, "$1->>'name'", ignored="prompt"),
     ]

@@ -34,22 +34,11 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('core', '0001_initial'),
+        ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='Collection',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('language', models.CharField(blank=True, default='en', help_text='BCP 47 tag of the texts; empty if mixed.', max_length=35)),
-                ('dataset', models.CharField(blank=True, help_text='Its id in ir_datasets, if it comes from there: pools.catalogue.', max_length=200)),
-                ('statistics', models.JSONField(blank=True, default=dict, help_text='Of queries, original qrels and corpus, counted when their files are read: pools.services.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='collections', to='core.lab')),
-            ],
-        ),
         migrations.CreateModel(
             name='Campaign',
             fields=[
@@ -132,34 +121,10 @@ class Migration(migrations.Migration):
                 ('pilot_hits', models.PositiveIntegerField(blank=True, editable=False, help_text='With how many HITs it began. Empty if with all.', null=True)),
                 ('trials_revoked', models.PositiveIntegerField(db_default=0, default=0, editable=False, help_text='How often links to trials were revoked.')),
                 ('pseudonym_key', models.BinaryField(default=pools.models.new_key, max_length=32)),
+                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='campaigns', to='runs.collection')),
                 ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='campaigns', to='core.lab')),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='campaigns', to='pools.collection')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='OutsideScores',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('source', models.CharField(help_text='Where they come from, and of which measure they are.', max_length=100)),
-                ('scores', models.JSONField()),
-                ('filename', models.CharField(max_length=255)),
-                ('uploaded_at', models.DateTimeField()),
-                ('collection', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='outside_scores', to='pools.collection')),
-                ('uploaded_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'verbose_name_plural': 'outside scores',
-            },
-        ),
-        migrations.CreateModel(
-            name='Passage',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('pid', models.TextField()),
-                ('text', models.TextField(blank=True)),
-                ('text_key', models.UUIDField(editable=False, help_text='The same for equal texts: evaluation.judging.equal_texts.', null=True)),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='passages', to='pools.collection')),
+                ('runs', models.ManyToManyField(related_name='campaigns', to='runs.run')),
             ],
         ),
         migrations.CreateModel(
@@ -167,6 +132,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pools', to='pools.campaign')),
+                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pools', to='runs.query')),
             ],
         ),
         migrations.CreateModel(
@@ -175,8 +141,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('is_reused', models.BooleanField(db_default=False, default=False, help_text='Whether all its judgments were made before: set when the campaign is packed.')),
                 ('is_set_aside', models.BooleanField(db_default=False, default=False, help_text='Whether nobody is asked about it any more, because workers reported it or a person decided so.')),
-                ('a', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
-                ('b', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
+                ('a', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.passage')),
+                ('b', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.passage')),
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pairs', to='pools.pool')),
             ],
         ),
@@ -184,7 +150,7 @@ class Migration(migrations.Migration):
             name='Candidate',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('passage', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidacies', to='pools.passage')),
+                ('passage', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidacies', to='runs.passage')),
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='candidates', to='pools.pool')),
             ],
         ),
@@ -193,24 +159,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('share', models.FloatField()),
+                ('a', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.passage')),
+                ('b', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.passage')),
                 ('campaign', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='alike_pairs', to='pools.campaign')),
-                ('a', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
-                ('b', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
                 ('pool', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='pools.pool')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='PreferenceImport',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('note', models.TextField(blank=True, help_text='Where the judgments come from, and what was asked.')),
-                ('sha256', models.CharField(max_length=64)),
-                ('judgment_count', models.PositiveIntegerField()),
-                ('pair_count', models.PositiveIntegerField()),
-                ('imported_at', models.DateTimeField()),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='preference_imports', to='pools.collection')),
-                ('imported_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
         migrations.CreateModel(
@@ -233,7 +185,7 @@ class Migration(migrations.Migration):
                 ('qrels', models.PositiveIntegerField(help_text='Lines of its qrels file.')),
                 ('sha256', models.CharField(help_text='Of its qrels file in TREC format.', max_length=64)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='pools.campaign')),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='pools.collection')),
+                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='runs.collection')),
                 ('made_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
@@ -241,46 +193,6 @@ class Migration(migrations.Migration):
             model_name='campaign',
             name='base_version',
             field=models.ForeignKey(blank=True, help_text="The challengers are compared with this version's best known answers. For “challengers” only.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='challenges', to='pools.qrelsversion', verbose_name='Version to challenge'),
-        ),
-        migrations.CreateModel(
-            name='Query',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('qid', models.TextField()),
-                ('text', models.TextField(blank=True)),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='queries', to='pools.collection')),
-            ],
-            options={
-                'verbose_name_plural': 'queries',
-            },
-        ),
-        migrations.CreateModel(
-            name='Qrel',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('grade', models.IntegerField()),
-                ('position', models.PositiveIntegerField(help_text="Its position in the file: a query's first qrel is the one with the lowest.")),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qrels', to='pools.collection')),
-                ('passage', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qrels', to='pools.passage')),
-                ('query', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qrels', to='pools.query')),
-            ],
-        ),
-        migrations.AddField(
-            model_name='pool',
-            name='query',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pools', to='pools.query'),
-        ),
-        migrations.CreateModel(
-            name='ImportedPreference',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('line', models.PositiveIntegerField()),
-                ('prefers_a', models.BooleanField(help_text='Empty for a tie.', null=True)),
-                ('a', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
-                ('b', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
-                ('source', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='preferences', to='pools.preferenceimport')),
-                ('query', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.query')),
-            ],
         ),
         migrations.CreateModel(
             name='Round',
@@ -309,76 +221,11 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Run',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('team', models.CharField(blank=True, max_length=100)),
-                ('notes', models.TextField(blank=True)),
-                ('models_used', models.CharField(blank=True, db_default='', default='', help_text='Names of the language models that it uses, separated by commas.', max_length=300)),
-                ('described_at', models.DateTimeField(editable=False, help_text='When these names last changed.', null=True)),
-                ('original', models.FileField(max_length=255, upload_to=pools.models.run_path)),
-                ('artifact', models.FileField(max_length=255, upload_to=pools.models.run_path)),
-                ('sha256', models.CharField(max_length=64)),
-                ('census', models.JSONField(help_text='What the check counted: evaluation.files.runs.Census.')),
-                ('metadata', models.JSONField(blank=True, default=dict, help_text="What the file's ir_metadata header says: evaluation.files.metadata.")),
-                ('scores', models.JSONField(blank=True, default=dict, help_text='On the original qrels: mean `rr` at 10, and over how many `queries`.')),
-                ('is_released', models.BooleanField(default=True, help_text='Whether exports may have passages that only this run brought into a pool.')),
-                ('imported_at', models.DateTimeField(auto_now_add=True)),
-                ('collection', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='pools.collection')),
-                ('lab', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='core.lab')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Job',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('run', 'a run'), ('collection', 'files of a collection'), ('campaign', 'a campaign'), ('preference', 'imported preferences'), ('judgments', 'imported judgments'), ('machine', 'a machine judge')], max_length=10)),
-                ('state', models.CharField(choices=[('receiving', 'being received'), ('waiting', 'in progress'), ('done', 'done'), ('refused', 'refused'), ('failed', 'failed')], default='waiting', max_length=10)),
-                ('name', models.CharField(help_text='Of the run, collection, campaign or import.', max_length=100)),
-                ('request', models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder, help_text='What the form said, as services take it.')),
-                ('asked_at', models.DateTimeField()),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('begun_at', models.DateTimeField(blank=True, help_text='The last attempt.', null=True)),
-                ('retry_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('error', models.TextField(blank=True, help_text='Why it was refused, or what went wrong in the last attempt.')),
-                ('complaints', models.JSONField(blank=True, default=dict, help_text='Errors of a run by line: evaluation.files.runs.RunCheck.')),
-                ('counts', models.JSONField(blank=True, default=dict, help_text='What was added to a collection, and how many files were refused.')),
-                ('asked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='jobs', to='pools.campaign')),
-                ('collection', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='pools.collection')),
-                ('lab', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='core.lab')),
-                ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='jobs', to='pools.run')),
-            ],
-        ),
-        migrations.AddField(
-            model_name='campaign',
-            name='runs',
-            field=models.ManyToManyField(related_name='campaigns', to='pools.run'),
-        ),
-        migrations.CreateModel(
             name='Twin',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='twins', to='pools.candidate')),
-                ('passage', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Upload',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('part', models.CharField(choices=[('run', 'run'), ('queries', 'queries'), ('qrels', 'qrels'), ('passages', 'passages'), ('preference', 'preferences'), ('judgments', 'judgments'), ('machine', "a machine's answers"), ('none', 'leave out')], max_length=10)),
-                ('name', models.CharField(help_text='As the sender called it.', max_length=255)),
-                ('size', models.PositiveBigIntegerField(help_text='In bytes.')),
-                ('file', models.FileField(blank=True, max_length=255, upload_to=pools.models.upload_path)),
-                ('seen', models.CharField(blank=True, help_text='What its first lines look like: evaluation.files.recognizing.', max_length=200)),
-                ('is_stored', models.BooleanField(blank=True, help_text='Whether its content is in the collection.', null=True)),
-                ('error', models.TextField(blank=True, help_text='Why it is not.')),
-                ('complaints', models.JSONField(blank=True, default=dict, help_text='Errors of a run by line: evaluation.files.runs.RunCheck.')),
-                ('job', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='uploads', to='pools.job')),
-                ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='pools.run')),
+                ('passage', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.passage')),
             ],
         ),
         migrations.CreateModel(
@@ -388,7 +235,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('added', 'added'), ('changed', 'changed'), ('confirmed', 'confirmed')], max_length=9)),
                 ('before', models.JSONField()),
                 ('after', models.JSONField()),
-                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.query')),
+                ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.query')),
                 ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='settled', to='pools.qrelsversion')),
             ],
         ),
@@ -410,24 +257,8 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name='collection',
-            constraint=models.UniqueConstraint(fields=('lab', 'name'), name='collection_name_once_per_lab'),
-        ),
-        migrations.AddIndex(
-            model_name='passage',
-            index=models.Index(condition=models.Q(('text', '')), fields=['collection'], name='passage_without_text'),
-        ),
-        migrations.AddIndex(
-            model_name='passage',
-            index=models.Index(condition=models.Q(django.db.models.lookups.GreaterThan(django.db.models.functions.text.Length('text'), 3000)), fields=['collection'], name='passage_with_long_text'),
-        ),
-        migrations.AddIndex(
-            model_name='passage',
-            index=models.Index(condition=models.Q(('text_key__isnull', False)), fields=['text_key', 'collection'], name='passage_by_text'),
-        ),
-        migrations.AddConstraint(
-            model_name='passage',
-            constraint=models.UniqueConstraint(fields=('collection', 'pid'), name='passage_once_per_collection'),
+            model_name='pool',
+            constraint=models.UniqueConstraint(fields=('campaign', 'query'), name='pool_once_per_query'),
         ),
         migrations.AddConstraint(
             model_name='pair',
@@ -446,68 +277,8 @@ class Migration(migrations.Migration):
             index=models.Index(fields=['campaign', 'id'], name='alike_pair_in_order'),
         ),
         migrations.AddConstraint(
-            model_name='preferenceimport',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='preference_import_name_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='preferenceimport',
-            constraint=models.UniqueConstraint(fields=('collection', 'sha256'), name='preference_import_file_once'),
-        ),
-        migrations.AddConstraint(
             model_name='qrelsversion',
             constraint=models.UniqueConstraint(fields=('collection', 'number'), name='version_number_once'),
-        ),
-        migrations.AddIndex(
-            model_name='query',
-            index=models.Index(condition=models.Q(('text', '')), fields=['collection'], name='query_without_text'),
-        ),
-        migrations.AddConstraint(
-            model_name='query',
-            constraint=models.UniqueConstraint(fields=('collection', 'qid'), name='query_once_per_collection'),
-        ),
-        migrations.AddIndex(
-            model_name='qrel',
-            index=models.Index(fields=['collection', 'position'], name='qrel_in_file_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='qrel',
-            constraint=models.UniqueConstraint(fields=('query', 'passage'), name='qrel_once_per_passage'),
-        ),
-        migrations.AddConstraint(
-            model_name='pool',
-            constraint=models.UniqueConstraint(fields=('campaign', 'query'), name='pool_once_per_query'),
-        ),
-        migrations.AddIndex(
-            model_name='importedpreference',
-            index=models.Index(fields=['query', 'a', 'b'], name='imported_preference_of_pair'),
-        ),
-        migrations.AddConstraint(
-            model_name='importedpreference',
-            constraint=models.UniqueConstraint(fields=('source', 'line'), name='imported_preference_once_per_line'),
-        ),
-        migrations.AddConstraint(
-            model_name='importedpreference',
-            constraint=models.CheckConstraint(condition=models.Q(('a', models.F('b')), _negated=True), name='imported_preference_of_two_passages'),
-        ),
-        migrations.AddConstraint(
-            model_name='round',
-            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='round_number_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='round',
-            constraint=models.UniqueConstraint(condition=models.Q(('asked_at', None)), fields=('campaign',), name='round_one_waits'),
-        ),
-        migrations.AddConstraint(
-            model_name='roundpool',
-            constraint=models.UniqueConstraint(fields=('round', 'pool'), name='round_pool_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(fields=('collection', 'name'), name='run_name_once_per_collection'),
-        ),
-        migrations.AddIndex(
-            model_name='job',
-            index=models.Index(condition=models.Q(('state', 'waiting')), fields=['id'], name='job_waiting'),
         ),
         migrations.AddConstraint(
             model_name='campaign',
@@ -530,6 +301,18 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('base_version__isnull', False), ('design', 'challengers')), models.Q(models.Q(('design', 'challengers'), _negated=True), ('base_version__isnull', True)), _connector='OR'), name='campaign_challenges_a_version'),
         ),
         migrations.AddConstraint(
+            model_name='round',
+            constraint=models.UniqueConstraint(fields=('campaign', 'number'), name='round_number_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='round',
+            constraint=models.UniqueConstraint(condition=models.Q(('asked_at', None)), fields=('campaign',), name='round_one_waits'),
+        ),
+        migrations.AddConstraint(
+            model_name='roundpool',
+            constraint=models.UniqueConstraint(fields=('round', 'pool'), name='round_pool_once'),
+        ),
+        migrations.AddConstraint(
             model_name='twin',
             constraint=models.UniqueConstraint(fields=('candidate', 'passage'), name='twin_once_per_candidate'),
         ),
@@ -543,16 +326,20 @@ class Migration(migrations.Migration):
         ),
         migrations.RunSQL(APPEND_ONLY, "DROP FUNCTION refuse_version_change() CASCADE"),
         record_changes(
-            "pools_campaign", CHANGES, ITSELF, "$1->>'name'",
+            "pools_campaign",
+            CHANGES,
+            ITSELF,
+            "$1->>'name'",
             ignored="revision finished_revision pool_histogram champion_split untexted_count pair_count reused_pair_count resumed_at sampled_from",
         ),
         record_changes("pools_campaigntemplate", CHANGES, LAB, "$1->>'name'", ignored="lab_id changed_at"),
-        record_changes("pools_collection", CHANGES, LAB, "$1->>'name'"),
-        record_changes("pools_outsidescores", CHANGES, COLLECTION, "$1->>'source'", ignored="scores"),
-        record_changes("pools_preferenceimport", "INSERT OR DELETE", COLLECTION, "$1->>'name'"),
         record_changes("pools_qrelsversion", "INSERT", COLLECTION, "name || ' ' || ($1->>'number')", why="why"),
         record_changes(
-            "pools_round", "INSERT OR UPDATE", CAMPAIGN, "$1->>'number'", ignored="asked_by_id", why="obstacle",
+            "pools_round",
+            "INSERT OR UPDATE",
+            CAMPAIGN,
+            "$1->>'number'",
+            ignored="asked_by_id",
+            why="obstacle",
         ),
-        record_changes("pools_run", CHANGES, LAB, "$1->>'name'", ignored="census metadata scores original artifact described_at"),
     ]

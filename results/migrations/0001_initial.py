@@ -8,10 +8,11 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('judgments', '0001_initial'),
         ('core', '0001_initial'),
+        ('judgments', '0001_initial'),
         ('machines', '0001_initial'),
         ('pools', '0001_initial'),
+        ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -113,7 +114,7 @@ class Migration(migrations.Migration):
                 ('original_high', models.FloatField(null=True)),
                 ('measures', models.CharField(blank=True, db_default='', default='', max_length=200)),
                 ('others', models.JSONField(db_default={}, default=dict)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='version_scores', to='pools.run')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='version_scores', to='runs.run')),
                 ('version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='pools.qrelsversion')),
             ],
             options={

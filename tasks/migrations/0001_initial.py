@@ -16,6 +16,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('core', '0001_initial'),
         ('pools', '0001_initial'),
+        ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -99,10 +100,10 @@ class Migration(migrations.Migration):
                 ('proven_at', models.DateTimeField(blank=True, help_text='Since when it decides about work.', null=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='test_pairs', to='pools.campaign')),
                 ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('off_topic', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
+                ('off_topic', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.passage')),
                 ('proven_by', models.ForeignKey(blank=True, help_text='Who passed it in a trial; empty if workers did.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('query', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.query')),
-                ('relevant', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='pools.passage')),
+                ('query', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.query')),
+                ('relevant', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='runs.passage')),
             ],
         ),
         migrations.CreateModel(
@@ -328,11 +329,19 @@ class Migration(migrations.Migration):
         record_changes("tasks_consenttext", CHANGES, CAMPAIGN, "$1->>'version'", worker=WORKER),
         record_changes("tasks_outsidepanel", CHANGES, CAMPAIGN, "$1->>'name'", ignored="campaign_id"),
         record_changes(
-            "tasks_testpair", "UPDATE", CAMPAIGN, "left($1->>'question', 200)",
-            when="NEW.state IS DISTINCT FROM OLD.state", ignored="decided_by_id decided_at",
+            "tasks_testpair",
+            "UPDATE",
+            CAMPAIGN,
+            "left($1->>'question', 200)",
+            when="NEW.state IS DISTINCT FROM OLD.state",
+            ignored="decided_by_id decided_at",
         ),
         record_changes(
-            "tasks_worker", "UPDATE OR DELETE", LAB, worker="($1->>'id')::bigint",
-            ignored="label_key", unsaid="label external_id joined_with",
+            "tasks_worker",
+            "UPDATE OR DELETE",
+            LAB,
+            worker="($1->>'id')::bigint",
+            ignored="label_key",
+            unsaid="label external_id joined_with",
         ),
     ]

@@ -12,9 +12,10 @@ from kombu.exceptions import OperationalError
 
 from core.audit.selectors import lines
 from core.models import AuditEntry, User
-from pools import background
-from pools.models import Campaign, Collection, Job
+from pools.models import Campaign
 from protection import jobs as protection_jobs
+from runs import background
+from runs.models import Collection, Job
 from tests.api.conftest import Program
 
 pytestmark = pytest.mark.django_db

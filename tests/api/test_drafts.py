@@ -7,8 +7,9 @@ from django.test import Client
 from django.utils import timezone
 
 from core.models import User
-from pools import background
-from pools.models import Campaign, Collection, Job, Passage
+from pools.models import Campaign
+from runs import background
+from runs.models import Collection, Job, Passage
 from tasks.models import TestPair
 from tests import factories
 from tests.api.conftest import Program

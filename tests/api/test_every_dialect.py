@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from core.models import Lab, User
 from judgments import selectors as judgment_selectors
-from pools import background
-from pools import selectors as pool_selectors
-from pools.models import Collection, Job, Passage, Query, Run
+from runs import background
+from runs import selectors as run_selectors
+from runs.models import Collection, Job, Passage, Query, Run
 from tests.api.conftest import Program
 from tests.evaluation import writers
 from tests.evaluation.writers import Form, Judged, Made
@@ -77,13 +77,13 @@ def by_browser(page: Client, lab: Lab, name: str, dialects: Mapping[str, str]) -
     """All files at once: the site says what each is."""
     files = [written(KINDS[kind][dialect], f"{kind}.txt") for kind, dialect in dialects.items()]
     sent = {"lab": lab.pk, "name": name, "language": "en", "files": files}
-    assert page.post(reverse("pools:collection_new"), sent).status_code == 303
+    assert page.post(reverse("runs:collection_new"), sent).status_code == 303
     job = Job.objects.latest("id")
     assert {upload.name.removesuffix(".txt"): upload.part for upload in job.uploads.all()} == {
         kind: kind for kind in dialects
     }, dialects
     parts = {f"part-{upload.pk}": upload.part for upload in job.uploads.all()}
-    page.post(reverse("pools:files_read", args=[job.pk]), {"keep": "all", **parts})
+    page.post(reverse("runs:files_read", args=[job.pk]), {"keep": "all", **parts})
     background.job_do(job_id=job.pk)
     return Collection.objects.get(name=name)
 
@@ -96,8 +96,8 @@ def stored(collection: Collection) -> dict[str, Any]:
         "queries": dict(Query.objects.filter(collection=collection).values_list("qid", "text")),
         "passages": {pid: " ".join(text.split()) for pid, text in texts},  # headings may be empty
         "equal": Counter(Passage.objects.filter(collection=collection).values_list("text_key", flat=True)),
-        "qrels": list(pool_selectors.collection_qrels(collection)),
-        "top": pool_selectors.load_artifact(run).top("score", 3),
+        "qrels": list(run_selectors.collection_qrels(collection)),
+        "top": run_selectors.load_artifact(run).top("score", 3),
         "scores": run.scores,
         "notes": run.census["notes"],
     }

@@ -16,11 +16,12 @@ from api.models import Token
 from api.nowhere import Nowhere
 from api.tokens import SCOPES
 from api.urls import routes
+from campaigns.template_terms import template_save
 from core.models import User
 from core.roles import Right
-from platforms.templating import template_save
-from pools import services as pool_services
-from pools.models import Campaign, Collection, Job
+from pools.models import Campaign
+from runs import services as run_services
+from runs.models import Collection, Job
 from tests import factories
 from tests.api.conftest import Program
 
@@ -181,7 +182,7 @@ def test_a_list_by_cursor_neither_repeats_nor_hides_what_was_there(program: Prog
     page = program.get("runs/?limit=2").json()
     ids = [run["id"] for run in page["results"]]
     factories.run(collection, "newer", {"q1": ["p1"]})
-    pool_services.run_delete(run=collection.runs.get(pk=max(before)))
+    run_services.run_delete(run=collection.runs.get(pk=max(before)))
     page = program.get(page["next"].partition("testserver")[2]).json()
     ids += [run["id"] for run in page["results"]]
 

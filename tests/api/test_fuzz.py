@@ -23,13 +23,14 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from api import webhooks
+from campaigns.template_terms import template_save
 from core.models import User
 from judgments.models import WorkerNote
 from leaderboards import boards, metadata, spot_checks
 from leaderboards.models import UpkeepRound
 from machines.answers import machine_judge_import
-from platforms.templating import template_save
-from pools.models import Campaign, Job, Pair
+from pools.models import Campaign, Pair
+from runs.models import Job
 from tasks.models import Worker
 from tests import factories
 from tests.api.conftest import Program

@@ -11,9 +11,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from core.models import Lab
 from judgments import jobs as judgment_jobs
-from pools import jobs as pool_jobs
 from pools.models import Campaign
 from results import jobs as result_jobs
+from runs import jobs as pool_jobs
 from tasks import jobs as task_jobs
 from tests.api.conftest import Program
 from tests.judgments.judged import judge_all

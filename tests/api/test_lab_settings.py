@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from core.models import Lab
-from pools import background
 from pools.models import Campaign, CampaignTemplate
+from runs import background
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

@@ -14,7 +14,7 @@ from core.models import Lab, User
 from evaluation.boards.packages import read_terms
 from leaderboards import jobs, publishing
 from leaderboards.models import Board
-from pools.models import Collection
+from runs.models import Collection
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from api.models import StoredAnswer
 from machines.models import MachineAnswer, MachineJudge
-from pools import background
-from pools.models import Campaign, Collection, Job, OutsideScores, PreferenceImport
+from pools.models import Campaign
+from runs import background
+from runs.models import Collection, Job, OutsideScores, PreferenceImport
 from tasks import links, outside_panels
 from tasks import selectors as task_selectors
 from tasks.models import Worker

@@ -9,7 +9,8 @@ import pytest
 from django.db import connection
 
 from api.models import StoredAnswer
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.models import TestPair
 from tests import factories
 from tests.api.conftest import Program

@@ -14,8 +14,8 @@ from leaderboards import jobs, teams
 from leaderboards.models import Board, Decision, DevScoring, PolicyVersion, Submission, Team, UpkeepRound
 from leaderboards.upkeep import jobs as upkeep_jobs
 from leaderboards.upkeep import rounds as upkeep_rounds
-from pools.models import Collection
 from results import versions
+from runs.models import Collection
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.models import TestPair
 from tests import factories
 from tests.api.conftest import Program

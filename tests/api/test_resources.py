@@ -9,8 +9,9 @@ from django.urls import reverse
 from judgments.models import Decision
 from platforms.bills import remaining_bill
 from platforms.models import Publication
-from pools import background
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs import background
+from runs.models import Collection
 from tasks.models import Assignment, TestPair, Worker
 from tasks.names import pseudonym
 from tests import factories

@@ -16,8 +16,9 @@ from judgments import jobs as judgment_jobs
 from judgments import summarizing
 from judgments.models import PairDecision, PairReport, WorkerNote
 from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission
-from pools import jobs as pool_jobs
-from pools.models import Campaign, Collection, Pair
+from pools.models import Campaign, Pair
+from runs import jobs as pool_jobs
+from runs.models import Collection
 from tasks.campaign_alarms import alarm_raise
 from tasks.models import Assignment
 from tasks.names import pseudonym

@@ -25,8 +25,9 @@ from judgments.models import AlarmEpisode
 from judgments.services import assignment_leave
 from platforms.models import Publication
 from platforms.publishing import campaign_move
-from pools.models import Campaign, Collection, Job, QrelsVersion
+from pools.models import Campaign, QrelsVersion
 from results.models import Result
+from runs.models import Collection, Job
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

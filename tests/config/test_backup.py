@@ -13,7 +13,7 @@ import pytest
 from local import embedded
 
 REPOSITORY = Path(__file__).parents[2]
-TABLE = "CREATE TABLE pools_run (id int, name text); INSERT INTO pools_run VALUES (1, E'two\\nlines'), (2, '\\.')"
+TABLE = "CREATE TABLE runs_run (id int, name text); INSERT INTO runs_run VALUES (1, E'two\\nlines'), (2, '\\.')"
 
 
 class Machine:
@@ -111,26 +111,26 @@ def test_a_backup_says_what_it_holds(machine: Machine) -> None:
 
 def test_what_is_lost_comes_back(machine: Machine) -> None:
     name = machine.made()
-    machine.ask("bestknown", "DROP TABLE pools_run")
+    machine.ask("bestknown", "DROP TABLE runs_run")
     machine.ask("marketplace", "DROP TABLE marketplace_entry")
     (machine.files / "runs" / "bm25.txt").unlink()
     done = machine.backup("restore", name)
     assert done.returncode == 0, done.stderr
     assert "2 tables have the rows that the backup counted" in done.stdout
-    assert machine.ask("bestknown", "SELECT name FROM pools_run ORDER BY id") == [("two\nlines",), ("\\.",)]
+    assert machine.ask("bestknown", "SELECT name FROM runs_run ORDER BY id") == [("two\nlines",), ("\\.",)]
     assert machine.ask("marketplace", "SELECT count(*) FROM marketplace_entry") == [(5,)]
     assert (machine.files / "runs" / "bm25.txt").read_text() == "a run"
 
 
 def test_what_is_there_is_replaced_only_when_that_is_said(machine: Machine) -> None:
     name = machine.made()
-    machine.ask("bestknown", "INSERT INTO pools_run VALUES (3, 'later')")
+    machine.ask("bestknown", "INSERT INTO runs_run VALUES (3, 'later')")
     done = machine.backup("restore", name)
     assert done.returncode == 1
     assert "The database bestknown is not empty" in done.stderr
-    assert machine.ask("bestknown", "SELECT count(*) FROM pools_run") == [(3,)]
+    assert machine.ask("bestknown", "SELECT count(*) FROM runs_run") == [(3,)]
     assert machine.backup("restore", name, "replace").returncode == 0
-    assert machine.ask("bestknown", "SELECT count(*) FROM pools_run") == [(2,)]
+    assert machine.ask("bestknown", "SELECT count(*) FROM runs_run") == [(2,)]
 
 
 def test_a_damaged_backup_is_refused_and_nothing_is_touched(machine: Machine) -> None:
@@ -141,7 +141,7 @@ def test_a_damaged_backup_is_refused_and_nothing_is_touched(machine: Machine) ->
     done = machine.backup("restore", name, "replace")
     assert done.returncode == 1
     assert f"The backup {name} is damaged." in done.stderr
-    assert machine.ask("bestknown", "SELECT count(*) FROM pools_run") == [(2,)]
+    assert machine.ask("bestknown", "SELECT count(*) FROM runs_run") == [(2,)]
 
 
 def test_a_backup_of_a_newer_version_is_refused(machine: Machine) -> None:

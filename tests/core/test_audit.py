@@ -32,7 +32,8 @@ from judgments import services as judgment_services
 from judgments.models import AlarmChoice, BulkDecision
 from platforms.models import Alarm, Message, Publication
 from pools import services as pool_services
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.models import Worker
 from tasks.names import pseudonym
 from tests import factories
@@ -72,7 +73,7 @@ NOT_RECORDED = {
         *("judgments_workernote", "tasks_panelvisit", "tasks_paydetail"),
     },
     "rows of something that is recorded itself": {
-        *("pools_query", "pools_passage", "pools_qrel", "pools_importedpreference", "pools_versionquery"),
+        *("runs_query", "runs_passage", "runs_qrel", "runs_importedpreference", "pools_versionquery"),
         "pools_roundpool",
         *("judgments_bulkrow", "tasks_invitation", "machines_machineanswer", "machines_machinereply"),
     },
@@ -108,7 +109,7 @@ NOT_RECORDED = {
     "found by a job whenever the entries of a season change": {"leaderboards_seasoncheck"},
     "raised, sent and settled by jobs": {"tasks_campaignalarm", "judgments_alarmepisode", "judgments_alarmmail"},
     "a request whose row says who asked, and whose effect is recorded": {
-        *("pools_job", "pools_upload", "results_versionrequest", "api_storedanswer"),
+        *("runs_job", "runs_upload", "results_versionrequest", "api_storedanswer"),
         *("api_delivery", "api_worktold"),
     },
     "what a submission's evaluation and its team's messages leave; openings and decisions are recorded": {
@@ -245,7 +246,7 @@ def test_pausing_stopping_and_archiving_ask_why_and_keep_the_answer(campaign: Ca
     assert publication.state == "stopped"
     Campaign.objects.update(state="closed")
     assert client.get(reverse("judgments:campaign", args=[campaign.pk])).text.count('name="why"') == 2
-    client.post(reverse("pools:campaign_archive", args=[campaign.pk]), "why=It+is+over", content_type=form)
+    client.post(reverse("campaigns:campaign_archive", args=[campaign.pk]), "why=It+is+over", content_type=form)
     assert said(newest()) == "rita put the campaign pilot into the archive"
     assert newest().why == "It is over"
 
@@ -315,11 +316,11 @@ def test_what_reaches_the_database_past_the_site_is_recorded_under_the_databases
 def test_a_request_is_recorded_with_its_person_network_reason_and_id(campaign: Campaign, rita: User) -> None:
     client = browser_of(rita)
     answer = client.post(
-        reverse("pools:campaign_archive", args=[campaign.pk]), {"why": "It is over."}, REMOTE_ADDR="203.0.113.77"
+        reverse("campaigns:campaign_archive", args=[campaign.pk]), {"why": "It is over."}, REMOTE_ADDR="203.0.113.77"
     )
     assert answer.status_code in (200, 303, 409)
     answer = client.post(
-        reverse("pools:campaign_rename", args=[campaign.pk]),
+        reverse("campaigns:campaign_rename", args=[campaign.pk]),
         {"name": "pilot 2", "why": "A better name"},
         REMOTE_ADDR="203.0.113.77",
     )
@@ -335,10 +336,10 @@ def test_a_request_is_recorded_with_its_person_network_reason_and_id(campaign: C
 def test_jobs_and_commands_are_recorded_by_name_and_jobs_with_who_asked_for_them(
     campaign: Campaign, rita: User
 ) -> None:
-    with acting(lambda: Origin(Kind.JOB, rita.pk, "pools.jobs.work")):
+    with acting(lambda: Origin(Kind.JOB, rita.pk, "runs.jobs.work")):
         Campaign.objects.update(state="paused")
     assert said(newest()) == "the job that reads files and draws up campaigns, for rita paused the campaign pilot"
-    for words, is_listed in (("reads files", True), ("pools.jobs", True), ("approves", False)):
+    for words, is_listed in (("reads files", True), ("runs.jobs", True), ("approves", False)):
         assert AuditFilter({"who": words}, queryset=AuditEntry.objects.all()).qs.exists() is is_listed
     with because("The lab has closed"):
         Campaign.objects.update(state="open")

@@ -20,7 +20,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from core.models import Lab, User
 from local.lacking import lacking
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.models import Worker
 from tests import factories
 from tests.conftest import REPOSITORY

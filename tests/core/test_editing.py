@@ -16,11 +16,12 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from api import webhooks
 from api.models import Event
+from campaigns.template_terms import template_save
 from core.http import edit_in_turn
 from core.models import Lab, User
 from platforms.publishing import publication_write
-from platforms.templating import template_save
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.services import consent_write
 from tests import factories
 from tests.core.test_roles import addresses
@@ -48,9 +49,9 @@ EDITS = [
     Edit("tasks:wording", "consent-text", "With the ethics board.", "Without it."),
     Edit("tasks:outside_panel", "finished_exit", "THEIRS1", "YOURS22", {"name": "Panel"}),
     Edit("platforms:terms", "countries", "US, GB", "DE"),
-    Edit("platforms:template", "instructions", "Their instructions.", "Your instructions."),
-    Edit("platforms:template_terms", "description", "Their description.", "Your description."),
-    Edit("platforms:pay_floor", "pay_floor", "7.25", "15.00"),
+    Edit("campaigns:template", "instructions", "Their instructions.", "Your instructions."),
+    Edit("campaigns:template_terms", "description", "Their description.", "Your description."),
+    Edit("campaigns:pay_floor", "pay_floor", "7.25", "15.00"),
     Edit("protection:protection_lab", "worker_days", "100", "222"),
     Edit("judgments:alarm_choice", "reach", "none", "all"),
     Edit("results:settings", "baseline", "bm25", "dense"),
@@ -60,9 +61,9 @@ EDITS = [
     Edit("core:lab_rename", "name", "Their lab", "Your lab"),
     Edit("core:role", "role", "viewer", "organizer"),
     Edit("api:webhook", "url", "https://example.org/theirs", "https://example.org/yours"),
-    Edit("pools:campaign_edit", "instructions", "Their instructions.", "Your instructions."),
-    Edit("pools:campaign_rename", "name", "Their name", "Your name"),
-    Edit("pools:run_models", "models_used", "their-model", "your-model"),
+    Edit("campaigns:campaign_edit", "instructions", "Their instructions.", "Your instructions."),
+    Edit("campaigns:campaign_rename", "name", "Their name", "Your name"),
+    Edit("runs:run_models", "models_used", "their-model", "your-model"),
     Edit("admin", "username", "theirs", "yours"),
 ]
 # Where nothing that a page shows is replaced by what somebody entered into it.
@@ -70,9 +71,9 @@ EXEMPT: dict[str, set[str]] = {
     "adds something": {
         *("api:tokens", "api:webhooks", "core:lab_new", "core:people", "leaderboards:board_new"),
         *("leaderboards:dev", "leaderboards:import", "leaderboards:season_new", "leaderboards:submit"),
-        *("leaderboards:team", "leaderboards:team_new", "platforms:conversation", "platforms:template_save"),
-        *("pools:campaign_new", "pools:collection_add", "pools:collection_new", "pools:dataset_new"),
-        *("pools:dataset_texts", "pools:files", "pools:files_read", "pools:run_upload", "pools:preferences_import"),
+        *("leaderboards:team", "leaderboards:team_new", "platforms:conversation", "campaigns:template_save"),
+        *("campaigns:campaign_new", "runs:collection_add", "runs:collection_new", "runs:dataset_new"),
+        *("runs:dataset_texts", "runs:files", "runs:files_read", "runs:run_upload", "pools:preferences_import"),
         *("judgments:judgments_import", "machines:machine_ask", "machines:machine_import", "results:ask"),
         *("results:version_new", "tasks:panel", "tasks:tests", "tasks:tests_copy", "tasks:tests_suggest"),
         *("platforms:test_run", "judgments:rest_repay", "protection:bundle_make", "judgments:make_exports"),
@@ -84,7 +85,7 @@ EXEMPT: dict[str, set[str]] = {
         *("tasks:tests_decide", "tasks:test_decide", "upkeep:decide"),
     },
     "sends again what was shown, which is compared already": {
-        *("platforms:publish", "platforms:pay", "platforms:adjustment", "pools:files_discard"),
+        *("platforms:publish", "platforms:pay", "platforms:adjustment", "runs:files_discard"),
     },
     "removes one pair, if it still is the one that was shown": {"tasks:practice"},
     "is a press, which says all that it does": {
@@ -95,12 +96,12 @@ EXEMPT: dict[str, set[str]] = {
         *("protection:member_close", "leaderboards:export", "leaderboards:order", "leaderboards:team_leave"),
         *("platforms:ask_for_money", "platforms:compare", "platforms:extend", "platforms:listen"),
         *("platforms:message_set_aside", "platforms:move", "platforms:retry", "platforms:set_aside"),
-        *("platforms:template_default", "platforms:template_delete", "pools:campaign_archive"),
-        *("pools:campaign_delete", "pools:campaign_unarchive", "pools:job_cancel", "pools:outside_scores_delete"),
+        *("campaigns:template_default", "campaigns:template_delete", "campaigns:campaign_archive"),
+        *("campaigns:campaign_delete", "campaigns:campaign_unarchive", "runs:job_cancel", "runs:outside_scores_delete"),
         *(
             "pools:preferences_delete",
-            "pools:run_delete",
-            "pools:run_release",
+            "runs:run_delete",
+            "runs:run_release",
             "results:compute",
             "results:later_runs",
             "tasks:launch",
@@ -109,10 +110,10 @@ EXEMPT: dict[str, set[str]] = {
         *("platforms:pause", "platforms:resume", "platforms:stop", "platforms:expire"),
     },
     "replaces what is not shown: a secret, or a whole file": {
-        *("account_change_password", "platforms:lab_account", "pools:outside_scores"),
+        *("account_change_password", "platforms:lab_account", "runs:outside_scores"),
     },
     "is about oneself alone, and asks for proof": {"account_email", "account_reauthenticate"},
-    "shows something and stores nothing": {"platforms:consequences", "tasks:trial_of_wording"},
+    "shows something and stores nothing": {"campaigns:consequences", "tasks:trial_of_wording"},
 }
 
 
@@ -163,18 +164,18 @@ def world(draft: Campaign, rita: User, settings: Any) -> World:
     )
     member = lab.memberships.get(user=factories.member(lab, "researcher", "rolf"))
     keys: dict[str, tuple[object, ...]] = {
-        "platforms:template": (template.pk,),
-        "platforms:template_terms": (template.pk,),
+        "campaigns:template": (template.pk,),
+        "campaigns:template_terms": (template.pk,),
         "judgments:alarm_choice": (),
         "upkeep:upkeep": (board.slug,),
         "leaderboards:board_edit": (board.slug,),
         "leaderboards:policy_new": (board.slug,),
         "core:role": (lab.pk, member.pk),
-        "pools:run_models": (draft.collection.runs.order_by("pk").values_list("pk", flat=True)[0],),
+        "runs:run_models": (draft.collection.runs.order_by("pk").values_list("pk", flat=True)[0],),
         "api:webhook": (lab.pk, webhook.pk),
         "admin:core_user_change": (member.user.pk,),
     }
-    of_lab = {"platforms:pay_floor", "protection:protection_lab", "core:lab_rename"}
+    of_lab = {"campaigns:pay_floor", "protection:protection_lab", "core:lab_rename"}
     paths = {}
     for name in {edit.name for edit in EDITS}:
         key = "admin:core_user_change" if name == "admin" else name
@@ -282,10 +283,10 @@ def test_a_script_that_sends_no_digest_is_not_compared(world: World, agnes: Clie
 def test_a_draft_that_is_being_changed_is_not_changed_by_another(
     world: World, agnes: Client, boris: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    edit = next(edit for edit in EDITS if edit.name == "pools:campaign_edit")
+    edit = next(edit for edit in EDITS if edit.name == "campaigns:campaign_edit")
     path, first, second = world.paths[edit.name], *(opened(user, world, edit) for user in (agnes, boris))
-    monkeypatch.setattr("pools.background.is_small", lambda _job: False)
-    monkeypatch.setattr("pools.jobs.work.delay", lambda _job: None)
+    monkeypatch.setattr("runs.background.is_small", lambda _job: False)
+    monkeypatch.setattr("runs.jobs.work.delay", lambda _job: None)
     assert agnes.post(path, {**first, "instructions": "Theirs."}).status_code == 303
 
     refused = boris.post(path, {**second, "instructions": "Yours."})

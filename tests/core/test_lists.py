@@ -17,7 +17,8 @@ from judgments import adjudicating, deciding, reports, summarizing
 from judgments import services as judgment_services
 from judgments.models import WorkerNote
 from machines.answers import machine_judge_import
-from pools.models import Campaign, Collection, Job, Pair, Query, Run
+from pools.models import Campaign, Pair
+from runs.models import Collection, Job, Query, Run
 from tasks.models import Worker
 from tasks.names import pseudonym
 from tests import factories
@@ -42,12 +43,12 @@ def page(client: Client, rita: User, lab: Lab) -> Client:
 
 def test_lists_of_campaigns_runs_collections_and_queries_come_as_csv(page: Client, campaign: Campaign) -> None:
     collection = campaign.collection
-    [row] = rows_of(page, reverse("pools:campaigns"))
+    [row] = rows_of(page, reverse("campaigns:campaigns"))
     expected: dict[str, Any] = {"campaign": "pilot", "state": "open", "hits": "3", "pairs": "7", "collection": "small"}
     assert row.items() >= expected.items()
     assert row["created"] == campaign.created_at.isoformat()
-    assert [run["run"] for run in rows_of(page, reverse("pools:runs"))] != []
-    [row] = rows_of(page, reverse("pools:collections"))
+    assert [run["run"] for run in rows_of(page, reverse("runs:runs"))] != []
+    [row] = rows_of(page, reverse("runs:collections"))
     assert (row["collection"], row["queries"], row["runs"]) == ("small", "4", "3")
     queries = rows_of(page, reverse("judgments:queries", args=[campaign.pk]))
     assert [(query["query"], query["pairs"]) for query in queries] == [
@@ -63,7 +64,7 @@ def test_lists_of_campaigns_runs_collections_and_queries_come_as_csv(page: Clien
     assert [(person["person"], person["role"]) for person in people] == [("rita", "researcher")]
     text = page.get(reverse("pools:collection", args=[collection.pk])).text
     assert 'href="?csv=runs"' in text and 'href="?csv=campaigns"' in text
-    missing = page.get(reverse("pools:campaigns"), {"csv": "nothing"})
+    missing = page.get(reverse("campaigns:campaigns"), {"csv": "nothing"})
     assert missing["Content-Type"].startswith("text/html")
 
 
@@ -127,7 +128,7 @@ def test_notes_machine_judges_jobs_and_webhooks_come_as_csv(
     about = {"lab": lab, "collection": collection, "asked_by": rita, "asked_at": at, "request": {}}
     Job.objects.create(kind="run", name="bm25", state="refused", error="line 3", ended_at=at, **about)
     Job.objects.create(kind="run", name="done", state="done", ended_at=at, **about)
-    for name, arguments in (("pools:runs", []), ("pools:collection", [collection.pk])):
+    for name, arguments in (("runs:runs", []), ("pools:collection", [collection.pk])):
         [job] = rows_of(page, reverse(name, args=arguments), csv="jobs")
         assert (job["name"], job["state"], job["error"], job["asked_by"]) == ("bm25", "refused", "line 3", "rita")
 
@@ -171,19 +172,19 @@ def test_a_file_has_every_row_that_the_filter_leaves_sorted_and_no_formula(
         Run(lab=like.lab, collection=collection, name=f"=run {n:04}", census=like.census, sha256=str(n), original="a")
         for n in range(BATCH + 5)
     )
-    runs = rows_of(page, reverse("pools:runs"), name="=run", sort="-name")
+    runs = rows_of(page, reverse("runs:runs"), name="=run", sort="-name")
     assert len(runs) == BATCH + 5
     assert [runs[0]["run"], runs[-1]["run"]] == [f"'=run {BATCH + 4}", "'=run 0000"]
-    text = page.get(reverse("pools:runs"), {"name": "=run", "sort": "-name"}).text
+    text = page.get(reverse("runs:runs"), {"name": "=run", "sort": "-name"}).text
     assert "?name=%3Drun&amp;sort=-name&amp;csv=list" in text
 
 
 def test_a_file_is_for_those_who_may_see_the_page(campaign: Campaign) -> None:
     outsider = Client()
     outsider.force_login(factories.member(factories.lab("Elsewhere"), "admin"))
-    assert rows_of(outsider, reverse("pools:campaigns")) == []
+    assert rows_of(outsider, reverse("campaigns:campaigns")) == []
     assert outsider.get(reverse("judgments:queries", args=[campaign.pk]), {"csv": "list"}).status_code == 404
-    assert Client().get(reverse("pools:runs"), {"csv": "list"}).status_code == 302
+    assert Client().get(reverse("runs:runs"), {"csv": "list"}).status_code == 302
     assert Query.objects.exists()
 
 

@@ -16,7 +16,8 @@ from django.utils import timezone
 from core.models import Lab, Membership, User
 from core.people import LastAdmin, membership_end, role_set
 from core.roles import OTHERS, ROLES, WORDS, Needs, Right, needs_by_address, right_needed
-from pools.models import Campaign, CampaignTemplate, Job
+from pools.models import Campaign, CampaignTemplate
+from runs.models import Job
 from tasks.models import Worker
 from tests import factories
 from tests.conftest import REPOSITORY

@@ -114,7 +114,7 @@ def test_secrets_and_files_are_not_kept(lab: Lab, rita: User) -> None:
     file = SimpleUploadedFile("run.txt", b"content of the file")
     secrets = {"password": "hunter2", "old-private": "hunter2", "token": "hunter2", "code": "hunter2"}
     answer = Client().post(
-        reverse("pools:run_upload"), {"typed_by": sign(rita), "name": "bm25", "file": file, **secrets}
+        reverse("runs:run_upload"), {"typed_by": sign(rita), "name": "bm25", "file": file, **secrets}
     )
     assert answer.status_code == 403
     assert 'value="bm25"' in answer.text

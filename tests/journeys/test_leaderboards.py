@@ -18,14 +18,14 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, expect
 
+from campaigns.templating import template_create
 from core.models import Lab, User
 from evaluation.boards.sealing import seal
 from leaderboards import boards, jobs, publishing, submitting, teams
 from leaderboards.models import Board, Decision, Look, MetadataRequest, Submission, Upkeep, UpkeepRound
 from leaderboards.upkeep import jobs as upkeep_jobs
-from pools.models import Collection
-from pools.templating import template_create
 from results import versions
+from runs.models import Collection
 from tests import factories
 from tests.conftest import REPOSITORY
 from tests.journeys.colleagues import Colleague

@@ -28,9 +28,10 @@ from platforms.models import Publication
 from platforms.publishing import publication_publish, publication_write
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
-from pools import jobs as pool_jobs
-from pools.models import Campaign, Collection, Passage, Query
+from pools.models import Campaign
 from results import jobs as result_jobs
+from runs import jobs as pool_jobs
+from runs.models import Collection, Passage, Query
 from simulation import at_platform
 from simulation.people import Habits
 from tasks import jobs as task_jobs

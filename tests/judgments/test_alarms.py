@@ -16,7 +16,8 @@ from judgments.alarm_checks import campaign_check
 from judgments.models import AlarmChoice, AlarmEpisode
 from platforms.models import Publication
 from platforms.publishing import publication_pause, publication_resume, publication_write
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import campaign_alarms
 from tasks import services as task_services
 from tasks.models import Assignment, Worker

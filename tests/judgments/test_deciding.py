@@ -23,9 +23,10 @@ from judgments import services as judgment_services
 from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, Export, Judgment, WorkerSummary
 from platforms import messaging
 from platforms.models import Message, Operation, Payment, Publication
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results.computing import compute
 from results.inputs import inputs_of
+from runs.models import Collection
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.platforms.test_reviewing import done, opened, submitted

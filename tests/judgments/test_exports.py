@@ -17,9 +17,10 @@ from judgments import exports
 from judgments import selectors as judgment_selectors
 from judgments.models import StoredFile
 from pools.models import Campaign
-from pools.services import campaign_create, run_release
+from pools.services import campaign_create
 from results import report
 from results.refreshing import result_refresh
+from runs.services import run_release
 from tasks.models import Worker
 from tasks.names import pseudonym
 from tests import factories

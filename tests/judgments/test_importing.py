@@ -25,10 +25,12 @@ from judgments.adjudicating import disagreements
 from judgments.importing import judgments_import
 from judgments.models import Acceptance, Judgment, WorkerSummary
 from judgments.summarizing import campaign_summarize
-from pools import services as pool_services
-from pools.models import Campaign, Collection, Job
+from pools import preference_imports
+from pools.models import Campaign
 from results.computing import compute
 from results.inputs import inputs_of
+from runs import services as run_services
+from runs.models import Collection, Job
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
 from tests import factories
@@ -391,7 +393,7 @@ def test_what_a_campaign_exported_is_not_imported_into_its_own_collection(
     with pytest.raises(Refused, match="are those of the campaign old of this collection"):
         store(collection, lines, name="own")
     with pytest.raises(Refused, match="are those of the campaign old of this collection"):
-        pool_services.preferences_import(
+        preference_imports.preferences_import(
             collection=collection, name="own", source=io.BytesIO(lines), filename="own.txt", note="?", by=None,
             at=timezone.now(),
         )  # fmt: skip
@@ -425,11 +427,11 @@ def test_judgments_come_in_by_the_page(collection: Collection, rita: User, clien
 def test_people_s_preferences_of_trec_s_passages_become_results(data: Path, lab: Lab) -> None:
     collection = Collection.objects.create(lab=lab, name="trec")
     files = {"queries": data / "queries.tsv", "qrels": data / "qrels.txt.gz", "passages": data / "passages.tsv.gz"}
-    pool_services.collection_import(lab=collection.lab, name="trec", keep="all", **files)
+    run_services.collection_import(lab=collection.lab, name="trec", keep="all", **files)
     runs = sorted((data / "runs").iterdir())[:2]
     for path in runs:
         with path.open("rb") as file:
-            pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
+            run_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
     lines = gzip.decompress((data / "preferences.txt.gz").read_bytes()).splitlines(keepends=True)
     queries = sorted({line.split()[0] for line in lines})[::4]
     lines = [line for line in lines if line.split()[0] in queries]

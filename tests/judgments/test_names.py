@@ -11,9 +11,10 @@ from django.utils import timezone
 from core.models import Lab, User
 from judgments import services as judgment_services
 from platforms.models import Operation, Publication
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from protection import erasing
 from protection.models import RetentionResult
+from runs.models import Collection
 from tasks.models import Worker
 from tasks.names import pseudonym
 from tests import factories

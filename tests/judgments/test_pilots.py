@@ -20,8 +20,9 @@ from platforms.bills import campaign_bill, remaining_bill
 from platforms.publishing import publication_unsaved, publication_write, unposted
 from platforms.repaying import BelowFloor, rest_copy
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results.finishing import campaigns_finish
+from runs.models import Collection
 from tasks import pilots
 from tasks import selectors as task_selectors
 from tasks import services as task_services

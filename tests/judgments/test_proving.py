@@ -12,7 +12,8 @@ from judgments import alarm_checks, proving, reports
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments.models import Acceptance, BulkDecision, Decision
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import links, trials
 from tasks import services as task_services
 from tasks.models import Assignment, TestPair, Worker

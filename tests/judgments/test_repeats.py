@@ -10,9 +10,10 @@ from judgments.models import Acceptance
 from judgments.quality import votes_of
 from platforms.bills import campaign_bill, remaining_bill
 from platforms.publishing import publication_unsaved, publication_write, unposted
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results import jobs as result_jobs
 from results.models import Result
+from runs.models import Collection
 from tasks import pilots
 from tasks import services as task_services
 from tasks.models import Hit, Item

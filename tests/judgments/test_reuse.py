@@ -27,9 +27,8 @@ from judgments.weighing import weighed_pairs
 from platforms.bills import campaign_bill
 from platforms.models import Publication
 from platforms.publishing import publication_likely, publication_publish, publication_write
-from pools import background
-from pools import services as pool_services
-from pools.models import Campaign, Collection, ImportedPreference, Job, Pair, Passage, PreferenceImport, Query
+from pools import preference_imports
+from pools.models import Campaign, Pair
 from pools.reuse import reused_pairs
 from results.computing import compute
 from results.finishing import campaigns_finish
@@ -37,6 +36,9 @@ from results.inputs import inputs_of
 from results.jobs import compute_results
 from results.refreshing import out_of_step
 from results.selectors import result_status
+from runs import background
+from runs import services as run_services
+from runs.models import Collection, ImportedPreference, Job, Passage, PreferenceImport, Query
 from tasks import services as task_services
 from tasks.models import Assignment, Item, Platform
 from tasks.services import NoWork
@@ -118,7 +120,7 @@ def first_of(collection: Collection, *runs: str) -> Campaign:
 
 def preference_import(collection: Collection, *rows: tuple[str, str, str, str], name: str = "old") -> PreferenceImport:
     lines = "".join(" ".join(row) + "\n" for row in rows)
-    return pool_services.preferences_import(
+    return preference_imports.preferences_import(
         collection=collection,
         name=name,
         source=io.BytesIO(lines.encode()),
@@ -279,7 +281,7 @@ def test_imported_preferences_are_reused_by_those_who_say_so(collection: Collect
         ("q2", "p4", "p6", "p4", 2, None, True),
     ]
     with pytest.raises(NotNow, match="campaigns reuse them: with"):
-        pool_services.preference_import_delete(preference_import=imported)
+        preference_imports.preference_import_delete(preference_import=imported)
     assert imported.preferences.count() == 2
 
 
@@ -398,7 +400,7 @@ def test_the_same_texts_under_other_ids_are_the_same_pair(collection: Collection
     text = Passage.objects.get(collection=collection, pid="p1").text
     twins = io.BytesIO(f"z1\t{text}\n".encode())
     twins.name = "twins.tsv"
-    pool_services.collection_import(lab=collection.lab, name="small", passages=twins, keep="all")
+    run_services.collection_import(lab=collection.lab, name="small", passages=twins, keep="all")
     factories.run(collection, "twin", {"q1": ["z1"], "q2": ["p4"]})
     preference_import(collection, ("q1", "z1", "p3", "z1"))
     campaign = factories.campaign(collection, "second", reuse="all")
@@ -417,13 +419,17 @@ def test_a_draft_says_what_is_left_to_ask(collection: Collection) -> None:
 
 
 def test_the_job_that_creates_a_draft_counts_what_it_reuses_and_pages_do_not(
-    collection: Collection, monkeypatch: pytest.MonkeyPatch
+    collection: Collection, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     first_of(collection, "red", "blue")
     draft = factories.campaign(collection, "second", start=False)
-    about = {"lab": draft.lab, "kind": Job.Kind.CAMPAIGN, "name": "second", "asked_at": timezone.now()}
-    job = Job.objects.create(**about, state=Job.State.DONE, campaign=draft)
-    background.reuse_count(job_id=job.pk)
+    request = {"runs": list(draft.runs.values_list("pk", flat=True)), "settings": {}, "draft": draft.pk}
+    about = {"lab": draft.lab, "collection": collection, "name": "second", "asked_at": timezone.now()}
+    job = Job.objects.create(**about, kind=Job.Kind.CAMPAIGN, request=request)
+    with django_capture_on_commit_callbacks(execute=True):
+        background.job_do(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.outcome_id) == (Job.State.DONE, draft.pk)
     monkeypatch.setattr(reusing, "_COUNT", "a count that no page may do")
     assert reused_pairs(draft) == 2
 
@@ -461,7 +467,7 @@ def test_a_draft_counts_again_when_texts_come(collection: Collection) -> None:
     twins = io.BytesIO(f"z2\t{text}\n".encode())
     twins.name = "twins.tsv"
 
-    pool_services.collection_import(lab=collection.lab, name="small", passages=twins, keep="all")
+    run_services.collection_import(lab=collection.lab, name="small", passages=twins, keep="all")
 
     revision = others.revision
     draft.refresh_from_db()
@@ -563,19 +569,19 @@ def test_a_thirteenth_run_costs_its_new_pairs_and_not_all(data: Path, tmp_path: 
     new = after - before
     hits = -(-new // 10)
     lab = factories.lab()
-    collection = pool_services.collection_import(
+    collection = run_services.collection_import(
         lab=lab, name="passages", language="en", qrels=str(data / "sparse-qrels.txt")
     ).collection
     runs = sorted((data / "runs").glob("*.gz"))[:13]
     for path in runs[:12]:
         with path.open("rb") as file:
-            pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
+            run_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
     first = factories.campaign(collection, "twelve", reuse="all", start=False)
     pairs = set(Pair.objects.filter(pool__campaign=first).values_list("pool__query__qid", "a__pid", "b__pid"))
     oracle = [row for row in read_preferences(data / "oracle-preferences.txt.gz") if row[:3] in pairs]
     preference_import(collection, *oracle, name="oracle")  # type: ignore[arg-type]
     with runs[12].open("rb") as file:
-        pool_services.run_import(collection=collection, name=runs[12].name, source=file, filename=runs[12].name)
+        run_services.run_import(collection=collection, name=runs[12].name, source=file, filename=runs[12].name)
     Query.objects.filter(collection=collection).update(text="A question.")
     factories.analyze()
 

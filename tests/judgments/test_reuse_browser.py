@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 from core.models import User
 from judgments import services as judgment_services
 from judgments.jobs import make_exports
-from pools.models import Collection
+from runs.models import Collection
 from tests import browser, factories
 from tests.judgments.test_reuse import judged, preference_import
 from tests.looking import looks_right

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from core.models import User
 from judgments import jobs as judgment_jobs
 from judgments.models import AssignmentSummary, BulkDecision
-from pools.models import Collection
+from runs.models import Collection
 from tests import browser, factories
 from tests.looking import looks_right
 

@@ -23,11 +23,12 @@ from judgments import services as judgment_services
 from platforms.bills import remaining_bill, rounds_forecast
 from platforms.publishing import publication_write, unposted
 from pools import services as pool_services
-from pools.models import Campaign, Collection, Pair, Round, RoundPool
+from pools.models import Campaign, Pair, Round, RoundPool
 from results import refreshing
 from results.asking import further_ask, offer_for
 from results.finishing import campaigns_finish
 from results.models import Result
+from runs.models import Collection
 from tasks import services as task_services
 from tasks.models import CampaignAlarm, Hit, Worker
 from tests import factories
@@ -375,7 +376,7 @@ def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy
     assert "In rounds, and by all pairs" in page and "rounds, as set" in page
     full = sum(size * (size - 1) // 2 for size in SIZES.values())
     assert f'<td class="number">{full}</td>' in page and f'<td class="number">{expected.pairs}</td>' in page
-    form = client.get(reverse("pools:campaign_new"), {"collection": deep.pk}).text
+    form = client.get(reverse("campaigns:campaign_new"), {"collection": deep.pk}).text
     for name in ("partners", "finalists", "rounds_wait", "rounds_budget"):
         assert f'name="{name}"' in form
     other = make(deep, "with more partners", start=False, partners=5, finalists=3, rounds_budget=Decimal(40))

@@ -8,7 +8,8 @@ from playwright.sync_api import Browser, expect
 
 from core.models import User
 from judgments import jobs
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tests.judgments.test_rounds import deep, judge, make  # noqa: F401
 from tests.looking import looks_right
 from tests.results.test_browser import logged_in
@@ -23,7 +24,7 @@ def test_a_campaign_in_rounds_is_made_in_the_form_and_its_next_round_is_asked(
     rita: User,
 ) -> None:
     with logged_in(chromium, live_server, settings, rita.get_username()) as page:
-        page.goto(reverse("pools:campaign_new") + f"?collection={deep.pk}")
+        page.goto(reverse("campaigns:campaign_new") + f"?collection={deep.pk}")
         page.get_by_label("Name", exact=True).fill("in the browser")
         page.locator("input[name=all_runs]").check()
         page.get_by_label("Pairing design").select_option(label="rounds")

@@ -18,7 +18,8 @@ from judgments import jobs as judgment_jobs
 from judgments import refreshing, stored_files
 from judgments import selectors as judgment_selectors
 from judgments.models import Export, StoredFile
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.models import CampaignAlarm, Worker
 from tests import factories
 

@@ -22,8 +22,9 @@ from judgments import services as judgment_services
 from judgments.models import Decision
 from judgments.quality import behaviour
 from platforms.models import Publication
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from pools.settings import ChallengerSettings, RoundSettings, names_in, settings_of
+from runs.models import Collection
 from tasks.models import Assignment, Hit, Worker
 from tasks.names import pseudonym
 from tests import factories
@@ -130,7 +131,7 @@ def test_a_draft_that_has_all_it_needs_can_be_started(page: Client, collection: 
     draft = factories.campaign(collection, "draft", start=False, tests_per_hit=2)
     source = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
     assert 'type="submit">Start</button>' in source
-    assert reverse("pools:campaign_delete", args=[draft.pk]) in source
+    assert reverse("campaigns:campaign_delete", args=[draft.pk]) in source
 
 
 def test_an_open_campaign_shows_how_far_how_good_and_how_much(

@@ -15,7 +15,8 @@ from core.templatetags.workplace import day_and_time
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments import watching
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Hit
 from tasks.names import pseudonym

@@ -144,5 +144,5 @@ def test_the_setting_is_asked_for_and_a_querys_page_says_what_weighs_more(
     pool = Pool.objects.filter(campaign=uneven, pairs__disagreement__isnull=False).order_by("pk").first()
     assert pool is not None
     assert "weighs more: passage 1" in client.get(reverse("results:query", args=[uneven.pk, pool.pk])).text
-    form = client.get(reverse("pools:campaign_new"), {"collection": uneven.collection_id}).text
+    form = client.get(reverse("campaigns:campaign_new"), {"collection": uneven.collection_id}).text
     assert 'name="weighing"' in form

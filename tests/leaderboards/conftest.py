@@ -4,7 +4,7 @@ import pytest
 
 from core.models import Lab, User
 from leaderboards.models import Board, Team
-from pools.models import Collection
+from runs.models import Collection
 from tests import factories
 from tests.leaderboards import taking_part
 

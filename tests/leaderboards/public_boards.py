@@ -10,7 +10,7 @@ import numpy as np
 from evaluation.boards.checking import COSTS
 from leaderboards.artifacts import per_query_file
 from leaderboards.models import Board, PolicyVersion, Release, Score, Season, Submission, Team
-from pools.models import Collection
+from runs.models import Collection
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 OPENED = NOW - timedelta(days=400)

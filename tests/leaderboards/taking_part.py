@@ -10,7 +10,7 @@ from core.models import User
 from evaluation.boards.sealing import seal
 from leaderboards import boards, evaluating, publishing, submitting, teams
 from leaderboards.models import Board, Season, Submission, Team
-from pools.models import Collection
+from runs.models import Collection
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -10,7 +10,7 @@ from core.errors import NotNow
 from core.models import User
 from leaderboards import boards, evaluating, jobs, publishing, selectors, submitting
 from leaderboards.models import Board, BoardMail, Submission, Team
-from pools.models import Collection
+from runs.models import Collection
 from tests.api.conftest import Program
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW, evaluated

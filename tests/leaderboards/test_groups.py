@@ -13,7 +13,7 @@ from core.models import User
 from evaluation.errors import BadInput
 from leaderboards import boards, publishing
 from leaderboards.models import Board, Season, Submission
-from pools.models import Collection
+from runs.models import Collection
 from tests.api.conftest import Program
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW, evaluated

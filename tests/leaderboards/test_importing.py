@@ -21,7 +21,7 @@ from leaderboards import artifacts, jobs, submitting
 from leaderboards.importing import BoardImport, NotImported, board_import
 from leaderboards.models import Board, DevScoring
 from leaderboards.public.reading import published
-from pools.models import Collection
+from runs.models import Collection
 from tests import factories
 from tests.leaderboards import taking_part
 from tests.leaderboards.public_boards import NOW, entry, public_board

@@ -17,7 +17,7 @@ from core.models import User
 from leaderboards import evaluating, jobs, publishing, submitting, unnamed_files
 from leaderboards.models import Artifact, Board, Decision, Look, Release, Score, Submission, SubmissionEvent, Team
 from leaderboards.selectors import quota_of
-from pools.models import Collection
+from runs.models import Collection
 from tests.killing import killed_at, started, until
 from tests.leaderboards import taking_part
 

@@ -22,7 +22,7 @@ from leaderboards.models import (
     SubmissionMessage,
     Team,
 )
-from pools.models import Collection
+from runs.models import Collection
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

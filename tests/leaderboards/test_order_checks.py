@@ -18,7 +18,7 @@ from core.models import User
 from leaderboards import boards, jobs, order_checks
 from leaderboards.boards import NUMBERS, policy_add
 from leaderboards.models import Board, Opening, OrderCheck, PolicyVersion, Score, Season, Submission
-from pools.models import Collection
+from runs.models import Collection
 from tests.api.conftest import Program
 from tests.leaderboards.public_boards import NOW, OPENED, entry, public_board
 from tests.leaderboards.test_pages import browser as log_in

@@ -23,7 +23,7 @@ from evaluation.boards import packages
 from leaderboards import boards, evaluating, events, jobs, selectors
 from leaderboards import teams as teams_services
 from leaderboards.models import Board, BoardMail, Submission, Team, TeamInvitation, TeamMember
-from pools.models import Collection
+from runs.models import Collection
 from tests import factories
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW
@@ -764,10 +764,10 @@ def test_what_seal_needs_is_served_of_public_boards_and_seals_what_the_board_ope
 
 
 def test_whoever_is_in_no_lab_is_led_to_what_they_can_use_alone(board: Board, paul: User, olga: User) -> None:
-    lab_pages = [reverse(name) for name in ("pools:collections", "pools:runs", "judgments:workers", "platforms:costs")]
+    lab_pages = [reverse(name) for name in ("runs:collections", "runs:runs", "judgments:workers", "platforms:costs")]
     page = browser(paul).get(reverse("leaderboards:boards"))
     assert page.status_code == 200 and f'<a class="brand" href="{reverse("leaderboards:boards")}"' in page.text
-    assert not any(f'href="{address}"' in page.text for address in [*lab_pages, reverse("pools:campaigns")])
+    assert not any(f'href="{address}"' in page.text for address in [*lab_pages, reverse("campaigns:campaigns")])
     assert f'href="{reverse("core:labs")}"' not in page.text and f'href="{reverse("api:tokens")}"' in page.text
     home = browser(paul).get(reverse("home"), follow=True)
     assert home.redirect_chain[-1][0] == reverse("leaderboards:boards")
@@ -778,4 +778,4 @@ def test_whoever_is_in_no_lab_is_led_to_what_they_can_use_alone(board: Board, pa
     assert submission.run_id not in browser(olga).get(reverse("leaderboards:boards")).text
     page = browser(olga).get(reverse("leaderboards:boards"))
     assert all(f'href="{address}"' in page.text for address in [*lab_pages, reverse("core:labs")])
-    assert f'<a class="brand" href="{reverse("pools:campaigns")}"' in page.text
+    assert f'<a class="brand" href="{reverse("campaigns:campaigns")}"' in page.text

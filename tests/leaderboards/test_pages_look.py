@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 from core.models import User
 from leaderboards import boards, order_checks, spot_checks
 from leaderboards.models import Board, Submission, Team
-from pools.models import Collection
+from runs.models import Collection
 from tests import browser, factories
 from tests.leaderboards import taking_part
 from tests.looking import faults

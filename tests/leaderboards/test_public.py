@@ -30,7 +30,7 @@ from leaderboards.public import archive, figures
 from leaderboards.public.comparing import best_before, compare_dev
 from leaderboards.public.numbers import gap_numbers, steps
 from leaderboards.public.reading import published
-from pools.models import Collection
+from runs.models import Collection
 from tests import factories
 from tests.conftest import REPOSITORY
 from tests.leaderboards.public_boards import NOW, OPENED, entry, filled, public_board, team

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from leaderboards import order_checks
 from leaderboards.models import Board, Season, SeasonFile
-from pools.models import Collection
+from runs.models import Collection
 from tests import browser
 from tests.leaderboards.public_boards import NOW, entry, filled
 from tests.looking import faults

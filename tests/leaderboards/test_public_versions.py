@@ -15,8 +15,9 @@ from leaderboards.models import Board, Release, Season, SeasonFile, Submission
 from leaderboards.public import versions as public_versions
 from leaderboards.public.reading import published
 from leaderboards.upkeep import jobs
-from pools.models import Collection, QrelsVersion
+from pools.models import QrelsVersion
 from results import versions
+from runs.models import Collection
 from tests.leaderboards import upkept
 from tests.results.judging import judged, new_run
 

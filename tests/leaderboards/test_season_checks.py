@@ -14,7 +14,7 @@ from core.models import User
 from leaderboards import events, importing, jobs, season_checks
 from leaderboards.models import Board, BoardMail, Season, SeasonCheck, Submission, SubmissionEvent
 from leaderboards.public.reading import published
-from pools.models import Collection
+from runs.models import Collection
 from tests import factories
 from tests.leaderboards.public_boards import NOW, OPENED, entry, public_board
 

@@ -17,7 +17,7 @@ from leaderboards.public import data
 from leaderboards.public.reading import published
 from leaderboards.selectors import open_seasons
 from leaderboards.submitting import season_for
-from pools.models import Collection
+from runs.models import Collection
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW
 

@@ -11,7 +11,7 @@ from core.errors import NotNow, Refused
 from core.models import AuditEntry, User
 from leaderboards import boards, jobs, spot_checks
 from leaderboards.models import Board, SpotCheck
-from pools.models import Collection
+from runs.models import Collection
 from tests import factories
 from tests.leaderboards.public_boards import entry, public_board
 from tests.leaderboards.test_pages import browser as log_in

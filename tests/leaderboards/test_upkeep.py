@@ -17,8 +17,10 @@ from leaderboards.models import Artifact, Board, Challenger, Opening, Score, Sub
 from leaderboards.upkeep import jobs, rescoring, rounds
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Collection, QrelsVersion
+from pools.models import Campaign, QrelsVersion
 from results import versions
+from runs import services as run_services
+from runs.models import Collection
 from tasks import services as task_services
 from tests.leaderboards import upkept
 from tests.leaderboards.upkept import entry, turn_on
@@ -185,7 +187,7 @@ def test_what_a_step_lacks_is_said_and_it_goes_on_once_it_is_there(
     assert round.retry_at is not None
     assert step(board).tries == round.tries, "it rests"
     file = io.BytesIO(b"unknown\tA text that was not there.\n")
-    pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
+    run_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
     upkept.make_due(board)
     round = step(board)
     assert round.obstacle == ""

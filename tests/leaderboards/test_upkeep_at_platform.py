@@ -7,14 +7,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.template_terms import template_terms_set
 from core.models import User
 from leaderboards.models import Board, Score, UpkeepRound
 from leaderboards.upkeep import jobs, rounds
 from platforms.models import Publication
-from platforms.templating import template_terms_set
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results import versions
+from runs.models import Collection
 from simulation.demonstration import count_at_platform
 from tasks import services as task_services
 from tasks.models import Assignment, Platform

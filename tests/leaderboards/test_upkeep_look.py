@@ -13,8 +13,8 @@ from playwright.sync_api import Browser
 from core.models import User
 from leaderboards.models import Board, UpkeepRound
 from leaderboards.upkeep import jobs
-from pools.models import Collection
 from results import versions
+from runs.models import Collection
 from tests import browser
 from tests.leaderboards import upkept
 from tests.looking import faults

@@ -10,8 +10,9 @@ from django.utils import timezone
 from core.models import User
 from leaderboards.models import Board, Upkeep, UpkeepRound
 from leaderboards.upkeep import jobs, rounds
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results import versions
+from runs.models import Collection
 from tests import factories
 from tests.leaderboards import upkept
 from tests.results.judging import judged, new_run

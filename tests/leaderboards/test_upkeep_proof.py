@@ -24,9 +24,10 @@ from leaderboards.models import Board, Challenger, Part, Score, SeasonFile, Upke
 from leaderboards.upkeep import jobs
 from leaderboards.upkeep.rescoring import season_queries
 from pools import selectors as pool_selectors
-from pools import services as pool_services
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results import versions
+from runs import services as run_services
+from runs.models import Collection
 from tasks import services as task_services
 from tests import factories
 from tests.judgments.judged import judge_all
@@ -81,13 +82,13 @@ def _half(data: Path, folder: Path) -> Path:
 
 
 def _collection(data: Path, half: Path, lab: Lab, runs: list[Path]) -> Collection:
-    collection = pool_services.collection_import(
+    collection = run_services.collection_import(
         lab=lab, name="DL 2021", language="en", queries=half / "queries.tsv", qrels=half / "sparse-qrels.txt",
         passages=data / "passages.tsv.gz", keep="all",
     ).collection  # fmt: skip
     for path in runs:
         with path.open("rb") as file:
-            pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
+            run_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
     return collection
 
 

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
+from campaigns.templating import template_create
 from core.models import User
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.runs import check_run
 from leaderboards import artifacts
 from leaderboards.models import Board, Part, PolicyVersion, Release, Season, SeasonFile, Submission, Team, Upkeep
 from leaderboards.upkeep import rounds
-from pools.models import Campaign, Collection
-from pools.templating import template_create
+from pools.models import Campaign
+from runs.models import Collection
 
 DEV, EVAL = ("q1", "q2", "q3"), ("q4",)
 

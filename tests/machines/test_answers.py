@@ -14,8 +14,8 @@ from core.models import AuditEntry, Membership, User
 from evaluation.errors import BadInput
 from machines.answers import answers_of, machine_judge_import
 from machines.models import MachineAnswer, MachineJudge
-from pools import background
-from pools.models import Collection, Job, Passage
+from runs import background
+from runs.models import Collection, Job, Passage
 from tests import factories
 
 GOOD = b"q1 p2 p1 p2\nq1 p1 p2 p1\nq2\tp5\tp6\t=\nq2 p6 p4 !\n"
@@ -100,7 +100,7 @@ def test_a_file_is_uploaded_listed_and_deleted_without_touching_another(
     assert "Which is better?" in html and "by rita" in html
     answer = client.post(reverse("machines:machine_delete", args=[collection.pk, judge.pk]), follow=True)
     assert "The machine judge “gpt” has been deleted." in answer.content.decode()
-    assert list(MachineAnswer.objects.values_list("judge", "said")) == [(other.pk, "p1")]
+    assert list(MachineAnswer.objects.values_list("judge", "sign")) == [(other.pk, "p1")]
     entries = AuditEntry.objects.filter(subject="machines_machinejudge").order_by("id")
     assert list(entries.values_list("action", "thing", "lab_id")) == [
         ("insert", "other", collection.lab_id),
@@ -121,7 +121,7 @@ def test_a_large_file_is_read_by_a_job_that_says_what_is_wrong_and_keeps_what_wa
     assert "Import of the machine judge “gpt”" in answer.content.decode()
     job = Job.objects.get()
     assert background.job_do(job_id=job.pk)
-    html = client.get(reverse("pools:job", args=[job.pk])).content.decode()
+    html = client.get(reverse("runs:job", args=[job.pk])).content.decode()
     assert "gpt.txt, line 5: 1 query is not in the collection: q9." in html and "Nothing was stored." in html
     again = reverse("machines:machine_import", args=[collection.pk]) + f"?again={job.pk}"
     assert again in html

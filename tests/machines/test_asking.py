@@ -28,8 +28,9 @@ from machines import machine_asking
 from machines.answers import answers_of
 from machines.endpoint import read_reply
 from machines.models import MachineAsking, MachineJudge, MachineReply
-from pools.models import Campaign, Pair, Passage
+from pools.models import Campaign, Pair
 from pools.selectors import withheld_passages
+from runs.models import Passage
 from tests import factories
 from tests.api.conftest import Program
 
@@ -104,7 +105,7 @@ def test_each_pair_is_asked_in_both_orders_and_the_answers_become_a_judge(campai
     before = Judgment.objects.count()
     assert machine_jobs.ask_machines() == f"questions asked: {asking.questions}"
     asking.refresh_from_db()
-    assert (asking.state, asking.asked, asking.tokens) == ("done", asking.questions, 7 * asking.questions)
+    assert (asking.state, asking.sent, asking.tokens) == ("done", asking.questions, 7 * asking.questions)
     judge = asking.judge
     assert judge is not None and (judge.name, judge.model, judge.prompt) == ("tiny", "tiny-1", PROMPT)
     answers = list(answers_of(judge))
@@ -123,17 +124,17 @@ def test_no_more_is_asked_than_the_budget_and_nothing_is_asked_twice(campaign: C
     first = start(campaign, budget=3)
     machine_jobs.ask_machines()
     first.refresh_from_db()
-    assert (first.state, first.asked, len(local.prompts)) == ("spent", 3, 3)
+    assert (first.state, first.sent, len(local.prompts)) == ("spent", 3, 3)
     assert first.judge is not None and first.judge.answer_count == 3
     second = start(campaign, "again")
     machine_jobs.ask_machines()
     second.refresh_from_db()
-    assert (second.state, second.asked) == ("done", questions(campaign) - 3)
+    assert (second.state, second.sent) == ("done", questions(campaign) - 3)
     assert len(local.prompts) == len(set(local.prompts)) == questions(campaign)
     third = start(campaign, "another prompt", prompt=PROMPT + "!")
     machine_jobs.ask_machines()
     third.refresh_from_db()
-    assert third.asked == questions(campaign)
+    assert third.sent == questions(campaign)
 
 
 def test_an_endpoint_that_fails_is_asked_again_later_and_given_up_where_that_would_not_help(
@@ -148,7 +149,7 @@ def test_an_endpoint_that_fails_is_asked_again_later_and_given_up_where_that_wou
     MachineAsking.objects.update(retry_at=timezone.now())
     machine_jobs.ask_machines()
     asking.refresh_from_db()
-    assert (asking.state, asking.error, asking.asked) == ("done", "", questions(campaign) + 1)
+    assert (asking.state, asking.error, asking.sent) == ("done", "", questions(campaign) + 1)
     other = start(campaign, "other", prompt=PROMPT + "?")
     local.fails = [401]
     machine_jobs.ask_machines()
@@ -161,7 +162,7 @@ def test_an_endpoint_that_is_away_costs_nothing(campaign: Campaign, local: Local
     settings.MACHINE_API_URL = "http://127.0.0.1:9/v1"
     machine_jobs.ask_machines()
     asking.refresh_from_db()
-    assert (asking.state, asking.asked) == ("asking", 0) and "cannot be reached" in asking.error
+    assert (asking.state, asking.sent) == ("asking", 0) and "cannot be reached" in asking.error
     assert "secret" not in asking.error
 
 
@@ -266,7 +267,7 @@ def test_a_campaign_that_is_not_among_the_newest_is_named(
     ask = reverse("machines:machine_ask", args=[campaign.collection_id])
     client.force_login(rita)
     assert 'name="other"' not in client.get(ask).text
-    monkeypatch.setattr("pools.forms.NEWEST", 1)
+    monkeypatch.setattr("machines.forms.NEWEST", 1)
     newer = factories.campaign(campaign.collection, "newer", start=False)
     page = client.get(ask).text
     assert 'name="other"' in page and f'value="{newer.pk}"' in page and f'value="{campaign.pk}"' not in page
@@ -318,5 +319,5 @@ def test_a_process_that_is_killed_loses_no_answer(campaign: Campaign, local: Loc
     machine_jobs.ask_machines()
     asking.refresh_from_db()
     assert asking.state == "done" and asking.judge is not None
-    assert MachineReply.objects.count() == asking.questions and asking.asked <= asking.questions + 1
+    assert MachineReply.objects.count() == asking.questions and asking.sent <= asking.questions + 1
     assert MachineJudge.objects.count() == 1

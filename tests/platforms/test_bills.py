@@ -16,7 +16,8 @@ from platforms.mturk.endpoints import bonus_fee, reward_fee
 from platforms.publishing import publication_likely, publication_publish, publication_unsaved, publication_write
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tests import factories
 from tests.marketplace.server import Requester, Worker
 from tests.platforms.platforms import Clock, drain, work

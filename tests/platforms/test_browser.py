@@ -19,7 +19,7 @@ from platforms.models import Alarm, Operation, Publication
 from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
-from pools.models import Collection
+from runs.models import Collection
 from tasks import services as task_services
 from tests import browser, factories
 from tests.looking import DESK, looks_right

@@ -14,7 +14,8 @@ from core.models import User
 from platforms import ledger
 from platforms.costs import Amounts, campaign_costs
 from platforms.models import Payment, Publication
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tests import factories
 from tests.judgments.judged import judge_all
 

@@ -18,7 +18,7 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Payment, Publication, Submission
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
-from pools.models import Passage
+from runs.models import Passage
 from tests.marketplace.server import Worker
 from tests.platforms.platforms import drain, work
 

@@ -19,10 +19,11 @@ from platforms.models import LedgerComparison, Operation, Publication, Published
 from platforms.publishing import publication_plan
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import finished_end
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results import jobs as result_jobs
 from results.inputs import FORMAT, SOFTWARE
 from results.models import Result
+from runs.models import Collection
 from tasks import jobs as task_jobs
 from tasks import services as task_services
 from tasks.models import Assignment, Worker

@@ -32,7 +32,8 @@ from platforms.reviewing.deciding import submission_approve, submission_reject
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import services as task_services
 from tasks.models import Assignment, Hit
 from tests import factories

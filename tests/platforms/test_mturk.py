@@ -39,7 +39,8 @@ from platforms.outbox import operations_run
 from platforms.publishing import dry_run, publication_plan, publication_publish, publication_write
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import finished_end, hints_take, publication_sync, published_hit_poll
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Worker
 from tests import factories

@@ -23,9 +23,10 @@ from judgments.watching import campaign_watch
 from platforms import pay_desk
 from platforms.costs import campaign_costs
 from platforms.models import HandPayment, Payment, Publication, PublishedHit, Submission
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from protection.campaign_erasing import whole_plan
 from protection.erasing import personal_data, worker_erase
+from runs.models import Collection
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
 from tests import factories

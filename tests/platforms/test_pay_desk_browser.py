@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from core.models import User
 from platforms.publishing import publication_write
-from pools.models import Collection
+from runs.models import Collection
 from tasks import links
 from tasks.models import Assignment
 from tasks.paying import pay_words_write

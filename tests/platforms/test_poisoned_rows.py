@@ -20,8 +20,9 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
 from platforms.outbox import operations_run
 from platforms.planning import end_plan
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results import jobs as result_jobs
+from runs.models import Collection
 from tasks import jobs as task_jobs
 from tasks import services as task_services
 from tasks.models import Assignment, CampaignAlarm, Hit

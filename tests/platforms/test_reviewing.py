@@ -20,7 +20,8 @@ from platforms.reviewing.excluding import workers_exclude
 from platforms.reviewing.settling import publication_settle
 from platforms.status import for_a_person
 from platforms.submitted import submission_store, submissions_return
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import services as task_services
 from tasks.models import Assignment
 from tests import factories

@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from core.models import Lab, User
 from judgments import services as judgment_services
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Item, Worker

@@ -33,7 +33,8 @@ from platforms.publishing import publication_stop, publication_unsaved, publicat
 from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tests import factories
 from tests.core.test_lists import rows_of
 from tests.marketplace.server import Marketplace, Requester, Worker
@@ -182,7 +183,7 @@ def test_a_draft_has_its_terms_and_its_bill_before_anything_is_frozen_and_is_pub
     assert "$9.60" in text
     assert press_publish(page, Publication.objects.get()).status_code == 409
     assert Publication.objects.get().state == "draft"
-    assert page.post(reverse("pools:campaign_delete", args=[draft.pk])).status_code == 303
+    assert page.post(reverse("campaigns:campaign_delete", args=[draft.pk])).status_code == 303
     assert not Campaign.objects.filter(pk=draft.pk).exists()
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from core.models import User
 from pools import services as pool_services
-from pools.models import Collection
+from runs.models import Collection
 from tests import browser, factories
 from tests.looking import looks_right
 
@@ -24,12 +24,12 @@ def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
     archived = factories.campaign(collection, "archived", start=False)
     pool_services.campaign_archive(campaign=archived, at=timezone.now())
     pages = [
-        reverse("pools:campaigns"),
-        reverse("pools:campaigns") + "?archive=only",
-        reverse("pools:campaign_rename", args=[draft.pk]),
+        reverse("campaigns:campaigns"),
+        reverse("campaigns:campaigns") + "?archive=only",
+        reverse("campaigns:campaign_rename", args=[draft.pk]),
         reverse("tasks:tests", args=[draft.pk]),
         reverse("judgments:campaign", args=[archived.pk]),
-        reverse("pools:campaign_new") + f"?collection={collection.pk}&copy={draft.pk}",
+        reverse("campaigns:campaign_new") + f"?collection={collection.pk}&copy={draft.pk}",
     ]
     page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
     for address in pages:
@@ -44,7 +44,7 @@ def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
     page.get_by_role("link", name="archived", exact=True).wait_for()
     assert page.get_by_role("link", name="first", exact=True).count() == 0
     # What only challengers are asked, and how many runs are ticked where each run counts anyway.
-    page.goto(reverse("pools:campaign_new") + f"?collection={collection.pk}")
+    page.goto(reverse("campaigns:campaign_new") + f"?collection={collection.pk}")
     assert not page.get_by_label("Version to challenge").is_visible()
     page.get_by_label("Pairing design").select_option("challengers")
     assert page.get_by_label("Version to challenge").is_visible()

@@ -7,8 +7,9 @@ import pytest
 from core.errors import Refused
 from core.models import Lab
 from pools import selectors as pool_selectors
-from pools.models import Campaign, Candidate, Collection, Pair, Pool
+from pools.models import Campaign, Candidate, Pair, Pool
 from pools.services import campaign_create
+from runs.models import Collection
 from tasks import services as task_services
 from tests import factories
 
@@ -70,7 +71,7 @@ def test_the_order_rule_decides_what_stands_on_top(lab: Lab, tmp_path: Path) -> 
     collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={})
     import io
 
-    from pools.services import run_import
+    from runs.services import run_import
 
     content = b"q1 Q0 p2 1 1.0 r\nq1 Q0 p3 2 5.0 r\n"
     run_import(collection=collection, name="odd", source=io.BytesIO(content), filename="odd.txt")

@@ -18,12 +18,14 @@ from evaluation.files.preferences import read_preferences
 from judgments import selectors as judgment_selectors
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.models import Campaign, Collection, Pair, Passage, Twin
+from pools.models import Campaign, Pair, Twin
 from results import versions
 from results.computing import compute, held_back
 from results.inputs import inputs_of
 from results.models import Result
 from results.refreshing import result_refresh
+from runs import services as run_services
+from runs.models import Collection, Passage
 from tasks import campaign_alarms
 from tasks import services as task_services
 from tests import factories
@@ -72,7 +74,7 @@ class World:
 
     def store(self) -> None:
         paths = {"queries": self.path("queries.tsv"), "qrels": self.path("qrels.txt")}
-        collection = pool_services.collection_import(lab=self.lab, name="snails", **paths).collection  # type: ignore[arg-type]
+        collection = run_services.collection_import(lab=self.lab, name="snails", **paths).collection  # type: ignore[arg-type]
         for name, lists in RUNS.items():
             factories.run(collection, name, lists)
 
@@ -83,7 +85,7 @@ class World:
         (self.folder / name).write_text(content)
 
     def import_texts(self) -> None:
-        pool_services.collection_import(lab=self.lab, name="snails", passages=self.path("passages.jsonl"), keep="all")
+        run_services.collection_import(lab=self.lab, name="snails", passages=self.path("passages.jsonl"), keep="all")
 
 
 @pytest.fixture
@@ -182,12 +184,12 @@ def test_pools_and_qrels_of_whole_runs_are_those_of_the_commands(
     data: Path, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = {"queries": data / "queries.tsv", "qrels": data / "sparse-qrels.txt"}
-    collection = pool_services.collection_import(lab=lab, name="whole", **paths).collection
+    collection = run_services.collection_import(lab=lab, name="whole", **paths).collection
     runs = sorted((data / "runs").glob("*.gz"))[::3]
     for path in runs:
         with path.open("rb") as file:
-            pool_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
-    pool_services.collection_import(lab=lab, name="whole", passages=data / "passages.tsv.gz", keep="all")
+            run_services.run_import(collection=collection, name=path.name, source=file, filename=path.name)
+    run_services.collection_import(lab=lab, name="whole", passages=data / "passages.tsv.gz", keep="all")
     campaign = factories.campaign(collection)
     factories.analyze()
     arguments = ["pool", "--qrels", str(data / "sparse-qrels.txt"), "--passages", str(data / "passages.tsv.gz")]
@@ -274,7 +276,7 @@ def test_a_draft_that_is_left_with_no_challenger_does_not_hold_up_an_import(
     assert (draft.pair_count, draft.untexted_count) == (1, 1)
     same = Passage.objects.get(collection=world.collection, pid=considered[0]).text
     world.write("more.jsonl", json.dumps({"id": "p10", "text": same}) + "\n")
-    pool_services.collection_import(lab=world.lab, name="snails", passages=world.path("more.jsonl"), keep="all")
+    run_services.collection_import(lab=world.lab, name="snails", passages=world.path("more.jsonl"), keep="all")
     assert Passage.objects.get(collection=world.collection, pid="p10").text == same
     draft.refresh_from_db()
     assert (draft.pair_count, draft.untexted_count, draft.pools.count()) == (0, 0, 0)
@@ -305,7 +307,7 @@ def test_texts_that_come_once_the_campaign_is_open_change_nothing(world: World) 
     world.import_texts()
     campaign = factories.campaign(world.collection, runs=POOLED)
     world.write("more.jsonl", json.dumps({"id": "p10", "text": TEXTS["p1"]}) + "\n")
-    pool_services.collection_import(lab=world.lab, name="snails", passages=world.path("more.jsonl"), keep="all")
+    run_services.collection_import(lab=world.lab, name="snails", passages=world.path("more.jsonl"), keep="all")
     assert Passage.objects.filter(text_key=Passage.objects.get(pid="p1").text_key).count() == 5
     assert twins_of(campaign) == {"q1": {"p3": "p1", "p4": "p1", "p9": "p1"}}
 
@@ -339,7 +341,7 @@ def test_every_id_of_a_winning_text_is_exported_and_files_of_pairs_name_the_twin
 
 
 def test_ids_that_only_a_confidential_run_brought_are_held_back_each_by_itself(judged: Campaign) -> None:
-    pool_services.run_release(run=judged.runs.get(name="blue"), is_released=False)
+    run_services.run_release(run=judged.runs.get(name="blue"), is_released=False)
     files = factories.exported(judged)
     assert files["preference-qrels.txt"].decode() == "q1 0 p1 1\nq1 0 p3 1\nq1 0 p9 1\nq2 0 p6 1\n"
     assert rows(files["judged-pairs.tsv"])[0]["a_also"] == "p3 p9"
@@ -352,7 +354,7 @@ def test_a_passage_that_is_held_back_does_not_leave_under_another_id_of_its_text
     Twin.objects.create(candidate=candidate, passage=twin)
     assert b"q2 0 p66 1" in factories.exported(judged)["preference-qrels.txt"]
     judged.collection.qrels.filter(query__qid="q2").delete()
-    pool_services.run_release(run=judged.runs.get(name="blue"), is_released=False)
+    run_services.run_release(run=judged.runs.get(name="blue"), is_released=False)
     assert not any(b"p66" in content or b"p6\t" in content for content in factories.exported(judged).values())
 
 
@@ -394,7 +396,7 @@ def test_scores_are_those_of_the_exported_qrels(
     measures = ["nDCG@10", "Judged@10", "P@2", "R@10", "AP@10", "Success@1", "Compat@10"]
     pool_services.campaign_read_results(campaign=judged, measures=", ".join(measures))
     if confidential:
-        pool_services.run_release(run=judged.runs.get(name=confidential), is_released=False)
+        run_services.run_release(run=judged.runs.get(name=confidential), is_released=False)
     inputs = inputs_of(judged)
     results = compute(inputs, held_back(inputs, inputs.withheld), is_release=True)
     world.write("preference-qrels.txt", factories.exported(judged)["preference-qrels.txt"].decode())

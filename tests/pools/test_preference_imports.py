@@ -13,9 +13,9 @@ from django.utils import timezone
 from core.errors import Refused
 from core.models import Lab, User
 from evaluation.errors import BadInput
-from pools import background
-from pools.models import Collection, ImportedPreference, Job, Passage, PreferenceImport
-from pools.services import preferences_import
+from pools.preference_imports import preferences_import
+from runs import background
+from runs.models import Collection, ImportedPreference, Job, Passage, PreferenceImport
 from tests import factories
 
 GOOD = b"q1 p2 p1 p2\nq1 p1 p2 p1\nq2\tp5\tp6\tp6\n"
@@ -145,7 +145,7 @@ def test_a_large_upload_is_read_by_a_job_that_says_what_is_wrong(
     job = Job.objects.get()
     assert "Import of the preferences “spring”" in text and job.state == Job.State.WAITING
     assert background.job_do(job_id=job.pk)
-    text = page.get(reverse("pools:job", args=[job.pk])).content.decode()
+    text = page.get(reverse("runs:job", args=[job.pk])).content.decode()
     assert "spring.txt, line 4" in text and "Nothing was stored." in text
     again = reverse("pools:preferences_import", args=[collection.pk]) + f"?again={job.pk}"
     assert again in text

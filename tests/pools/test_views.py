@@ -18,13 +18,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns import forms
 from core.models import Lab, User
 from core.templatetags.workplace import of_hundred
-from pools import forms
-from pools.models import Campaign, Collection, Job, OutsideScores, Run
-from pools.selectors import load_artifact
-from pools.services import collection_import
+from pools.models import Campaign
 from pools.settings import settings_of as declared_settings
+from runs import forms as run_forms
+from runs.models import Collection, Job, OutsideScores, Run
+from runs.selectors import load_artifact
+from runs.services import collection_import
 from tests import factories
 
 RUN = b"q1 Q0 p2 1 9.5 t\nq1 Q0 p1 2 9.0 t\nq2 Q0 p5 1 3.0 t\n"
@@ -62,12 +64,12 @@ def every_page(collection: Collection) -> list[str]:
     return [
         reverse("pools:collection", args=[collection.pk]),
         reverse("pools:run", args=[run.pk]),
-        reverse("pools:campaign_new") + f"?collection={collection.pk}",
-        reverse("pools:campaign_delete", args=[campaign.pk]),
+        reverse("campaigns:campaign_new") + f"?collection={collection.pk}",
+        reverse("campaigns:campaign_delete", args=[campaign.pk]),
     ]
 
 
-LISTS = ["pools:campaigns", "pools:collections", "pools:runs", "pools:run_upload", "pools:campaign_new"]
+LISTS = ["campaigns:campaigns", "runs:collections", "runs:runs", "runs:run_upload", "campaigns:campaign_new"]
 
 
 def test_nobody_sees_anything_without_logging_in(client: Client, collection: Collection) -> None:
@@ -116,9 +118,9 @@ def test_who_has_no_lab_is_told_what_to_do(client: Client, db: None) -> None:
 
 
 def test_empty_pages_say_what_will_stand_there(page: Client) -> None:
-    assert "Your campaigns appear here" in page.get(reverse("pools:campaigns")).content.decode()
-    assert "Collections appear here" in page.get(reverse("pools:collections")).content.decode()
-    assert "Runs appear here" in page.get(reverse("pools:runs")).content.decode()
+    assert "Your campaigns appear here" in page.get(reverse("campaigns:campaigns")).content.decode()
+    assert "Collections appear here" in page.get(reverse("runs:collections")).content.decode()
+    assert "Runs appear here" in page.get(reverse("runs:runs")).content.decode()
 
 
 # --- runs
@@ -127,7 +129,7 @@ def test_empty_pages_say_what_will_stand_there(page: Client) -> None:
 def upload(page: Client, collection: Collection, content: bytes = RUN, **fields: str) -> Any:
     """Send a run file."""
     file = SimpleUploadedFile(fields.pop("filename", "orange.txt"), content)
-    return page.post(reverse("pools:run_upload"), {"collection": collection.pk, "file": file, **fields})
+    return page.post(reverse("runs:run_upload"), {"collection": collection.pk, "file": file, **fields})
 
 
 def outside_file(text: str) -> SimpleUploadedFile:
@@ -139,7 +141,7 @@ def test_outside_scores_are_uploaded_replaced_and_deleted_on_the_collections_pag
 ) -> None:
     campaign = factories.campaign(collection, start=False)
     where, about = (
-        reverse("pools:outside_scores", args=[collection.pk]),
+        reverse("runs:outside_scores", args=[collection.pk]),
         reverse("pools:collection", args=[collection.pk]),
     )
     assert "Upload outside scores" in page.get(about).content.decode()
@@ -169,7 +171,7 @@ def test_outside_scores_are_uploaded_replaced_and_deleted_on_the_collections_pag
     stored = OutsideScores.objects.get()
     assert (stored.source, stored.scores) == ("Another", {"blue": [0.5, None]})
 
-    delete = reverse("pools:outside_scores_delete", args=[collection.pk])
+    delete = reverse("runs:outside_scores_delete", args=[collection.pk])
     for path in (where, delete):
         assert stranger.post(path).status_code == 404
     assert OutsideScores.objects.count() == 1
@@ -207,7 +209,7 @@ def test_a_bad_run_is_refused_with_its_errors_by_line_and_the_input_kept(page: C
     text = page.get(upload(page, collection, RUN + b"q3 only three\n", team="ours & theirs").url).content.decode()
     assert "orange.txt has 1 error" in text
     assert '<td class="number">4</td><td>3 columns where a TREC run has 6' in text
-    again = reverse("pools:run_upload") + f"?again={Job.objects.get().pk}"
+    again = reverse("runs:run_upload") + f"?again={Job.objects.get().pk}"
     assert again in text
     assert 'value="ours &amp; theirs"' in page.get(again).content.decode()
     assert not Run.objects.filter(name="orange").exists()
@@ -250,7 +252,7 @@ def test_an_upload_that_is_too_large_is_refused_before_it_is_read(page: Client) 
     length = settings.UPLOAD_MEGABYTES * 1_000_000 + (2 << 20)
     answer = page.generic(
         "POST",
-        reverse("pools:run_upload"),
+        reverse("runs:run_upload"),
         content_type="multipart/form-data; boundary=x",
         **{"wsgi.input": Endless(), "CONTENT_LENGTH": str(length)},
     )
@@ -276,7 +278,7 @@ def test_a_runs_page_shows_its_score_and_lets_it_be_held_back(page: Client, coll
     assert run.scores == {"rr": 0.625, "queries": 4}
     address = reverse("pools:run", args=[run.pk])
     assert "0.6250" in page.get(address).content.decode()
-    hold = reverse("pools:run_release", args=[run.pk])
+    hold = reverse("runs:run_release", args=[run.pk])
     other = Client()
     other.force_login(factories.user("other"))
     assert other.post(hold, {"is_released": "no"}).status_code == 404
@@ -335,19 +337,19 @@ def test_an_unused_run_can_be_deleted_and_a_used_one_not(page: Client, collectio
     upload(page, collection)
     unused, used = Run.objects.get(name="orange"), Run.objects.get(name="red")
     factories.campaign(collection, start=False).runs.remove(unused)
-    assert page.post(reverse("pools:run_delete", args=[unused.pk])).status_code == 303
-    answer = page.post(reverse("pools:run_delete", args=[used.pk]))
+    assert page.post(reverse("runs:run_delete", args=[unused.pk])).status_code == 303
+    answer = page.post(reverse("runs:run_delete", args=[used.pk]))
     assert answer.status_code == 409
     assert "pilot" in answer.content.decode()
     assert list(collection.runs.order_by("name").values_list("name", flat=True)) == ["blue", "green", "red"]
-    assert page.get(reverse("pools:run_delete", args=[used.pk])).status_code == 405
+    assert page.get(reverse("runs:run_delete", args=[used.pk])).status_code == 405
 
 
 # --- campaigns
 
 
 def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, collection: Collection) -> None:
-    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}"
     answer = page.post(address, settings_of(collection))
     saved = Campaign.objects.get(name="autumn")
     assert answer.status_code == 303
@@ -363,7 +365,7 @@ def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, co
 
 def test_a_campaign_is_renamed_and_exports_that_name_it_are_made_again(page: Client, collection: Collection) -> None:
     campaign, other = factories.campaign(collection, "first", start=False), factories.campaign(collection, "other")
-    address = reverse("pools:campaign_rename", args=[campaign.pk])
+    address = reverse("campaigns:campaign_rename", args=[campaign.pk])
     assert 'value="first"' in page.get(address).content.decode()
     before = {row.pk: row.revision for row in Campaign.objects.all()}
     assert page.post(address, {"name": " Autumn <b> "}).status_code == 303
@@ -385,10 +387,10 @@ def test_a_campaign_is_renamed_and_exports_that_name_it_are_made_again(page: Cli
 
 def test_the_archive_is_left_out_of_lists_unless_somebody_asks_for_it(page: Client, collection: Collection) -> None:
     old, new = (factories.campaign(collection, name, start=False) for name in ("old one", "new one"))
-    archive = reverse("pools:campaign_archive", args=[old.pk])
+    archive = reverse("campaigns:campaign_archive", args=[old.pk])
     assert page.get(archive).status_code == 405
     assert page.post(archive).status_code == 303
-    lists = reverse("pools:campaigns"), reverse("pools:collection", args=[collection.pk])
+    lists = reverse("campaigns:campaigns"), reverse("pools:collection", args=[collection.pk])
     for address, key in zip(lists, ("", "campaigns-"), strict=True):
         for which, names in (
             (None, {"new one"}), ("without", {"new one"}), ("only", {"old one"}), ("", {"old one", "new one"}),
@@ -397,7 +399,7 @@ def test_the_archive_is_left_out_of_lists_unless_somebody_asks_for_it(page: Clie
             assert {row.name for row in (old, new) if f">{row.name}</a>" in text} == names, (address, which)
     path = reverse("judgments:campaign", args=[old.pk])
     assert "In the archive since" in page.get(path).content.decode()
-    page.post(reverse("pools:campaign_unarchive", args=[old.pk]))
+    page.post(reverse("campaigns:campaign_unarchive", args=[old.pk]))
     assert "In the archive since" not in page.get(path).content.decode()
     assert ">old one</a>" in page.get(lists[0]).content.decode()
 
@@ -410,7 +412,7 @@ def test_a_campaign_that_people_can_work_on_is_not_archived(
 ) -> None:
     campaign = factories.campaign(collection, start=False)
     Campaign.objects.filter(pk=campaign.pk).update(state=state)
-    answer = page.post(reverse("pools:campaign_archive", args=[campaign.pk]))
+    answer = page.post(reverse("campaigns:campaign_archive", args=[campaign.pk]))
     assert answer.status_code == (303 if archived else 409)
     campaign.refresh_from_db()
     assert (campaign.archived_at is not None) == archived
@@ -428,7 +430,7 @@ def test_what_is_started_or_opened_again_is_in_the_lists_again(
         assert page.post(reverse("platforms:move", args=[campaign.pk]), {"to": "open"}).status_code == 303
     campaign.refresh_from_db()
     assert (campaign.state != state, campaign.archived_at) == (True, None)
-    assert f">{campaign.name}</a>" in page.get(reverse("pools:campaigns")).text
+    assert f">{campaign.name}</a>" in page.get(reverse("campaigns:campaigns")).text
 
 
 @pytest.mark.django_db(transaction=True)
@@ -441,7 +443,7 @@ def test_of_two_who_choose_one_name_at_once_the_second_is_told(page: Client, col
         cursor.execute("UPDATE pools_campaign SET name = 'Autumn' WHERE id = %s", [other.pk])
     committing = Timer(0.5, faster.commit)  # while the second waits for the name
     committing.start()
-    answer = page.post(reverse("pools:campaign_rename", args=[campaign.pk]), {"name": "Autumn"})
+    answer = page.post(reverse("campaigns:campaign_rename", args=[campaign.pk]), {"name": "Autumn"})
     committing.join()
     faster.close()
     assert answer.status_code == 409 and "already has a campaign with this name" in answer.text
@@ -468,7 +470,7 @@ def test_a_copy_of_a_campaign_begins_with_its_settings_and_its_runs(page: Client
         error_rate=Decimal("0.2"),
     )
     text = page.get(reverse("judgments:campaign", args=[first.pk])).content.decode()
-    address = reverse("pools:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
+    address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
     assert address.replace("&", "&amp;") in text
     form = page.get(address).context["form"]
     posted = {name: form[name].value() for name in form.fields}
@@ -489,15 +491,18 @@ def test_a_campaign_of_another_lab_cannot_be_copied(page: Client, collection: Co
     (tmp_path / "sam").mkdir()
     hers = factories.campaign(factories.small(tmp_path / "sam", factories.lab("Another lab", sam)), "hers", start=False)
     for key, status in ((hers.pk, 404), ("9" * 30, 404), ("x", 200), ("²", 200)):
-        assert page.get(reverse("pools:campaign_new"), {"collection": collection.pk, "copy": key}).status_code == status
+        assert (
+            page.get(reverse("campaigns:campaign_new"), {"collection": collection.pk, "copy": key}).status_code
+            == status
+        )
 
 
 def test_a_copy_names_the_runs_that_its_form_does_not_list(
     page: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = factories.campaign(collection, "first", start=False)
-    monkeypatch.setattr(forms, "OFFERED", 2)
-    address = reverse("pools:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
+    monkeypatch.setattr(run_forms, "OFFERED", 2)
+    address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
     form = page.get(address).context["form"]
     assert form["more_runs"].value() == "red"
     posted = {name: form[name].value() for name in form.fields}
@@ -522,7 +527,7 @@ def test_a_copy_names_the_runs_that_its_form_does_not_list(
 def test_settings_that_do_not_fit_are_named_and_the_form_keeps_what_was_entered(
     page: Client, collection: Collection, changed: dict[str, object], status: int, says: str
 ) -> None:
-    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}"
     answer = page.post(address, settings_of(collection, title="Kept as it was", **changed))
     assert answer.status_code == status
     if status == 303:
@@ -536,7 +541,7 @@ def test_settings_that_do_not_fit_are_named_and_the_form_keeps_what_was_entered(
 
 def test_a_name_is_used_once_in_a_lab(page: Client, collection: Collection) -> None:
     factories.campaign(collection, "autumn", start=False)
-    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}"
     answer = page.post(address, settings_of(collection))
     assert answer.status_code == 400
     assert "already has a campaign with this name" in answer.content.decode()
@@ -546,7 +551,7 @@ def test_a_name_is_used_once_in_a_lab(page: Client, collection: Collection) -> N
 def test_runs_of_another_collection_cannot_be_chosen(page: Client, collection: Collection, tmp_path: Path) -> None:
     tops = {"foreign": {"q1": ["p1"]}}
     other = factories.collection(tmp_path, in_lab=collection.lab, qrels={"q1": ["p1"]}, tops=tops, name="other")
-    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}"
     answer = page.post(address, settings_of(collection, runs=[other.runs.get().pk]))
     assert answer.status_code == 400
     assert not Campaign.objects.exists()
@@ -556,13 +561,13 @@ def test_a_draft_is_deleted_and_a_started_campaign_kept(
     page: Client, collection: Collection, campaign: Campaign
 ) -> None:
     draft = factories.campaign(collection, "a draft", start=False)
-    assert page.post(reverse("pools:campaign_delete", args=[draft.pk])).status_code == 303
-    assert page.post(reverse("pools:campaign_delete", args=[campaign.pk])).status_code == 409
+    assert page.post(reverse("campaigns:campaign_delete", args=[draft.pk])).status_code == 303
+    assert page.post(reverse("campaigns:campaign_delete", args=[campaign.pk])).status_code == 409
     assert list(Campaign.objects.all()) == [campaign]
 
 
 def test_the_list_shows_how_far_campaigns_are(page: Client, campaign: Campaign) -> None:
-    text = page.get(reverse("pools:campaigns")).content.decode()
+    text = page.get(reverse("campaigns:campaigns")).content.decode()
     assert "pilot" in text
     assert "of 3 (0 %)" in text
     assert '<td class="number">7</td>' in text
@@ -605,7 +610,7 @@ def test_an_admin_cannot_change_a_campaigns_settings(client: Client, ada: User, 
 
 def test_every_list_of_the_admin_site_opens(client: Client, ada: User, campaign: Campaign) -> None:
     client.force_login(ada)
-    names = ["core_user", "core_lab", "pools_collection", "pools_run", "pools_campaign"]
+    names = ["core_user", "core_lab", "runs_collection", "runs_run", "pools_campaign"]
     names += ["tasks_worker", "tasks_testpair", "tasks_consenttext", "tasks_consent", "tasks_invitation"]
     names += ["tasks_hit", "tasks_assignment", "judgments_judgment", "judgments_acceptance", "judgments_decision"]
     for name in names:
@@ -615,7 +620,7 @@ def test_every_list_of_the_admin_site_opens(client: Client, ada: User, campaign:
     assert client.get(reverse("admin:tasks_hit_change", args=[hit.pk])).status_code == 200
     run = campaign.runs.first()
     assert run is not None
-    assert client.get(reverse("admin:pools_run_change", args=[run.pk])).status_code == 200
+    assert client.get(reverse("admin:runs_run_change", args=[run.pk])).status_code == 200
 
 
 def test_the_last_admin_stays_one(client: Client, ada: User, rita: User) -> None:
@@ -644,29 +649,29 @@ def test_the_admin_site_offers_no_groups_and_no_permissions_that_do_nothing(clie
 
 def test_opening_an_address_that_takes_forms_only_is_a_page_with_a_way_on(page: Client, collection: Collection) -> None:
     run = Run.objects.get(name="red")
-    answer = page.get(reverse("pools:run_delete", args=[run.pk]))
+    answer = page.get(reverse("runs:run_delete", args=[run.pk]))
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "POST"
     text = answer.content.decode()
     assert "Nothing was changed." in text
-    assert reverse("pools:campaigns") in text
+    assert reverse("campaigns:campaigns") in text
     assert Run.objects.filter(pk=run.pk).exists()
 
 
 def test_the_log_in_page_leads_on_who_is_logged_in(page: Client) -> None:
-    assert page.get(reverse("login")).headers["Location"] == reverse("pools:campaigns")
+    assert page.get(reverse("login")).headers["Location"] == reverse("campaigns:campaigns")
     assert page.get(reverse("login") + "?next=/admin/").status_code == 200  # to log in as somebody else
 
 
 def test_somebody_without_a_lab_is_told_whom_to_ask_instead_of_commands(client: Client, db: None) -> None:
     client.force_login(factories.user("loner"))
-    text = client.get(reverse("pools:collections")).content.decode()
+    text = client.get(reverse("runs:collections")).content.decode()
     assert "Ask the person who runs this site" in text
     assert "--lab" not in text
 
 
 def test_shares_are_asked_for_in_percent(page: Client, collection: Collection) -> None:
-    address = reverse("pools:campaign_new") + f"?collection={collection.pk}"
+    address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}"
     form = page.get(address).context["form"]
     assert 'value="10"' in str(form["redo_rate"])
     fields = {field.html_name: field.value() for field in form if field.value() is not None}

@@ -21,11 +21,12 @@ from judgments import refreshing
 from judgments import services as judgment_services
 from judgments.models import AlarmChoice, BulkDecision, Decision, Judgment, Reuse, StoredFile
 from platforms.models import Payment, Publication
-from pools.models import Campaign, Pair, Run
+from pools.models import Campaign, Pair
 from protection import jobs as protection_jobs
 from protection.campaign_erasing import whole_erase, whole_plan
 from protection.closing import account_close, closing_plan
 from protection.erasing import campaign_erase, erasure_plan
+from runs.models import Run
 from tasks.models import Assignment, ConsentText, Hit, Item, TestPair, Worker
 from tests import factories
 from tests.protection.test_erasing import everything
@@ -57,7 +58,7 @@ def lidia(campaign: Campaign, alice: Worker) -> User:
     AlarmChoice.objects.create(user=user, reach="own", topics=["money"])
     Campaign.objects.filter(pk=campaign.pk).update(created_by=user)
     log_in(user).post(
-        reverse("pools:campaign_rename", args=[campaign.pk]), {"name": "renamed"}, REMOTE_ADDR="203.0.113.7"
+        reverse("campaigns:campaign_rename", args=[campaign.pk]), {"name": "renamed"}, REMOTE_ADDR="203.0.113.7"
     )
     judgment_services.worker_bar(worker=alice, campaign=campaign, why="Clicks", by=user, at=timezone.now())
     user.refresh_from_db()
@@ -145,12 +146,12 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
         *("leaderboards.TeamMember", "leaderboards.FormerMember", "leaderboards.BoardMail", "leaderboards.DevScoring"),
     }
     stays = {
-        *("core.MemberInvitation", "pools.PreferenceImport", "pools.OutsideScores", "pools.Campaign"),
+        *("core.MemberInvitation", "runs.PreferenceImport", "runs.OutsideScores", "pools.Campaign"),
         *("pools.CampaignTemplate", "platforms.LabAccount"),
         *(
             "pools.QrelsVersion",
             "pools.Round",
-            "pools.Job",
+            "runs.Job",
             "tasks.TestPair",
             "platforms.TermsVersion",
             "platforms.Submission",
@@ -366,7 +367,7 @@ def test_an_admin_erases_a_whole_campaign_once_its_name_is_typed(
     assert "Workers earned $" in client.get(address).text
     assert client.post(address, {"name": "another"}).status_code == 400
     assert calls == []
-    assert client.post(address, {"name": "pilot", "why": "Over"}).headers["Location"] == reverse("pools:campaigns")
+    assert client.post(address, {"name": "pilot", "why": "Over"}).headers["Location"] == reverse("campaigns:campaigns")
     assert calls == [(closed.pk, "Over")]
     Campaign.objects.update(state="open")
     assert client.post(address, {"name": "pilot"}).status_code == 409

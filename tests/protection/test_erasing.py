@@ -20,10 +20,11 @@ from judgments.models import Decision, Judgment, PairReport, StoredFile, WorkerN
 from platforms import pay_desk
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.submitted import submission_store
-from pools.models import Campaign, Query
+from pools.models import Campaign
 from protection import erasing, releasing
 from protection import jobs as protection_jobs
 from protection.models import Retention
+from runs.models import Query
 from tasks.links import assignment_token, home_of, home_token
 from tasks.models import Assignment, CampaignAlarm, Worker
 from tasks.names import pseudonym

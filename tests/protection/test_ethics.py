@@ -9,8 +9,9 @@ from django.utils.html import escape
 
 from core.models import User
 from pools import services as pool_services
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from protection.erasing import retention_set
+from runs.models import Collection
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tests import factories

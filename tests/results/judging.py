@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 
 from evaluation.files.preferences import Preference
 from judgments import selectors as judgment_selectors
-from pools import services as pool_services
-from pools.models import Campaign, Collection, Run
+from pools.models import Campaign
+from runs import services as run_services
+from runs.models import Collection, Run
 from tests import factories
 from tests.judgments.judged import judge_all
 from tests.worlds import lay_out
@@ -39,5 +40,5 @@ def new_run(collection: Collection, name: str, ranked: Mapping[str, Iterable[str
     if new := sorted(pids - present):
         file = io.BytesIO("".join(f"{pid}\t{factories.passage_text(pid)}\n" for pid in new).encode())
         file.name = "passages.tsv"
-        pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
+        run_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
     return factories.run(collection, name, ranked)

@@ -17,10 +17,11 @@ from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance
 from platforms.bills import further_bill, remaining_bill
 from platforms.publishing import publication_unsaved, publication_write, unposted
-from pools.models import Campaign, Collection, Pair
+from pools.models import Campaign, Pair
 from results import asking, refreshing
 from results.finishing import campaigns_finish
 from results.models import Result
+from runs.models import Collection
 from tasks import services as task_services
 from tasks.models import Hit
 from tests import factories

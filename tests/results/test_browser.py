@@ -11,9 +11,10 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from core.models import User
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results import jobs as result_jobs
 from results import refreshing, scoring, versions
+from runs.models import Collection
 from tests import browser, factories
 from tests.judgments.judged import demo_campaign, judge_all
 from tests.looking import DESK, looks_right
@@ -84,7 +85,7 @@ def test_the_pages_of_settings_outside_scores_and_costs_fit_and_can_be_read(
     researchers.get_by_label("Baseline").fill("bm52")
     researchers.get_by_role("button", name="Save").click()
     expect(researchers.get_by_text("there is none called “bm52”.")).to_be_visible()
-    researchers.goto(reverse("pools:outside_scores", args=[demo.collection_id]))
+    researchers.goto(reverse("runs:outside_scores", args=[demo.collection_id]))
     researchers.get_by_label("Source and measure").fill("Elsewhere, MRR@10")
     scores = {"name": "scores.txt", "mimeType": "text/plain", "buffer": b"bm25 0.2 2\nminilm 0.3 1\nlater 0.1\n"}
     researchers.get_by_label("File").set_input_files([scores])  # type: ignore[list-item]
@@ -128,7 +129,7 @@ def test_the_pages_of_challengers_and_of_a_champion_check_fit_and_can_be_read(
                 looks_right(page)
         page.goto(reverse("judgments:campaign", args=[draft.pk]))
         looks_right(page)
-        page.goto(f"{reverse('pools:campaign_new')}?collection={collection.pk}")
+        page.goto(f"{reverse('campaigns:campaign_new')}?collection={collection.pk}")
         looks_right(page)
 
 

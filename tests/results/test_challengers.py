@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.forms import CampaignForm
 from core.errors import NotNow, Refused
 from core.models import User
 from judgments import adjudicating
@@ -21,16 +22,16 @@ from judgments import services as judgment_services
 from judgments.models import Acceptance
 from platforms.bills import campaign_bill, remaining_bill
 from platforms.publishing import publication_unsaved
-from pools import reuse
+from pools import preference_imports, reuse
 from pools import selectors as pool_selectors
-from pools import services as pool_services
-from pools.forms import CampaignForm
-from pools.models import Campaign, Collection, Pair, PreferenceImport, QrelsVersion
+from pools.models import Campaign, Pair, QrelsVersion
 from pools.reuse import reused_pairs
 from results import jobs as result_jobs
 from results import refreshing, versions
 from results.models import Result, VersionScore
 from results.pool_detail import pool_detail
+from runs import services as run_services
+from runs.models import Collection, PreferenceImport
 from tasks.services import NoWork
 from tests import factories
 from tests.results.judging import judge, judged, new_run
@@ -82,7 +83,7 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
         "confirmations": 1,
     }  # fmt: skip
     entered = {name: "" if value is None else value for name, value in entered.items()}
-    answer = researcher.post(f"{reverse('pools:campaign_new')}?collection={collection.pk}", entered)
+    answer = researcher.post(f"{reverse('campaigns:campaign_new')}?collection={collection.pk}", entered)
     second = Campaign.objects.get(name="second")
     assert (answer.status_code, second.base_version) == (303, first)
     # p8 was in a pool of the first campaign, and lost there.
@@ -286,7 +287,7 @@ def test_an_import_that_challenges_are_decided_by_is_not_deleted(collection: Col
     files = {"before": "q1 p0 p00 p0", "elsewhere": "q3 p7 p8 p7", "after": "q1 p0 p00 p00"}
 
     def store(name: str) -> PreferenceImport:
-        return pool_services.preferences_import(
+        return preference_imports.preferences_import(
             collection=collection, name=name, source=io.BytesIO(files[name].encode()), filename=name, note="", by=None,
             at=timezone.now(),
         )  # fmt: skip
@@ -297,9 +298,9 @@ def test_an_import_that_challenges_are_decided_by_is_not_deleted(collection: Col
     after = store("after")
     assert second.reused_pair_count == 0
     for unused in (elsewhere, after):
-        pool_services.preference_import_delete(preference_import=unused)
+        preference_imports.preference_import_delete(preference_import=unused)
     with pytest.raises(NotNow, match=r"challengers were decided with .*: second\."):
-        pool_services.preference_import_delete(preference_import=before)
+        preference_imports.preference_import_delete(preference_import=before)
     assert list(PreferenceImport.objects.all()) == [before]
     assert before.preferences.count() == 1
 
@@ -312,10 +313,10 @@ def test_one_worker_who_judged_a_text_pair_under_two_ids_counts_once_in_a_challe
     again = factories.campaign(collection, "again", runs=["one"], **once)
     factories.do(factories.worker(again, "Ann"), again, prefer="a")
     file = io.BytesIO(f"z0\t{factories.passage_text('p0')}\n".encode())
-    pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
+    run_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
     factories.run(collection, "twin", {"q1": ["z0", "p00"]})
     third = factories.campaign(collection, "under another id", runs=["twin"], overlap=2, **once)
-    pool_services.preferences_import(
+    preference_imports.preferences_import(
         collection=collection, name="old", source=io.BytesIO(b"q1 p0 p00 p0\nq1 p0 p00 p0\n"), filename="old", note="",
         by=None, at=timezone.now(),
     )  # fmt: skip
@@ -403,7 +404,7 @@ def test_a_text_that_was_considered_under_another_id_is_nothing_new(
 ) -> None:
     texts = {"p1b": "p1", "p3": "p3", "p3b": "p3"}
     file = io.BytesIO("".join(f"{pid}\t{factories.passage_text(of)}\n" for pid, of in texts.items()).encode())
-    pool_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
+    run_services.collection_import(lab=collection.lab, name=collection.name, passages=file, keep="all")
     factories.run(collection, "one", {"q1": ["p1b"], "q2": ["p3"]})
     factories.run(collection, "two", {"q2": ["p3b"]})
     second = challenge(collection, "second", "one", "two")
@@ -448,7 +449,7 @@ def test_while_judgments_are_missing_nothing_is_settled(collection: Collection, 
 def test_a_challenger_that_is_not_for_release_is_in_no_version(collection: Collection, first: QrelsVersion) -> None:
     secret = new_run(collection, "secret", {"q1": ["p0"], "q2": ["p4"]})
     new_run(collection, "public", {"q2": ["p3"]})
-    pool_services.run_release(run=secret, is_released=False)
+    run_services.run_release(run=secret, is_released=False)
     second = challenge(collection, "second", "secret", "public")
     judge(second)
     version = add(second)

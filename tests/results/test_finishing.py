@@ -17,9 +17,10 @@ from judgments import services as judgment_services
 from judgments.models import Export
 from platforms.models import Publication
 from pools.models import Campaign
-from pools.services import later_runs_score, run_delete, run_release
+from pools.services import later_runs_score
 from results import jobs as result_jobs
 from results.models import EarlierResult, Result
+from runs.services import run_delete, run_release
 from tasks import services as task_services
 from tasks.models import Assignment, CampaignAlarm, Worker
 from tests import factories
@@ -55,7 +56,7 @@ def test_a_campaign_is_finished_once_its_hits_are_done_and_its_files_are_made(do
     assert turn(done)
     assert "finished</span>" in member.get(page).content.decode()
     assert "This campaign is finished" in member.get(page).content.decode()
-    assert "finished</span>" in member.get(reverse("pools:campaigns")).content.decode()
+    assert "finished</span>" in member.get(reverse("campaigns:campaigns")).content.decode()
     assert result_jobs.finish_campaigns() == "campaigns finished: 0"  # it is not looked at again
 
 
@@ -124,7 +125,7 @@ def rename(campaign: Campaign, admin: Client, **_others: object) -> None:
 
 
 def rename_collection(campaign: Campaign, admin: Client, **_others: object) -> None:
-    answer = admin.post(reverse("admin:pools_collection_change", args=[campaign.collection_id]), {"name": "renamed"})
+    answer = admin.post(reverse("admin:runs_collection_change", args=[campaign.collection_id]), {"name": "renamed"})
     assert answer.status_code == 302
 
 

@@ -193,7 +193,7 @@ def test_a_judge_has_a_page_with_the_scores_it_helps_with_and_whether_it_favours
     assert member.get(f"{page}tables/differences.tex").content.decode().count("\\\\") == 3
     assert member.get(f"{page}tables/other.csv").status_code == 404
 
-    edit = reverse("pools:run_models", args=[judged.runs.get(name="blue").pk])
+    edit = reverse("runs:run_models", args=[judged.runs.get(name="blue").pk])
     member.post(edit, {"models_used": "bge-m3, =GPT"})
     assert result_jobs.compare_machines() == "machine judges compared: 1"
     assert result_jobs.compare_machines() == "machine judges compared: 0"

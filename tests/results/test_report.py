@@ -22,13 +22,14 @@ from judgments import exports
 from judgments import selectors as judgment_selectors
 from judgments.models import StoredFile
 from pools.models import Campaign
-from pools.selectors import collection_qrels, load_artifact, twins_of
-from pools.services import run_release
+from pools.selectors import twins_of
 from results import figures, report
 from results import selectors as result_selectors
 from results.models import Result
 from results.refreshing import result_refresh
 from results.tables import tables
+from runs.selectors import collection_qrels, load_artifact
+from runs.services import run_release
 from tasks.models import Worker
 from tests import factories
 from tests.conftest import REPOSITORY, database_url

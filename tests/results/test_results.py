@@ -22,7 +22,7 @@ from judgments import exports
 from judgments import services as judgment_services
 from judgments.models import Acceptance, StoredFile
 from pools import services as pool_services
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from pools.services import campaign_read_results
 from results import jobs as result_jobs
 from results import refreshing, tables
@@ -32,6 +32,8 @@ from results.models import Result
 from results.selectors import whole_data
 from results.sentences import findings
 from results.writing import as_csv, shown
+from runs import services as run_services
+from runs.models import Collection
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.judgments.judged import DEMO, judge_all
@@ -473,7 +475,7 @@ def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_some
     assert [{**row, "place": 0, "place_without": 0} for row in after["contributions"]] == [
         {**row, "place": 0, "place_without": 0} for row in before["contributions"]
     ]
-    pool_services.run_delete(run=collection.runs.get(name="late"))
+    run_services.run_delete(run=collection.runs.get(name="late"))
     assert computed(campaign) == before
 
 
@@ -484,7 +486,7 @@ def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed:
     assert stored(demo)["outside"] is None
     lines = ["bm25 0.31 7", "lsa\t0.4\t2", "minilm .5", "fusion 4.5e-1 1", "stranger 0.9 3"]
     (tmp_path / "outside.txt").write_text("\n".join(lines))
-    scores = pool_services.outside_scores_set(
+    scores = run_services.outside_scores_set(
         collection=demo.collection, source="Elsewhere, MRR@10", file=str(tmp_path / "outside.txt"),
         filename="outside.txt", by=None, at=timezone.now(),
     )  # fmt: skip
@@ -511,7 +513,7 @@ def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed:
     assert any("(Elsewhere, MRR@10)" in sentence for finding in findings(data) for sentence in finding.sentences)
     files = set(StoredFile.objects.filter(campaign=demo).values_list("name", flat=True))
     assert {"figures/scatter-outside.svg", "figures/scatter-outside.pdf"} <= files
-    pool_services.outside_scores_delete(collection=demo.collection)
+    run_services.outside_scores_delete(collection=demo.collection)
     demo.refresh_from_db()
     data = computed(demo)
     assert data["outside"] is None

@@ -19,14 +19,15 @@ from core.models import User
 from evaluation.cli.main import main
 from platforms.models import Publication
 from pools import selectors as pool_selectors
-from pools import services as pool_services
-from pools.models import Campaign, Collection, QrelsVersion, VersionQuery
+from pools.models import Campaign, QrelsVersion, VersionQuery
 from results import jobs as result_jobs
 from results import scoring, version_requests, versions
 from results.computing import compute, held_back
 from results.inputs import inputs_of
 from results.models import VersionRequest, VersionScore
 from results.sentences import findings
+from runs import services as run_services
+from runs.models import Collection
 from tasks.models import Platform
 from tests import factories
 from tests.results.judging import judge, judged, new_run, pilot
@@ -163,7 +164,7 @@ def test_the_database_refuses_to_change_or_delete_a_version(collection: Collecti
 
 def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(collection: Collection) -> None:
     secret = new_run(collection, "secret", {"q1": ["p0"]})
-    pool_services.run_release(run=secret, is_released=False)
+    run_services.run_release(run=secret, is_released=False)
     version = add(judged(collection))
     assert answers(version) == {"q2": "p4", "q3": "p7", "q4": "p9"}
     assert (version.held_back, version.added) == (1, 3)
@@ -175,7 +176,7 @@ def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(col
     limits = next(finding for finding in findings(data) if finding.name == "limits")
     words = "1 query is left out here, in the qrels and in every score"
     assert any(sentence.startswith(words) for sentence in limits.sentences)
-    pool_services.run_release(run=secret, is_released=True)
+    run_services.run_release(run=secret, is_released=True)
     assert answers(add(Campaign.objects.get(), "It is for release now."))["q1"] == "p0"
 
 
@@ -274,7 +275,7 @@ def test_a_run_that_comes_later_or_goes_is_scored_on_all_versions_or_on_none(col
     new = factories.run(collection, "new", {"q1": ["p1"]})
     assert result_jobs.score_versions() == "runs scored: 1"
     assert VersionScore.objects.filter(run=new).count() == 2
-    pool_services.run_delete(run=new)
+    run_services.run_delete(run=new)
     assert VersionScore.objects.count() == 2 * 3
     assert result_jobs.score_versions() == "runs scored: 0"
 

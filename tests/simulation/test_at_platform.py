@@ -13,7 +13,8 @@ from judgments.jobs import check
 from judgments.models import Acceptance
 from platforms.jobs import publish, requeue, settle, sync
 from platforms.models import Operation, Publication
-from pools.models import Campaign, Collection, Pair
+from pools.models import Campaign, Pair
+from runs.models import Collection
 from simulation import at_platform, demonstration
 from simulation.crowds import Progress
 from simulation.people import Habits, Tally

@@ -11,7 +11,8 @@ from django.utils import timezone
 from core.errors import Refused
 from core.models import Lab, User
 from platforms.models import Publication
-from pools.models import Campaign, Collection, Passage, Run
+from pools.models import Campaign
+from runs.models import Collection, Passage, Run
 from simulation import demonstration, people
 from tasks import services as task_services
 from tasks.links import campaign_address

@@ -33,7 +33,8 @@ def main(hits: int, schema: Path) -> int:
     from platforms.models import Operation
     from platforms.outbox import LEASE
     from platforms.publishing import publication_publish, publication_write
-    from pools.models import Campaign, Collection
+    from pools.models import Campaign
+    from runs.models import Collection
     from tasks.models import Hit
 
     lab = Lab.objects.create(name="outage")

@@ -9,7 +9,8 @@ from django.utils import timezone
 from core.errors import Refused
 from platforms.models import Operation, Publication
 from platforms.publishing import publication_resume
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks.services import campaign_launch
 from tests import factories
 

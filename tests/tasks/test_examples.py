@@ -4,7 +4,8 @@ from django.test import Client
 from django.urls import reverse
 
 from core.models import User
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tests import factories
 
 GENERAL = "soft yolk"

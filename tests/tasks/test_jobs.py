@@ -25,9 +25,10 @@ from platforms.mturk.operations import make_own_qualification
 from platforms.publishing import terms_keep
 from platforms.reviewing import approving, settling
 from platforms.syncing import finished_end
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results import jobs as result_jobs
 from results import refreshing
+from runs.models import Collection
 from tasks import campaign_alarms
 from tasks import jobs as task_jobs
 from tasks import services as task_services

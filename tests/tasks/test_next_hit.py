@@ -9,7 +9,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from core.models import Lab
-from pools.models import Campaign, Candidate, Collection, Pair, Passage, Pool, Query
+from pools.models import Campaign, Candidate, Pair, Pool
+from runs.models import Collection, Passage, Query
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Item, TestPair, Worker

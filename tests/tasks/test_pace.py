@@ -13,7 +13,8 @@ from core.models import User
 from platforms.models import Publication
 from platforms.mturk.operations import hit_type_request
 from platforms.publishing import publication_write
-from pools.models import Campaign, Collection, Passage
+from pools.models import Campaign
+from runs.models import Collection, Passage
 from tasks import links
 from tasks import selectors as task_selectors
 from tasks.models import Assignment

@@ -14,8 +14,10 @@ from django.utils import timezone
 from core.errors import Refused
 from core.models import Lab, User
 from evaluation.files.qrels import read_qrels
-from pools.models import Campaign, Collection
-from pools.services import campaign_create, collection_import, run_import
+from pools.models import Campaign
+from pools.services import campaign_create
+from runs.models import Collection
+from runs.services import collection_import, run_import
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Item, TestPair

@@ -10,7 +10,8 @@ from django.utils.html import escape
 
 from core.errors import Refused
 from core.models import Lab, User
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import jobs as task_jobs
 from tasks import selectors as task_selectors
 from tasks import services as task_services

@@ -20,9 +20,10 @@ from platforms.reviewing.deciding import submission_reject
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results.refreshing import result_refresh
 from results.report import ARCHIVE
+from runs.models import Collection
 from tasks import campaign_alarms
 from tasks import services as task_services
 from tasks.links import home_address

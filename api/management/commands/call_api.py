@@ -24,8 +24,8 @@ from core.audit.origin import acting, origin
 from core.comparing import compared
 from core.management.files import write_output
 from core.models import User
-from pools import background, fetching
-from pools.models import Job
+from runs import background, fetching
+from runs.models import Job
 
 METHODS = ("get", "post", "put", "patch", "delete")
 SECONDS = 0.5  # between looks at a job that a worker is doing
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             content = {"id": job.pk, "state": job.state, "error": job.error, "complaints": job.complaints} | {
                 "collection": job.collection_id,
                 "run": job.run_id,
-                "campaign": job.campaign_id,
+                "campaign": job.outcome_id,
             }
             if job.state != Job.State.DONE:
                 raise CommandError(f"{job.state}: {job.error}")

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from judgments import services as judgment_services
 from judgments.models import Judgment
-from pools.models import Campaign, Collection, Passage
+from pools.models import Campaign
+from runs.models import Collection, Passage
 from tasks import links
 from tasks.models import Assignment, Worker
 from tests import factories

@@ -16,7 +16,8 @@ from selectolax.lexbor import LexborHTMLParser
 from core.languages import language_of
 from judgments.models import Judgment
 from judgments.pages.worker import span
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import links
 from tasks import services as task_services
 from tests import factories

@@ -20,8 +20,9 @@ from evaluation.files.preferences import Preference
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Judgment
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from results.inputs import inputs_of
+from runs.models import Collection
 from tasks import links
 from tasks import services as task_services
 from tasks.models import Assignment

@@ -34,7 +34,8 @@ from judgments import services as judgment_services
 from judgments.models import AssignmentSummary, Judgment
 from judgments.pages import worker as worker_pages
 from platforms.models import Publication
-from pools.models import Campaign, Collection, Passage, Query
+from pools.models import Campaign
+from runs.models import Collection, Passage, Query
 from tasks import links
 from tasks import services as task_services
 from tasks.models import Assignment, Consent, Hit, Item, Worker

@@ -14,8 +14,9 @@ from core.models import User
 from judgments import reports
 from judgments.models import WorkerNote
 from platforms import pay_desk
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from protection.erasing import erasure_plan, personal_data, worker_erase
+from runs.models import Collection
 from tasks import links
 from tasks.models import Assignment, PayDetail, Worker
 from tasks.paying import pay_details, pay_words_write

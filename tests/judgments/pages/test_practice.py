@@ -8,15 +8,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.forms import CampaignForm
 from core.errors import Refused
 from core.models import AuditEntry, Lab, User
 from judgments.models import Judgment, PairReport
 from judgments.practising import practice_answer
-from pools.forms import CampaignForm
-from pools.models import Campaign, Collection
+from pools.models import Campaign
 from pools.practice import read_practice_pairs
 from protection.erasing import personal_data
 from protection.ethics import ethics_summary
+from runs.models import Collection
 from tasks import links, trials
 from tasks import selectors as task_selectors
 from tasks import services as task_services

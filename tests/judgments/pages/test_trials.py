@@ -13,7 +13,8 @@ from django.urls import reverse
 
 from core.models import User
 from pools import services as pool_services
-from pools.models import Campaign, Collection
+from pools.models import Campaign
+from runs.models import Collection
 from tasks import trials
 from tests import factories
 

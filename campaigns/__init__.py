@@ -1,0 +1,1 @@
+"""Making and changing campaigns: forms, templates, copies, and what settings lead to."""

@@ -1,0 +1,14 @@
+from django.apps import AppConfig
+
+
+class CampaignsConfig(AppConfig):
+    name = "campaigns"
+    verbose_name = "Making and changing campaigns"
+
+    def ready(self) -> None:
+        """Tell the job that does what members ask for how campaigns are drawn up."""
+        from campaigns import drawing
+        from runs import background
+        from runs.models import Job
+
+        background.register(Job.Kind.CAMPAIGN, drawing.job_do)
