@@ -150,7 +150,7 @@ def _advance(asking: MachineAsking, until: float) -> int:
 
 def _count_one(asking: MachineAsking) -> bool:
     """Count a question before it is sent; False where none may be sent any more."""
-    going_on = MachineAsking.objects.filter(pk=asking.pk, state=State.ASKING, asked__lt=F("budget"))
+    going_on = MachineAsking.objects.filter(pk=asking.pk, state=State.ASKING, sent__lt=F("budget"))
     return bool(going_on.update(sent=F("sent") + 1))
 
 
@@ -185,7 +185,7 @@ def _end(asking: MachineAsking, state: str) -> None:
                 filename=asking.name,
                 model=asking.model,
                 prompt=asking.prompt,
-                by=asking.sent_by,
+                by=asking.asked_by,
                 at=at,
             )
     except (Refused, BadInput) as error:
