@@ -6,11 +6,12 @@ from typing import Any
 from rest_framework import serializers
 
 from api.shapes import Key, Money, Reason, Why
-from judgments.adjudicating import LONGEST_NOTE
-from judgments.deciding import row_counts
-from judgments.models import Adjudication, BulkDecision, PairDecision, WorkerNote
+from judgments.models import Adjudication, PairDecision, WorkerNote
 from platforms.messaging import MOST_SUBJECT, MOST_TEXT
 from platforms.models import Alarm, Message, Submission
+from review.adjudicating import LONGEST_NOTE
+from review.deciding import row_counts
+from review.models import BulkDecision
 from tasks.models import CampaignAlarm
 from tasks.names import pseudonym
 

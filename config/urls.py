@@ -23,6 +23,7 @@ urlpatterns = [
     path("", include("tasks.urls")),
     path("", include("platforms.urls")),
     path("", include("judgments.urls")),
+    path("", include("review.urls")),
     path("", include("protection.urls")),
     path("", include("machines.urls")),
     path("", include("results.urls")),

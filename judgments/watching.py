@@ -174,7 +174,7 @@ def _needs_of_reports(campaign: Campaign) -> list[Need]:
     waiting = campaign.assignments.filter(verdict=Assignment.Verdict.HELD).count()
     pairs = reported.pairs_to_decide(campaign).count()
     notes = reported.notes_of(campaign).filter(read_at=None).count()
-    work, reports = (reverse(name, args=[campaign.pk]) for name in ("judgments:work", "judgments:reports"))
+    work, reports = (reverse(name, args=[campaign.pk]) for name in ("review:work", "review:reports"))
     needs = [
         (pairs, Need(_pairs(pairs), reports)),
         (waiting, Need(_held(waiting), f"{work}?verdict={Assignment.Verdict.HELD}")),

@@ -17,20 +17,11 @@ from django.utils.translation import gettext as _
 from core.audit.origin import because
 from core.audit.services import entry_note, worker_forget
 from core.errors import NotNow
-from judgments.models import (
-    Acceptance,
-    BulkDecision,
-    Decision,
-    Judgment,
-    PairReport,
-    Reuse,
-    ReusedJudgment,
-    StoredFile,
-    WorkerNote,
-)
+from judgments.models import Acceptance, Decision, Judgment, PairReport, Reuse, ReusedJudgment, StoredFile, WorkerNote
 from platforms.models import Publication, TermsVersion
 from platforms.pay_desk import desk_of
 from pools.models import Campaign, Pair
+from review.models import BulkDecision
 from runs.models import Job
 from tasks.models import Assignment, Consent, Hit, Invitation, Item, PanelVisit, Practice, TestPair, Worker
 

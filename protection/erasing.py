@@ -21,13 +21,14 @@ from core.audit.services import entry_note, worker_forget
 from core.comparing import compared
 from core.errors import NotNow
 from core.models import Lab
-from judgments.models import BulkRow, Decision, Judgment, PairReport, WorkerNote
+from judgments.models import Decision, Judgment, PairReport, WorkerNote
 from platforms.erased import erased_name
 from platforms.models import Alarm, HandPayment, Message, Operation, Payment, Publication, Submission
 from platforms.pay_desk import OWED_BY_HAND, ZERO, with_pay
 from platforms.reviewing.compensations import GRACE
 from pools.models import Campaign
 from protection.models import Retention, RetentionResult
+from review.models import BulkRow
 from tasks.models import Assignment, Consent, Invitation, PanelVisit, Platform, Practice, Worker
 from tasks.names import pseudonym, with_name
 from tasks.paying import pay_detail_opened

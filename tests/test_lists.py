@@ -33,8 +33,6 @@ from evaluation.statistics.resampling import Interval
 from judgments.models import (
     Acceptance,
     AssignmentSummary,
-    BulkDecision,
-    BulkRow,
     CampaignSummary,
     Decision,
     Disagreement,
@@ -53,6 +51,7 @@ from results import machines
 from results.apart import take_apart
 from results.inputs import SOFTWARE
 from results.models import EarlierResult, MachineComparison, Result, ResultList, VersionRequest, VersionScore
+from review.models import BulkDecision, BulkRow
 from runs.forms import OFFERED
 from runs.models import Collection, Job, OutsideScores, Passage, PreferenceImport, Query, Run, Upload
 from tasks import links
@@ -107,13 +106,13 @@ LISTS: dict[str, tuple[str, ...]] = {
     "judgments:campaign": ("alike",),
     "platforms:costs": ("",),
     "judgments:queries": ("",),
-    "judgments:work": ("", "workers", "decisions"),
-    "judgments:assignment": ("decisions",),
-    "judgments:worker": ("", "decisions"),
-    "judgments:reports": ("", "tests", "notes"),
-    "judgments:disagreements": ("",),
-    "judgments:workers": ("",),
-    "judgments:bulk": ("",),
+    "review:work": ("", "workers", "decisions"),
+    "review:assignment": ("decisions",),
+    "review:worker": ("", "decisions"),
+    "review:reports": ("", "tests", "notes"),
+    "review:disagreements": ("",),
+    "review:workers": ("",),
+    "review:bulk": ("",),
     "machines:machines": ("",),
     "results:machines": ("",),
     "results:query": ("passages", "judgments"),
@@ -136,7 +135,7 @@ FEW = {("results:query", "passages"), ("protection:protection_lab", "kept")}
 OF_ALL_LABS = {"core:lab_new", "protection:protection", "campaigns:templates"}
 MOST_VISITED = (
     *("campaigns:campaigns", "pools:collection", "runs:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
-    *("judgments:work", "judgments:worker", "platforms:publication", "platforms:submissions"),
+    *("review:work", "review:worker", "platforms:publication", "platforms:submissions"),
     *("platforms:ledger", "results:query", "results:results", "judging:home"),
     *("results:version", "results:version_scores", "results:machines"),
 )
@@ -160,7 +159,7 @@ OTHER_PAGES = {
     ),
     *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import", "machines:machine_import"),
     "machines:machine_ask",
-    *("judgments:pilot", "protection:ethics", "judgments:disagreement"),
+    *("judgments:pilot", "protection:ethics", "review:disagreement"),
     *("campaigns:campaign_edit", "campaigns:draft_reach", "platforms:adjustment"),
     *("campaigns:template", "campaigns:template_save", "campaigns:template_terms", "campaigns:pay_floor"),
     "platforms:lab_account",
@@ -174,10 +173,10 @@ OTHER_PAGES = {
 NOT_PAGES = {
     *(
         "judgments:make_exports",
-        "judgments:review",
-        "judgments:bulk_undo",
-        "judgments:assignments_csv",
-        "judgments:workers_csv",
+        "review:review",
+        "review:bulk_undo",
+        "review:assignments_csv",
+        "review:workers_csv",
         "judgments:export",
         "audit:csv",
         "audit:json",
@@ -338,7 +337,7 @@ class World(NamedTuple):
             "api:reference": [],
             "api:webhooks": [campaign.lab_id],
             "api:webhook": [campaign.lab_id, self.webhook.pk],
-            "judgments:workers": [],
+            "review:workers": [],
             "runs:run_upload": [],
             "pools:collection": [self.collection.pk],
             "runs:collection_new": [],
@@ -363,10 +362,10 @@ class World(NamedTuple):
             "runs:job": [self.job.pk],
             "pools:run": [self.run.pk],
             "runs:run_models": [self.run.pk],
-            "judgments:assignment": [campaign.pk, self.assignment.pk],
-            "judgments:worker": [campaign.pk, self.worker.pk],
-            "judgments:disagreement": [campaign.pk, self.pool.pairs.earliest("pk").pk],
-            "judgments:bulk": [campaign.pk, self.bulk.pk],
+            "review:assignment": [campaign.pk, self.assignment.pk],
+            "review:worker": [campaign.pk, self.worker.pk],
+            "review:disagreement": [campaign.pk, self.pool.pairs.earliest("pk").pk],
+            "review:bulk": [campaign.pk, self.bulk.pk],
             "platforms:submission": [campaign.pk, self.submission.pk],
             "platforms:conversation": [campaign.pk, self.worker.pk],
             "results:query": [campaign.pk, self.pool.pk],

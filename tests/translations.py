@@ -26,7 +26,7 @@ PARTS = {
     "platforms/prolific/adapter.py": {"confirm_arrival", "check_visit"},
     "platforms/prolific/tokens.py": {"token_check", "_not_ours", "_fetch"},
     "tasks/services.py": {"may_take", "_closed_reason", "nothing_left_reason"},
-    "judgments/reports.py": {"pair_report", "note_write"},
+    "judgments/worker_reports.py": {"pair_report", "note_write"},
     "judgments/services.py": {"judgment_save", "assignment_finish"},
     "judgments/models.py": {"Reason"},
 }

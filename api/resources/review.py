@@ -17,14 +17,16 @@ from api.frame import Resource, operation, refusals_of
 from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
-from judgments import adjudicating, deciding, reported, reports
-from judgments import jobs as judgment_jobs
+from judgments import reported
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.models import Adjudication, BulkDecision, Decision, Disagreement, PairDecision
+from judgments.models import Adjudication, Decision, Disagreement, PairDecision
 from judgments.piloting import pilot_lessons
 from platforms.repaying import BelowFloor, rest_copy
 from pools.models import Campaign, Pair
+from review import adjudicating, deciding, reports
+from review import jobs as review_jobs
+from review.models import BulkDecision
 from tasks import pilots
 from tasks import selectors as task_selectors
 from tasks.campaign_alarms import alarms_raised
@@ -206,7 +208,7 @@ class BulkDecisions(Resource):
         """Decide about many assignments or workers at once. A job carries it out, row by row. What moves money needs
         the scope `spend` too."""
         bulk = deciding.bulk_create(**self.choice(), why=self.sent.get("why", ""), **self.signed)
-        soon(judgment_jobs.decide, bulk.pk)
+        soon(review_jobs.decide, bulk.pk)
         return bulk
 
     @operation(review_shapes.BulkShape, name="bulk")
@@ -225,7 +227,7 @@ class BulkDecisions(Resource):
     def bulk_undo(self, request: Request, pk: int, bulk_pk: int) -> Any:
         """Take a decision on many back, as far as it moved no money. Again is not an error."""
         bulk = deciding.bulk_undo(bulk=self.bulk, **self.signed)
-        soon(judgment_jobs.decide, bulk.pk)
+        soon(review_jobs.decide, bulk.pk)
         return bulk
 
 

@@ -17,7 +17,7 @@ from core.roles import may_change
 register = template.Library()
 # The area of the site that a page is in, for the rail: by its address's name, by the beginning of that, or by its app.
 _AREAS = {
-    "judgments:workers": "workers",
+    "review:workers": "workers",
     "platforms:costs": "costs",
     "results:version_new": "campaigns",
     "results:version_asked": "campaigns",
@@ -38,6 +38,7 @@ _AREAS = {
     "protection:": "campaigns",
     "machines:": "collections",
     "judgments:judgments_import": "collections",
+    "review:": "campaigns",
     "judgments:": "campaigns",
     "results:": "campaigns",
     "leaderboards:": "leaderboards",

@@ -18,8 +18,8 @@ from django_ratelimit.decorators import ratelimit
 
 from core.errors import BadRequest, NotYours, Refused
 from core.roles import Right, needs
-from judgments import reports
 from judgments import selectors as judgment_selectors
+from judgments import worker_reports
 from judgments.models import PairReport
 from judgments.pages import worker as worker_pages
 from judgments.pages.framing import in_platforms_frame, platform_of
@@ -45,7 +45,7 @@ def report(request: HttpRequest, assignment: Assignment, token: str, position: i
     if request.method == "POST":
         words = {"reason": request.POST.get("reason", ""), "note": request.POST.get("note", "")}
         try:
-            reports.pair_report(assignment_id=assignment.pk, position=position, at=timezone.now(), **words)
+            worker_reports.pair_report(assignment_id=assignment.pk, position=position, at=timezone.now(), **words)
         except BadRequest as refused:
             error = str(refused)
         else:
@@ -75,7 +75,7 @@ def report_context(
         "reasons": PairReport.Reason.choices,
         "reason": words.get("reason", ""),
         "note": words.get("note", ""),
-        "longest_note": reports.LONGEST_NOTE,
+        "longest_note": worker_reports.LONGEST_NOTE,
         "post_url": reverse("judging:report", args=[token, position]),
         "back_url": reverse("judging:item", args=[token, position]),
     }
@@ -89,7 +89,7 @@ def report_context(
 def write(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
     """Store a note from the receipt."""
     try:
-        reports.note_write(
+        worker_reports.note_write(
             assignment_id=assignment.pk,
             text=request.POST.get("text", ""),
             at=timezone.now(),
@@ -117,7 +117,7 @@ def ask_about_pay(request: HttpRequest, link: str) -> HttpResponse:
         work = campaign.assignments.filter(BY_HAND, receipt=typed["receipt"]).exclude(receipt="").first()
         if work is not None:
             try:
-                reports.note_write(assignment_id=work.pk, text=typed["text"], at=timezone.now(), about_pay=True)
+                worker_reports.note_write(assignment_id=work.pk, text=typed["text"], at=timezone.now(), about_pay=True)
             except Refused as refused:
                 problem = str(refused)
             else:
@@ -128,7 +128,7 @@ def ask_about_pay(request: HttpRequest, link: str) -> HttpResponse:
         "task": worker_pages.task_context(campaign),
         "typed": typed,
         "problem": problem,
-        "longest_note": reports.LONGEST_NOTE,
+        "longest_note": worker_reports.LONGEST_NOTE,
         "post_url": reverse("judging:ask_about_pay", args=[link]),
     }
     return render(request, "judgments/pages/ask_about_pay.html", context, status=400 if problem else 200)

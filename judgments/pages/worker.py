@@ -36,7 +36,7 @@ from judgments import services as judgment_services
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, expiring_in_frame, in_platforms_frame, platform_of, submit_host
 from judgments.practising import standing_at
-from judgments.reports import LONGEST_NOTE
+from judgments.worker_reports import LONGEST_NOTE
 from platforms.adapter import Ending
 from platforms.jobs import offer_soon
 from platforms.models import Publication

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from api.models import StoredAnswer
 from core.models import Lab, User
-from judgments import jobs as judgment_jobs
 from judgments import summarizing
 from judgments.models import PairDecision, PairReport, WorkerNote
 from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission
 from pools.models import Campaign, Pair
+from review import jobs as review_jobs
 from runs import jobs as pool_jobs
 from runs.models import Collection
 from tasks.campaign_alarms import alarm_raise
@@ -90,13 +90,13 @@ def test_many_are_decided_on_at_once_and_it_is_undone(campaign: Campaign, rita: 
 
     bulk = program.post(address, sent | {"why": "Too fast."}, Idempotency_Key="once").json()
     assert program.post(address, sent | {"why": "Too fast."}, Idempotency_Key="once").json()["id"] == bulk["id"]
-    judgment_jobs.decide()
+    review_jobs.decide()
 
     bulk_address = f"{address}{bulk['id']}/"
     assert program.get(bulk_address).json()["rows"] == {"done": 2}
     assert campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).count() == 2
     assert program.post(f"{bulk_address}undo/").status_code == 202
-    judgment_jobs.decide()
+    review_jobs.decide()
     assert not campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).exists()
     assert [row["by"] for row in results(program.get(address))] == ["rita"]
     name = pseudonym(campaign, work[0].worker_id)
@@ -125,7 +125,7 @@ def test_reports_notes_and_alarms_are_read_and_decided_on(campaign: Campaign, pr
     assert_problem(program.post(f"{base}reports/{other.pk}/decide/", ruling), 404, says="Nobody has reported")
     page = Client()
     page.force_login(campaign.lab.members.earliest("pk"))
-    refused = page.post(reverse("judgments:reports", args=[campaign.pk]), {"pair": other.pk, **ruling})
+    refused = page.post(reverse("review:reports", args=[campaign.pk]), {"pair": other.pk, **ruling})
     assert refused.status_code == 404 and "Nobody has reported this pair." in refused.text
     assert PairDecision.objects.get().pair_id == item.pair_id
     assert [row["text"] for row in results(program.get(f"{base}notes/?is_read=false"))] == ["I was careful."]

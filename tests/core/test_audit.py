@@ -29,10 +29,11 @@ from core.audit.words import jobs_by_name
 from core.jobs import expire_audit
 from core.models import AuditEntry, Lab, Membership, User
 from judgments import services as judgment_services
-from judgments.models import AlarmChoice, BulkDecision
+from judgments.models import AlarmChoice
 from platforms.models import Alarm, Message, Publication
 from pools import services as pool_services
 from pools.models import Campaign
+from review.models import BulkDecision
 from runs.models import Collection
 from tasks.models import Worker
 from tasks.names import pseudonym
@@ -75,7 +76,7 @@ NOT_RECORDED = {
     "rows of something that is recorded itself": {
         *("runs_query", "runs_passage", "runs_qrel", "runs_importedpreference", "pools_versionquery"),
         "pools_roundpool",
-        *("judgments_bulkrow", "tasks_invitation", "machines_machineanswer", "machines_machinereply"),
+        *("review_bulkrow", "tasks_invitation", "machines_machineanswer", "machines_machinereply"),
     },
     "follows from a campaign's settings, which are recorded, and stays as it was made when the campaign started": {
         *("pools_campaign_runs", "pools_pool", "pools_candidate", "pools_twin", "pools_alikepair", "pools_pair"),
@@ -188,10 +189,10 @@ def test_a_decision_on_many_is_recorded_with_its_reason_and_its_undoing(campaign
     bulk = BulkDecision.objects.create(
         campaign=campaign, action="exclude", why="They guessed", by=rita, at=timezone.now()
     )
-    entry = newest("judgments_bulkdecision")
+    entry = newest("review_bulkdecision")
     assert (entry.thing, entry.why, entry.campaign_id) == ("exclude", "They guessed", campaign.pk)
     BulkDecision.objects.filter(pk=bulk.pk).update(undone_by=rita, undone_at=timezone.now())
-    assert said(newest("judgments_bulkdecision")).endswith("undid a decision on many at once in pilot: exclude")
+    assert said(newest("review_bulkdecision")).endswith("undid a decision on many at once in pilot: exclude")
 
 
 def test_a_message_is_recorded_without_what_it_says_and_a_workers_own_is_not(

@@ -79,8 +79,8 @@ EXEMPT: dict[str, set[str]] = {
         *("platforms:test_run", "judgments:rest_repay", "protection:bundle_make", "judgments:make_exports"),
     },
     "decides, as one more row beside those that there are": {
-        *("judgments:assignment", "judgments:worker", "judgments:review", "judgments:bulk_undo"),
-        *("judgments:disagreement", "judgments:reports", "leaderboards:decide", "leaderboards:board_act"),
+        *("review:assignment", "review:worker", "review:review", "review:bulk_undo"),
+        *("review:disagreement", "review:reports", "leaderboards:decide", "leaderboards:board_act"),
         *("leaderboards:submission_act", "platforms:submission", "platforms:compensate", "platforms:decline"),
         *("tasks:tests_decide", "tasks:test_decide", "upkeep:decide"),
     },

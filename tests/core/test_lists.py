@@ -13,11 +13,12 @@ from django.utils import timezone
 from api import webhooks
 from core.lists import BATCH
 from core.models import Lab, User
-from judgments import adjudicating, deciding, reports, summarizing
 from judgments import services as judgment_services
+from judgments import summarizing, worker_reports
 from judgments.models import WorkerNote
 from machines.answers import machine_judge_import
 from pools.models import Campaign, Pair
+from review import adjudicating, deciding, reports
 from runs.models import Collection, Job, Query, Run
 from tasks.models import Worker
 from tasks.names import pseudonym
@@ -74,7 +75,7 @@ def test_lists_of_what_workers_meet_and_report_come_as_csv_without_a_name_or_wor
     assignment = factories.take(alice, campaign)
     item = next(item for item in assignment.items.order_by("position") if item.pair_id)
     fields = {"assignment_id": assignment.pk, "position": item.position, "at": timezone.now()}
-    reports.pair_report(reason="broken", note="Call me, Alice", **fields)
+    worker_reports.pair_report(reason="broken", note="Call me, Alice", **fields)
     factories.judge(assignment, only={each.position for each in assignment.items} - {item.position})
     judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     assert item.pair is not None
@@ -82,7 +83,7 @@ def test_lists_of_what_workers_meet_and_report_come_as_csv_without_a_name_or_wor
     def at(name: str) -> str:
         return reverse(name, args=[campaign.pk])
 
-    [reported] = rows_of(page, at("judgments:reports"))
+    [reported] = rows_of(page, at("review:reports"))
     assert (
         reported.items() >= {"pair": str(item.pair_id), "workers": "1", "reasons": "broken:1", "waiting": "yes"}.items()
     )
@@ -111,7 +112,7 @@ def test_notes_machine_judges_jobs_and_webhooks_come_as_csv(
         WorkerNote.objects.create(assignment=done, text="Call me, I am Alice", made_at=at)
     read = WorkerNote.objects.latest("id")
     reports.note_mark_read(campaign=campaign, note_id=read.pk, by=rita, at=at)
-    address = reverse("judgments:reports", args=[campaign.pk])
+    address = reverse("review:reports", args=[campaign.pk])
     [unread] = rows_of(page, address, csv="notes")
     assert (unread["worker"], unread["read_by"], unread["read"]) == (pseudonym(campaign, alice.pk), "", "")
     every = rows_of(page, address, **{"csv": "notes", "notes-state": ""})
@@ -157,7 +158,7 @@ def test_disagreements_come_as_csv_with_what_was_decided(page: Client, lab: Lab,
     decided = {"campaign": campaign, "pair": pair, "expected": 0, "by": rita, "at": timezone.now()}
     adjudicating.pair_adjudicate(choice="b", note="=2+2", **decided)
 
-    address = reverse("judgments:disagreements", args=[campaign.pk])
+    address = reverse("review:disagreements", args=[campaign.pk])
     assert [row["query"] for row in rows_of(page, address)] == ["q2"]
     [row] = rows_of(page, address, state="settled")
     assert (row["a"], row["b"], row["for_a"], row["for_b"]) == ("p1", "p2", "1", "1")
@@ -197,11 +198,11 @@ def test_decisions_and_what_became_of_each_row_of_a_decision_on_many_come_as_csv
     deciding.bulk_run(bulk=bulk, at=at, seconds=60)
     expected: dict[str, Any] = {"kind": "excluded", "assignment": str(done.pk), "by": "rita", "why": "'=Odd"}
     for address in (
-        reverse("judgments:work", args=[campaign.pk]),
-        reverse("judgments:assignment", args=[campaign.pk, done.pk]),
-        reverse("judgments:worker", args=[campaign.pk, alice.pk]),
+        reverse("review:work", args=[campaign.pk]),
+        reverse("review:assignment", args=[campaign.pk, done.pk]),
+        reverse("review:worker", args=[campaign.pk, alice.pk]),
     ):
         [row] = rows_of(page, address, csv="decisions")
         assert row.items() >= expected.items() and "Alice" not in str(row)
-    [row] = rows_of(page, reverse("judgments:bulk", args=[campaign.pk, bulk.pk]))
+    [row] = rows_of(page, reverse("review:bulk", args=[campaign.pk, bulk.pk]))
     assert (row["assignment"], row["state"], row["error"]) == (str(done.pk), "done", "")

@@ -126,7 +126,7 @@ def test_each_role_gets_from_each_address_what_the_table_says(campaign: Campaign
 @pytest.mark.parametrize(
     "address",
     [
-        *("judgments:export", "judgments:assignments_csv", "judgments:workers_csv", "protection:bundle"),
+        *("judgments:export", "review:assignments_csv", "review:workers_csv", "protection:bundle"),
         *("platforms:ledger_csv", "results:version_file", "results:machine_file"),
     ],
 )

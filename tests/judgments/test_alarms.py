@@ -17,6 +17,7 @@ from judgments.models import AlarmChoice, AlarmEpisode
 from platforms.models import Publication
 from platforms.publishing import publication_pause, publication_resume, publication_write
 from pools.models import Campaign
+from review import jobs as review_jobs
 from runs.models import Collection
 from tasks import campaign_alarms
 from tasks import services as task_services
@@ -84,27 +85,27 @@ def test_one_mail_tells_of_a_problem_while_it_lasts_and_another_when_it_comes_ag
         campaign_alarms.alarm_raise(campaign_id=ours.pk, kind="exports", text=text, at=timezone.now(), retried=False)
 
     raise_alarm()
-    assert judgment_jobs.watch() == "mails sent: 1"
+    assert review_jobs.watch() == "mails sent: 1"
     raise_alarm()
-    assert judgment_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails sent: 0"
     (sent,) = mail.outbox
     assert sent.to == ["rita@example.org"]
     assert f"https://judge.example.org/campaigns/{ours.pk}/" in sent.body
     assert "A1B2" not in sent.subject + str(sent.body)  # nothing about workers
     campaign_alarms.alarm_settle(campaign_id=ours.pk, kind="exports", at=timezone.now())
-    assert judgment_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails sent: 0"
     raise_alarm()
-    assert judgment_jobs.watch() == "mails sent: 1"
+    assert review_jobs.watch() == "mails sent: 1"
     assert AlarmEpisode.objects.count() == 2
 
 
 def test_who_has_an_address_only_later_hears_of_what_still_lasts(ours: Campaign, rita: User) -> None:
     User.objects.filter(pk=rita.pk).update(email="")
     campaign_alarms.alarm_raise(campaign_id=ours.pk, kind="exports", text="It broke.", at=timezone.now(), retried=False)
-    assert judgment_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails sent: 0"
     User.objects.filter(pk=rita.pk).update(email="rita@example.org")
-    assert judgment_jobs.watch() == "mails sent: 1"
-    assert judgment_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails sent: 1"
+    assert review_jobs.watch() == "mails sent: 0"
 
 
 def test_who_gets_a_mail_is_each_persons_choice(ours: Campaign, lab: Lab, rita: User, client: Client) -> None:
@@ -139,9 +140,9 @@ def test_a_mail_that_fails_keeps_nobody_else_from_theirs_and_is_tried_again(
 
     campaign_alarms.alarm_raise(campaign_id=ours.pk, kind="exports", text="No.", at=timezone.now(), retried=False)
     monkeypatch.setattr(alarm_mails, "mail_send", refuse)
-    assert judgment_jobs.watch() == "mails sent: 1"
+    assert review_jobs.watch() == "mails sent: 1"
     monkeypatch.setattr(alarm_mails, "mail_send", send)
-    assert judgment_jobs.watch() == "mails sent: 1"
+    assert review_jobs.watch() == "mails sent: 1"
     assert [sent.to for sent in mail.outbox] == [["anna@example.org"], ["rita@example.org"]]
 
 
@@ -150,7 +151,7 @@ def test_without_a_mail_server_nothing_is_sent_and_the_page_says_so(
 ) -> None:
     settings.HAS_MAIL = False
     campaign_alarms.alarm_raise(campaign_id=ours.pk, kind="exports", text="No.", at=timezone.now(), retried=False)
-    assert judgment_jobs.watch() == "no mail is set up"
+    assert review_jobs.watch() == "no mail is set up"
     assert not mail.outbox
     client.force_login(rita)
     assert b"has not set up a mail server" in client.get(reverse("judgments:alarm_choice")).content

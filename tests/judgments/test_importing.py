@@ -21,7 +21,6 @@ from evaluation.files.preferences import read_preferences
 from evaluation.judging.tournament import derive
 from judgments import exports, reusing
 from judgments import selectors as judgment_selectors
-from judgments.adjudicating import disagreements
 from judgments.importing import judgments_import
 from judgments.models import Acceptance, Judgment, WorkerSummary
 from judgments.summarizing import campaign_summarize
@@ -29,6 +28,7 @@ from pools import preference_imports
 from pools.models import Campaign
 from results.computing import compute
 from results.inputs import inputs_of
+from review.adjudicating import disagreements
 from runs import services as run_services
 from runs.models import Collection, Job
 from tasks import services as task_services
@@ -364,10 +364,10 @@ def test_an_imported_tie_counts_for_and_against_nobody(collection: Collection, c
     assert "1 to 0, 1 tie" in page and "0 to 0, 2 ties" in page and page.count("<td>tie</td>") == 3
     assert page.count('<span class="unit">tie</span></td>') == 2 and "waiting" not in page
     pair = campaign.pools.get(query__qid="q1").pairs.get(a__pid="p1", b__pid="p2")
-    page = client.get(reverse("judgments:disagreement", args=[campaign.pk, pair.pk])).content.decode()
+    page = client.get(reverse("review:disagreement", args=[campaign.pk, pair.pk])).content.decode()
     assert page.count("<td>tie</td>") == 1
     assignment = campaign.assignments.earliest("id")
-    page = client.get(reverse("judgments:assignment", args=[campaign.pk, assignment.pk])).content.decode()
+    page = client.get(reverse("review:assignment", args=[campaign.pk, assignment.pk])).content.decode()
     assert page.count("Preferred neither") == 3
 
 
@@ -418,7 +418,7 @@ def test_judgments_come_in_by_the_page(collection: Collection, rita: User, clien
     page = answer.content.decode()
     assert "Imported: 4 judgments of 2 workers, from old.tsv (query a b preferred)." in page
     assert "In spring." in page and "Open again" not in page and "Panel" not in page
-    for name in ("judgments:work", "judgments:queries", "results:results"):
+    for name in ("review:work", "judgments:queries", "results:results"):
         assert client.get(reverse(name, args=[campaign.pk])).status_code == 200
     bad = client.post(address, sent | {"file": SimpleUploadedFile("bad.tsv", LINES + b"q1 p1\n")}, follow=True)
     assert "bad.tsv, line 6" in bad.content.decode() and Job.objects.latest("id").state == "refused"

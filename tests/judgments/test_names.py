@@ -33,10 +33,10 @@ def test_a_worker_has_one_name_on_every_page_in_every_file_and_in_the_audit(
     )
     erasing.retention_set(lab=lab, worker_days=90, audit_days=None)
     pages = [
-        reverse("judgments:work", args=[campaign.pk]),
-        reverse("judgments:assignment", args=[campaign.pk, work.pk]),
-        reverse("judgments:worker", args=[campaign.pk, worker.pk]),
-        reverse("judgments:workers"),
+        reverse("review:work", args=[campaign.pk]),
+        reverse("review:assignment", args=[campaign.pk, work.pk]),
+        reverse("review:worker", args=[campaign.pk, worker.pk]),
+        reverse("review:workers"),
         reverse("protection:protection") + f"?who={name}",
         reverse("protection:protection_worker", args=[worker.pk]),
         reverse("protection:protection_lab", args=[lab.pk]),
@@ -47,14 +47,14 @@ def test_a_worker_has_one_name_on_every_page_in_every_file_and_in_the_audit(
         assert name in text, page
         assert not re.search(rf"orker {worker.pk}\b", text), page
     files = [
-        (reverse("judgments:workers"), "list"),
-        (reverse("judgments:work", args=[campaign.pk]), "decisions"),
+        (reverse("review:workers"), "list"),
+        (reverse("review:work", args=[campaign.pk]), "decisions"),
     ]
     for page, file in files:
         rows = csv.DictReader(_file(client, page, file).splitlines())
         assert {row["worker"] for row in rows} == {name}, page
-    assert name in _file(client, reverse("judgments:assignments_csv", args=[campaign.pk]))
-    assert name in _file(client, reverse("judgments:workers_csv", args=[campaign.pk]))
+    assert name in _file(client, reverse("review:assignments_csv", args=[campaign.pk]))
+    assert name in _file(client, reverse("review:workers_csv", args=[campaign.pk]))
     assert name in factories.exported(campaign)["judgments.tsv"].decode()
     call = Operation(publication=Publication(campaign=campaign), worker=worker)
     assert call.about == f"worker {name}"
@@ -64,7 +64,7 @@ def test_where_no_campaign_is_meant_a_worker_is_called_as_in_the_one_they_came_t
     client: Client, campaign: Campaign, collection: Collection, lab: Lab, rita: User
 ) -> None:
     client.force_login(rita)
-    page = reverse("judgments:workers")
+    page = reverse("review:workers")
     panelist = factories.worker(campaign, "Alice")
     assert pseudonym(campaign, panelist.pk) in client.get(page).text
     later = factories.campaign(collection, name="later")

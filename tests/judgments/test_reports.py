@@ -10,19 +10,21 @@ from django.utils import timezone
 
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
-from judgments import deciding, reports
-from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.models import Acceptance, BulkDecision, Decision, Judgment, PairDecision, PairReport
+from judgments import worker_reports
+from judgments.models import Acceptance, Decision, Judgment, PairDecision, PairReport
 from pools.models import Campaign, Pair
+from review import deciding, reports
+from review import jobs as review_jobs
+from review.models import BulkDecision
 from tasks.models import Assignment, Hit, Item, TestPair, Worker
 from tests import factories
 from tests.races import beside
 
 
 def report(assignment: Assignment, item: Item, reason: str = "broken", note: str = "") -> PairReport:
-    return reports.pair_report(
+    return worker_reports.pair_report(
         assignment_id=assignment.pk, position=item.position, reason=reason, note=note, at=timezone.now()
     )
 
@@ -218,7 +220,7 @@ def test_what_cannot_be_a_report_is_refused_and_stores_nothing(campaign: Campaig
     with pytest.raises(BadRequest, match="too long"):
         report(assignment, item, note="x" * 2001)
     with pytest.raises(NotYours, match="no question 99"):
-        reports.pair_report(assignment_id=assignment.pk, position=99, reason="other", note="", at=timezone.now())
+        worker_reports.pair_report(assignment_id=assignment.pk, position=99, reason="other", note="", at=timezone.now())
     factories.judge(assignment)
     finish(assignment)
     with pytest.raises(NotNow, match="already finished"):
@@ -239,7 +241,7 @@ def drop(test: TestPair | None, by: User) -> None:
     """Drop a test pair, and carry out what follows."""
     assert test is not None
     reports.test_drop(campaign=test.campaign, test=test, why="Both answer it.", by=by, at=timezone.now())
-    judgment_jobs.decide()
+    review_jobs.decide()
 
 
 @pytest.mark.parametrize(
@@ -265,7 +267,7 @@ def test_who_failed_a_dropped_test_pair_and_left_is_welcome_again_and_the_work_i
     assert Acceptance.objects.filter(assignment=left).exists() is (becomes == "accepted")
     restoring = campaign.bulk_decisions.get(action=BulkDecision.Action.RESTORE)
     deciding.bulk_undo(bulk=restoring, by=rita, at=timezone.now())
-    judgment_jobs.decide()
+    review_jobs.decide()
     left.refresh_from_db()
     assert left.verdict == Assignment.Verdict.EXCLUDED and not Acceptance.objects.exists()
 
@@ -327,7 +329,7 @@ def test_what_a_person_decides_before_a_drop_is_carried_out_stands(campaign: Cam
     at = timezone.now()
     reports.test_drop(campaign=campaign, test=failed.test, why="Both answer it.", by=rita, at=at)
     judgment_services.assignment_restore(assignment=work, why="I read it.", by=rita, at=at)
-    judgment_jobs.decide()
+    review_jobs.decide()
     work.refresh_from_db()
     assert work.verdict == Assignment.Verdict.ACCEPTED  # the rule alone would have it wait for a person
     restoring = campaign.bulk_decisions.get(action=BulkDecision.Action.RESTORE)
@@ -357,7 +359,7 @@ def test_a_check_and_a_drop_at_once_leave_nobody_barred(
     with beside(transaction.atomic(second)) as meanwhile:
         first()
     meanwhile[0].result()
-    judgment_jobs.decide()
+    review_jobs.decide()
     for row in (assignment, bob):
         row.refresh_from_db()
     assert (assignment.verdict, bob.barred_at) == (Assignment.Verdict.ACCEPTED, None)

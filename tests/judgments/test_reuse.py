@@ -19,7 +19,6 @@ from evaluation.judging.tournament import derive
 from judgments import reusing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.adjudicating import disagreements, pair_case
 from judgments.jobs import make_exports
 from judgments.models import Judgment, Reuse, ReusedJudgment
 from judgments.summarizing import campaign_summarize
@@ -36,6 +35,7 @@ from results.inputs import inputs_of
 from results.jobs import compute_results
 from results.refreshing import out_of_step
 from results.selectors import result_status
+from review.adjudicating import disagreements, pair_case
 from runs import background
 from runs import services as run_services
 from runs.models import Collection, ImportedPreference, Job, Passage, PreferenceImport, Query
@@ -342,7 +342,7 @@ def test_a_reused_tie_disagrees_with_nobody_and_weighs_nothing(collection: Colle
     page = " ".join(client.get(reverse("results:query", args=[campaign.pk, pools["q1"]])).content.decode().split())
     assert "1 to 0, 1 tie" in page and "0 to 0, 2 ties" in page and "<td>tie</td>" in page
     assert "waiting for judgments" not in page
-    answer = client.get(reverse("judgments:disagreement", args=[campaign.pk, case.pair.pk])).content.decode()
+    answer = client.get(reverse("review:disagreement", args=[campaign.pk, case.pair.pk])).content.decode()
     assert answer.count("<td>tie</td>") == 1
 
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.models import Lab, User
 from evaluation.cli.main import main
-from judgments import jobs, reports, rounds, watching
+from judgments import jobs, rounds, watching, worker_reports
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from platforms.bills import remaining_bill, rounds_forecast
@@ -28,6 +28,7 @@ from results import refreshing
 from results.asking import further_ask, offer_for
 from results.finishing import campaigns_finish
 from results.models import Result
+from review import reports
 from runs.models import Collection
 from tasks import services as task_services
 from tasks.models import CampaignAlarm, Hit, Worker
@@ -263,7 +264,7 @@ def test_a_pair_that_is_set_aside_stops_its_own_pool_alone(deep: Collection, rit
     item = assignment.items.filter(pair__pool__query__qid="q2").select_related("pair").earliest("position")
     pair, at = item.pair, timezone.now()
     assert pair is not None
-    reports.pair_report(assignment_id=assignment.pk, position=item.position, reason="broken", note="", at=at)
+    worker_reports.pair_report(assignment_id=assignment.pk, position=item.position, reason="broken", note="", at=at)
     judgment_services.assignment_leave(assignment=assignment, at=at)
     reports.pair_decide(campaign=campaign, pair=pair, kind="set_aside", why="Broken text", by=rita, at=timezone.now())
     to_the_end(campaign)

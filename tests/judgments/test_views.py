@@ -60,8 +60,8 @@ def every_page(campaign: Campaign, assignment: Assignment) -> list[str]:
     return [
         *(reverse(f"judgments:{name}", args=[campaign.pk]) for name in ("campaign", "queries", "work")),
         reverse("results:query", args=[campaign.pk, pool.pk]),
-        reverse("judgments:assignment", args=[campaign.pk, assignment.pk]),
-        reverse("judgments:worker", args=[campaign.pk, assignment.worker_id]),
+        reverse("review:assignment", args=[campaign.pk, assignment.pk]),
+        reverse("review:worker", args=[campaign.pk, assignment.worker_id]),
         *(reverse("judgments:export", args=[campaign.pk, name]) for name in [*exports.NAMES, "all.zip"]),
     ]
 
@@ -89,8 +89,8 @@ def test_another_lab_sees_and_decides_nothing(campaign: Campaign, failed: Assign
     for address in every_page(campaign, failed):
         assert browser.get(address).status_code == 404, address
     decide = {"why": "because", "decision": "restore"}
-    assert browser.post(reverse("judgments:assignment", args=[campaign.pk, failed.pk]), decide).status_code == 404
-    assert browser.post(reverse("judgments:worker", args=[campaign.pk, failed.worker_id]), decide).status_code == 404
+    assert browser.post(reverse("review:assignment", args=[campaign.pk, failed.pk]), decide).status_code == 404
+    assert browser.post(reverse("review:worker", args=[campaign.pk, failed.worker_id]), decide).status_code == 404
     failed.refresh_from_db()
     assert failed.verdict == "excluded"
 
@@ -204,28 +204,28 @@ def test_a_query_whose_pairs_wait_says_so(page: Client, campaign: Campaign) -> N
 
 
 def test_work_can_be_looked_through(page: Client, campaign: Campaign, failed: Assignment, accepted: Assignment) -> None:
-    address = reverse("judgments:work", args=[campaign.pk])
+    address = reverse("review:work", args=[campaign.pk])
     excluded = page.get(address, {"verdict": "excluded"}).content.decode()
     table = excluded[excluded.index("<tbody>") : excluded.index("</tbody>")]
-    assert reverse("judgments:assignment", args=[campaign.pk, failed.pk]) in table
-    assert reverse("judgments:assignment", args=[campaign.pk, accepted.pk]) not in table
+    assert reverse("review:assignment", args=[campaign.pk, failed.pk]) in table
+    assert reverse("review:assignment", args=[campaign.pk, accepted.pk]) not in table
     assert page.get(address, {"verdict": "nonsense", "page": "99"}).status_code == 200
 
 
 def test_an_assignment_shows_each_item_with_its_times_and_changes(
     page: Client, campaign: Campaign, accepted: Assignment, failed: Assignment
 ) -> None:
-    text = text_of(page, "judgments:assignment", campaign.pk, accepted.pk)
+    text = text_of(page, "review:assignment", campaign.pk, accepted.pk)
     assert text.count("What was shown") == 5
     assert text.count("changed once") == 3
     assert text.count("passed") == 2
-    assert text_of(page, "judgments:assignment", campaign.pk, failed.pk).count(" failed ") == 2
+    assert text_of(page, "review:assignment", campaign.pk, failed.pk).count(" failed ") == 2
 
 
 def test_excluding_and_restoring_need_a_reason_and_record_who(
     page: Client, rita: User, campaign: Campaign, accepted: Assignment
 ) -> None:
-    address = reverse("judgments:assignment", args=[campaign.pk, accepted.pk])
+    address = reverse("review:assignment", args=[campaign.pk, accepted.pk])
     assert page.post(address, {"why": "  ", "decision": "exclude"}).status_code == 400
     assert not Decision.objects.exists()
     assert page.post(address, {"why": "Too fast.", "decision": "exclude"}).status_code == 303
@@ -236,12 +236,12 @@ def test_excluding_and_restoring_need_a_reason_and_record_who(
     assert accepted.verdict == "accepted"
     decisions = list(Decision.objects.order_by("id").values_list("kind", "why", "by"))
     assert decisions == [("excluded", "Too fast.", rita.pk), ("restored", "They explained it.", rita.pk)]
-    assert "They explained it." in text_of(page, "judgments:assignment", campaign.pk, accepted.pk)
+    assert "They explained it." in text_of(page, "review:assignment", campaign.pk, accepted.pk)
 
 
 def test_work_that_goes_on_cannot_be_excluded(page: Client, campaign: Campaign, alice: Worker) -> None:
     assignment = factories.take(alice, campaign)
-    address = reverse("judgments:assignment", args=[campaign.pk, assignment.pk])
+    address = reverse("review:assignment", args=[campaign.pk, assignment.pk])
     answer = page.post(address, {"why": "Kept <here>.", "decision": "exclude"})
     assert answer.status_code == 409
     assert "has not finished this assignment yet" in answer.content.decode()
@@ -249,14 +249,14 @@ def test_work_that_goes_on_cannot_be_excluded(page: Client, campaign: Campaign, 
 
 
 def test_a_worker_is_barred_and_welcomed_again_with_a_reason(page: Client, campaign: Campaign, alice: Worker) -> None:
-    address = reverse("judgments:worker", args=[campaign.pk, alice.pk])
+    address = reverse("review:worker", args=[campaign.pk, alice.pk])
     assert page.post(address, {"decision": "bar"}).status_code == 400
     alice.refresh_from_db()
     assert alice.barred_at is None
     page.post(address, {"decision": "bar", "why": "Asked to leave."})
     alice.refresh_from_db()
     assert alice.barred_at is not None
-    assert "Asked to leave." in text_of(page, "judgments:worker", campaign.pk, alice.pk)
+    assert "Asked to leave." in text_of(page, "review:worker", campaign.pk, alice.pk)
     page.post(address, {"decision": "unbar", "why": "Came back."})
     alice.refresh_from_db()
     assert alice.barred_at is None
@@ -331,7 +331,7 @@ def test_workers_are_listed_page_by_page(
     monkeypatch.setitem(Listing.__init__.__kwdefaults__, "size", 1)
     by_key = [pseudonym(campaign, pk) for pk in sorted([accepted.worker_id, failed.worker_id])]
     for number, name in enumerate(by_key, start=1):
-        answer = page.get(reverse("judgments:work", args=[campaign.pk]), {"workers": number}).content.decode()
+        answer = page.get(reverse("review:work", args=[campaign.pk]), {"workers": number}).content.decode()
         table = answer.partition('id="workers"')[2].partition('id="decisions"')[0]
         assert name in table
         assert by_key[2 - number] not in table

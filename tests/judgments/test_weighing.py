@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from core.models import Lab, User
 from evaluation.cli.main import main
-from judgments import adjudicating, summarizing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments import summarizing
 from judgments.weighing import weighed_pairs
 from pools.models import Campaign, Pair, Pool
 from pools.selectors import version_answers
@@ -24,6 +24,7 @@ from results.computing import compute
 from results.inputs import inputs_of
 from results.sentences import findings
 from results.versions import version_add
+from review import adjudicating
 from tests import factories
 
 QUERIES = 24

@@ -764,7 +764,7 @@ def test_what_seal_needs_is_served_of_public_boards_and_seals_what_the_board_ope
 
 
 def test_whoever_is_in_no_lab_is_led_to_what_they_can_use_alone(board: Board, paul: User, olga: User) -> None:
-    lab_pages = [reverse(name) for name in ("runs:collections", "runs:runs", "judgments:workers", "platforms:costs")]
+    lab_pages = [reverse(name) for name in ("runs:collections", "runs:runs", "review:workers", "platforms:costs")]
     page = browser(paul).get(reverse("leaderboards:boards"))
     assert page.status_code == 200 and f'<a class="brand" href="{reverse("leaderboards:boards")}"' in page.text
     assert not any(f'href="{address}"' in page.text for address in [*lab_pages, reverse("campaigns:campaigns")])

@@ -9,7 +9,6 @@ from django.core import mail
 from django.utils import timezone
 
 from core.models import User
-from judgments import jobs as judgment_jobs
 from platforms import jobs as platform_jobs
 from platforms import low_balance
 from platforms.bills import remaining_bill
@@ -17,6 +16,7 @@ from platforms.low_balance import balances_check, cost_to_come
 from platforms.models import Payment, Publication
 from platforms.publishing import balance_of, publication_write
 from pools.models import Campaign
+from review import jobs as review_jobs
 from tasks.models import Worker
 from tests import factories
 from tests.marketplace.server import Marketplace, Requester
@@ -44,20 +44,20 @@ def test_a_low_balance_is_told_once_until_there_is_enough_again(
     User.objects.filter(pk=rita.pk).update(email="rita@example.org")
     Campaign.objects.update(created_by=rita)
     assert balances_check(at=timezone.now()) == 0
-    assert judgment_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails sent: 0"
     Campaign.objects.update(reward="400.00")  # the bonuses of what is open alone are more than the account has
     assert platform_jobs.watch_balances() == "alarms of a low balance: 1"
     alarm = published.alarms.get(kind="low", settled_at=None)
     assert "is expected to cost $1," in alarm.text and "adds money" in alarm.text
-    assert [judgment_jobs.watch() for _turn in range(2)] == ["mails sent: 1", "mails sent: 0"]
+    assert [review_jobs.watch() for _turn in range(2)] == ["mails sent: 1", "mails sent: 0"]
     assert balances_check(at=timezone.now()) == 1
     assert published.alarms.get(kind="low").raised_at == alarm.raised_at
-    assert judgment_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails sent: 0"
 
     marketplace.test("deposit", account_id=requester.account_id, amount="5000.00")
     assert balances_check(at=timezone.now()) == 0
     assert not published.alarms.filter(settled_at=None).exists()
-    assert judgment_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails sent: 0"
     assert ["may not last" in message.subject for message in mail.outbox] == [True]
 
 

@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from core.errors import NotNow
 from core.models import User
-from judgments import deciding
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms import messaging
 from platforms.models import Message, Publication
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
+from review import deciding
 from tests.marketplace.people import Wanda
 from tests.marketplace.server import Marketplace
 from tests.platforms.platforms import drain, published_hit_of, work

@@ -87,7 +87,7 @@ def assert_sums(page: Client, campaign: Campaign, *, owed: Decimal, paid: Decima
         cost=cost,
         watched=page.get(overview).context["cost"],
         each=[
-            page.get(reverse("judgments:worker", args=[campaign.pk, worker.pk])).context["pay"]
+            page.get(reverse("review:worker", args=[campaign.pk, worker.pk])).context["pay"]
             for worker in workers_of(campaign)
         ],
     )
@@ -309,7 +309,7 @@ def test_the_list_of_work_says_what_became_of_the_pay_that_no_platform_pays(
     mark(page, campaign, "pay", work[0])
 
     def shown(**filters: str) -> dict[int, str]:
-        rows = page.get(reverse("judgments:work", args=[campaign.pk]), filters).context["rows"]
+        rows = page.get(reverse("review:work", args=[campaign.pk]), filters).context["rows"]
         return {row.assignment.pk: row.pay for row in rows}
 
     unpaid = "to be paid"

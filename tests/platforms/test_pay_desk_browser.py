@@ -62,7 +62,7 @@ def test_a_worker_by_the_link_is_paid_and_the_pages_fit(
     page.locator('input[name="row"]').first.check()
     page.get_by_role("button", name="Mark those chosen as paid").click()
     page.get_by_text("1 task was marked as paid: $2.00.").wait_for()
-    page.goto(reverse("judgments:reports", args=[campaign.pk]))
+    page.goto(reverse("review:reports", args=[campaign.pk]))
     looks_right(page)
     page.get_by_label("Answer, which the worker reads").fill("Tomorrow.")
     page.get_by_role("button", name="Answer").click()

@@ -185,7 +185,7 @@ def test_whose_time_is_over_is_not_counted_as_judging(campaign: Campaign, alice:
     assignment, pages = factories.take(alice, campaign), Client()
     pages.force_login(rita)
     counts = lambda: task_selectors.progress(campaign)[2:4]  # noqa: E731
-    work = lambda: pages.get(reverse("judgments:work", args=[campaign.pk])).text  # noqa: E731
+    work = lambda: pages.get(reverse("review:work", args=[campaign.pk])).text  # noqa: E731
     assert counts() == (1, 0) and "<td>being judged</td>" in work()
     Assignment.objects.filter(pk=assignment.pk).update(leased_until=timezone.now())
     assert counts() == (0, 1) and "<td>not finished in time</td>" in work()

@@ -661,7 +661,7 @@ def test_unmatched_work_is_shown_beside_ours_and_approved_once(
     assert all(
         words in text for words in (ours.receipt, "another", wanda.id, row.platform_assignment_id, row.why_unmatched)
     )
-    assert reverse("judgments:assignment", args=[campaign.pk, ours.pk]) in text
+    assert reverse("review:assignment", args=[campaign.pk, ours.pk]) in text
     assert page.post(address, {"why": " ", "decision": "approve"}).status_code == 400
     assert page.post(address, {"why": "They wrote to us.", "decision": "nothing"}).status_code == 400
     for _time in range(2):

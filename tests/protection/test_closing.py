@@ -19,13 +19,14 @@ from core.errors import NotNow
 from core.models import AuditEntry, Lab, MemberInvitation, User
 from judgments import refreshing
 from judgments import services as judgment_services
-from judgments.models import AlarmChoice, BulkDecision, Decision, Judgment, Reuse, StoredFile
+from judgments.models import AlarmChoice, Decision, Judgment, Reuse, StoredFile
 from platforms.models import Payment, Publication
 from pools.models import Campaign, Pair
 from protection import jobs as protection_jobs
 from protection.campaign_erasing import whole_erase, whole_plan
 from protection.closing import account_close, closing_plan
 from protection.erasing import campaign_erase, erasure_plan
+from review.models import BulkDecision
 from runs.models import Run
 from tasks.models import Assignment, ConsentText, Hit, Item, TestPair, Worker
 from tests import factories
@@ -166,7 +167,7 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
         ),
         *(
             "judgments.Decision",
-            "judgments.BulkDecision",
+            "review.BulkDecision",
             "judgments.Adjudication",
             "machines.MachineJudge",
             "api.Webhook",
@@ -346,7 +347,7 @@ def test_every_row_that_protects_a_campaigns_rows_is_thought_of() -> None:
     deleted = {
         *("judgments.Acceptance", "judgments.ReusedJudgment", "judgments.Reuse", "judgments.PairReport"),
         *("judgments.WorkerNote", "judgments.Judgment", "judgments.Decision", "judgments.PairDecision"),
-        *("judgments.Adjudication", "judgments.BulkDecision", "judgments.BulkRow"),
+        *("judgments.Adjudication", "review.BulkDecision", "review.BulkRow"),
         *("tasks.Practice", "tasks.PanelVisit", "tasks.Assignment", "tasks.Item", "tasks.Consent"),
     }
     obstacles = {"pools.QrelsVersion"} | {

@@ -282,7 +282,7 @@ def test_every_relation_to_a_worker_is_thought_of() -> None:
         "tasks.PayDetail",
         "judgments.AssignmentSummary",
         "judgments.WorkerSummary",
-        "judgments.BulkRow",
+        "review.BulkRow",
         "tasks.Practice",
         "tasks.PanelVisit",
     }  # fmt: skip

@@ -15,7 +15,6 @@ from django.utils import timezone
 from campaigns.forms import CampaignForm
 from core.errors import NotNow, Refused
 from core.models import User
-from judgments import adjudicating
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
@@ -30,6 +29,7 @@ from results import jobs as result_jobs
 from results import refreshing, versions
 from results.models import Result, VersionScore
 from results.pool_detail import pool_detail
+from review import adjudicating
 from runs import services as run_services
 from runs.models import Collection, PreferenceImport
 from tasks.services import NoWork

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
-from judgments import reports
+from judgments import worker_reports
 from judgments.models import WorkerNote
 from platforms import pay_desk
 from pools.models import Campaign
@@ -144,7 +144,7 @@ def test_whoever_has_a_receipt_code_can_say_that_they_were_not_paid_and_reads_th
     note = WorkerNote.objects.get()
     assert (note.assignment_id, note.about_pay) == (done.pk, True)
 
-    inbox = reverse("judgments:reports", args=[campaign.pk])
+    inbox = reverse("review:reports", args=[campaign.pk])
     text = page.get(inbox, {"notes-about": "pay"}).content.decode()
     assert "Where is my money?" in text and done.receipt in text
     for answer, status in (("", 400), ("On its way.", 303), ("On its way.", 303), ("Something else.", 409)):
@@ -176,9 +176,9 @@ def test_another_campaign_answers_no_note_of_this_one(
     campaign: Campaign, alice: Worker, collection: Collection, page: Client
 ) -> None:
     done = factories.do(alice, campaign)
-    note = reports.note_write(assignment_id=done.pk, text="Hello", at=timezone.now(), about_pay=True)
+    note = worker_reports.note_write(assignment_id=done.pk, text="Hello", at=timezone.now(), about_pay=True)
     other = factories.campaign(collection, "other")
-    answer = page.post(reverse("judgments:reports", args=[other.pk]), {"note": note.pk, "answer": "No."})
+    answer = page.post(reverse("review:reports", args=[other.pk]), {"note": note.pk, "answer": "No."})
     assert answer.status_code == 404
     note.refresh_from_db()
     assert (note.answer, note.read_at) == ("", None)

@@ -87,7 +87,7 @@ def test_a_worker_is_told_why_work_is_not_used_and_an_objection_reaches_the_rese
     assert WorkerNote.objects.count() == 1
     assert "Number 3 is in Dutch." in shown(done)
     client.force_login(rita)
-    address = reverse("judgments:assignment", args=[campaign.pk, failed.pk])
+    address = reverse("review:assignment", args=[campaign.pk, failed.pk])
     assert "Number 3 is in Dutch." in client.get(address).content.decode()
     assert not any(b"in Dutch" in content for content in factories.exported(campaign).values())
     for number in range(4):

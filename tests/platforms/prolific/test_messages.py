@@ -7,11 +7,11 @@ from django.test import Client as Browser
 from django.urls import reverse
 
 from core.models import User
-from judgments import deciding
 from judgments import services as judgment_services
 from platforms import finishing, messaging
 from platforms import jobs as platform_jobs
 from platforms.models import LedgerComparison, Message, MessageCursor, Publication
+from review import deciding
 from tests import factories
 from tests.platforms.platforms import Clock
 from tests.platforms.prolific.test_work import begin

@@ -18,12 +18,13 @@ from core.errors import BadRequest, NotNow, Refused
 from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.models import Acceptance, BulkDecision, BulkRow
+from judgments.models import Acceptance
 from platforms import messaging
 from platforms.models import Publication, Submission
 from platforms.registry import adapter_of
 from platforms.reviewing import deciding
 from pools.models import Campaign
+from review.models import BulkDecision, BulkRow
 from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Worker
 

@@ -6,8 +6,8 @@ from django.views.decorators.http import require_GET
 from core.http import Request
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
-from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
+from review import lists as review_lists
 
 
 @needs(Right.SIGNED_IN)
@@ -18,9 +18,9 @@ def workers(request: Request) -> HttpResponseBase:
     listing = Listing(
         request,
         rows,
-        sorts=judgment_lists.PERSON_SORTS,
-        narrow=judgment_lists.PersonFilter,
-        columns=judgment_lists.PERSON_COLUMNS,
+        sorts=review_lists.PERSON_SORTS,
+        narrow=review_lists.PersonFilter,
+        columns=review_lists.PERSON_COLUMNS,
     )
     context = {"listing": listing}
-    return render_lists(request, "judgments/workers.html", context)
+    return render_lists(request, "review/workers.html", context)

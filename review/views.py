@@ -20,14 +20,15 @@ from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
-from judgments import deciding, review_tables
 from judgments import jobs as judgment_jobs
-from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
-from judgments.models import BulkDecision
 from platforms.registry import adapter_of
 from pools.http import campaign_of
 from pools.models import Campaign
+from review import deciding, review_tables
+from review import jobs as review_jobs
+from review import lists as review_lists
+from review.models import BulkDecision
 from tasks.models import Assignment, Worker
 
 REFRESH = 3  # seconds between two looks of the page
@@ -57,14 +58,14 @@ class BulkForm(forms.Form):
 
 def assignments_listed(request: Request, campaign: Campaign, assignments: QuerySet[Assignment]) -> Listing:
     """The assignments of a campaign, or of one worker in it."""
-    sorts, narrow = judgment_lists.ASSIGNMENT_SORTS, judgment_lists.AssignmentFilter
+    sorts, narrow = review_lists.ASSIGNMENT_SORTS, review_lists.AssignmentFilter
     assignments = judgment_selectors.with_fast_below(campaign, assignments)
     return Listing(request, assignments, sorts=sorts, narrow=narrow)
 
 
 def workers_listed(request: Request, campaign: Campaign) -> Listing:
     """The workers who took work in a campaign."""
-    sorts, narrow = judgment_lists.WORKER_SORTS, judgment_lists.WorkerFilter
+    sorts, narrow = review_lists.WORKER_SORTS, review_lists.WorkerFilter
     workers = judgment_selectors.workers_with_work(campaign)
     return Listing(request, workers, sorts=sorts, narrow=narrow, key="workers")
 
@@ -123,7 +124,7 @@ def review(request: Request, pk: int) -> HttpResponse:
         "about": _about(campaign, action),
         "reversing": deciding.about_reversing(campaign) if preview is not None and preview.rejected else "",
     }
-    return render(request, "judgments/review.html", context, status=status)
+    return render(request, "review/review.html", context, status=status)
 
 
 def _about(campaign: Campaign, action: str) -> str:
@@ -159,7 +160,7 @@ def _make(
     fields = {"why": form.cleaned_data["why"], "amount": form.cleaned_data.get("amount"), "by": request.user}
     bulk = deciding.bulk_create(campaign=campaign, action=action, chosen=chosen, at=timezone.now(), **fields)
     _carry_out(bulk)
-    return see_other("judgments:bulk", campaign.pk, bulk.pk)
+    return see_other("review:bulk", campaign.pk, bulk.pk)
 
 
 def _carry_out(bulk: BulkDecision) -> None:
@@ -168,7 +169,7 @@ def _carry_out(bulk: BulkDecision) -> None:
         deciding.bulk_run(bulk=bulk, at=timezone.now(), seconds=SECONDS)
     if deciding.bulks_to_run().filter(pk=bulk.pk).exists():
         try:
-            judgment_jobs.decide.delay(bulk.pk)
+            review_jobs.decide.delay(bulk.pk)
         except OperationalError as error:
             log.warning("Decision %s waits for the next round: %s", bulk.pk, error)
     elif bulk.action in deciding.OF_DATA:
@@ -190,7 +191,7 @@ def bulk(request: Request, pk: int, bulk_pk: int) -> HttpResponseBase:
     campaign = campaign_of(request, pk)
     decision = _bulk_of(campaign, bulk_pk)
     rows = decision.rows.select_related("assignment", "worker").order_by("pk")
-    narrow, sorts = judgment_lists.BulkRowFilter, judgment_lists.BULK_ROW_SORTS
+    narrow, sorts = review_lists.BulkRowFilter, review_lists.BULK_ROW_SORTS
     counts = deciding.row_counts([decision])[decision.pk]
     states = [(str(label), counts[value]) for value, label in deciding.State.choices if value in counts]
     context = {
@@ -198,10 +199,10 @@ def bulk(request: Request, pk: int, bulk_pk: int) -> HttpResponseBase:
         "bulk": decision,
         "states": states,
         "waiting": counts.get("waiting", 0) + counts.get("undoing", 0),
-        "listing": Listing(request, rows, narrow=narrow, sorts=sorts, columns=judgment_lists.BULK_ROW_COLUMNS),
+        "listing": Listing(request, rows, narrow=narrow, sorts=sorts, columns=review_lists.BULK_ROW_COLUMNS),
     }
     context["refresh"] = REFRESH if context["waiting"] else 0
-    return render_lists(request, "judgments/bulk.html", context)
+    return render_lists(request, "review/bulk.html", context)
 
 
 @needs(Right.DECIDE)
@@ -212,7 +213,7 @@ def bulk_undo(request: Request, pk: int, bulk_pk: int) -> HttpResponse:
     decision = deciding.bulk_undo(bulk=_bulk_of(campaign, bulk_pk), by=request.user, at=timezone.now())
     _carry_out(decision)
     messages.success(request, _("The decision is undone, row by row. Each is listed among the decisions."))
-    return see_other("judgments:bulk", pk, bulk_pk)
+    return see_other("review:bulk", pk, bulk_pk)
 
 
 def _bulk_of(campaign: Campaign, bulk_pk: int) -> BulkDecision:

@@ -8,11 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
-from judgments import alarm_checks, proving, reports
-from judgments import jobs as judgment_jobs
+from judgments import alarm_checks, worker_reports
 from judgments import services as judgment_services
-from judgments.models import Acceptance, BulkDecision, Decision
+from judgments.models import Acceptance, Decision
 from pools.models import Campaign
+from review import jobs as review_jobs
+from review import proving
+from review.models import BulkDecision
 from runs.models import Collection
 from tasks import links, trials
 from tasks import services as task_services
@@ -42,7 +44,7 @@ def work(campaign: Campaign, name: str, *, fails: Iterable[TestPair] = ()) -> As
 
 def settle(campaign: Campaign) -> None:
     proving.tests_settle(campaign=campaign, at=timezone.now())
-    judgment_jobs.decide()
+    review_jobs.decide()
 
 
 def verdict(assignment: Assignment) -> str:
@@ -103,8 +105,8 @@ def test_a_proven_test_pair_that_careful_workers_fail_is_set_aside_and_what_it_a
     assert {verdict(done) for done in [*honest, careless]} == {Verdict.EXCLUDED}, "two may have slipped"
     assert alarm_checks.campaign_check(campaign=unproven, at=timezone.now()) == []
     honest.append(work(unproven, "Carol", fails=[wrong]))
-    judgment_jobs.watch()
-    judgment_jobs.decide()
+    review_jobs.watch()
+    review_jobs.decide()
 
     assert {verdict(done) for done in honest} == {Verdict.ACCEPTED}
     assert not any(is_barred(done) for done in honest)
@@ -122,7 +124,7 @@ def test_a_proven_test_pair_that_careful_workers_fail_is_set_aside_and_what_it_a
     tests = client.get(reverse("tasks:tests", args=[unproven.pk])).content.decode()
     assert "Set aside" in tests and "by the rule" in tests and "3 of 3 workers" in tests
     for bulk in unproven.bulk_decisions.all():
-        assert "the rule" in client.get(reverse("judgments:bulk", args=[unproven.pk, bulk.pk])).content.decode()
+        assert "the rule" in client.get(reverse("review:bulk", args=[unproven.pk, bulk.pk])).content.decode()
     assert work(unproven, "Fay", fails=[third]).verdict == Verdict.EXCLUDED, "the others still decide"
 
 
@@ -142,7 +144,9 @@ def test_work_that_reports_too_much_waits_on_for_a_person(unproven: Campaign) ->
     open_ = factories.take(factories.worker(unproven, "Bob"), unproven)
     factories.judge(open_)
     for item in open_.items.filter(test=None)[:2]:
-        reports.pair_report(assignment_id=open_.pk, position=item.position, reason="broken", note="", at=timezone.now())
+        worker_reports.pair_report(
+            assignment_id=open_.pk, position=item.position, reason="broken", note="", at=timezone.now()
+        )
     work_done = judgment_services.assignment_finish(assignment=open_, at=timezone.now())
     assert work_done.verdict == Verdict.HELD
     settle(unproven)

@@ -19,15 +19,16 @@ from core.errors import NotNow, NotYours
 from core.models import AuditEntry, Lab, User
 from evaluation.files.preferences import read_preferences
 from evaluation.judging.tournament import derive
-from judgments import adjudicating, reports, summarizing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments import summarizing, worker_reports
 from judgments.models import Acceptance, Adjudication, Disagreement, Judgment
 from pools.models import Campaign, Pair
 from results.computing import compute
 from results.inputs import inputs_of
 from results.sentences import findings
 from results.versions import version_add
+from review import adjudicating
 from tasks.models import Worker
 from tasks.names import pseudonym
 from tests import browser, factories
@@ -52,7 +53,7 @@ def pair_on(campaign: Campaign, qid: str) -> Pair:
 
 
 def page_of(pair: Pair) -> str:
-    return reverse("judgments:disagreement", args=[pair.pool.campaign_id, pair.pk])
+    return reverse("review:disagreement", args=[pair.pool.campaign_id, pair.pk])
 
 
 def seen_on(client: Client, pair: Pair) -> dict[str, str]:
@@ -72,8 +73,8 @@ def test_a_person_settles_a_pair_beside_its_judgments_and_goes_on_to_the_next(
     first, second = pair_on(split, "q1"), pair_on(split, "q2")
     report = Judgment.objects.filter(item__pair=first).first()
     assert report is not None
-    reports.note_write(assignment_id=report.assignment_id, text="I was not sure about this.", at=timezone.now())
-    answer = client.get(reverse("judgments:disagreements", args=[split.pk]))
+    worker_reports.note_write(assignment_id=report.assignment_id, text="I was not sure about this.", at=timezone.now())
+    answer = client.get(reverse("review:disagreements", args=[split.pk]))
     assert [row.pair for row, _decided in answer.context["rows"]] == [first, second]
     assert "1 to 2" in answer.text
 
@@ -93,7 +94,7 @@ def test_a_person_settles_a_pair_beside_its_judgments_and_goes_on_to_the_next(
 
     query = client.get(reverse("results:query", args=[split.pk, first.pool_id])).text
     assert "settled: passage 1" in query and "1 to 2" in query and page_of(first) in query
-    settled = client.get(reverse("judgments:disagreements", args=[split.pk]), {"state": "settled"})
+    settled = client.get(reverse("review:disagreements", args=[split.pk]), {"state": "settled"})
     assert [(row.pair, by.by) for row, by in settled.context["rows"]] == [(first, rita)]
     last = client.post(page_of(second), {"choice": "unsure"}, follow=True)
     assert "Every disagreement is settled." in last.text
@@ -255,12 +256,12 @@ def test_disagreements_are_counted_anew_when_work_is_excluded_and_narrowed_to_a_
 ) -> None:
     client.force_login(rita)
     ann = Worker.objects.get(label="Ann")
-    address = reverse("judgments:disagreements", args=[split.pk])
+    address = reverse("review:disagreements", args=[split.pk])
     of_ann = client.get(address, {"worker": ann.pk})
     assert len(of_ann.context["rows"]) == 2 and pseudonym(split, ann.pk) in of_ann.text
     stranger = factories.worker(split, "Dan")
     assert not client.get(address, {"worker": stranger.pk}).context["rows"]
-    assert f"{address}?worker={ann.pk}" in client.get(reverse("judgments:worker", args=[split.pk, ann.pk])).text
+    assert f"{address}?worker={ann.pk}" in client.get(reverse("review:worker", args=[split.pk, ann.pk])).text
     work = ann.assignments.get()
     judgment_services.assignment_exclude(assignment=work, why="Careless.", by=rita, at=timezone.now())
     summarizing.campaign_summarize(campaign=split)
@@ -289,7 +290,7 @@ def test_disagreements_are_settled_with_the_keyboard_alone_and_the_pages_fit(
     settings.RATELIMIT_ENABLE = False
     first, second = pair_on(split, "q1"), pair_on(split, "q2")
     page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
-    page.goto(reverse("judgments:disagreements", args=[split.pk]))
+    page.goto(reverse("review:disagreements", args=[split.pk]))
     looks_right(page)
     page.get_by_role("link", name="Settle them one by one").click()
     page.wait_for_url(lambda url: page_of(first) in url)

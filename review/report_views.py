@@ -16,13 +16,13 @@ from core.errors import BadRequest, NotYours
 from core.http import Request, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
-from judgments import jobs as judgment_jobs
-from judgments import lists as judgment_lists
 from judgments import reported
-from judgments import reports as report_services
 from judgments.models import PairDecision
 from pools.http import campaign_of
 from pools.models import Campaign, Pair
+from review import jobs as review_jobs
+from review import lists as review_lists
+from review import reports as report_services
 
 SHOWN = 20  # pairs, with both passages, or notes, on a page
 log = logging.getLogger(__name__)
@@ -40,18 +40,18 @@ def reports(request: Request, pk: int) -> HttpResponseBase:
     pairs = Listing(
         request,
         reported.reported_pairs(campaign),
-        narrow=judgment_lists.ReportFilter,
+        narrow=review_lists.ReportFilter,
         size=SHOWN,
-        columns=judgment_lists.REPORT_COLUMNS,
+        columns=review_lists.REPORT_COLUMNS,
         lines=partial(reported.reported_rows, campaign),
     )
     tests = Listing(
         request,
         reported.reported_tests(campaign),
-        narrow=judgment_lists.TestReportFilter,
+        narrow=review_lists.TestReportFilter,
         key="tests",
         size=SHOWN,
-        columns=judgment_lists.TEST_REPORT_COLUMNS,
+        columns=review_lists.TEST_REPORT_COLUMNS,
         lines=partial(reported.reported_test_rows, campaign),
     )
     notes = reported.notes_of(campaign)
@@ -64,14 +64,14 @@ def reports(request: Request, pk: int) -> HttpResponseBase:
         "notes": Listing(
             request,
             notes,
-            narrow=judgment_lists.NoteFilter,
+            narrow=review_lists.NoteFilter,
             key="notes",
             size=SHOWN,
-            columns=judgment_lists.NOTE_COLUMNS,
+            columns=review_lists.NOTE_COLUMNS,
         ),
         "lang": campaign.collection.language,
     }
-    return render_lists(request, "judgments/reports.html", context)
+    return render_lists(request, "review/reports.html", context)
 
 
 def _decide(request: Request, campaign: Campaign) -> HttpResponse:
@@ -84,7 +84,7 @@ def _decide(request: Request, campaign: Campaign) -> HttpResponse:
         messages.success(request, _("The pair is set aside: nobody is asked about it any more."))
     else:
         messages.success(request, _("The reports are dismissed: workers are asked about the pair where it needs it."))
-    return see_other("judgments:reports", campaign.pk)
+    return see_other("review:reports", campaign.pk)
 
 
 def _drop(request: Request, campaign: Campaign) -> HttpResponse:
@@ -95,7 +95,7 @@ def _drop(request: Request, campaign: Campaign) -> HttpResponse:
     bulks = report_services.test_drop(campaign=campaign, test=test, why=why, by=request.user, at=at)
     for bulk in bulks:
         try:
-            judgment_jobs.decide.delay(bulk.pk)
+            review_jobs.decide.delay(bulk.pk)
         except OperationalError as error:
             log.warning("Decision %s waits for the next round: %s", bulk.pk, error)
     messages.success(request, _("The test pair is dropped: it says nothing about workers any more."))
@@ -104,8 +104,8 @@ def _drop(request: Request, campaign: Campaign) -> HttpResponse:
             request,
             _("What was decided for it alone about work and workers is being taken back. You can undo that here."),
         )
-        return see_other("judgments:bulk", campaign.pk, bulks[0].pk)
-    return see_other("judgments:reports", campaign.pk, fragment="tests")
+        return see_other("review:bulk", campaign.pk, bulks[0].pk)
+    return see_other("review:reports", campaign.pk, fragment="tests")
 
 
 def _read(request: Request, campaign: Campaign) -> HttpResponse:
@@ -120,7 +120,7 @@ def _read(request: Request, campaign: Campaign) -> HttpResponse:
         messages.success(request, _("The answer is on the receipt, where the worker reads it."))
     else:
         report_services.note_mark_read(**about)
-    return see_other("judgments:reports", campaign.pk, fragment="notes")
+    return see_other("review:reports", campaign.pk, fragment="notes")
 
 
 def _key(request: Request, name: str) -> int:

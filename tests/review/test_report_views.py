@@ -10,12 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
-from judgments import jobs as judgment_jobs
-from judgments import reported, reports, watching
+from judgments import reported, watching, worker_reports
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import PairDecision, PairReport, WorkerNote
 from pools.models import Campaign, Pair
+from review import jobs as review_jobs
 from tasks.models import Assignment, Hit, Worker
 from tasks.names import pseudonym
 from tests import factories
@@ -23,7 +23,7 @@ from tests.judgments.test_reports import do_reporting, finish, items_of, report
 
 
 def page_of(campaign: Campaign) -> str:
-    return reverse("judgments:reports", args=[campaign.pk])
+    return reverse("review:reports", args=[campaign.pk])
 
 
 def decide(client: Client, pair: Pair, kind: str, why: str = "I read it.") -> Any:
@@ -82,10 +82,10 @@ def test_the_campaigns_page_counts_what_workers_reported_and_wrote_until_somebod
     assert watching.needs_of(campaign) == []  # the worker may judge them after all
     factories.judge(assignment, only={item.position for item in assignment.items} - {item.position for item in two})
     assert finish(assignment).verdict == Assignment.Verdict.HELD
-    note = reports.note_write(assignment_id=assignment.pk, text="Both were cut off.", at=timezone.now())
+    note = worker_reports.note_write(assignment_id=assignment.pk, text="Both were cut off.", at=timezone.now())
 
     page = client.get(reverse("judgments:campaign", args=[campaign.pk])).text
-    work = reverse("judgments:work", args=[campaign.pk])
+    work = reverse("review:work", args=[campaign.pk])
     for address, text in (
         (page_of(campaign), "Decide on 2 reported pairs."),
         (
@@ -113,7 +113,7 @@ def test_a_viewer_looks_and_cannot_decide_and_another_lab_sees_nothing(
     client: Client, campaign: Campaign, alice: Worker, tmp_path: Path
 ) -> None:
     assignment, pair = do_reporting(alice, campaign)
-    note = reports.note_write(assignment_id=assignment.pk, text="It was cut off.", at=timezone.now())
+    note = worker_reports.note_write(assignment_id=assignment.pk, text="It was cut off.", at=timezone.now())
     posts: list[dict[str, Any]] = [{"pair": pair.pk, "decision": "asked", "why": "No."}, {"note": note.pk}]
 
     client.force_login(factories.member(campaign.lab, "viewer"))
@@ -165,7 +165,7 @@ def test_a_reported_test_pair_is_dropped_and_who_failed_it_alone_is_welcome_agai
     assert client.post(page_of(campaign), data).status_code == 400
     answer = client.post(page_of(campaign), data | {"why": "Both answer it."}, follow=True)
     assert "The test pair is dropped" in answer.text
-    judgment_jobs.decide()
+    review_jobs.decide()
     for row in (wronged, careless, bob, carol):
         row.refresh_from_db()
     assert (wronged.verdict, bob.barred_at) == (Assignment.Verdict.ACCEPTED, None)

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_GET, require_http_methods
 from core.http import Request
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
-from judgments import adjudicating
-from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
 from judgments.models import Adjudication
 from pools.http import campaign_of
 from pools.models import Campaign
+from review import adjudicating
+from review import lists as review_lists
 from tasks import selectors as task_selectors
 from tasks.models import Worker
 
@@ -33,9 +33,9 @@ def disagreements(request: Request, pk: int) -> HttpResponseBase:
     listing = Listing(
         request,
         adjudicating.disagreements(campaign, worker),
-        sorts=judgment_lists.DISAGREEMENT_SORTS,
-        narrow=judgment_lists.DisagreementFilter,
-        columns=judgment_lists.DISAGREEMENT_COLUMNS,
+        sorts=review_lists.DISAGREEMENT_SORTS,
+        narrow=review_lists.DisagreementFilter,
+        columns=review_lists.DISAGREEMENT_COLUMNS,
         lines=adjudicating.disagreement_rows,
     )
     context = {
@@ -48,7 +48,7 @@ def disagreements(request: Request, pk: int) -> HttpResponseBase:
         "summary": judgment_selectors.summary_of(campaign),
         "lang": campaign.collection.language,
     }
-    return render_lists(request, "judgments/disagreements.html", context)
+    return render_lists(request, "review/disagreements.html", context)
 
 
 @needs(Right.SEE, changing=Right.DECIDE)
@@ -84,7 +84,7 @@ def disagreement(request: Request, pk: int, pair_pk: int) -> HttpResponse:
         "kept": _kept(worker),
         "lang": campaign.collection.language,
     }
-    return render(request, "judgments/disagreement.html", context)
+    return render(request, "review/disagreement.html", context)
 
 
 def _worker(request: Request, campaign: Campaign) -> Worker | None:
@@ -103,8 +103,8 @@ def _go(campaign: Campaign, pair: int | None, worker: Worker | None, after: int 
     params = {"worker": worker.pk if worker else None, "after": after if pair else None}
     query = urlencode({name: value for name, value in params.items() if value is not None})
     address = (
-        reverse("judgments:disagreements", args=[campaign.pk])
+        reverse("review:disagreements", args=[campaign.pk])
         if pair is None
-        else reverse("judgments:disagreement", args=[campaign.pk, pair])
+        else reverse("review:disagreement", args=[campaign.pk, pair])
     )
     return HttpResponseRedirect(f"{address}?{query}" if query else address, status=303)

@@ -16,16 +16,19 @@ from django.utils import timezone
 from core.errors import BadRequest, NotNow
 from core.models import User
 from evaluation.statistics.reliability import Cast, reliabilities
-from judgments import deciding, summarizing
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments.models import Acceptance, AssignmentSummary, BulkDecision, Decision, Export, Judgment, WorkerSummary
+from judgments import summarizing
+from judgments.models import Acceptance, AssignmentSummary, Decision, Export, Judgment, WorkerSummary
 from platforms import messaging
 from platforms.models import Message, Operation, Payment, Publication
 from pools.models import Campaign
 from results.computing import compute
 from results.inputs import inputs_of
+from review import deciding
+from review import jobs as review_jobs
+from review.models import BulkDecision
 from runs.models import Collection
 from tasks.models import Assignment, Worker
 from tests import factories
@@ -116,7 +119,7 @@ def test_all_are_fast_where_all_judge_faster_than_anybody_reads(client: Client, 
     judgment_jobs.summarize()
     assert twice.summary.median_seconds == 1.0
     client.force_login(rita)
-    address = reverse("judgments:work", args=[twice.pk])
+    address = reverse("review:work", args=[twice.pk])
     assert len(client.get(address, {"flag": "fast"}).context["listing"].page) == 2
     context = client.get(address).context
     assert [row.flags for row in (*context["rows"], *context["worker_rows"])] == [["fast"]] * 4
@@ -180,11 +183,11 @@ def test_excluding_all_of_a_workers_data_says_what_it_would_do_does_it_and_is_un
     assert (decision.why, decision.by) == ("Careless.", rita)
 
     deciding.bulk_undo(bulk=bulk, by=rita, at=timezone.now())
-    assert judgment_jobs.decide(bulk.pk) == "rows decided: 1"
+    assert review_jobs.decide(bulk.pk) == "rows decided: 1"
     assert states(bulk) == ["undone"]
     assert Acceptance.objects.filter(assignment=works[0]).count() == count
     assert Decision.objects.filter(kind="restored", why="Undone: Careless.").count() == 1
-    assert judgment_jobs.decide() == "rows decided: 0"
+    assert review_jobs.decide() == "rows decided: 0"
 
 
 def test_one_row_that_fails_stops_no_other_and_says_why(
@@ -248,9 +251,9 @@ def test_a_row_that_is_decided_while_the_decision_is_undone_is_undone_too(
 
     def decide_first(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         """Where the update would wait for the row that is being decided."""
-        if "judgments_bulkrow" in sql and "waiting" in params:
+        if "review_bulkrow" in sql and "waiting" in params:
             with connection.cursor() as cursor:
-                cursor.cursor.execute("UPDATE judgments_bulkrow SET state = 'done'")
+                cursor.cursor.execute("UPDATE review_bulkrow SET state = 'done'")
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(decide_first):
@@ -303,7 +306,7 @@ def test_who_has_said_how_much_and_not_yet_why_is_not_told_of_a_mistake(
     client = Client()
     client.force_login(rita)
     data = {"action": "bonus", "amount": "0.25", "row": list(campaign.assignments.values_list("pk", flat=True))}
-    address = reverse("judgments:review", args=[campaign.pk])
+    address = reverse("review:review", args=[campaign.pk])
     page = client.post(address, data).content.decode()
     assert 'name="why"' in page and "This field is required" not in page
     assert "This field is required" in client.post(address, data | {"why": "", "expected": ""}).content.decode()
@@ -331,7 +334,7 @@ def test_only_those_whom_the_platform_reaches_are_counted_and_written_to(
     def said() -> str:
         preview = deciding.bulk_preview(campaign=campaign, action=Action.MESSAGE, chosen=everybody)
         data = {"action": "message", "row": [str(work.pk) for work in everybody]}
-        page = client.post(reverse("judgments:review", args=[campaign.pk]), data).content.decode()
+        page = client.post(reverse("review:review", args=[campaign.pk]), data).content.decode()
         assert f"{preview.change} of 2 chosen can be written to." in page
         assert ("takes no message to the others" in page) == (preview.change < 2)
         return f"{preview.change} of {preview.chosen}"
@@ -362,13 +365,13 @@ def test_the_data_of_rejected_work_are_used_only_after_it_was_said_that_nobody_w
     preview = deciding.bulk_preview(campaign=campaign, action=Action.RESTORE, chosen=works)
     assert (preview.change, preview.rejected) == (2, 1)
     data = {"action": "restore", "row": [str(work.pk) for work in works]}
-    page = client.post(reverse("judgments:review", args=[campaign.pk]), data).content.decode()
+    page = client.post(reverse("review:review", args=[campaign.pk]), data).content.decode()
     assert "1 of them was rejected, and its worker was not paid for it." in page
     assert "should be paid." in page and "within 30 days" in page
     data["row"] = [str(works[1].pk)]
-    assert "rejected" not in client.post(reverse("judgments:review", args=[campaign.pk]), data).content.decode()
+    assert "rejected" not in client.post(reverse("review:review", args=[campaign.pk]), data).content.decode()
     for work, warns in zip(works, (True, False), strict=True):
-        page = client.get(reverse("judgments:assignment", args=[campaign.pk, work.pk])).content.decode()
+        page = client.get(reverse("review:assignment", args=[campaign.pk, work.pk])).content.decode()
         assert ("This work was rejected, and its worker was not paid for it." in page) == warns
 
 
@@ -411,7 +414,7 @@ def test_the_count_of_pairs_follows_a_decision_on_data_at_once(
     Export.objects.update(rests_until=timezone.now())
     judgment_jobs.make_exports()
     assert "0 of 7 (0 %)" in client.get(page).text and "being recounted" not in client.get(page).text
-    address = reverse("judgments:assignment", args=[twice.pk, works[0].pk])
+    address = reverse("review:assignment", args=[twice.pk, works[0].pk])
     assert client.post(address, {"why": "I read it.", "decision": "restore"}).status_code == 303
     assert calls == [(), ()]
     assert client.post(review, {**chosen, "action": "bar"}).status_code == 303
@@ -423,9 +426,9 @@ def test_the_bench_shows_what_it_would_do_then_does_it_without_scripts(
 ) -> None:
     client.force_login(rita)
     judgment_jobs.summarize()
-    work = client.get(reverse("judgments:work", args=[twice.pk])).content.decode()
+    work = client.get(reverse("review:work", args=[twice.pk])).content.decode()
     assert "4/7" in work
-    address = reverse("judgments:review", args=[twice.pk])
+    address = reverse("review:review", args=[twice.pk])
     preview = client.post(address, {"row": [works[0].pk], "action": "exclude"})
     text = preview.content.decode()
     assert "1 of 1 chosen would change" in text
@@ -436,10 +439,10 @@ def test_the_bench_shows_what_it_would_do_then_does_it_without_scripts(
     assert client.post(address, data).status_code == 400  # it was not seen what it would do
     done = client.post(address, data | {"expected": preview.context["expected"]})
     (bulk,) = BulkDecision.objects.all()
-    assert done["Location"] == reverse("judgments:bulk", args=[twice.pk, bulk.pk])
+    assert done["Location"] == reverse("review:bulk", args=[twice.pk, bulk.pk])
     page = client.get(done["Location"]).content.decode()
     assert "Too fast." in page
-    client.post(reverse("judgments:bulk_undo", args=[twice.pk, bulk.pk]))
+    client.post(reverse("review:bulk_undo", args=[twice.pk, bulk.pk]))
     works[0].refresh_from_db()
     assert works[0].verdict == "accepted"
 
@@ -449,7 +452,7 @@ def test_all_that_the_filter_leaves_can_be_chosen_and_nothing_else_is(
 ) -> None:
     client.force_login(rita)
     judgment_services.assignment_exclude(assignment=works[1], why="Before.", by=rita, at=timezone.now())
-    address = reverse("judgments:review", args=[twice.pk])
+    address = reverse("review:review", args=[twice.pk])
     every = client.post(address + "?verdict=excluded", {"everything": "yes", "action": "restore"})
     assert every.context["preview"].chosen == 1
     of_workers = client.post(address, {"of": "workers", "row": [works[0].worker_id], "action": "exclude"})
@@ -463,14 +466,14 @@ def test_the_tables_are_sorted_and_narrowed_on_the_server_and_come_as_csv(
     client.force_login(rita)
     judgment_jobs.summarize()
     AssignmentSummary.objects.filter(assignment=works[0]).update(median_seconds=1.0)
-    address = reverse("judgments:work", args=[twice.pk])
+    address = reverse("review:work", args=[twice.pk])
     for sort, first in (("time", works[0]), ("-time", works[1])):
         assert client.get(address, {"sort": sort}).context["listing"].page[0] == first
     assert list(client.get(address, {"flag": "fast"}).context["listing"].page) == [works[0]]
-    lines = b"".join(client.get(reverse("judgments:assignments_csv", args=[twice.pk]), {"flag": "fast"}))
+    lines = b"".join(client.get(reverse("review:assignments_csv", args=[twice.pk]), {"flag": "fast"}))
     (row,) = csv.DictReader(lines.decode().splitlines())
     assert (row["assignment"], row["flags"], row["agreed"]) == (str(works[0].pk), "fast", "4")
-    workers = b"".join(client.get(reverse("judgments:workers_csv", args=[twice.pk]))).decode()
+    workers = b"".join(client.get(reverse("review:workers_csv", args=[twice.pk]))).decode()
     assert workers.count("\n") == 3
     assert "Alice" not in workers
 
@@ -480,7 +483,7 @@ def test_each_column_of_the_bench_sorts(client: Client, twice: Campaign, works: 
     judgment_jobs.summarize()
     AssignmentSummary.objects.filter(assignment=works[0]).update(median_seconds=1.0, pass_share=0.5)
     WorkerSummary.objects.filter(worker=works[1].worker).update(left_share=1.0, pairs=10)
-    address = reverse("judgments:work", args=[twice.pk])
+    address = reverse("review:work", args=[twice.pk])
     heads = re.findall(r"<th scope=\"col\".*?</th>", client.get(address).content.decode().partition("decisions")[0])
     still = [head for head in heads if "sort=" not in head and "visually-hidden" not in head]
     assert len(heads) > 25 and still == []
@@ -500,7 +503,7 @@ def test_work_is_sorted_by_what_became_of_its_pay(
     Payment.objects.create(
         purpose="reward", state="paid", amount=1, fee=0, owed_at=timezone.now(), paid_at=timezone.now(), **of
     )
-    address = reverse("judgments:work", args=[campaign.pk])
+    address = reverse("review:work", args=[campaign.pk])
     for sort, rows in (("pay", [waiting, paid]), ("-pay", [paid, waiting])):
         assert list(client.get(address, {"sort": sort}).context["listing"].page) == rows
 

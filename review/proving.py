@@ -8,9 +8,9 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from evaluation.judging.proving import Record, is_proven, is_unfair
-from judgments import reports
 from judgments import services as judgment_services
 from pools.models import Campaign
+from review import reports
 from tasks import services as task_services
 from tasks.models import Assignment, TestPair
 

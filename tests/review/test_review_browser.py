@@ -8,7 +8,8 @@ from playwright.sync_api import Browser
 
 from core.models import User
 from judgments import jobs as judgment_jobs
-from judgments.models import AssignmentSummary, BulkDecision
+from judgments.models import AssignmentSummary
+from review.models import BulkDecision
 from runs.models import Collection
 from tests import browser, factories
 from tests.looking import looks_right
@@ -29,7 +30,7 @@ def test_work_is_chosen_and_excluded_with_the_keyboard_and_the_pages_fit(
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
 
-    work = reverse("judgments:work", args=[campaign.pk])
+    work = reverse("review:work", args=[campaign.pk])
     page.goto(work)
     assert not page.locator("dialog").is_visible()
     page.keyboard.press("?")
@@ -57,7 +58,7 @@ def test_work_is_chosen_and_excluded_with_the_keyboard_and_the_pages_fit(
 
     for address in (
         reverse("judgments:campaign", args=[campaign.pk]),
-        reverse("judgments:worker", args=[campaign.pk, campaign.assignments.order_by("id")[0].worker_id]),
+        reverse("review:worker", args=[campaign.pk, campaign.assignments.order_by("id")[0].worker_id]),
         reverse("judgments:alarm_choice"),
     ):
         page.goto(address)
