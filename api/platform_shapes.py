@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from api.shapes import Money, Why
 from platforms.models import Operation
-from platforms.pay_desk import LONGEST_NOTE
+from platforms.money.pay_desk import LONGEST_NOTE
 
 
 class CallShape(serializers.ModelSerializer[Operation]):

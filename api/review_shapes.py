@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from api.shapes import Key, Money, Reason, Why
 from judgments.models import Adjudication, PairDecision, WorkerNote
-from platforms.messaging import MOST_SUBJECT, MOST_TEXT
+from platforms.messages.conversations import MOST_SUBJECT, MOST_TEXT
 from platforms.models import Alarm, Message, Submission
 from review.adjudicating import LONGEST_NOTE
 from review.deciding import row_counts

@@ -42,22 +42,23 @@ from benchmarks.site import PASSAGE, browser, judging_campaign, visitor_of
 from core.models import Lab, User
 from judgments.services import confirmed_check_all
 from platforms.adapter import Heard
-from platforms.lab_accounts import lab_account_store
-from platforms.messaging import messages_receive
+from platforms.messages.conversations import messages_receive
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
+from platforms.money.lab_accounts import lab_account_store
 from platforms.mturk.client import client_for, external_question
 from platforms.mturk.endpoints import endpoint_of
 from platforms.outbox import operations_run
 from platforms.prolific.lists import submissions_of
 from platforms.prolific.operations import Approve
-from platforms.publishing import publication_plan, publication_publish, publication_write, unposted
+from platforms.publishing.publications import publication_plan, publication_publish, unposted
+from platforms.publishing.replacing_terms import publication_replace_terms
 from platforms.registry import adapter_of
-from platforms.replacing_terms import publication_replace_terms
 from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.submitted import submission_store
 from platforms.syncing import publication_sync
+from platforms.terms import publication_write
 from pools.models import Campaign
 from runs.models import Collection
 from tasks.links import home_token
@@ -490,7 +491,7 @@ def _at_desk(bench: Bench, user: User, count: int) -> dict[str, float]:
         for number, row in enumerate(done)
     ]
     factories.analyze()
-    with patch("platforms.messaging.adapter_named", return_value=_Mailbox(heard)):
+    with patch("platforms.messages.conversations.adapter_named", return_value=_Mailbox(heard)):
         seconds = {
             "finding": _each(lambda: compensations_find(publication=publication, at=at), count),
             "storing": _each(lambda: messages_receive(platform="marketplace"), count),

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from campaigns.drafting import Preview, pools_preview
 from evaluation.judging.recognition import ShownItem
-from platforms.bills import Bill, campaign_bill
-from platforms.offers import Offer, _publication, offers_of, work_hours
+from platforms.money.bills import Bill, campaign_bill
+from platforms.publishing.offers import Offer, _publication, offers_of, work_hours
 from pools.models import Campaign
 from runs import selectors as run_selectors
 from runs.models import Run

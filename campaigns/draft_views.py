@@ -11,8 +11,8 @@ from campaigns.forms import CampaignForm
 from core.errors import Refused
 from core.http import Request
 from core.roles import Right, needs
-from platforms.publishing import publication_to_reach
-from platforms.reach import reach_look
+from platforms.publishing.reach import reach_look
+from platforms.terms import publication_to_reach
 from pools.http import campaign_of
 from pools.models import Campaign, new_token
 from runs.http import collection_of

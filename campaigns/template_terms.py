@@ -14,7 +14,7 @@ from core.errors import Refused
 from core.models import Lab, User
 from core.progress import Report
 from platforms.models import Publication
-from platforms.publishing import TERMS, publication_unsaved, publication_write, terms_as_json
+from platforms.terms import TERMS, publication_unsaved, publication_write, terms_as_json
 from pools import services as pool_services
 from pools.models import Campaign, CampaignTemplate
 from runs.models import Collection, Run

@@ -15,9 +15,9 @@ from core.errors import BadRequest
 from core.http import Request, see_other
 from core.roles import Right, needs
 from judgments.piloting import pilot_lessons
-from platforms.bills import campaign_bill, remaining_bill
-from platforms.publishing import publication_likely
-from platforms.repaying import rest_copy, rest_copy_obstacle
+from platforms.money.bills import campaign_bill, remaining_bill
+from platforms.publishing.repaying import rest_copy, rest_copy_obstacle
+from platforms.terms import publication_likely
 from pools.http import campaign_of
 from tasks import pilots
 from tasks import selectors as task_selectors

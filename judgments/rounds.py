@@ -19,8 +19,8 @@ from evaluation.files.preferences import Pair as IdPair
 from evaluation.judging.pooling import canonical
 from evaluation.judging.rounds import Status
 from judgments import selectors as judgment_selectors
-from platforms.bills import hits_bill
-from platforms.publishing import publication_likely
+from platforms.money.bills import hits_bill
+from platforms.terms import publication_likely
 from pools import services as pool_services
 from pools.models import Campaign, Pair, Pool, Round, RoundPool
 from tasks import campaign_alarms

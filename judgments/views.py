@@ -28,12 +28,12 @@ from judgments import lists as judgment_lists
 from judgments import selectors as judgment_selectors
 from judgments.downloads import file_response
 from judgments.models import StoredFile
-from platforms.bills import campaign_bill, pairs_to_ask, rounds_bills
 from platforms.jobs import balance_soon
 from platforms.models import Alarm, Publication
-from platforms.offers import offers_of, work_hours
-from platforms.publishing import publication_likely
+from platforms.money.bills import campaign_bill, pairs_to_ask, rounds_bills
+from platforms.publishing.offers import offers_of, work_hours
 from platforms.steps import draft_steps
+from platforms.terms import publication_likely
 from pools import selectors as pool_selectors
 from pools.charts import size_histogram
 from pools.http import campaign_of

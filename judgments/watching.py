@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from judgments import reported
-from platforms import messaging
 from platforms import status as platform_status
-from platforms.bills import remaining_bill
+from platforms.messages import conversations
 from platforms.models import HandPayment, Payment, Publication
-from platforms.pay_desk import sums_of
-from platforms.publishing import publication_likely
+from platforms.money.bills import remaining_bill
+from platforms.money.pay_desk import sums_of
+from platforms.terms import publication_likely
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Hit
@@ -160,7 +160,7 @@ def _needs_at_platform(publication: Publication | None) -> list[Need]:
         return []
     waiting = platform_status.for_a_person(platform_status.submissions_of(publication)).count()
     owed = publication.payments.filter(purpose=Payment.Purpose.COMPENSATION, state=Payment.State.OWED).count()
-    unanswered = messaging.unanswered(publication)
+    unanswered = conversations.unanswered(publication)
     texts = [
         (unanswered, _messages(unanswered), "platforms:messages"),
         (waiting, _work_to_decide(waiting), "platforms:submissions"),

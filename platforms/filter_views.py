@@ -13,7 +13,7 @@ from core.errors import NotYours, Refused
 from core.forms import EditForm
 from core.http import Request, edit_in_turn, refuse_in, see_other
 from core.roles import Right, needs
-from platforms import publishing
+from platforms import terms
 from platforms.demands import FilterKind
 from platforms.models import Publication
 from platforms.registry import adapter_of
@@ -131,7 +131,7 @@ def _save(
     """Set one filter, or remove it. The form with its errors, if there are any."""
     others = [row for row in publication.requirements if row.get("filter_id") != key]
     if "remove" in request.POST:
-        publishing.publication_write(campaign=campaign, requirements=others)
+        terms.publication_write(campaign=campaign, requirements=others)
         return None, 303
     if key not in offered:
         raise NotYours(_("The platform does not offer this filter."))
@@ -139,7 +139,7 @@ def _save(
     if not form.is_valid():
         return form, 400
     try:
-        publishing.publication_write(campaign=campaign, requirements=[*others, form.requirement()])
+        terms.publication_write(campaign=campaign, requirements=[*others, form.requirement()])
     except Refused as error:
         return form, refuse_in(form, error)
     return None, 303

@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy
 from core.forms import EditForm, Group
 from platforms.demands import Demands, unknown_countries
 from platforms.models import PUBLISHED_TO, Publication
+from platforms.publishing.replacing_terms import FIXED
 from platforms.registry import adapter_for, adapter_of, phrase, platforms_of, vocabulary_of
-from platforms.replacing_terms import FIXED
 from pools.models import Campaign
 
 PAY_IN_FULL: tuple[tuple[str, Promise], ...] = (

@@ -18,11 +18,11 @@ from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
 from core.sealing import seal
-from platforms.account import platform_refusals
 from platforms.adapter import Adapter, Notice
 from platforms.addresses import hook_address, notifications_address
 from platforms.finishing import unfinished
 from platforms.models import AccountHook, LabAccount, Publication
+from platforms.money.account import platform_refusals
 from platforms.registry import CALL_ERRORS, adapter_for, adapter_named
 from pools.models import Campaign
 from tasks.models import Assignment

@@ -14,15 +14,16 @@ from kombu.exceptions import OperationalError
 
 from core.background import job
 from core.errors import Refused
-from platforms import finishing, hooks, ledger_comparison, low_balance, messaging
-from platforms.account import balance_store
+from platforms import finishing, hooks, ledger_comparison, low_balance
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check, returns_check
-from platforms.fairness import pay_rate_check, pay_rate_compute
+from platforms.messages import conversations
 from platforms.models import Alarm, Publication, StudySync
+from platforms.money.account import balance_store
 from platforms.outbox import operations_run
-from platforms.publishing import publication_plan
+from platforms.publishing.publications import publication_plan
 from platforms.registry import CALL_ERRORS, phrase
+from platforms.reviewing.fairness import pay_rate_check, pay_rate_compute
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import assignment_sync, finished_end, publication_sync
@@ -211,12 +212,14 @@ def messages() -> str:
     Safe to run many at once, and to be killed: what was being sent then is not sent again.
     """
     received = 0
-    for platform, lab_id in messaging.accounts_to_read(at=timezone.now()):
+    for platform, lab_id in conversations.accounts_to_read(at=timezone.now()):
         try:
-            received += messaging.messages_receive(platform=platform, lab_id=lab_id)
+            received += conversations.messages_receive(platform=platform, lab_id=lab_id)
         except Exception as error:  # the platform is away, refuses us or says nonsense: others' messages are sent
             log.warning("Messages at %s: %s", platform, error)
-    sent = sum(messaging.messages_send(publication=publication) for publication in messaging.publications_to_send())
+    sent = sum(
+        conversations.messages_send(publication=publication) for publication in conversations.publications_to_send()
+    )
     return f"messages received: {received}, sent: {sent}"
 
 

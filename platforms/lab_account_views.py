@@ -15,8 +15,8 @@ from core.http import Request, refuse_in, see_other
 from core.money import CURRENCIES, in_currency
 from core.roles import Right, labs_of, needs, require
 from platforms.hooks import said_of
-from platforms.lab_accounts import LONGEST_TOKEN, lab_account_remove, lab_account_store
 from platforms.models import PUBLISHED_TO, LabAccount
+from platforms.money.lab_accounts import LONGEST_TOKEN, lab_account_remove, lab_account_store
 from platforms.registry import ADAPTERS
 
 

@@ -21,7 +21,6 @@ from django.utils.translation import gettext as _
 from core.locks import alone
 from platforms.adapter import Adapter, MarkedHit, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
-from platforms.ledger import totals
 from platforms.models import (
     Alarm,
     LedgerComparison,
@@ -32,6 +31,7 @@ from platforms.models import (
     RunningComparison,
     Submission,
 )
+from platforms.money.ledger import totals
 from platforms.payments import payment_settle
 from platforms.registry import adapter_of, phrase
 from platforms.submitted import batches

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from core.lists import Columns, ListFilter, Sort, choice_filter, search_filter
 from platforms import status as platform_status
 from platforms.models import PUBLISHED_TO, Message, Operation, Payment, Submission
-from platforms.pay_desk import BY_HAND
+from platforms.money.pay_desk import BY_HAND
 from tasks.models import Assignment
 
 

@@ -10,11 +10,11 @@ from decimal import Decimal
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from platforms.account import balance_keep, balance_look
 from platforms.alarms import alarm_raise, alarm_settle
-from platforms.bills import ZERO, remaining_bill
 from platforms.finishing import unfinished
 from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.money.account import balance_keep, balance_look
+from platforms.money.bills import ZERO, remaining_bill
 from platforms.registry import adapter_of, phrase
 from pools.models import Campaign
 

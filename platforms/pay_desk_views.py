@@ -19,7 +19,7 @@ from core.lists import Listing, render_lists
 from core.money import counted
 from core.roles import Right, may, needs
 from platforms import lists as platform_lists
-from platforms import pay_desk
+from platforms.money import pay_desk
 from pools.http import campaign_of
 from pools.models import Campaign
 from tasks.paying import pay_details, pay_words_of

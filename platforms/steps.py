@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core.money import counted
-from platforms.account import money_missing
 from platforms.models import Publication
+from platforms.money.account import money_missing
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 from pools.practice import lacking_practice, practice_pairs_of

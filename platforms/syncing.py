@@ -14,8 +14,8 @@ from platforms.adapter import Adapter, Trouble
 from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
 from platforms.planning import end_plan
+from platforms.publishing.study_opening import study_end
 from platforms.registry import adapter_of, phrase
-from platforms.study_opening import study_end
 from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, study_sync
 from platforms.submitted import batches, leases_end, submission_store, submissions_return
 from pools.models import Campaign

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods
 from core.errors import NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.roles import Right, needs
-from platforms import testing
 from platforms.models import Publication
+from platforms.publishing import testing
 from platforms.registry import adapter_of
 from pools.http import campaign_of
 

@@ -31,22 +31,25 @@ from core.money import counted
 from core.roles import Right, labs_of, needs
 from core.sealing import SealedOtherwise, unseal
 from core.snapshot import one_moment
-from platforms import alarms, fairness, hooks, publishing, replacing_terms
+from platforms import alarms, hooks
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
 from platforms import status as platform_status
-from platforms.account import balance_kept, money_missing, platform_refusals, publication_ask_for_money
-from platforms.bills import Bill, campaign_bill, remaining_bill, rounds_forecast
-from platforms.costs import campaign_costs, cost_lines, costs_by_platform, started_campaigns
+from platforms import terms as terms_services
 from platforms.demands import PAPER, Demands
 from platforms.forms import DecideForm, ExtendForm, HourlyForm, PublishForm, ReplaceForm, TermsForm, in_words_of
-from platforms.ledger import ledger_lines, ledger_payments, ledger_rows, totals
 from platforms.ledger_comparison import comparison_last, left_to_compare
 from platforms.models import AccountHook, Alarm, Operation, Payment, PayRate, Publication, Submission, TermsVersion
+from platforms.money.account import balance_kept, money_missing, platform_refusals, publication_ask_for_money
+from platforms.money.bills import Bill, campaign_bill, remaining_bill, rounds_forecast
+from platforms.money.ledger import ledger_lines, ledger_payments, ledger_rows, totals
 from platforms.outbox import may_be_decided, operation_decide, operation_retry
-from platforms.reach import reach_look
+from platforms.publishing import publications as publishing
+from platforms.publishing import replacing_terms
+from platforms.publishing.costs import campaign_costs, cost_lines, costs_by_platform, started_campaigns
+from platforms.publishing.reach import reach_look
 from platforms.registry import adapter_named, adapter_of, phrase
-from platforms.reviewing import approving, deciding
+from platforms.reviewing import approving, deciding, fairness
 from platforms.reviewing.compensations import compensation_decline, compensation_offer
 from platforms.status import terms_compared, terms_history
 from platforms.syncing import hints_take
@@ -141,7 +144,7 @@ def terms(request: Request, pk: int) -> HttpResponseBase:
 def _terms_of(campaign: Campaign) -> tuple[Publication | None, Publication]:
     """A campaign's publication if there is one, and what its terms begin with otherwise."""
     stored = Publication.objects.filter(campaign=campaign).select_related("campaign__lab").first()
-    return stored, stored or publishing.publication_at_first(campaign)
+    return stored, stored or terms_services.publication_at_first(campaign)
 
 
 def _save_terms(request: Request, campaign: Campaign) -> tuple[HttpResponse | Publication | None, TermsForm, int]:
@@ -155,7 +158,7 @@ def _save_terms(request: Request, campaign: Campaign) -> tuple[HttpResponse | Pu
     if publication.state != State.DRAFT:
         return _replace(request, publication, form), form, 400
     try:
-        written = publishing.publication_write(campaign=campaign, **form.terms())
+        written = terms_services.publication_write(campaign=campaign, **form.terms())
     except Refused as error:
         return None, form, refuse_in(form, error)
     platform_jobs.balance_soon(written.pk)

@@ -19,7 +19,7 @@ from core.audit.services import entry_note, worker_forget
 from core.errors import NotNow
 from judgments.models import Acceptance, Decision, Judgment, PairReport, Reuse, ReusedJudgment, StoredFile, WorkerNote
 from platforms.models import Publication, TermsVersion
-from platforms.pay_desk import desk_of
+from platforms.money.pay_desk import desk_of
 from pools.models import Campaign, Pair
 from review.models import BulkDecision
 from runs.models import Job

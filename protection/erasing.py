@@ -24,7 +24,7 @@ from core.models import Lab
 from judgments.models import Decision, Judgment, PairReport, WorkerNote
 from platforms.erased import erased_name
 from platforms.models import Alarm, HandPayment, Message, Operation, Payment, Publication, Submission
-from platforms.pay_desk import OWED_BY_HAND, ZERO, with_pay
+from platforms.money.pay_desk import OWED_BY_HAND, ZERO, with_pay
 from platforms.reviewing.compensations import GRACE
 from pools.models import Campaign
 from protection.models import Retention, RetentionResult

@@ -13,10 +13,10 @@ from core.languages import language_of
 from core.money import counted
 from core.version import VERSION
 from judgments.pages.example import worked_example
-from platforms.bills import campaign_bill
 from platforms.models import Publication
-from platforms.offers import work_hours
-from platforms.publishing import publication_likely
+from platforms.money.bills import campaign_bill
+from platforms.publishing.offers import work_hours
+from platforms.terms import publication_likely
 from pools.models import Campaign
 from pools.practice import practice_pairs_of, right_needed
 from protection.models import Retention

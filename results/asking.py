@@ -14,9 +14,9 @@ from core.errors import Refused
 from evaluation.judging.pooling import canonical
 from evaluation.statistics.asking import JUDGMENTS, Prospect, Worth, rank_by_worth
 from judgments import services as judgment_services
-from platforms.bills import Bill, further_bill, hits_bill
 from platforms.models import Publication
-from platforms.publishing import publication_likely
+from platforms.money.bills import Bill, further_bill, hits_bill
+from platforms.terms import publication_likely
 from pools.models import Campaign, Pair
 from results import selectors as result_selectors
 from tasks import services as task_services

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 from evaluation.judging.planning import plan
 from evaluation.statistics.agreement import ASSUMED, FEW, error_rate
 from evaluation.statistics.resampling import share_interval
-from platforms.bills import Bill, campaign_bill
-from platforms.publishing import publication_likely
+from platforms.money.bills import Bill, campaign_bill
+from platforms.terms import publication_likely
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 from pools.reuse import reused_pairs

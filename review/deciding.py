@@ -19,7 +19,7 @@ from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Acceptance
-from platforms import messaging
+from platforms.messages import conversations
 from platforms.models import Publication, Submission
 from platforms.registry import adapter_of
 from platforms.reviewing import deciding
@@ -92,7 +92,7 @@ def workers_meant(campaign: Campaign, action: str, chosen: QuerySet[Assignment])
     """The workers whom a bar, the end of one, or a message would reach."""
     workers = Worker.objects.filter(pk__in=chosen.order_by().values("worker"))
     if action == Action.MESSAGE:
-        return workers.filter(pk__in=messaging.may_be_written_to(campaign.publication).values("pk"))
+        return workers.filter(pk__in=conversations.may_be_written_to(campaign.publication).values("pk"))
     return workers.filter(barred_at__isnull=action == Action.BAR)
 
 
@@ -255,7 +255,7 @@ def _decide(row: BulkRow, at: datetime) -> str:
     if bulk.action == Action.MESSAGE:
         assert bulk.by is not None  # the rule writes to nobody
         publication = bulk.campaign.publication
-        messaging.message_write(
+        conversations.message_write(
             publication=publication, worker=row.worker, subject=publication.title, text=bulk.why, by=bulk.by, at=at
         )
         return State.DONE

@@ -12,7 +12,7 @@ from core.lists import Columns, ListFilter, Sort, choice_filter, search_filter
 from judgments.models import WorkerNote
 from judgments.selectors import FLAGS, PAY_STATES, flagged
 from platforms.models import Payment, Submission
-from platforms.pay_desk import BY_HAND, OWED_BY_HAND, paid_by_hand
+from platforms.money.pay_desk import BY_HAND, OWED_BY_HAND, paid_by_hand
 from review.models import BulkRow
 from tasks.models import Assignment, Platform, TestPair, Worker
 from tasks.names import name_of, pseudonym

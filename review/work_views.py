@@ -20,7 +20,7 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Decision
 from platforms.models import Publication
-from platforms.pay_desk import sums_of_work
+from platforms.money.pay_desk import sums_of_work
 from pools.http import campaign_of
 from pools.models import Campaign
 from review import deciding, detail

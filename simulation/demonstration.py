@@ -29,18 +29,18 @@ from evaluation.files.texts import read_queries
 from evaluation.measures.reciprocal_rank import reciprocal_rank
 from judgments import exports
 from judgments import selectors as judgment_selectors
-from platforms.bills import remaining_bill
-from platforms.lab_accounts import lab_account_store
 from platforms.ledger_comparison import Comparison, comparison_make
 from platforms.models import LabAccount, Operation, Payment, Publication
-from platforms.publishing import (
+from platforms.money.bills import remaining_bill
+from platforms.money.lab_accounts import lab_account_store
+from platforms.publishing.publications import (
     balance_of,
     campaign_move,
     publication_publish,
     publication_resume,
-    publication_write,
     publishing_progress,
 )
+from platforms.terms import publication_write
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign

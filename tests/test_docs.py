@@ -25,8 +25,8 @@ from evaluation.cli import main as cli
 from evaluation.cli.main import main
 from evaluation.judging.tournament import Judged, best_known, most_wins
 from judgments import exports
-from platforms.bills import campaign_bill
-from platforms.publishing import publication_likely
+from platforms.money.bills import campaign_bill
+from platforms.terms import publication_likely
 from pools.models import Campaign
 from pools.services import campaign_create
 from pools.settings import settings_of

@@ -17,9 +17,11 @@ from api.frame import Resource, operation
 from api.resources.publications import publication_of, published_of
 from api.resources.review import worker_named
 from core.roles import Right
-from platforms import messaging, publishing, testing
 from platforms import status as platform_status
+from platforms.messages import conversations
 from platforms.models import Message, Payment, Publication, Submission
+from platforms.publishing import publications as publishing
+from platforms.publishing import testing
 from platforms.reviewing import compensations, deciding
 
 LONGEST = timedelta(days=364)
@@ -135,7 +137,7 @@ class AtPlatform(Resource):
     @operation(review_shapes.MessageShape(many=True), tags=["Messages"])
     def messages(self, request: Request, pk: int) -> Any:
         """What workers of a campaign wrote, and what was written to them, newest first."""
-        return messaging.messages_of(published_of(self.campaign))
+        return conversations.messages_of(published_of(self.campaign))
 
     @action(detail=True, methods=["post"], url_path="workers/<slug:name>/messages")
     @operation(review_shapes.MessageShape, Right.DECIDE, takes=review_shapes.NewMessage, status=202, tags=["Messages"])
@@ -143,11 +145,11 @@ class AtPlatform(Resource):
         """Write to a worker. A job sends it, once."""
         publication, sent = published_of(self.campaign), self.sent
         worker = worker_named(self.campaign, name)
-        return messaging.message_write(publication=publication, worker=worker, **self.signed, **sent)
+        return conversations.message_write(publication=publication, worker=worker, **self.signed, **sent)
 
     @action(detail=True, methods=["post"], url_path="messages/<int:message_pk>/set-aside")
     @operation(right=Right.DECIDE, tags=["Messages"])
     def message_set_aside(self, request: Request, pk: int, message_pk: int) -> Any:
         """Decide that a message needs no answer."""
         message = get_object_or_404(published_of(self.campaign).messages, pk=message_pk)
-        messaging.message_set_aside(message=message)
+        conversations.message_set_aside(message=message)

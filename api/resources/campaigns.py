@@ -32,10 +32,10 @@ from core.models import User
 from core.percent import ShareField
 from core.roles import Right
 from judgments import selectors as judgment_selectors
-from platforms import publishing
-from platforms.bills import campaign_bill
-from platforms.publishing import publication_likely, publication_to_reach
-from platforms.reach import reach_look
+from platforms.money.bills import campaign_bill
+from platforms.publishing import publications as publishing
+from platforms.publishing.reach import reach_look
+from platforms.terms import publication_likely, publication_to_reach
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, CampaignTemplate

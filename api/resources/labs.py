@@ -20,8 +20,8 @@ from core.errors import NotYours
 from core.labs import lab_create, lab_rename
 from core.models import Lab, Membership
 from core.roles import Right, labs_of, require, roles_of
-from platforms import lab_accounts
 from platforms.models import LabAccount
+from platforms.money import lab_accounts
 from platforms.registry import ADAPTERS
 
 

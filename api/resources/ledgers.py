@@ -17,12 +17,14 @@ from api.frame import Resource, operation
 from api.resources.campaigns import soon
 from api.resources.publications import published_of
 from core.roles import Right
-from platforms import costs, fairness, pay_desk
 from platforms import jobs as platform_jobs
 from platforms import status as platform_status
-from platforms.ledger import totals
 from platforms.ledger_comparison import Compared, comparison_last, left_to_compare
 from platforms.models import PUBLISHED_TO
+from platforms.money import pay_desk
+from platforms.money.ledger import totals
+from platforms.publishing import costs
+from platforms.reviewing import fairness
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 from tasks.paying import pay_details

@@ -18,17 +18,18 @@ from api.frame import Resource, operation
 from api.resources.campaigns import by_field, valid
 from core.errors import NotNow, NotYours
 from core.roles import Right
-from platforms import alarms, hooks, outbox, publishing
+from platforms import alarms, hooks, outbox, terms
 from platforms import status as platform_status
-from platforms.account import platform_refusals
-from platforms.bills import remaining_bill, rounds_forecast
 from platforms.demands import FilterKind
 from platforms.filter_views import SHOWN, FilterForm, chosen_filters
 from platforms.forms import TermsForm
-from platforms.ledger import ledger_payments
 from platforms.models import Operation, Payment, Publication
+from platforms.money.account import platform_refusals
+from platforms.money.bills import remaining_bill, rounds_forecast
+from platforms.money.ledger import ledger_payments
+from platforms.publishing import publications as publishing
+from platforms.publishing.replacing_terms import FIXED, publication_replace_terms, terms_replaced
 from platforms.registry import adapter_of
-from platforms.replacing_terms import FIXED, publication_replace_terms, terms_replaced
 from pools.models import Campaign
 
 # What the form calls a term, and the unit that it asks for it in.
@@ -142,12 +143,12 @@ class Publications(Resource):
         """Set the terms of a campaign that is not published yet. Nothing is sent, and nothing spent."""
         campaign, sent = self.campaign, self.sent
         sent.pop("why", None)  # which the audit keeps
-        publication = Publication.objects.filter(campaign=campaign).first() or publishing.publication_unsaved(campaign)
+        publication = Publication.objects.filter(campaign=campaign).first() or terms.publication_unsaved(campaign)
         publication.campaign = campaign
         if publication.state != DRAFT:
             raise NotNow(_("The campaign is published. Replace its terms at the address “publication/terms/”."))
         form = terms_form(publication, sent)
-        return shown(publishing.publication_write(campaign=campaign, **form.terms()))
+        return shown(terms.publication_write(campaign=campaign, **form.terms()))
 
     @action(detail=True, url_path="publication/terms")
     @operation(shapes.TermsVersionShape)
@@ -279,7 +280,7 @@ class Filters(Resource):
         publication = publication_of(self.campaign)
         requirements = [each for each in publication.requirements if each.get("filter_id") != key]
         requirements += [requirement] if requirement else []
-        changed = publishing.publication_write(campaign=publication.campaign, requirements=requirements)
+        changed = terms.publication_write(campaign=publication.campaign, requirements=requirements)
         return shown_filters(changed, offered_by(changed))
 
     @operation(platform_shapes.FiltersShape, name="filters", asks=platform_shapes.FilterSearch)

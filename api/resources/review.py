@@ -22,7 +22,7 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Adjudication, Decision, Disagreement, PairDecision
 from judgments.piloting import pilot_lessons
-from platforms.repaying import BelowFloor, rest_copy
+from platforms.publishing.repaying import BelowFloor, rest_copy
 from pools.models import Campaign, Pair
 from review import adjudicating, deciding, reports
 from review import jobs as review_jobs

@@ -23,7 +23,7 @@ from judgments import worker_reports
 from judgments.models import PairReport
 from judgments.pages import worker as worker_pages
 from judgments.pages.framing import in_platforms_frame, platform_of
-from platforms.pay_desk import BY_HAND
+from platforms.money.pay_desk import BY_HAND
 from pools.models import Campaign
 from tasks import links
 from tasks.models import Assignment

@@ -40,7 +40,7 @@ from judgments.worker_reports import LONGEST_NOTE
 from platforms.adapter import Ending
 from platforms.jobs import offer_soon
 from platforms.models import Publication
-from platforms.pay_desk import sums_of_work, with_pay
+from platforms.money.pay_desk import sums_of_work, with_pay
 from platforms.registry import adapter_of
 from pools.models import Campaign
 from pools.practice import practice_pairs_of, right_needed

@@ -21,10 +21,11 @@ from core.money import DOLLARS
 from judgments import selectors as judgment_selectors
 from leaderboards.models import Board, Challenger, Submission, Upkeep, UpkeepRound
 from leaderboards.upkeep.rescoring import considered
-from platforms.bills import campaign_bill
-from platforms.costs import campaign_costs
 from platforms.models import Publication
-from platforms.publishing import NobodyQualifies, publication_likely, publication_publish
+from platforms.money.bills import campaign_bill
+from platforms.publishing.costs import campaign_costs
+from platforms.publishing.publications import NobodyQualifies, publication_publish
+from platforms.terms import publication_likely
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, QrelsVersion

@@ -11,9 +11,9 @@ from django.utils.translation import ngettext
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Operation, Publication, PublishedHit, StudySync, Submission
 from platforms.planning import operation_plan, published_hits_plan, reopen_plan
+from platforms.publishing.study_opening import study_pause, study_reopen
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing.compensations import shares_paid
-from platforms.study_opening import study_pause, study_reopen
 from pools.models import Campaign
 from tasks.models import Assignment
 

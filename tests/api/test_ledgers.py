@@ -13,7 +13,7 @@ from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.alarms import alarm_raise
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
-from platforms.publishing import publication_extend
+from platforms.publishing.publications import publication_extend
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign

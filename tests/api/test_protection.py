@@ -11,7 +11,7 @@ from kombu.exceptions import OperationalError
 from api.models import StoredAnswer, Token
 from core.models import AuditEntry, Lab, User
 from judgments.models import Judgment
-from platforms.publishing import campaign_move
+from platforms.publishing.publications import campaign_move
 from pools.models import Campaign
 from protection import jobs as protection_jobs
 from protection.models import Retention

@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from judgments.models import Decision
-from platforms.bills import remaining_bill
 from platforms.models import Publication
+from platforms.money.bills import remaining_bill
 from pools.models import Campaign
 from runs import background
 from runs.models import Collection

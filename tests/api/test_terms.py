@@ -6,7 +6,7 @@ import pytest
 
 from core.models import AuditEntry
 from platforms.models import Publication, TermsVersion
-from platforms.publishing import publication_write
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem

@@ -24,7 +24,7 @@ from core.models import AuditEntry, Lab, User
 from judgments.models import AlarmEpisode
 from judgments.services import assignment_leave
 from platforms.models import Publication
-from platforms.publishing import campaign_move
+from platforms.publishing.publications import campaign_move
 from pools.models import Campaign, QrelsVersion
 from results.models import Result
 from runs.models import Collection, Job

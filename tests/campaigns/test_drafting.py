@@ -14,10 +14,10 @@ from campaigns.consequences import consequences_of
 from campaigns.forms import CampaignForm
 from core.errors import NotNow
 from core.models import User
-from platforms.bills import campaign_bill
-from platforms.offers import offers_of
-from platforms.publishing import publication_likely, publication_write
+from platforms.money.bills import campaign_bill
+from platforms.publishing.offers import offers_of
 from platforms.steps import Step, draft_steps
+from platforms.terms import publication_likely, publication_write
 from pools import services as pool_services
 from pools.models import Campaign, Pair
 from pools.reuse import reused_pairs

@@ -13,7 +13,7 @@ from core.errors import Refused
 from core.labs import pay_floor_set
 from core.models import AuditEntry, Lab, User
 from platforms.models import Publication
-from platforms.publishing import publication_write
+from platforms.terms import publication_write
 from pools.models import Campaign, CampaignTemplate
 from runs.models import Collection
 from tasks import selectors as task_selectors

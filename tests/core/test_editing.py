@@ -19,7 +19,7 @@ from api.models import Event
 from campaigns.template_terms import template_save
 from core.http import edit_in_turn
 from core.models import Lab, User
-from platforms.publishing import publication_write
+from platforms.terms import publication_write
 from pools.models import Campaign
 from runs.models import Collection
 from tasks.services import consent_write

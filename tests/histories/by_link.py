@@ -12,7 +12,7 @@ from core.errors import Refused
 from core.models import User
 from judgments import services as judgment_services
 from platforms.models import HandPayment
-from platforms.pay_desk import assignments_owed, desk_of, payments_mark, payments_take_back
+from platforms.money.pay_desk import assignments_owed, desk_of, payments_mark, payments_take_back
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks import services as task_services

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from platforms.models import Publication
 from platforms.outbox import operations_run
-from platforms.publishing import publication_plan
+from platforms.publishing.publications import publication_plan
 from tasks.models import Assignment
 
 STEPS = int(os.environ.get("HISTORY_STEPS", "20000"))  # of each platform

@@ -16,7 +16,7 @@ from platforms.finishing import publication_finish
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.outbox import operations_run
-from platforms.publishing import publication_plan
+from platforms.publishing.publications import publication_plan
 from platforms.registry import CALL_ERRORS
 from platforms.reviewing.compensations import compensation_decline, compensation_offer
 from platforms.reviewing.deciding import bonus_grant, may_book, return_ask, submission_approve, submission_reject

@@ -11,7 +11,8 @@ from django.db.models import Value
 from django.utils import timezone
 
 from core.models import User
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing.publications import publication_publish
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tasks.models import Assignment
 from tests import factories

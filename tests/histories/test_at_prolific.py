@@ -7,10 +7,11 @@ import pytest
 from django.utils import timezone
 
 from core.models import User
-from platforms.lab_accounts import lab_account_store
 from platforms.models import Operation
+from platforms.money.lab_accounts import lab_account_store
 from platforms.prolific.operations import PaidOnce
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing.publications import publication_publish
+from platforms.terms import publication_write
 from pools.models import Campaign
 from simulation.prolific import money
 from tasks.models import Assignment

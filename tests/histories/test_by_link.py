@@ -40,7 +40,7 @@ LINK_GUARDS: dict[str, tuple[str, Any, Plan]] = {
         [*BEGUN[:-1], ("somebody_leaves", 0)],
     ),
     "what is paid is not marked again": (
-        "platforms.pay_desk.paid_by_hand",
+        "platforms.money.pay_desk.paid_by_hand",
         lambda: Value(Decimal(0), output_field=DecimalField()),
         [*DONE_BY_LINK, ("a_researcher_pays_some", 0), ("a_researcher_pays_some", 0)],
     ),

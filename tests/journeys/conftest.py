@@ -13,13 +13,14 @@ from playwright.sync_api import Browser
 
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from platforms.ledger import totals
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Publication
-from platforms.publishing import publication_publish, publication_write
+from platforms.money.ledger import totals
+from platforms.publishing.publications import publication_publish
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
+from platforms.terms import publication_write
 from tests import factories
 from tests.conftest import RunningSite
 from tests.journeys.people import Member, Visitor

@@ -25,9 +25,10 @@ from judgments.models import Acceptance, Judgment
 from platforms import jobs as platform_jobs
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Publication
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing.publications import publication_publish
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
+from platforms.terms import publication_write
 from pools.models import Campaign
 from results import jobs as result_jobs
 from runs import jobs as pool_jobs

@@ -15,7 +15,8 @@ from judgments import jobs as judgment_jobs
 from judgments.alarm_checks import campaign_check
 from judgments.models import AlarmChoice, AlarmEpisode
 from platforms.models import Publication
-from platforms.publishing import publication_pause, publication_resume, publication_write
+from platforms.publishing.publications import publication_pause, publication_resume
+from platforms.terms import publication_write
 from pools.models import Campaign
 from review import jobs as review_jobs
 from runs.models import Collection

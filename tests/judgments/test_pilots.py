@@ -16,9 +16,10 @@ from judgments import services as judgment_services
 from judgments import watching
 from judgments.models import Acceptance
 from judgments.piloting import pilot_lessons
-from platforms.bills import campaign_bill, remaining_bill
-from platforms.publishing import publication_unsaved, publication_write, unposted
-from platforms.repaying import BelowFloor, rest_copy
+from platforms.money.bills import campaign_bill, remaining_bill
+from platforms.publishing.publications import unposted
+from platforms.publishing.repaying import BelowFloor, rest_copy
+from platforms.terms import publication_unsaved, publication_write
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 from results.finishing import campaigns_finish

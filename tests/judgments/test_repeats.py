@@ -8,8 +8,9 @@ from judgments import jobs as judgment_jobs
 from judgments import selectors
 from judgments.models import Acceptance
 from judgments.quality import votes_of
-from platforms.bills import campaign_bill, remaining_bill
-from platforms.publishing import publication_unsaved, publication_write, unposted
+from platforms.money.bills import campaign_bill, remaining_bill
+from platforms.publishing.publications import unposted
+from platforms.terms import publication_unsaved, publication_write
 from pools.models import Campaign
 from results import jobs as result_jobs
 from results.models import Result

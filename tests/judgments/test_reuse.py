@@ -23,9 +23,10 @@ from judgments.jobs import make_exports
 from judgments.models import Judgment, Reuse, ReusedJudgment
 from judgments.summarizing import campaign_summarize
 from judgments.weighing import weighed_pairs
-from platforms.bills import campaign_bill
 from platforms.models import Publication
-from platforms.publishing import publication_likely, publication_publish, publication_write
+from platforms.money.bills import campaign_bill
+from platforms.publishing.publications import publication_publish
+from platforms.terms import publication_likely, publication_write
 from pools import preference_imports
 from pools.models import Campaign, Pair
 from pools.reuse import reused_pairs

@@ -20,8 +20,9 @@ from evaluation.cli.main import main
 from judgments import jobs, rounds, watching, worker_reports
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from platforms.bills import remaining_bill, rounds_forecast
-from platforms.publishing import publication_write, unposted
+from platforms.money.bills import remaining_bill, rounds_forecast
+from platforms.publishing.publications import unposted
+from platforms.terms import publication_write
 from pools import services as pool_services
 from pools.models import Campaign, Pair, Round, RoundPool
 from results import refreshing

@@ -6,7 +6,7 @@ import pytest
 
 from core.models import Lab
 from platforms.models import Publication
-from platforms.publishing import publication_write
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tests import factories
 from tests.marketplace.server import Marketplace, Requester, Worker

@@ -8,7 +8,7 @@ from judgments import services as judgment_services
 from platforms.arriving import assignment_arrive
 from platforms.models import Operation, Publication, PublishedHit
 from platforms.outbox import LEASE, PATIENCE, operations_run
-from platforms.publishing import publication_plan
+from platforms.publishing.publications import publication_plan
 from tasks.models import Assignment, Hit
 from tests import factories
 from tests.marketplace.server import Worker

@@ -5,7 +5,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from platforms.models import Publication
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing.publications import publication_publish
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tests.marketplace.server import Marketplace, Requester
 from tests.platforms.platforms import Clock, drain

@@ -10,12 +10,13 @@ from django.urls import reverse
 from core.models import User
 from core.money import dollars
 from judgments.services import confirmed_check_all
-from platforms.bills import Bill, campaign_bill, remaining_bill, rounds_bills
 from platforms.models import Publication
+from platforms.money.bills import Bill, campaign_bill, remaining_bill, rounds_bills
 from platforms.mturk.endpoints import bonus_fee, reward_fee
-from platforms.publishing import publication_likely, publication_publish, publication_unsaved, publication_write
+from platforms.publishing.publications import publication_publish
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
+from platforms.terms import publication_likely, publication_unsaved, publication_write
 from pools.models import Campaign
 from runs.models import Collection
 from tests import factories

@@ -14,9 +14,9 @@ from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.alarms import alarm_raise
 from platforms.attention import attention_check
-from platforms.fairness import pay_rate_check
 from platforms.models import Alarm, Operation, Publication
 from platforms.reviewing.compensations import compensations_find
+from platforms.reviewing.fairness import pay_rate_check
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from runs.models import Collection

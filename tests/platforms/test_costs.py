@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
-from platforms import ledger
-from platforms.costs import Amounts, campaign_costs
 from platforms.models import Payment, Publication
+from platforms.money import ledger
+from platforms.publishing.costs import Amounts, campaign_costs
 from pools.models import Campaign
 from runs.models import Collection
 from tests import factories

@@ -6,7 +6,9 @@ from django.utils import timezone
 
 from core.models import User
 from judgments import services as judgment_services
-from platforms.fairness import (
+from platforms.ledger_comparison import comparison_make
+from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.reviewing.fairness import (
     adjustment_of,
     adjustment_pay,
     hourly_at_first,
@@ -14,8 +16,6 @@ from platforms.fairness import (
     pay_rate_check,
     pay_rate_compute,
 )
-from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, Payment, Publication, Submission
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from runs.models import Passage

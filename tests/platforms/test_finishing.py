@@ -16,7 +16,7 @@ from judgments.models import Export
 from platforms import finishing
 from platforms import jobs as platform_jobs
 from platforms.models import LedgerComparison, Operation, Publication, PublishedHit, RunningComparison, Submission
-from platforms.publishing import publication_plan
+from platforms.publishing.publications import publication_plan
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import finished_end
 from pools.models import Campaign

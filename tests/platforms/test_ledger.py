@@ -15,7 +15,6 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from judgments import services as judgment_services
 from judgments.models import Acceptance
-from platforms.ledger import ledger_lines, totals
 from platforms.ledger_comparison import (
     comparison_begin,
     comparison_continue,
@@ -24,9 +23,10 @@ from platforms.ledger_comparison import (
     left_to_compare,
 )
 from platforms.models import LedgerComparison, Operation, Payment, Publication, Submission
+from platforms.money.ledger import ledger_lines, totals
 from platforms.mturk import operations
 from platforms.outbox import operations_run
-from platforms.publishing import publication_publish, publication_resume, publication_stop
+from platforms.publishing.publications import publication_publish, publication_resume, publication_stop
 from platforms.reviewing.compensations import compensation_offer
 from platforms.reviewing.deciding import submission_approve, submission_reject
 from platforms.reviewing.requeuing import publication_requeue

@@ -11,10 +11,11 @@ from django.utils import timezone
 from core.models import User
 from platforms import jobs as platform_jobs
 from platforms import low_balance
-from platforms.bills import remaining_bill
 from platforms.low_balance import balances_check, cost_to_come
 from platforms.models import Payment, Publication
-from platforms.publishing import balance_of, publication_write
+from platforms.money.bills import remaining_bill
+from platforms.publishing.publications import balance_of
+from platforms.terms import publication_write
 from pools.models import Campaign
 from review import jobs as review_jobs
 from tasks.models import Worker

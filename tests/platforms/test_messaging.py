@@ -11,7 +11,7 @@ from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
-from platforms import messaging
+from platforms.messages import conversations
 from platforms.models import Message, Publication
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
@@ -88,7 +88,7 @@ def test_a_message_whose_answer_is_lost_is_not_sent_again(
     campaign, at = published.campaign, timezone.now()
     with pytest.raises(NotNow, match="no message to this worker yet"):
         fields: dict[str, Any] = {"publication": published, "worker": done.worker, "subject": "Hello", "text": "You."}
-        messaging.message_write(**fields, by=rita, at=at)
+        conversations.message_write(**fields, by=rita, at=at)
     publication_sync(publication=published, at=at)
     judgment_services.confirmed_check_all(at=at)
     publication_settle(publication=published, at=at)
@@ -105,8 +105,8 @@ def test_a_message_whose_answer_is_lost_is_not_sent_again(
         raise TimeoutError("no answer")
 
     monkeypatch.setattr("platforms.mturk.adapter.MTurkAdapter.write_to", lose)
-    assert messaging.messages_send(publication=published) == 0
-    assert messaging.messages_send(publication=published) == 0
+    assert conversations.messages_send(publication=published) == 0
+    assert conversations.messages_send(publication=published) == 0
     assert len(calls) == 1
     message = Message.objects.get()
     assert (message.state, message.text) == ("failed", "Thank you.")

@@ -36,9 +36,10 @@ from platforms.mturk.client import (
 from platforms.mturk.endpoints import bonus_fee, endpoint_of, reward_fee
 from platforms.mturk.requirements import requirements_of
 from platforms.outbox import operations_run
-from platforms.publishing import dry_run, publication_plan, publication_publish, publication_write
+from platforms.publishing.publications import dry_run, publication_plan, publication_publish
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import finished_end, hints_take, publication_sync, published_hit_poll
+from platforms.terms import publication_write
 from pools.models import Campaign
 from runs.models import Collection
 from tasks import services as task_services

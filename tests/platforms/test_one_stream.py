@@ -18,8 +18,9 @@ from platforms import jobs as platform_jobs
 from platforms.arriving import assignment_arrive, must_be_free
 from platforms.attention import returns_check
 from platforms.models import Publication
-from platforms.publishing import publication_expire, publication_publish, publication_write
+from platforms.publishing.publications import publication_expire, publication_publish
 from platforms.syncing import publication_sync
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tasks import links
 from tasks import selectors as task_selectors

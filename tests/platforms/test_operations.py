@@ -20,8 +20,9 @@ from platforms.alarms import alarm_raise
 from platforms.models import PUBLISHED_TO, Alarm, Operation, Payment, Publication
 from platforms.mturk.operations import Bonus
 from platforms.planning import operation_plan
-from platforms.publishing import publication_unsaved, terms_keep
+from platforms.publishing.publications import terms_keep
 from platforms.registry import ADAPTERS, handler_of
+from platforms.terms import publication_unsaved
 from pools.models import Campaign
 from tests import factories
 

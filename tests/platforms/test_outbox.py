@@ -16,7 +16,7 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import Operation, Payment, Publication
 from platforms.mturk import operations
 from platforms.outbox import LEASE, operation_finish, operation_retry, operations_finish, operations_run
-from platforms.publishing import (
+from platforms.publishing.publications import (
     publication_expire,
     publication_extend,
     publication_pause,

@@ -20,9 +20,9 @@ from django.utils import timezone
 from core.models import AuditEntry, User
 from judgments import services as judgment_services
 from judgments.watching import campaign_watch
-from platforms import pay_desk
-from platforms.costs import campaign_costs
 from platforms.models import HandPayment, Payment, Publication, PublishedHit, Submission
+from platforms.money import pay_desk
+from platforms.publishing.costs import campaign_costs
 from pools.models import Campaign
 from protection.campaign_erasing import whole_plan
 from protection.erasing import personal_data, worker_erase

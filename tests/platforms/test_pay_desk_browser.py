@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser
 
 from core.models import User
-from platforms.publishing import publication_write
+from platforms.terms import publication_write
 from runs.models import Collection
 from tasks import links
 from tasks.models import Assignment

@@ -11,8 +11,7 @@ from core.models import User
 from judgments import services as judgment_services
 from platforms.adapter import Work
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
-from platforms.pay_desk import sums_of
-from platforms.publishing import publication_unsaved
+from platforms.money.pay_desk import sums_of
 from platforms.reviewing.approving import bonus_owed
 from platforms.reviewing.compensations import compensation_offer, compensations_find
 from platforms.reviewing.deciding import bonus_grant, submission_approve, submission_reject
@@ -20,6 +19,7 @@ from platforms.reviewing.excluding import workers_exclude
 from platforms.reviewing.settling import publication_settle
 from platforms.status import for_a_person
 from platforms.submitted import submission_store, submissions_return
+from platforms.terms import publication_unsaved
 from pools.models import Campaign
 from runs.models import Collection
 from tasks import services as task_services

@@ -19,17 +19,17 @@ from platforms.demands import PAPER
 from platforms.models import Operation, Publication
 from platforms.mturk.requirements import requirements_of
 from platforms.outbox import operation_retry, operations_run
-from platforms.publishing import (
+from platforms.publishing.publications import (
     publication_pause,
     publication_plan,
     publication_publish,
     publication_resume,
     publication_stop,
-    publication_write,
 )
-from platforms.reach import Reach, reach_look
-from platforms.replacing_terms import publication_replace_terms
+from platforms.publishing.reach import Reach, reach_look
+from platforms.publishing.replacing_terms import publication_replace_terms
 from platforms.syncing import publication_sync
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.platforms import Clock, arrive, drain, finish

@@ -29,10 +29,11 @@ from platforms.demands import PAPER, Demands
 from platforms.forms import TermsForm
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.mturk.requirements import demands_of, requirements_of
-from platforms.publishing import publication_stop, publication_unsaved, publication_write
+from platforms.publishing.publications import publication_stop
 from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
+from platforms.terms import publication_unsaved, publication_write
 from pools.models import Campaign
 from runs.models import Collection
 from tests import factories
@@ -348,7 +349,9 @@ def test_opening_a_draft_asks_no_platform_but_has_a_job_ask_once(
     publication = publication_write(campaign=draft)
     calls: list[int] = []
     monkeypatch.setattr(platform_jobs.look_at_balance, "delay", calls.append)
-    monkeypatch.setattr("platforms.account.adapter_of", lambda _publication: pytest.fail("a page asks the platform"))
+    monkeypatch.setattr(
+        "platforms.money.account.adapter_of", lambda _publication: pytest.fail("a page asks the platform")
+    )
     with django_capture_on_commit_callbacks(execute=True):
         for _visit in range(3):
             assert page.get(reverse("judgments:campaign", args=[draft.pk])).status_code == 200
@@ -365,7 +368,9 @@ def test_the_terms_and_the_dry_run_ask_no_platform_and_say_what_a_job_heard_and_
     monkeypatch.setattr(platform_jobs.look_at_balance, "delay", calls.append)
     names = ("terms", "publish")
     with monkeypatch.context() as patch, django_capture_on_commit_callbacks(execute=True):
-        patch.setattr("platforms.account.balance_look", lambda _publication: pytest.fail("a page asks the platform"))
+        patch.setattr(
+            "platforms.money.account.balance_look", lambda _publication: pytest.fail("a page asks the platform")
+        )
         for text in (text_of(page, at(name, publication.campaign)) for name in names):
             assert "is being asked for" in text or "Publish for up to" in text
     assert calls == [publication.pk]

@@ -11,7 +11,7 @@ from django.test.utils import isolate_apps
 from api.shapes import CampaignSettings
 from campaigns.forms import CampaignForm, TemplateForm
 from core.percent import ShareField
-from platforms.repaying import SETTINGS as COPIED
+from platforms.publishing.repaying import SETTINGS as COPIED
 from pools.models import Campaign
 from pools.settings import PoolSettings, Section, Settings, kept_in_templates, names_in, sections_of, settings_of
 from tests import factories, settings_table

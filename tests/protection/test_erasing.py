@@ -17,8 +17,8 @@ from core.errors import NotNow, NotYours
 from core.models import AuditEntry, Lab, Membership, User
 from judgments import services as judgment_services
 from judgments.models import Decision, Judgment, PairReport, StoredFile, WorkerNote
-from platforms import pay_desk
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.money import pay_desk
 from platforms.submitted import submission_store
 from pools.models import Campaign
 from protection import erasing, releasing

@@ -15,8 +15,9 @@ from core.models import AuditEntry, User
 from evaluation.cli.main import main
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance
-from platforms.bills import further_bill, remaining_bill
-from platforms.publishing import publication_unsaved, publication_write, unposted
+from platforms.money.bills import further_bill, remaining_bill
+from platforms.publishing.publications import unposted
+from platforms.terms import publication_unsaved, publication_write
 from pools.models import Campaign, Pair
 from results import asking, refreshing
 from results.finishing import campaigns_finish

@@ -19,8 +19,8 @@ from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Acceptance
-from platforms.bills import campaign_bill, remaining_bill
-from platforms.publishing import publication_unsaved
+from platforms.money.bills import campaign_bill, remaining_bill
+from platforms.terms import publication_unsaved
 from pools import preference_imports, reuse
 from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, QrelsVersion

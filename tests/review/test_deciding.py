@@ -21,7 +21,7 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments import summarizing
 from judgments.models import Acceptance, AssignmentSummary, Decision, Export, Judgment, WorkerSummary
-from platforms import messaging
+from platforms.messages import conversations
 from platforms.models import Message, Operation, Payment, Publication
 from pools.models import Campaign
 from results.computing import compute
@@ -341,7 +341,7 @@ def test_only_those_whom_the_platform_reaches_are_counted_and_written_to(
 
     assert said() == "0 of 2"  # nobody's work is decided on
     with pytest.raises(NotNow, match=r"takes no message to this worker yet.*approved or rejected"):
-        messaging.message_write(
+        conversations.message_write(
             publication=published, worker=alice, subject="Hm", text="Hm?", by=rita, at=timezone.now()
         )
     make(campaign, Action.PAY, everybody.filter(worker=alice), rita)
@@ -384,14 +384,14 @@ def test_a_message_that_is_posted_twice_is_written_once(campaign: Campaign, publ
 
     first, now = Message.objects.earliest("id"), timezone.now()
     fields: dict[str, Any] = {"publication": published, "worker": first.worker, "subject": first.subject, "by": rita}
-    again = messaging.message_write(text="Careless.", at=now, **fields)
+    again = conversations.message_write(text="Careless.", at=now, **fields)
     assert again == first
-    assert messaging.message_write(text="Careful.", at=now, **fields) != first
-    assert messaging.message_write(text="Careless.", at=now + timedelta(minutes=11), **fields) != first
+    assert conversations.message_write(text="Careful.", at=now, **fields) != first
+    assert conversations.message_write(text="Careless.", at=now + timedelta(minutes=11), **fields) != first
     Message.objects.filter(text="Careless.").update(state="failed")
-    assert messaging.message_write(text="Careless.", at=now, **fields) != first
+    assert conversations.message_write(text="Careless.", at=now, **fields) != first
     published.messages.create(worker=first.worker, state="received", subject="Hm", text="Hm?", at=now)
-    messaging.message_write(text="Careless.", at=now, **fields)
+    conversations.message_write(text="Careless.", at=now, **fields)
     assert Message.objects.filter(state="planned", text="Careless.").count() == 2
 
 

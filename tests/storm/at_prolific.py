@@ -29,10 +29,11 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import AccountHook, Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.outbox import may_be_decided, operation_decide
 from platforms.prolific.client import ERRORS
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing.publications import publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import GRACE, compensation_offer
 from platforms.reviewing.deciding import bonus_grant
+from platforms.terms import publication_write
 from tasks.models import Assignment, Hit
 from tests import factories
 from tests.conftest import running_site

@@ -32,7 +32,8 @@ def main(hits: int, schema: Path) -> int:
     from platforms import jobs as platform_jobs
     from platforms.models import Operation
     from platforms.outbox import LEASE
-    from platforms.publishing import publication_publish, publication_write
+    from platforms.publishing.publications import publication_publish
+    from platforms.terms import publication_write
     from pools.models import Campaign
     from runs.models import Collection
     from tasks.models import Hit

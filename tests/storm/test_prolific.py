@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from core.models import Lab, User
-from platforms.lab_accounts import lab_account_store
 from platforms.models import AccountHook
+from platforms.money.lab_accounts import lab_account_store
 from tests.simulation.prolific import Double
 from tests.storm.at_prolific import (
     FAULTS,

@@ -33,7 +33,8 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import Operation, Publication, Submission
 from platforms.mturk.notifications import notifications_ask
 from platforms.outbox import LEASE
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing.publications import publication_publish
+from platforms.terms import publication_write
 from tasks.models import Hit
 from tests import factories
 from tests.conftest import REPOSITORY, database_url, running_site

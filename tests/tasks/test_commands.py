@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from core.errors import Refused
 from platforms.models import Operation, Publication
-from platforms.publishing import publication_resume
+from platforms.publishing.publications import publication_resume
 from pools.models import Campaign
 from runs.models import Collection
 from tasks.services import campaign_launch

@@ -22,7 +22,7 @@ from platforms.models import Alarm, LedgerComparison, Operation, Publication, Pu
 from platforms.mturk.adapter import MTurkAdapter
 from platforms.mturk.client import code_of
 from platforms.mturk.operations import make_own_qualification
-from platforms.publishing import terms_keep
+from platforms.publishing.publications import terms_keep
 from platforms.reviewing import approving, settling
 from platforms.syncing import finished_end
 from pools.models import Campaign

@@ -12,7 +12,7 @@ from django.utils import timezone
 from core.models import User
 from platforms.models import Publication
 from platforms.mturk.operations import hit_type_request
-from platforms.publishing import publication_write
+from platforms.terms import publication_write
 from pools.models import Campaign
 from runs.models import Collection, Passage
 from tasks import links

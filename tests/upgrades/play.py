@@ -10,16 +10,17 @@ from core.models import User
 from judgments import services as judgment_services
 from judgments.refreshing import export_refresh
 from platforms.finishing import publication_finish
-from platforms.ledger import ledger_lines
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Operation, Publication
-from platforms.publishing import publication_pause, publication_publish, publication_write
-from platforms.replacing_terms import publication_replace_terms
+from platforms.money.ledger import ledger_lines
+from platforms.publishing.publications import publication_pause, publication_publish
+from platforms.publishing.replacing_terms import publication_replace_terms
 from platforms.reviewing.compensations import compensation_offer
 from platforms.reviewing.deciding import submission_reject
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
+from platforms.terms import publication_write
 from pools.models import Campaign
 from results.refreshing import result_refresh
 from results.report import ARCHIVE

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from core.management.command import SiteCommand
-from platforms.publishing import publications_stop
+from platforms.publishing.publications import publications_stop
 
 
 class Command(SiteCommand):

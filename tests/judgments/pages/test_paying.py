@@ -13,7 +13,7 @@ from django.utils import timezone
 from core.models import User
 from judgments import worker_reports
 from judgments.models import WorkerNote
-from platforms import pay_desk
+from platforms.money import pay_desk
 from pools.models import Campaign
 from protection.erasing import erasure_plan, personal_data, worker_erase
 from runs.models import Collection

@@ -3,9 +3,10 @@
 import pytest
 
 from core.models import User
-from platforms.lab_accounts import lab_account_store
 from platforms.models import LabAccount, Publication
-from platforms.publishing import publication_publish, publication_write
+from platforms.money.lab_accounts import lab_account_store
+from platforms.publishing.publications import publication_publish
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tests.platforms.platforms import Clock, drain
 from tests.simulation.prolific import Double

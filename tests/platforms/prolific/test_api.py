@@ -5,7 +5,8 @@ import json
 from api.models import StoredAnswer
 from core.models import AuditEntry, User
 from platforms.models import LabAccount, Publication
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing.publications import publication_publish
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tests import factories
 from tests.api.conftest import Program

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from core.errors import BadRequest
 from core.models import User
-from platforms.fairness import adjustment_of, pay_rate_check
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Operation, Payment, PayRate, Publication, Submission
+from platforms.reviewing.fairness import adjustment_of, pay_rate_check
 from tasks.models import Assignment
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, settle

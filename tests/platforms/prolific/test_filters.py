@@ -7,8 +7,9 @@ from django.urls import reverse
 from core.errors import NotNow
 from core.models import User
 from platforms.models import Publication
-from platforms.publishing import publication_publish, publication_write
+from platforms.publishing.publications import publication_publish
 from platforms.registry import adapter_of
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tests import factories
 from tests.core.test_editing import form_of

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from judgments import services as judgment_services
 from platforms.models import Payment, Publication, Submission
-from platforms.publishing import publication_publish
+from platforms.publishing.publications import publication_publish
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync

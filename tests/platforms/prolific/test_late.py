@@ -14,7 +14,7 @@ from judgments import services as judgment_services
 from platforms.adapter import Ending
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Payment, Publication, Submission
-from platforms.publishing import publication_publish
+from platforms.publishing.publications import publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer
 from platforms.reviewing.deciding import return_ask, submission_reject

@@ -8,8 +8,9 @@ from django.urls import reverse
 
 from core.models import User
 from judgments import services as judgment_services
-from platforms import finishing, messaging
+from platforms import finishing
 from platforms import jobs as platform_jobs
+from platforms.messages import conversations
 from platforms.models import LedgerComparison, Message, MessageCursor, Publication
 from review import deciding
 from tests import factories
@@ -70,7 +71,7 @@ def test_a_message_whose_answer_is_lost_is_never_sent_again(
     _place, assignment = begin(published, prolific)
     prolific.fault(lost, method="POST", path="/messages/$")
     fields = {"publication": published, "worker": assignment.worker, "subject": "", "text": "Hello.", "by": rita}
-    messaging.message_write(**fields, at=Clock()())  # type: ignore[arg-type]
+    conversations.message_write(**fields, at=Clock()())  # type: ignore[arg-type]
     assert [platform_jobs.messages() for _ in range(3)] == ["messages received: 0, sent: 0"] * 3
     message = Message.objects.get()
     assert message.state == "failed" and "not sent again" in message.error
@@ -109,7 +110,7 @@ def test_whoever_writes_after_the_last_campaign_ended_is_heard_for_a_month(
     assert not finishing.unfinished().exists()
     prolific.write(assignment.worker.external_id, "When am I paid?", study=published.hit_type_id)
     assert platform_jobs.messages() == "messages received: 1, sent: 0"
-    comparison.began_at = at - messaging.LISTENING - timedelta(days=1)
+    comparison.began_at = at - conversations.LISTENING - timedelta(days=1)
     comparison.save()
     prolific.write(assignment.worker.external_id, "And now?", study=published.hit_type_id)
     assert platform_jobs.messages() == "messages received: 0, sent: 0"

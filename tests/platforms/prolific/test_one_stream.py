@@ -13,10 +13,11 @@ from judgments import services as judgment_services
 from platforms import jobs
 from platforms.adapter import Ending
 from platforms.models import Publication
-from platforms.publishing import publication_expire, publication_publish, publication_write
+from platforms.publishing.publications import publication_expire, publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks import services as task_services

@@ -14,14 +14,14 @@ from leaderboards.models import Upkeep
 from leaderboards.upkeep import rounds
 from platforms import jobs
 from platforms.adapter import Ending
-from platforms.costs import costs_by_platform
-from platforms.fairness import adjustment_of, hourly_at_first, least_hourly, pay_rate_check
-from platforms.lab_accounts import lab_account_store
 from platforms.ledger_comparison import comparison_make
 from platforms.models import LabAccount, Payment, Publication, Submission
-from platforms.publishing import publication_write
+from platforms.money.lab_accounts import lab_account_store
+from platforms.publishing.costs import costs_by_platform
 from platforms.registry import adapter_of
 from platforms.reviewing.deciding import bonus_grant
+from platforms.reviewing.fairness import adjustment_of, hourly_at_first, least_hourly, pay_rate_check
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tasks import services as task_services
 from tasks.default_texts import default_consent

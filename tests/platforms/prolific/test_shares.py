@@ -10,11 +10,11 @@ from django.test import Client as Browser
 from core.models import User
 from core.money import dollars
 from judgments import services as judgment_services
-from platforms.lab_accounts import lab_account_store
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, Submission
+from platforms.money.lab_accounts import lab_account_store
 from platforms.prolific.shares import amount_of_share, percent_of, percent_paying
-from platforms.publishing import publication_publish
+from platforms.publishing.publications import publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer, compensations_find
 from platforms.reviewing.requeuing import publication_requeue

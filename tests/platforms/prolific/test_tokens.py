@@ -11,9 +11,9 @@ from django.core.cache import cache
 from django.test import Client as Browser
 
 from core.models import User
-from platforms.lab_accounts import lab_account_store
 from platforms.models import LabAccount, Publication
-from platforms.publishing import publication_publish
+from platforms.money.lab_accounts import lab_account_store
+from platforms.publishing.publications import publication_publish
 from pools.models import Campaign
 from tasks.models import Assignment
 from tests.platforms.platforms import Clock, drain

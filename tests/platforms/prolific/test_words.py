@@ -22,7 +22,7 @@ from judgments import services as judgment_services
 from platforms.alarms import alarm_raise
 from platforms.models import Alarm, Operation, Payment, Publication
 from platforms.prolific.words import VOCABULARY
-from platforms.publishing import publication_publish
+from platforms.publishing.publications import publication_publish
 from platforms.registry import ADAPTERS
 from platforms.reviewing.compensations import compensations_find
 from platforms.vocabulary import Vocabulary

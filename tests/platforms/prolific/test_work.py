@@ -15,26 +15,26 @@ from judgments import services as judgment_services
 from platforms import jobs
 from platforms.adapter import Ending
 from platforms.finishing import publication_finish
-from platforms.lab_accounts import lab_account_remove, lab_account_store
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, StudySync, Submission
+from platforms.money.lab_accounts import lab_account_remove, lab_account_store
 from platforms.outbox import operation_decide
 from platforms.prolific.client import Client
-from platforms.publishing import (
+from platforms.publishing.publications import (
     campaign_move,
     dry_run,
     publication_pause,
     publication_publish,
     publication_resume,
-    publication_write,
 )
+from platforms.publishing.replacing_terms import publication_replace_terms
 from platforms.registry import adapter_of
-from platforms.replacing_terms import publication_replace_terms
 from platforms.reviewing.compensations import compensation_offer, compensations_find
 from platforms.reviewing.deciding import bonus_grant, submission_reject
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import finished_end, publication_sync
+from platforms.terms import publication_write
 from pools.models import Campaign
 from tasks import links
 from tasks.models import Assignment, Worker

@@ -10,8 +10,8 @@ from core.models import Lab, User
 from core.sealing import seal
 from platforms.adapter import AccountFacts
 from platforms.models import LabAccount, Publication
-from platforms.publishing import currency_set
 from platforms.registry import adapter_named
+from platforms.terms import currency_set
 
 LONGEST_TOKEN = 500
 

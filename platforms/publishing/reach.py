@@ -7,8 +7,8 @@ from django.utils.translation import ngettext
 
 from core.errors import Refused
 from core.money import counted
-from platforms.account import PATIENCE, platform_refusals
 from platforms.models import Publication
+from platforms.money.account import PATIENCE, platform_refusals
 from platforms.registry import vocabulary_of
 from platforms.vocabulary import Vocabulary
 

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from core.lists import Lines, no_formula
 from core.money import CURRENCIES
-from platforms.bills import campaign_bill
 from platforms.models import PUBLISHED_TO, Payment, Publication
-from platforms.pay_desk import sums_by_payer
-from platforms.publishing import publication_unsaved
+from platforms.money.bills import campaign_bill
+from platforms.money.pay_desk import sums_by_payer
+from platforms.terms import publication_unsaved
 from pools.models import Campaign
 from tasks.models import Platform
 

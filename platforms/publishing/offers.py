@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from platforms.bills import Bill, campaign_bill
 from platforms.models import Publication
-from platforms.publishing import publication_likely, publication_unsaved
+from platforms.money.bills import Bill, campaign_bill
 from platforms.registry import adapter_named, adapter_of, platforms_of
+from platforms.terms import publication_likely, publication_unsaved
 from pools.models import Campaign
 from pools.reuse import reused_pairs
 from tasks.selectors import Pace

@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 from core.errors import NotNow, Refused
 from core.models import User
 from platforms.models import Publication
-from platforms.publishing import TERMS, nobody_refuse, publication_lock, terms_keep, terms_set
+from platforms.publishing.publications import nobody_refuse, publication_lock, terms_keep
 from platforms.registry import adapter_of
+from platforms.terms import TERMS, terms_set
 
 FIXED = ("platform", "pay", "base")  # what work that is under way is paid by
 REPLACEABLE = tuple(name for name in TERMS if name not in FIXED)

@@ -17,7 +17,7 @@ from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
 from platforms import lists as platform_lists
-from platforms import messaging
+from platforms.messages import conversations
 from platforms.models import Message, Publication
 from platforms.registry import adapter_of
 from pools.http import campaign_of
@@ -31,9 +31,9 @@ LATEST = 50  # messages of one worker that their page shows
 class MessageForm(forms.Form):
     """What is written to a worker."""
 
-    subject = forms.CharField(label=gettext_lazy("Subject"), max_length=messaging.MOST_SUBJECT)
+    subject = forms.CharField(label=gettext_lazy("Subject"), max_length=conversations.MOST_SUBJECT)
     text = forms.CharField(
-        label=gettext_lazy("Message"), max_length=messaging.MOST_TEXT, widget=forms.Textarea(attrs={"rows": 6})
+        label=gettext_lazy("Message"), max_length=conversations.MOST_TEXT, widget=forms.Textarea(attrs={"rows": 6})
     )
 
     def __init__(self, *arguments: Any, publication: Publication, **named: Any) -> None:
@@ -56,7 +56,7 @@ def message_list(request: Request, pk: int) -> HttpResponseBase:
     """Every message of a publication: those that wait for an answer first."""
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
-    rows, narrow = messaging.messages_of(publication), platform_lists.MessageFilter
+    rows, narrow = conversations.messages_of(publication), platform_lists.MessageFilter
     context = {
         "campaign": campaign,
         "publication": publication,
@@ -75,16 +75,16 @@ def conversation(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     publication = _publication_of(campaign)
     worker = _worker_of(campaign, publication, worker_pk)
-    exchanged = messaging.messages_of(publication).filter(worker=worker)
+    exchanged = conversations.messages_of(publication).filter(worker=worker)
     last = exchanged.filter(state__in=Message.INCOMING).first()
-    subject = publication.title if last is None else messaging.subject_of_answer(last)
+    subject = publication.title if last is None else conversations.subject_of_answer(last)
     form, status = MessageForm(initial={"subject": subject}, publication=publication), 200
     if request.method == "POST":
         form, status = MessageForm(request.POST, publication=publication), 400
         if form.is_valid():
             fields: dict[str, Any] = {"subject": subject, **form.cleaned_data}
             try:
-                messaging.message_write(
+                conversations.message_write(
                     publication=publication, worker=worker, by=request.user, at=timezone.now(), **fields
                 )
             except Refused as error:
@@ -111,7 +111,7 @@ def message_set_aside(request: Request, pk: int, message_pk: int) -> HttpRespons
     message = publication.messages.filter(pk=message_pk).first()
     if message is None:
         raise NotYours(_("This campaign has no such message."))
-    messaging.message_set_aside(message=message)
+    conversations.message_set_aside(message=message)
     return see_other("platforms:messages", pk)
 
 

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
 from platforms.adapter import Adapter, Trouble
-from platforms.bills import ZERO, remaining_bill
 from platforms.models import Publication
+from platforms.money.bills import ZERO, remaining_bill
 from platforms.registry import adapter_of, phrase
 
 PATIENCE = 5  # seconds that is waited for the platform

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from core.errors import NotNow, Refused
 from core.models import User
 from platforms.models import Publication
-from platforms.publishing import TERMS, campaign_move, publication_write
+from platforms.publishing.publications import campaign_move
+from platforms.terms import TERMS, publication_write
 from pools import services as pool_services
 from pools.models import Campaign
 from pools.settings import EXAMPLE, settings_of

@@ -3,8 +3,8 @@
 from django.utils.translation import gettext as _
 
 from core.errors import NotNow
-from platforms.account import platform_refusals
 from platforms.models import Publication
+from platforms.money.account import platform_refusals
 from platforms.registry import adapter_of
 from tasks import trials
 

@@ -1,0 +1,1 @@
+"""Messages between workers and researchers through a platform."""

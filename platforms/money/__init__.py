@@ -1,0 +1,1 @@
+"""Bills, accounts and what is owed and paid."""
