@@ -32,18 +32,18 @@ Columns = Mapping[str, str | Callable[[Any], object]]
 class ListFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
     """The filter of a list. `given` is what counts where the address says nothing."""
 
-    given: Mapping[str, str] = {}
+    defaults: Mapping[str, str] = {}
 
     def __init__(self, data: Any = None, *arguments: Any, **named: Any) -> None:
         data, prefix = data.copy(), named.get("prefix")
-        for name, value in self.given.items():
+        for name, value in self.defaults.items():
             data.setdefault(f"{prefix}-{name}" if prefix else name, value)
         super().__init__(data, *arguments, **named)
 
     def is_narrowing(self) -> bool:
         """Whether it leaves rows out because somebody asked for it."""
         values = self.form.cleaned_data
-        return any(value != self.given.get(name, "") for name, value in values.items() if value not in (None, ""))
+        return any(value != self.defaults.get(name, "") for name, value in values.items() if value not in (None, ""))
 
 
 def choice_filter(label: Any, choices: Any, **options: Any) -> Any:

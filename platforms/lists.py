@@ -16,7 +16,7 @@ from tasks.models import Assignment
 class SubmissionFilter(ListFilter):
     """Submissions that need a review, all, or those that were rejected."""
 
-    given = {"show": "waiting"}
+    defaults = {"show": "waiting"}
     show = choice_filter(
         gettext_lazy("Show"),
         [
@@ -78,7 +78,7 @@ COST_SORTS: dict[str, Sort] = {
 class PayFilter(ListFilter):
     """Who is owed what: still to be paid, paid, or all; or what has this receipt, whichever it is."""
 
-    given = {"show": "waiting"}
+    defaults = {"show": "waiting"}
     receipt = search_filter(gettext_lazy("Receipt code"))
     show = choice_filter(
         gettext_lazy("Show"),

@@ -10,7 +10,7 @@ from pools.models import Campaign
 class CampaignFilter(ListFilter):
     """Campaigns by name and state; without those in the archive, unless somebody asks for them."""
 
-    given = {"archive": "without"}
+    defaults = {"archive": "without"}
     name = search_filter(gettext_lazy("Name"))
     state = choice_filter(gettext_lazy("State"), Campaign.State.choices)
     archive = choice_filter(

@@ -134,7 +134,7 @@ BULK_ROW_SORTS: dict[str, Sort] = {"assignment": "assignment", "state": "state"}
 class ReportFilter(ListFilter):
     """Reported pairs by whether they wait for a person; those that do, unless somebody asks for others."""
 
-    given = {"state": "open"}
+    defaults = {"state": "open"}
     state = choice_filter(
         gettext_lazy("State"),
         [("open", gettext_lazy("waiting for a decision")), ("settled", gettext_lazy("settled"))],
@@ -151,7 +151,7 @@ class DisagreementFilter(ListFilter):
     nobody has, unless somebody asks for others.
     """
 
-    given = {"state": "waiting"}
+    defaults = {"state": "waiting"}
     q = search_filter(gettext_lazy("Words of a query, or its id"), method="find")
     state = choice_filter(
         gettext_lazy("State"),
@@ -190,7 +190,7 @@ class TestReportFilter(ListFilter):
 class NoteFilter(ListFilter):
     """Workers' notes by whether somebody has read them; those that nobody has, unless somebody asks for others."""
 
-    given = {"state": "unread"}
+    defaults = {"state": "unread"}
     state = choice_filter(
         gettext_lazy("State"),
         [("unread", gettext_lazy("not read yet")), ("read", gettext_lazy("read"))],
