@@ -12,23 +12,17 @@ from campaigns.templating import INSTEAD, KEPT, template_settings
 from core.errors import Refused
 from core.forms import EditForm, Group
 from pools import selectors as pool_selectors
+from pools.forms import VersionChoiceField, check_reading
 from pools.models import Campaign, CampaignTemplate, QrelsVersion
 from pools.practice import read_practice_pairs
 from pools.settings import EXAMPLE, MaterialSettings, Part, kept_in_templates, names_in, sections_of, settings_of
 from runs.forms import OFFERED
 from runs.models import Collection, Run
 
-if TYPE_CHECKING:  # the classes take parameters in their stubs alone
+if TYPE_CHECKING:  # the class takes a parameter in its stubs alone
     _RunChoice = forms.ModelMultipleChoiceField[Run]
-    _VersionChoice = forms.ModelChoiceField[QrelsVersion]
-    _CampaignChoice = forms.ModelChoiceField[Campaign]
-    _CampaignForm = forms.ModelForm[Campaign]
 else:
     _RunChoice = forms.ModelMultipleChoiceField
-    _VersionChoice = forms.ModelChoiceField
-    _CampaignChoice = forms.ModelChoiceField
-    _CampaignForm = forms.ModelForm
-from pools.forms import VersionChoiceField, check_reading
 
 
 class RunChoiceField(_RunChoice):
@@ -269,7 +263,7 @@ class TemplateForm(SettingsForm):
         return data
 
     def changes(self) -> dict[str, Any]:
-        """What pools.templating.template_change takes."""
+        """What campaigns.templating.template_change takes."""
         data = self.cleaned_data
         return {
             "name": data["name"],

@@ -425,7 +425,7 @@ class Disagreement(models.Model):
     for_b = models.PositiveIntegerField()
 
     class Meta:
-        # judgments.adjudicating.disagreements(): a campaign's, in the order of its pairs
+        # review.adjudicating.disagreements(): a campaign's, in the order of its pairs
         indexes = [models.Index(fields=["campaign", "pair"], name="disagreement_of_campaign")]
 
     def __str__(self) -> str:

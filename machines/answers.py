@@ -163,7 +163,7 @@ def answers_of(judge: MachineJudge) -> Iterator[Answer]:
 
 
 def job_do(job: Job, report: Report) -> None:
-    """Do a job of this kind (pools.background)."""
+    """Do a job of this kind (runs.background)."""
     assert job.collection is not None
     upload = job.uploads.get(part=Upload.Part.MACHINE)
     with default_storage.open(str(upload.file.name)) as file:

@@ -316,7 +316,7 @@ class TermsForm(EditForm, forms.Form):
         return data
 
     def terms(self) -> dict[str, Any]:
-        """The terms as platforms.publishing.publication_write takes them."""
+        """The terms as platforms.terms.publication_write takes them."""
         data = dict(self.cleaned_data)
         demands = Demands(*(data.pop(name) for name in Demands._fields))
         adapter = adapter_for(data.get("platform", self.published_to), self.campaign.lab_id)

@@ -802,7 +802,7 @@ class Message(models.Model):
                 name="message_received_once",
             )
         ]
-        # platforms.messaging: what waits for an answer, or to be sent
+        # platforms.messages.conversations: what waits for an answer, or to be sent
         indexes = [
             models.Index(fields=["publication"], condition=Q(state__in=["received", "planned"]), name="message_waiting")
         ]

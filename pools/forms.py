@@ -1,4 +1,4 @@
-"""Forms for runs and campaigns."""
+"""What forms about campaigns share: choosing a version, and checking how results are read."""
 
 from typing import TYPE_CHECKING
 
@@ -9,18 +9,12 @@ from django.utils.translation import gettext as _
 from core.errors import Refused
 from pools import services as pool_services
 from pools.models import Campaign, QrelsVersion
-from runs.models import Collection, Run
+from runs.models import Collection
 
-if TYPE_CHECKING:  # the classes take parameters in their stubs alone
-    _RunChoice = forms.ModelMultipleChoiceField[Run]
+if TYPE_CHECKING:  # the class takes a parameter in its stubs alone
     _VersionChoice = forms.ModelChoiceField[QrelsVersion]
-    _CampaignChoice = forms.ModelChoiceField[Campaign]
-    _CampaignForm = forms.ModelForm[Campaign]
 else:
-    _RunChoice = forms.ModelMultipleChoiceField
     _VersionChoice = forms.ModelChoiceField
-    _CampaignChoice = forms.ModelChoiceField
-    _CampaignForm = forms.ModelForm
 
 
 def check_reading(form: forms.BaseForm, collection: Collection) -> None:

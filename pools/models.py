@@ -253,7 +253,7 @@ class CampaignTemplate(models.Model):
     lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="templates")
     name = models.CharField(max_length=100)
     values = models.JSONField(
-        blank=True, encoder=DjangoJSONEncoder, help_text=_("Columns of Campaign by name: pools.templating.KEPT.")
+        blank=True, encoder=DjangoJSONEncoder, help_text=_("Columns of Campaign by name: campaigns.templating.KEPT.")
     )
     consent = models.TextField(blank=True, help_text=_("Empty for the usual text."))
     terms = models.JSONField(

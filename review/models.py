@@ -52,7 +52,7 @@ class BulkDecision(models.Model):
     )
 
     class Meta:
-        # judgments.deciding.bulk_decisions(): a campaign's, newest first
+        # review.deciding.bulk_decisions(): a campaign's, newest first
         indexes = [models.Index(fields=["campaign", "-id"], name="bulk_decision_newest_first")]
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ class BulkRow(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["bulk", "assignment", "worker"], name="bulk_row_once")]
-        # judgments.deciding.bulk_run(): what is to be done next
+        # review.deciding.bulk_run(): what is to be done next
         indexes = [
             models.Index(
                 fields=["bulk", "id"], condition=models.Q(state__in=["waiting", "undoing"]), name="bulk_row_to_do"

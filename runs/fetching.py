@@ -40,7 +40,7 @@ def dataset_ask(
     collection: Collection | None = None,
 ) -> Job:
     """Ask for a collection from a dataset, with the passages that its qrels name or without any; or, for a collection
-    that is there, for the passages that it lacks. Raises Refused as pools.catalogue.look_for_page does, and while
+    that is there, for the passages that it lacks. Raises Refused as runs.catalogue.look_for_page does, and while
     another is being fetched on this site.
     """
     offer = catalogue.look_for_page(dataset, queries=collection is None, passages=passages)
@@ -142,7 +142,7 @@ def _lacking(collection: Collection | None) -> set[str]:
 def dataset_import(*, lab: Lab, name: str, dataset: str, passages: bool, report: Report) -> Imported:
     """Make a collection from a dataset at once; or, where the lab has it, add the passages that it lacks.
 
-    Raises Refused and FileAway as pools.catalogue.fetch does.
+    Raises Refused and FileAway as runs.catalogue.fetch does.
     """
     stored = Collection.objects.filter(lab=lab, name=name).first()
     if stored is not None and stored.dataset != dataset:

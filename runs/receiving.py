@@ -1,7 +1,7 @@
 """Files that somebody sends for a collection: kept as they come, recognized, and read once their sender says so.
 
 They belong to a job in the state `receiving`. What each file is has been guessed from its first lines; the sender may
-say otherwise. Nothing is in the collection before the job has been done (pools.background).
+say otherwise. Nothing is in the collection before the job has been done (runs.background).
 """
 
 import tempfile

@@ -31,7 +31,7 @@ def template_content(template: CampaignTemplate) -> dict[str, Any]:
 
 
 def settings_changed(template: CampaignTemplate, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """What pools.templating.template_change takes for other settings and texts, as the page checks them. Raises
+    """What campaigns.templating.template_change takes for other settings and texts, as the page checks them. Raises
     ValidationError.
     """
     campaign = Campaign(lab=template.lab, **templating.template_settings(template))
@@ -47,7 +47,7 @@ def settings_changed(template: CampaignTemplate, sent: Mapping[str, Any]) -> dic
 
 
 def terms_changed(template: CampaignTemplate, sent: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """What platforms.templating.template_terms_set takes for other terms, likewise."""
+    """What campaigns.template_terms.template_terms_set takes for other terms, likewise."""
     if sent is None:
         return None
     try:

@@ -244,7 +244,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100)),
-                ('values', models.JSONField(blank=True, encoder=django.core.serializers.json.DjangoJSONEncoder, help_text='Columns of Campaign by name: pools.templating.KEPT.')),
+                ('values', models.JSONField(blank=True, encoder=django.core.serializers.json.DjangoJSONEncoder, help_text='Columns of Campaign by name: campaigns.templating.KEPT.')),
                 ('consent', models.TextField(blank=True, help_text='Empty for the usual text.')),
                 ('terms', models.JSONField(blank=True, help_text='At a platform, by name, lengths of time in seconds. Empty: none are set.', null=True)),
                 ('is_default', models.BooleanField(default=False, help_text='Whether new campaigns of the lab begin with it.')),

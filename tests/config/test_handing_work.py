@@ -12,7 +12,7 @@ HAND_ON = """
 import threading
 import django
 django.setup()
-from pools.jobs import work
+from runs.jobs import work
 def say():
     print(work.app.main, work.app.conf.broker_url, work.app.amqp.router.route({}, work.name)["queue"].name)
 thread = threading.Thread(target=say)

@@ -23,7 +23,6 @@ from core.models import Lab, User
 from core.templatetags.workplace import of_hundred
 from pools.models import Campaign
 from pools.settings import settings_of as declared_settings
-from runs import forms as run_forms
 from runs.models import Collection, Job, OutsideScores, Run
 from runs.selectors import load_artifact
 from runs.services import collection_import
@@ -454,7 +453,7 @@ def test_of_two_who_choose_one_name_at_once_the_second_is_told(page: Client, col
 def test_members_of_another_lab_neither_rename_nor_archive(stranger: Client, collection: Collection) -> None:
     campaign = factories.campaign(collection, start=False)
     for name in ("campaign_rename", "campaign_archive", "campaign_unarchive"):
-        assert stranger.post(reverse(f"pools:{name}", args=[campaign.pk]), {"name": "mine"}).status_code == 404
+        assert stranger.post(reverse(f"campaigns:{name}", args=[campaign.pk]), {"name": "mine"}).status_code == 404
     campaign.refresh_from_db()
     assert (campaign.name, campaign.archived_at) == ("pilot", None)
 
@@ -501,7 +500,7 @@ def test_a_copy_names_the_runs_that_its_form_does_not_list(
     page: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = factories.campaign(collection, "first", start=False)
-    monkeypatch.setattr(run_forms, "OFFERED", 2)
+    monkeypatch.setattr(forms, "OFFERED", 2)
     address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
     form = page.get(address).context["form"]
     assert form["more_runs"].value() == "red"

@@ -27,7 +27,6 @@ from campaigns.forms import CampaignForm
 from core import progress
 from core.models import User
 from pools import preference_imports
-from pools import services as pool_services
 from pools.models import Campaign
 from runs import background, jobs, receiving
 from runs import services as run_services
@@ -241,7 +240,7 @@ def test_progress_is_told_step_by_step_and_forgotten_at_the_end(
     answer = send(page, collection)
     job = Job.objects.get()
     steps: list[progress.Progress | None] = []
-    check_run = pool_services.check_run
+    check_run = run_services.check_run
 
     def check_and_look(*arguments: Any, **named: Any) -> Any:
         checked = check_run(*arguments, **named)
@@ -252,7 +251,7 @@ def test_progress_is_told_step_by_step_and_forgotten_at_the_end(
         assert "Checking orange.txt" in text and f'max="{len(RUN)}"' in text
         return checked
 
-    monkeypatch.setattr(pool_services, "check_run", check_and_look)
+    monkeypatch.setattr(run_services, "check_run", check_and_look)
     jobs.work()
     assert [state.unit for state in steps if state] == ["bytes"]
     assert progress.progress_of(background.progress_key(job)) is None
@@ -301,7 +300,7 @@ def test_a_job_that_is_killed_half_way_leaves_nothing_and_is_taken_up_again(
         with other.cursor() as cursor:
             cursor.execute(f'LOCK TABLE "{table}" IN SHARE MODE')
         worker = subprocess.Popen(
-            [sys.executable, "-c", f"import django; django.setup(); from pools import jobs; jobs.work({job.pk})"],
+            [sys.executable, "-c", f"import django; django.setup(); from runs import jobs; jobs.work({job.pk})"],
             cwd=REPOSITORY,
             env=os.environ
             | {

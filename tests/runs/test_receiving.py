@@ -178,7 +178,7 @@ def test_what_was_received_can_be_corrected_removed_and_discarded(page: Client, 
     stranger.force_login(other)
     page.post(reverse("runs:collection_add", args=[collection.pk]), {"files": files(a_txt=run(1))})
     for name in ("files", "files_read", "files_discard", "job_cancel"):
-        assert stranger.post(reverse(f"pools:{name}", args=[Job.objects.latest("id").pk])).status_code == 404
+        assert stranger.post(reverse(f"runs:{name}", args=[Job.objects.latest("id").pk])).status_code == 404
 
 
 def test_a_job_can_be_cancelled_before_and_while_it_is_done(

@@ -36,7 +36,7 @@ MINUTES = 20  # at most for reading, at full size on a busy machine
 JOB = """
 import json, sys, django
 django.setup()
-from pools.background import job_do
+from runs.background import job_do
 def most():
     return next(int(line.split()[1]) // 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
 before = most()
