@@ -18,9 +18,8 @@ from api import jobs, webhooks
 from api.models import Delivery, Event
 from core.errors import NotYours, Refused
 from core.forms import EditForm
-from core.http import Request, edits, refuse_in, see_other
+from core.http import Request, edits, lab_of, refuse_in, see_other
 from core.lists import Columns, ListFilter, Listing, choice_filter, render_lists
-from core.people_views import lab_of
 from core.roles import Right, needs
 
 log = logging.getLogger(__name__)

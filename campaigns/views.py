@@ -20,9 +20,8 @@ from core.lists import render_lists
 from core.roles import Right, needs
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.http import campaign_of
+from pools.http import campaign_listing, campaign_of
 from pools.models import CampaignTemplate
-from pools.views import campaign_listing
 from runs.forms import (
     OFFERED,
 )

@@ -9,9 +9,11 @@ from django import forms
 from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
-from core.errors import Refused
-from core.models import User
+from core.errors import NotYours, Refused
+from core.models import Lab, Membership, User
+from core.roles import labs_of, require, right_of
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -67,3 +69,20 @@ def edits(view: View) -> View:
             return view(request, *args, **kwargs)
 
     return run  # type: ignore[return-value]
+
+
+def lab_of(request: Request, pk: int) -> Lab:
+    """The lab, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
+    lab = labs_of(request.user).filter(pk=pk).first()
+    if lab is None:
+        raise NotYours(_("There is no such lab, or you are not a member of it."))
+    require(request.user, lab, right_of(request))
+    return lab
+
+
+def membership_of(request: Request, pk: int, membership_pk: int) -> Membership:
+    """The membership, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
+    membership = lab_of(request, pk).memberships.select_related("lab", "user").filter(pk=membership_pk).first()
+    if membership is None:
+        raise NotYours(_("The lab has no such member."))
+    return membership

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import Refused
 from core.forms import EditForm
-from core.http import Request, edits, refuse_in, see_other
+from core.http import Request, edits, lab_of, refuse_in, see_other
 from core.labs import lab_create, lab_rename
 from core.models import Lab
-from core.people_views import invitation_send, lab_of
+from core.people_views import invitation_send
 from core.roles import Right, needs
 
 

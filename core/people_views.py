@@ -1,19 +1,16 @@
 """The pages about people: a lab's people, joining by invitation, and one's own account."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from allauth.account import views as accounts
-from allauth.account.utils import perform_login
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import get_adapter as get_social_adapter
 from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.forms import SetPasswordMixin
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -25,15 +22,15 @@ from django_ratelimit.decorators import ratelimit
 
 from core import people as lab_people
 from core.audit import logins
-from core.comparing import compared
 from core.errors import NotYours, Refused
 from core.forms import EditForm
-from core.http import Request, edits, refuse_in, see_other
+from core.http import Request, edits, lab_of, membership_of, refuse_in, see_other
+from core.joining import invited_page
 from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.mail import mail_send
 from core.models import Lab, MemberInvitation, Membership, User
-from core.roles import Right, labs_of, may, needs, require, right_of
+from core.roles import Right, labs_of, may, needs
 
 SORTS = {"name": "user__username", "role": "role", "seen": "user__last_seen_at"}
 OPEN = 20  # invitations on a page
@@ -62,52 +59,7 @@ class RoleForm(EditForm, forms.Form):
         field.widget.attrs["aria-label"] = field.label = _("Role of %(name)s") % {"name": membership.user}
 
 
-class JoinForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
-    """A new account: a name, and an own password."""
-
-    password1, password2 = SetPasswordMixin.create_password_fields()
-
-    class Meta:
-        model = User
-        fields = ["username", "first_name", "last_name"]
-
-    def __init__(self, *args: Any, **named: Any) -> None:
-        super().__init__(*args, **named)
-        self.fields["username"].label = _("Name to log in with")
-        self.fields["username"].widget.attrs["autocomplete"] = "username"
-
-    def clean(self) -> dict[str, Any]:
-        """The password twice the same, and for an address of nobody else's."""
-        self.validate_passwords()
-        if self.instance.email and User.objects.filter(email__iexact=compared(self.instance.email)).exists():
-            raise forms.ValidationError(
-                _("Somebody has an account with this address. Log in, then open the link again.")
-            )
-        return super().clean() or self.cleaned_data
-
-    def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]  # Django's own hook, which its stubs leave out
-        self.validate_password_for_user(self.instance, "password1")
-
-
 # --- a lab's people
-
-
-def lab_of(request: Request, pk: int) -> Lab:
-    """The lab, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
-    lab = labs_of(request.user).filter(pk=pk).first()
-    if lab is None:
-        raise NotYours(_("There is no such lab, or you are not a member of it."))
-    require(request.user, lab, right_of(request))
-    return lab
-
-
-def membership_of(request: Request, pk: int, membership_pk: int) -> Membership:
-    """The membership, if the user has the right that the address needs. Raises NotYours and NotAllowed."""
-    membership = lab_of(request, pk).memberships.select_related("lab", "user").filter(pk=membership_pk).first()
-    if membership is None:
-        raise NotYours(_("The lab has no such member."))
-    return membership
 
 
 @needs(Right.SIGNED_IN)
@@ -276,36 +228,6 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
     # An address counts once it is proven: by this mail, or later by another (Your account).
     email = invitation.email if by_mail else ""
     return invited_page(request, "core/invited.html", {"invitation": invitation}, email=email, accept=accept)
-
-
-def invited_page(
-    request: HttpRequest, template: str, context: Mapping[str, Any], *, email: str, accept: Callable[[User], str]
-) -> HttpResponse:
-    """Let whoever is invited choose a name and a password, or, logged in, accept with one press.
-
-    `accept` takes the user, who is not saved yet if new, and gives the address that is next.
-    """
-    if request.user.is_authenticated:
-        if request.method == "GET":
-            return render(request, template, context)
-        response: HttpResponse = HttpResponseRedirect(accept(request.user))
-        response.status_code = 303
-        return response
-    new = User(email=email)
-    form, status = JoinForm(instance=new), 200
-    if request.method == "POST":
-        form, status = JoinForm(request.POST, instance=new), 400
-        if form.is_valid():
-            user = form.save(commit=False)
-            user.set_password(form.cleaned_data["password1"])
-            try:
-                following = accept(user)
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
-                entered: HttpResponse = perform_login(request, user, redirect_url=following)
-                return entered
-    return render(request, template, {**context, "form": form}, status=status)
 
 
 @needs(Right.PUBLIC)

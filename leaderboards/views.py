@@ -23,10 +23,10 @@ from kombu.exceptions import OperationalError
 
 from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, refuse_in, see_other
+from core.joining import invited_page
 from core.lists import Listing, render_lists
 from core.login import TooManyTries
 from core.models import User
-from core.people_views import invited_page
 from core.roles import Right, needs
 from evaluation.files.metadata import flatten
 from leaderboards import events, jobs, metadata, selectors, submitting, teams

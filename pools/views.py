@@ -15,7 +15,7 @@ from core.roles import Right, needs
 from evaluation.files.metadata import flatten
 from pools import lists as pool_lists
 from pools import preference_imports
-from pools import selectors as pool_selectors
+from pools.http import campaign_listing
 from pools.models import Campaign
 from runs import lists as run_lists
 from runs import selectors as run_selectors
@@ -83,18 +83,6 @@ def collection(request: Request, pk: int) -> HttpResponseBase:
 def _campaigns(request: Request, campaigns: QuerySet[Campaign]) -> Listing:
     """The campaigns of a collection, or of a run."""
     return campaign_listing(request, campaigns.select_related("collection", "lab"), key="campaigns")
-
-
-def campaign_listing(request: Request, campaigns: QuerySet[Campaign], key: str = "") -> Listing:
-    return Listing(
-        request,
-        campaigns,
-        sorts=pool_lists.CAMPAIGN_SORTS,
-        narrow=pool_lists.CampaignFilter,
-        key=key,
-        columns=pool_lists.CAMPAIGN_COLUMNS,
-        lines=pool_selectors.campaign_rows,
-    )
 
 
 # --- preferences that were made elsewhere

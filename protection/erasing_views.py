@@ -15,8 +15,7 @@ from django.views.decorators.http import require_http_methods
 from kombu.exceptions import OperationalError
 
 from core.errors import NotNow, Refused
-from core.http import Request, refuse_in, see_other
-from core.people_views import membership_of
+from core.http import Request, membership_of, refuse_in, see_other
 from core.roles import Right, needs
 from pools.http import campaign_of
 from pools.models import Campaign

@@ -5,8 +5,10 @@ import gzip
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import grimp
 import pytest
 
 from tests import rules
@@ -104,3 +106,17 @@ def test_no_docstring_only_repeats_a_name() -> None:
     assert [row.name for row in empty_docstrings({"example.py": ast.parse(repeated)})] == ["lab_name"]
     told = repeated.replace("The name of the lab.", "Without the words that every lab of a university shares.")
     assert not list(empty_docstrings({"example.py": ast.parse(told)}))
+
+
+def test_no_package_imports_views_of_another() -> None:
+    contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]
+    graph = grimp.build_graph(*contracts["root_packages"])
+    views = [module for module in graph.modules if module.rpartition(".")[2].endswith("views")]
+    assert len(views) > 30
+    importers = {
+        (importer, module)
+        for module in views
+        for importer in graph.find_modules_that_directly_import(module)
+        if importer.partition(".")[0] != module.partition(".")[0]
+    }
+    assert not importers

@@ -21,7 +21,7 @@ from core.roles import Right
 from platforms import alarms, hooks, outbox, terms
 from platforms import status as platform_status
 from platforms.demands import FilterKind
-from platforms.filter_views import SHOWN, FilterForm, chosen_filters
+from platforms.filters import SHOWN, FilterForm, chosen_filters
 from platforms.forms import TermsForm
 from platforms.models import Operation, Payment, Publication
 from platforms.money.account import platform_refusals
