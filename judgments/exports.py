@@ -300,7 +300,7 @@ def _graded(source: Source) -> Iterator[bytes]:
 
 
 def _preferences(source: Source, preferences: Iterable[Preference]) -> Iterator[bytes]:
-    rows = (row for row in preferences if source.may_leave(row.query, row.a, row.b))
+    rows = (row for row in preferences if row.query not in source.held_back and source.may_leave(*row[:3]))
     return _lines(f"{query} {a} {b} {TIE if preferred is None else preferred}" for query, a, b, preferred in rows)
 
 

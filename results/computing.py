@@ -92,16 +92,17 @@ def held_back(inputs: Inputs, withheld: Collection[tuple[str, str]]) -> frozense
 def compute(inputs: Inputs, left_out: Collection[str] = (), *, is_release: bool = False) -> Json:
     """Everything of the results, ready for JSON. The same inputs give the same.
 
-    `left_out` are the queries that are held back: a release is without them, and all else only counts them.
+    `left_out` are the queries that are held back: a release is without them, and all else only counts them. What it
+    says of judged pairs is of those that leave, without the runs that do not.
     """
     if is_release:
-        released = _compute(inputs._replace(waiting=inputs.waiting.union(left_out)))
+        released = _compute(inputs._replace(waiting=inputs.waiting.union(left_out)), inputs.held_back_runs)
         incomplete = released["incomplete"] - len(left_out)
         return released | {"held_back": len(left_out), "is_release": True, "incomplete": incomplete}
     return _compute(inputs._replace(withheld=frozenset())) | {"held_back": len(left_out)}
 
 
-def _compute(inputs: Inputs) -> Json:
+def _compute(inputs: Inputs, absent: Collection[str] = ()) -> Json:
     settled, judgments, derived = derive_answers(inputs)
     answers = answers_by_id(derived.qrels, inputs.stands_for, inputs.withheld)
     # As they are exported, so that scores are those of the files.
@@ -113,7 +114,7 @@ def _compute(inputs: Inputs) -> Json:
     elif inputs.campaign.design == Campaign.Design.CHALLENGERS:
         data |= _NO_SCORES | {"challengers": _challengers(inputs), "agreement": _agreement(inputs)}
     else:
-        data |= _scores(inputs, preference, queries, settled, judgments) if queries else _NO_SCORES
+        data |= _scores(inputs, preference, queries, settled, judgments, absent) if queries else _NO_SCORES
     plain: Json = _plain(data)
     return plain
 
@@ -188,7 +189,9 @@ def _scores(
     queries: tuple[str, ...],
     pools: Mapping[str, tuple[str, ...]],
     judgments: Sequence[Preference],
+    absent: Collection[str],
 ) -> Json:
+    """`absent`: runs that are in no table of judged pairs."""
     campaign, order = inputs.campaign, cast(Order, inputs.campaign.order)
     correction = cast(Correction, campaign.correction)
     seed = campaign.seed % (1 << 63)
@@ -201,6 +204,8 @@ def _scores(
     perfect = perfect_finds(qrels_once, preference, queries, campaign.min_grade)
     scores = leaderboard(before, after, perfect, alpha=ALPHA, correction=correction, seed=seed)
     runs = sorted(board.runs, key=lambda run: (-scores.preference[run].mean, run))
+    leaving = [row for row in judgments if inputs.withheld.isdisjoint(((row.query, row.a), (row.query, row.b)))]
+    present = [run for run in runs if run not in absent]
     on_all = everywhere.means()
     lists = {run: inputs.runs[run].longest for run in runs}
     deep = original if campaign.compare_depth == inputs.k else Board(inputs.runs, campaign.compare_depth, order)
@@ -219,10 +224,10 @@ def _scores(
             deep.ranks(inputs.qrels, campaign.min_grade),
         )
     )
-    tops = {run: name_once(inputs.stands_for, inputs.runs[run].top(order)) for run in runs}
+    tops = {run: name_once(inputs.stands_for, inputs.runs[run].top(order)) for run in present}
     top = perfect_top(qrels_once, campaign.min_grade)
     wins = win_ratios(
-        tops | {_NOBODY: top}, list(preference.queries), judgments,
+        tops | {_NOBODY: top}, list(preference.queries), leaving,
         alpha=ALPHA, correction=correction, pooled={_NOBODY, *inputs.pooled},
     )  # fmt: skip
     brought = {
@@ -274,8 +279,8 @@ def _scores(
             "threshold": scores.threshold,
         },
         "pairings": {
-            "preference": _share(pairings(preference.relevant(), judgments)),
-            "original": _share(pairings(qrels_once.relevant("all", campaign.min_grade), judgments)),
+            "preference": _share(pairings(preference.relevant(), leaving)),
+            "original": _share(pairings(qrels_once.relevant("all", campaign.min_grade), leaving)),
         },
         "wins": _wins(wins),
         "comparisons": choice.as_dict(),
@@ -301,7 +306,7 @@ def _scores(
         "order_agreement": [
             agreed._asdict() | {"pooled": agreed.run in inputs.pooled}
             for agreed in order_agreement(
-                {run: name_once(inputs.stands_for, inputs.runs[run].top(order, TOP)) for run in runs}, judgments
+                {run: name_once(inputs.stands_for, inputs.runs[run].top(order, TOP)) for run in present}, leaving
             )
         ],
         "triples": intransitive_triples(row for row in inputs.preferences if row.query not in inputs.waiting)._asdict(),

@@ -46,10 +46,13 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
             exported = exports.write_files(source, folder / report.DATA)
         skip = held_back(inputs, source.withheld)
         data = compute(inputs, skip)
-        released = report.without(compute(inputs, skip, is_release=True) if skip else data, source.withheld)
+        is_other = bool(inputs.held_back_runs)
+        released = report.without(compute(inputs, skip, is_release=True) if is_other else data, source.withheld)
         files = report.write_result_files(released, folder)
         drawn = {
-            figure.name: (figures.svg(figure.name, data) if skip else files[f"figures/{figure.name}.svg"].read_bytes())
+            figure.name: (
+                figures.svg(figure.name, data) if is_other else files[f"figures/{figure.name}.svg"].read_bytes()
+            )
             for figure in figures.drawable(data)
         }
         if report.is_about_something(released):

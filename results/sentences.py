@@ -653,29 +653,39 @@ def _crowd(data: Data) -> Iterator[str]:
         }
 
 
-def _held_back(data: Data) -> str:
-    if data["is_release"]:
-        text = ngettext(
-            "%(count)s query is left out here, in the qrels and in every score: a passage that won it came only from a "
-            "run that is not for release.",
-            "%(count)s queries are left out here, in the qrels and in every score: passages that won them came only "
-            "from runs that are not for release.",
-            data["held_back"],
+def _held_back(data: Data) -> Iterator[str]:
+    if data["held_back"]:
+        text = (
+            ngettext(
+                "%(count)s query is left out here, in the qrels and in every score: a passage that won it came only "
+                "from a run that is not for release.",
+                "%(count)s queries are left out here, in the qrels and in every score: passages that won them came "
+                "only from runs that are not for release.",
+                data["held_back"],
+            )
+            if data["is_release"]
+            else ngettext(
+                "The report, the exports and the tables’ files are without %(count)s query, since a passage that won "
+                "it came only from a run that is not for release. Their scores differ from those on this page for "
+                "that.",
+                "The report, the exports and the tables’ files are without %(count)s queries, since passages that won "
+                "them came only from runs that are not for release. Their scores differ from those on this page for "
+                "that.",
+                data["held_back"],
+            )
         )
-    else:
-        text = ngettext(
-            "The report, the exports and the tables’ files are without %(count)s query, since a passage that won it "
-            "came only from a run that is not for release. Their scores differ from those on this page for that.",
-            "The report, the exports and the tables’ files are without %(count)s queries, since passages that won them "
-            "came only from runs that are not for release. Their scores differ from those on this page for that.",
-            data["held_back"],
+        yield text % {"count": f"{data['held_back']:,}"}
+    if data["held_back_runs"] and data["wins"]:
+        text = (
+            _("Whose passages people preferred is told here from the judgments that are exported, without %(names)s.")
+            if data["is_release"]
+            else _("Whose passages people preferred is told in the report without %(names)s: not for release.")
         )
-    return text % {"count": f"{data['held_back']:,}"}
+        yield text % {"names": ", ".join(data["held_back_runs"])}
 
 
 def _limits(data: Data) -> Iterator[str]:
-    if data["held_back"]:
-        yield _held_back(data)
+    yield from _held_back(data)
     if data["incomplete"]:
         yield ngettext(
             "%(count)s of %(all)s queries still needs judgments and is left out of every score.",

@@ -16,8 +16,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from evaluation.files.qrels import read_qrels
+from evaluation.files.preferences import Preference
+from evaluation.files.qrels import Entry, Qrels, read_qrels
+from evaluation.statistics.leaderboards import pairings
 from evaluation.statistics.ranks import Board
+from evaluation.statistics.winning import perfect_top, win_ratios
 from judgments import exports
 from judgments import selectors as judgment_selectors
 from judgments.models import StoredFile
@@ -273,6 +276,21 @@ def test_scores_of_a_report_are_those_of_its_own_qrels_whichever_run_is_held_bac
         assert manifest["counts"]["qrels"]["single"] + sum(manifest["counts"]["qrels"]["deadlocks"].values()) == len(
             qrels.queries
         )
+        lines = (folder / "data/preferences.txt").read_text().splitlines()
+        leaving = [Preference(*line.split()) for line in lines]
+        assert {row.query for row in leaving} <= set(qrels.queries)
+        tops = {name: each.top("score") for name, each in artifacts.items() if name != run.name}
+        perfect = perfect_top(Qrels.of(Entry(*row) for row in collection_qrels(judged.collection)))
+        wins = win_ratios(tops | {"perfect": perfect}, qrels.queries, leaving)
+        at = {name: number for number, name in enumerate(results["wins"]["names"])}
+        assert set(at) == set(wins.runs)
+        for meeting in wins.meetings:
+            row, column = at[meeting.a], at[meeting.b]
+            assert results["wins"]["won"][row][column] == meeting.a_wins
+            assert results["wins"]["of"][row][column] == meeting.a_wins + meeting.b_wins
+        assert results["pairings"]["preference"]["of"] == pairings(qrels.relevant(), leaving).pairings
+        assert run.name not in {row["run"] for row in results["order_agreement"]}
+        assert f"without {run.name}." in (folder / "index.html").read_text()
         inside = result_selectors.whole_data(judged)
         assert inside is not None and inside["answered"] == results["answered"] + results["held_back"]
         if results["held_back"]:
