@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from results.figures.canvas import Canvas
 
 _CELL = 0.34  # inches
-_SMALL = 7.5
+_SMALL, _SMALLER = 7.5, 6
 _ORDER = {PERFECT: 1, RUN: 1.1, INK: 1.2}  # cells of one colour after each other, so that an SVG names it once
 _DEEPEST = 0.6  # opacity of a cell that is won or lost always: ink on it is still legible, on paper and in the dark
 
@@ -35,7 +35,8 @@ def description(data: dict[str, Any]) -> str:
         f"Heat map of {counted(last, 'pooled run', 'pooled runs')} and the {PERFECT_NAME} against each other: the "
         "share of queries, of those with different top passages, in which that of the column was preferred to that of "
         "the row. "
-        f"{counted(significant, 'difference is', 'differences are')} significant. "
+        f"{counted(significant, 'difference is', 'differences are')} significant. A cell rests on "
+        f"{_of_how_many(wins)}. "
     )
     if not above:
         return f"{text}No run is preferred to the {PERFECT_NAME}."
@@ -43,7 +44,8 @@ def description(data: dict[str, Any]) -> str:
 
 
 def draw(canvas: Canvas, data: dict[str, Any]) -> None:
-    """A cell for each row and column with the column's share in percent; significant ones are bold and framed.
+    """A cell for each row and column with the column's share in percent, and below it, of how many decided queries;
+    significant ones are bold and framed.
 
     As in the paper, the last row counts the runs that the column beats.
     """
@@ -67,8 +69,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
         axes.text(column, size, f"{total['beats']}", ha="center", va="center", size=_SMALL)
     threshold = wins["threshold"]
     axes.set_xlabel(
-        "Percent of meetings that the column wins against the row.\n"
-        + "Of how many is in the table. "
+        "Percent of meetings that the column wins against the row,\nand of how many. "
         + (f"Framed and bold: significant (p < {threshold:.2g})." if threshold else ""),
         loc="left",
     )
@@ -76,9 +77,20 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
 
 def _number(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
     ratio = None if row == column else _ratio(wins, column, row)
-    words = ("·" if row == column else "–") if ratio is None else f"{ratio * 100:.0f}"
-    weight = "bold" if ratio is not None and _significant(wins, row, column) else "normal"
-    _place(axes.text(column, row, words, ha="center", va="center", size=_SMALL, weight=weight))
+    if ratio is None:
+        _place(axes.text(column, row, "·" if row == column else "–", ha="center", va="center", size=_SMALL))
+        return
+    weight = "bold" if _significant(wins, row, column) else "normal"
+    _place(axes.text(column, row - 0.13, f"{ratio * 100:.0f}", ha="center", va="center", size=_SMALL, weight=weight))
+    of = f"{wins['of'][row][column]:,}"
+    _place(axes.text(column, row + 0.24, of, ha="center", va="center", size=_SMALLER))
+
+
+def _of_how_many(wins: dict[str, Any]) -> str:
+    """Of how many decided queries the cells are that have any, from the fewest to the most."""
+    counts = [of for row in wins["of"] for of in row if of]
+    most = counted(max(counts), "decided query", "decided queries")
+    return most if min(counts) == max(counts) else f"{min(counts):,} to {most}"
 
 
 def _shade(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:

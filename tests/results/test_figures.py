@@ -82,7 +82,7 @@ def test_the_slices_are_the_papers() -> None:
     assert sum(part.pairs for part in champion.slices(sample(1, champion=True))) == 500
 
 
-def test_a_cell_has_the_share_of_the_column_against_the_row_and_the_last_row_what_it_beats() -> None:
+def test_a_cell_has_the_share_of_the_column_against_the_row_and_of_how_many_and_the_last_row_what_it_beats() -> None:
     data = sample(2)
     data["wins"] |= {
         "won": [[0, 30, 5], [10, 0, 4], [5, 6, 0]],
@@ -92,7 +92,13 @@ def test_a_cell_has_the_share_of_the_column_against_the_row_and_the_last_row_wha
     }
     texts = words(figures.svg("win-ratios", data))
     cells = [text for text in texts if re.fullmatch(r"\d+|·|–", text)]
-    assert cells == ["·", "25", "50", "75", "·", "60", "50", "40", "·", "1", "0", "2"]
+    assert cells == [
+        *("·", "25", "40", "50", "10"),
+        *("75", "40", "·", "60", "10"),
+        *("50", "10", "40", "10", "·"),
+        *("1", "0", "2"),
+    ]
+    assert "A cell rests on 10 to 40 decided queries." in FIGURES["win-ratios"].description(data)
 
 
 def test_what_is_significant_is_bold_and_framed() -> None:
