@@ -129,7 +129,7 @@ requirements: python ## Compile all requirements files from pyproject.toml
 		pyproject.toml --extra ir-datasets -c requirements.txt -o requirements-ir-datasets.txt \
 		--custom-compile-command "make requirements"
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
-		--group pyproject.toml:marketplace -c requirements.txt -o requirements-marketplace.txt \
+		marketplace/pyproject.toml -c requirements.txt -o requirements-marketplace.txt \
 		--custom-compile-command "make requirements"
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
 		tests/clients/tools.in -o tests/clients/tools.txt --custom-compile-command "make requirements"
