@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from django.conf import settings
+from django.conf import LazySettings, settings
+from django.core.files.storage.handler import StorageHandler
+from django.db import connections
+from django.db.utils import ConnectionHandler
 from django.test import Client
 
 from config import health
@@ -182,6 +185,35 @@ def silent_server() -> Iterator[int]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(64)
         yield int(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize("hung", ["database", "redis", "storage"])
+def test_a_server_that_hangs_is_alone_in_being_down(
+    db: None, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, hung: str
+) -> None:
+    parts = {"_DATABASE": "database", "REDIS": "redis", "_STORAGE": "storage"}
+    for name, part in parts.items():
+        fresh = health.Part(getattr(health, f"_ask_{part}"))
+        monkeypatch.setattr(health, name, fresh)
+        if part != hung:
+            assert fresh.answer(fresh.ask(), 60)
+    monkeypatch.setattr(health, "FRESH", 60.0)
+    monkeypatch.setattr(health, "PATIENCE", 0.1)
+    with silent_server() as silent:
+        if hung == "database":
+            address = connections.settings["default"] | {"HOST": "127.0.0.1", "PORT": silent, "TEST": {}}
+            monkeypatch.setattr(health, "connection", ConnectionHandler({"default": address})["default"])
+        elif hung == "redis":
+            settings.REDIS_URL = f"redis://127.0.0.1:{silent}/0"
+        else:
+            key = {"access_key": "nobody", "secret_key": "nothing", "endpoint_url": f"http://127.0.0.1:{silent}"}
+            bucket = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": key | {"bucket_name": "files"}}
+            monkeypatch.setattr(health, "storages", StorageHandler({"default": bucket}))
+        content = Client().get("/healthz/all").json()
+    assert set(content["down"]) - {"jobs"} == {hung}
+    answers = [part for part, words in content["parts"].items() if words == "answers"]
+    assert sorted(answers) == sorted({"web", *parts.values()} - {hung})
+    assert content["parts"][hung] == "has not answered for 0 seconds"
 
 
 def test_health_answers_within_two_seconds_while_every_server_hangs(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
