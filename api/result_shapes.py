@@ -73,6 +73,15 @@ class EarlierShape(serializers.ModelSerializer[EarlierResult]):
         fields = ["number", "computed_at", "final_at", "replaced_at", "software"]
 
 
+class WholeEarlierShape(EarlierShape):
+    """Results that were final once, with all that was computed."""
+
+    data = serializers.DictField(help_text="What the site gives as JSON.")
+
+    class Meta(EarlierShape.Meta):
+        fields = [*EarlierShape.Meta.fields, "data"]
+
+
 class LaterRuns(serializers.Serializer[Any]):
     """Runs that came after a campaign finished."""
 

@@ -35,7 +35,7 @@ from results import asking, planning, tables
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results import versions as version_services
-from results.earlier import earlier_results, report_of
+from results.earlier import earlier_results, report_of, result_of
 from results.machine_tables import judges_beside, machine_data
 from results.models import MachineComparison
 from results.pool_detail import pool_detail
@@ -269,6 +269,12 @@ class Details(Resource):
     def earlier_results(self, request: Request, pk: int) -> Any:
         """Results that were final until others took their place, the newest first."""
         return earlier_results(self.campaign)
+
+    @action(detail=True, url_path="results/earlier/<int:number>")
+    @operation(result_shapes.WholeEarlierShape)
+    def earlier_result(self, request: Request, pk: int, number: int) -> Any:
+        """Results that were final until others took their place, with all that was computed."""
+        return result_of(self.campaign, number)
 
     @action(detail=True, methods=["post"], url_path="results/later-runs")
     @operation(result_shapes.LaterRuns, Right.DESIGN)

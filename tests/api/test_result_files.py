@@ -13,6 +13,7 @@ from judgments.models import StoredFile
 from pools.models import Campaign
 from results import jobs as result_jobs
 from results import refreshing
+from results import selectors as result_selectors
 from results.versions import version_add
 from tests import factories
 from tests.api.conftest import Program
@@ -129,6 +130,7 @@ def test_runs_that_came_later_are_scored_when_asked_and_the_earlier_report_stays
     Campaign.objects.filter(pk=judged.pk).update(fixed_runs=list(judged.runs.values_list("pk", flat=True)))
     judged.result.final_at = timezone.now()
     judged.result.save()
+    data = result_selectors.whole_data(judged)
     before = b"".join(program.get(f"{base}report.zip").streaming_content)
     assert_problem(program.post(f"{base}later-runs/"), 409)
     run = factories.run(judged.collection, "late", {"q1": ["p1", "p3"]})
@@ -137,6 +139,9 @@ def test_runs_that_came_later_are_scored_when_asked_and_the_earlier_report_stays
     assert results["later_runs"] == ["late"] and results["final_at"]
     assert program.post(f"{base}later-runs/").json() == {"scored": 1}
     refreshing.result_refresh(campaign=judged)
-    assert [row["number"] for row in program.get(f"{base}earlier/").json()] == [1]
+    (listed,) = program.get(f"{base}earlier/").json()
+    assert listed["number"] == 1
+    assert program.get(f"{base}earlier/1/").json() == listed | {"data": data}
+    assert_problem(program.get(f"{base}earlier/2/"), 404)
     assert b"".join(program.get(f"{base}earlier/1/report.zip").streaming_content) == before
     assert_problem(program.get(f"{base}earlier/2/report.zip"), 404)
