@@ -389,15 +389,13 @@ class QualitySettings(Settings):
     partial = models.CharField(
         _("Use work that was left early"), max_length=10, choices=Partial, default=Partial.CHECKED
     )
-    report_share = models.DecimalField(
+    report_share = ShareField(
         _("Share of pairs that a worker can report"),
-        max_digits=4,
-        decimal_places=3,
+        most=Decimal(1),
         default=Decimal("0.250"),
-        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(1))],
         help_text=_(
             "Workers can say that something is wrong with a pair. Work that reports more than this share waits for "
-            "you: 0.25 is a quarter. It is paid like any other."
+            "you. It is paid like any other."
         ),
     )
     reports_per_pair = models.PositiveSmallIntegerField(
@@ -551,12 +549,10 @@ class ReadingSettings(Settings):
             "false finding; Benjamini-Hochberg bounds their share."
         ),
     )
-    margin = models.DecimalField(
+    margin = ShareField(
         _("Margin of no harm"),
-        max_digits=4,
-        decimal_places=3,
+        most=Decimal("0.5"),
         default=Decimal(0),
-        validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal("0.5"))],
         help_text=_(
             "How much worse a run that does no harm may be, in the share of queries found or in mean RR, as a test "
             "must show. 0, as in the paper: it is not significantly worse."

@@ -393,8 +393,8 @@ def _pairs(data: Data) -> Table:
     if compared["margin"]:
         about += " " + _(
             "To do no harm is also shown here: by a one-sided t-test, the run is worse in the other by less than "
-            "%(margin)s of the queries, or of %(rr)s."
-        ) % {"margin": f"{compared['margin']:g}", "rr": rr}
+            "%(percent)s\u00a0%% of the queries, or %(margin)s of %(rr)s."
+        ) % {"percent": f"{100 * compared['margin']:g}", "margin": f"{compared['margin']:g}", "rr": rr}
     if short := {run: longest for run, longest in sorted(compared["lists"].items()) if longest < compared["k"]}:
         named = ", ".join(f"{run} ({longest})" for run, longest in short.items())
         about += " " + _("Some runs have lists shorter than %(k)d, and what is below counts as missed: %(named)s.") % {

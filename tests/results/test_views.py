@@ -707,15 +707,15 @@ def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client
     assert "0.05 over 10 pairs of runs, those compared here (Bonferroni)" in text
     assert "by mean RR@10 and the signed-rank test" in text
 
-    chosen |= {"correction": "holm", "margin": "0.02"}
-    assert researcher.post(where, usual | chosen | {"margin": "0.6"}).status_code == 400
+    chosen |= {"correction": "holm", "margin": "2"}
+    assert researcher.post(where, usual | chosen | {"margin": "60"}).status_code == 400
     assert researcher.post(where, usual | chosen).status_code == 303
     demo.refresh_from_db()
     refreshing.result_refresh(campaign=demo)
     text = text_of(researcher, address("table", demo, "pairs"))
     assert "0.05 over 10 pairs of runs, those compared here (Holm)" in text
     assert "For the test of ranking, it takes p <" in text
-    assert "the run is worse in the other by less than 0.02 of the queries, or of RR@10" in text
+    assert "the run is worse in the other by less than 2 % of the queries, or 0.02 of RR@10" in text
     assert "(Holm)" in text_of(researcher, address("table", demo, "win-pairs"))
     assert "10 rows." in text
     assert "Of 10 pairs of runs (each run with the baseline bm25) of different teams" in text_of(
