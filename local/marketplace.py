@@ -81,7 +81,7 @@ class LocalMarketplace:
             self.environment["MARKETPLACE_DATABASE_URL"] = _database_beside(os.environ["DATABASE_URL"])
         _refuse_foreign_data(self.environment["MARKETPLACE_DATABASE_URL"])
         self.run("migrate", "--no-input", "--verbosity", "0")
-        accounts = self.kept() | {"url": self.url}
+        accounts = self.kept() | {"url": self.url, "database": self.environment["MARKETPLACE_DATABASE_URL"]}
         is_new = "operator_password" not in accounts
         if is_new:
             accounts["operator_password"] = secrets.token_urlsafe(9)
@@ -96,7 +96,9 @@ class LocalMarketplace:
         os.environ["AWS_SECRET_ACCESS_KEY"] = accounts["aws_secret_access_key"]
 
     def kept(self) -> dict[str, str]:
-        """What is kept in `var/marketplace.json`, where only its owner can read it: the access key and the log-in."""
+        """What is kept in `var/marketplace.json`, where only its owner can read it: the access key, the log-in and
+        the database's address, by which `python -m marketplace` finds it.
+        """
         return dict(json.loads(self.key_path.read_text())) if self.key_path.exists() else {}
 
     def deposit(self, amount: Decimal) -> None:

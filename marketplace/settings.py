@@ -3,7 +3,7 @@
 | variable | meaning | default |
 |---|---|---|
 | DEVELOPMENT | conveniences for one machine: http, a generated secret key, localhost | off |
-| MARKETPLACE_DATABASE_URL | the marketplace's own PostgreSQL database | the database `marketplace` on this machine |
+| MARKETPLACE_DATABASE_URL | the marketplace's own PostgreSQL database | `marketplace` here, or make run's |
 | MARKETPLACE_STATEMENT_SECONDS | how long a statement may take there; 0 for no limit | web servers 60, commands 0 |
 | MARKETPLACE_DATABASE_POOLER | whether it is reached through a pooler such as PgBouncer, in transaction mode | off |
 | MARKETPLACE_SECRET_KEY | signs sessions | required, except in development |
@@ -23,6 +23,7 @@
 
 import hashlib
 import ipaddress
+import json
 import os
 import secrets
 from pathlib import Path
@@ -41,9 +42,21 @@ DEVELOPMENT = env.bool("DEVELOPMENT", default=False)
 DEBUG = False
 
 
+def _folder() -> Path:
+    """What this folder's programs keep on a machine for development."""
+    return Path(env.str("BESTKNOWN_VAR", default="") or BASE_DIR / "var").expanduser().resolve()
+
+
+def _development_database() -> str:
+    """The address of the database that make run made, if it did."""
+    path = _folder() / "marketplace.json"
+    database = json.loads(path.read_text()).get("database") if DEVELOPMENT and path.exists() else None
+    return database or "postgres://localhost/marketplace"
+
+
 def _development_key() -> str:
     """This folder's own secret key, made on the first start and kept where only its owner can read it."""
-    folder = Path(env.str("BESTKNOWN_VAR", default="") or BASE_DIR / "var").expanduser().resolve()
+    folder = _folder()
     path = folder / "marketplace_secret_key"
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f".marketplace_secret_key.{os.getpid()}.{secrets.token_hex(4)}"
@@ -131,7 +144,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": env.db_url("MARKETPLACE_DATABASE_URL", default="postgres://localhost/marketplace")}
+DATABASES = {"default": env.db_url("MARKETPLACE_DATABASE_URL", default=_development_database())}
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 # No process waits for ever: for a connection, for a machine that is gone, and (web servers, see wsgi.py) for a

@@ -4,6 +4,8 @@ import os
 import signal
 import socket
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from decimal import Decimal
@@ -15,6 +17,7 @@ import pytest
 from local import embedded
 from local.marketplace import LocalMarketplace, MarketplaceError
 from local.supervisor import Site, SiteError
+from tests.conftest import REPOSITORY
 from tests.ports import free_port
 
 KEYS = ("aws_access_key_id", "aws_secret_access_key")
@@ -90,6 +93,11 @@ def test_a_marketplace_is_set_up_once_serves_and_is_replaced_when_it_dies(folder
     assert not list(folder.glob(".marketplace.json*"))
 
     marketplace.deposit(Decimal("12.30"))
+    by_hand = {name: value for name, value in os.environ.items() if not name.startswith(("MARKETPLACE_", "DJANGO_"))}
+    subprocess.run(
+        [sys.executable, "-m", "marketplace", "deposit", "Demonstration lab", "7.70", "--note", "by hand"],
+        cwd=REPOSITORY, env=by_hand | {"DEVELOPMENT": "1"}, check=True,
+    )  # fmt: skip
     with (
         psycopg2.connect(marketplace.environment["MARKETPLACE_DATABASE_URL"]) as connection,
         connection.cursor() as cursor,
