@@ -76,7 +76,7 @@ class EarlierShape(serializers.ModelSerializer[EarlierResult]):
 class WholeEarlierShape(EarlierShape):
     """Results that were final once, with all that was computed."""
 
-    data = serializers.DictField(help_text="What the site gives as JSON.")
+    data = serializers.DictField(help_text="What the site gives as JSON.")  # type: ignore[assignment]
 
     class Meta(EarlierShape.Meta):
         fields = [*EarlierShape.Meta.fields, "data"]

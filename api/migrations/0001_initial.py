@@ -107,12 +107,12 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('account', '0009_emailaddress_unique_primary_email'),
-        ('mfa', '0003_authenticator_type_uniq'),
-        ('socialaccount', '0006_alter_socialaccount_extra_data'),
-        ('judgments', '0001_initial'),
-        ('platforms', '0001_initial'),
         ('results', '0001_initial'),
+        ('platforms', '0001_initial'),
+        ('judgments', '0001_initial'),
+        ('socialaccount', '0006_alter_socialaccount_extra_data'),
+        ('mfa', '0003_authenticator_type_uniq'),
+        ('account', '0009_emailaddress_unique_primary_email'),
         ('core', '0001_initial'),
         ('pools', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),

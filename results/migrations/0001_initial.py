@@ -8,8 +8,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('judgments', '0001_initial'),
         ('core', '0001_initial'),
+        ('judgments', '0001_initial'),
         ('machines', '0001_initial'),
         ('pools', '0001_initial'),
         ('runs', '0001_initial'),
