@@ -208,9 +208,9 @@ class TestRunShape(serializers.Serializer[Any]):
 
 
 class Extend(Why):
-    """The last day, until its end in UTC."""
+    """Until when HITs stay open."""
 
-    until = serializers.DateField()
+    until = serializers.DateField(help_text="The last day, until its end in UTC, as 2026-12-31; within a year.")
 
 
 class Extended(serializers.Serializer[Any]):

@@ -142,7 +142,8 @@ def tests_decide(request: Request, pk: int) -> HttpResponse:
         raise NotYours(_("This campaign has no such test pair."))
     if confirm and (why := unread_reason(test_pairs, request.user)):
         messages.warning(request, why)
-        test_pairs = [test for test in test_pairs if test.pk in tests_opened(request.user)]
+        opened = tests_opened(request.user)
+        test_pairs = [test for test in test_pairs if test.pk in opened]
         if not test_pairs:
             return see_other("tasks:tests", pk, fragment="suggested")
     task_services.test_pairs_decide(test_pairs=test_pairs, confirm=confirm, by=request.user, at=timezone.now())

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
@@ -18,6 +20,7 @@ from tasks import services as task_services
 from tasks.links import home_address
 from tasks.models import Invitation, TestPair, Worker
 from tests import factories
+from tests.api.conftest import Program
 
 
 @pytest.fixture
@@ -326,3 +329,23 @@ def test_a_large_panel_is_paged_and_its_links_come_in_one_file(page: Client, dra
     lines = page.get(reverse("tasks:panel_links", args=[draft.pk])).getvalue().decode().splitlines()
     assert len(lines) == 120
     assert all("\t" in line and "/w/" in line for line in lines)
+
+
+def test_a_longer_list_of_test_pairs_asks_the_database_no_more_often(page: Client, rita: User, draft: Campaign) -> None:
+    factories.elsewhere(draft.collection)
+    suggested = task_services.test_pairs_suggest(campaign=draft, count=9, seed=1)
+    assert len(suggested) > 4 and all(test.relevant and test.off_topic for test in suggested)
+    task_services.test_pairs_decide(test_pairs=suggested[::2], confirm=True, by=rita, at=timezone.now())
+    TestPair.objects.filter(pk__in=[test.pk for test in suggested[::2]]).update(
+        proven_at=timezone.now(), proven_by=rita
+    )
+    addresses = [f"campaigns/{draft.pk}/test-pairs/", reverse("tasks:tests", args=[draft.pk])]
+    counts = []
+    for _round in range(2):
+        page.get(addresses[1])  # the caches are filled
+        for ask, address in zip((Program(rita).get, page.get), addresses, strict=True):
+            with CaptureQueriesContext(connection) as queries:
+                assert ask(address).status_code == 200
+            counts.append(len(queries))
+        draft.test_pairs.exclude(pk__in=[test.pk for test in suggested[:2]]).delete()
+    assert counts[:2] == counts[2:], counts
