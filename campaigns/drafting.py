@@ -42,13 +42,11 @@ def campaign_change(
     draft.name = name.strip()
     for setting, value in settings.items():
         setattr(draft, setting, value)
-    if draft.design != Campaign.Design.CHALLENGERS:
-        draft.base_version = None
     pool_services.campaign_check(draft, runs)
     if Campaign.objects.filter(lab=draft.lab_id, name=draft.name).exclude(pk=draft.pk).exists():
         raise Refused(_("The lab already has a campaign with this name."))
     # What challengers are asked about follows from earlier judgments too, and those from the question.
-    is_other = _pooled(draft, runs) != before or draft.design == Campaign.Design.CHALLENGERS
+    is_other = _pooled(draft, runs) != before or draft.pairing.challenges
     draft.save()
     draft.runs.set(runs)
     if is_other:
@@ -64,7 +62,7 @@ def campaign_change(
 
 def _pooled(campaign: Campaign, runs: Iterable[Run]) -> list[object]:
     """What a campaign's pools follow from."""
-    is_drawn = campaign.selection == Campaign.Selection.SAMPLE or campaign.design == Campaign.Design.ROUNDS
+    is_drawn = campaign.selection == Campaign.Selection.SAMPLE or campaign.pairing.is_staged
     seed = campaign.seed if is_drawn else 0
     return [sorted(run.pk for run in runs), seed, *(getattr(campaign, name) for name in POOLED)]
 
@@ -114,16 +112,14 @@ def pools_preview(campaign: Campaign, runs: Sequence[Run]) -> Preview:
 
 def _expected(campaign: Campaign, plan: pool_services.Plan, pairs: int) -> int:
     """How many pairs a plan comes to: more than its first ones in a campaign in rounds."""
-    if campaign.design != Campaign.Design.ROUNDS:
-        return pairs
-    return pool_services.expected_pairs(campaign, Counter(map(len, plan.pools.values()))).pairs
+    return campaign.pairing.estimate(Counter(map(len, plan.pools.values())), pairs).pairs
 
 
 def _queries(campaign: Campaign) -> list[str]:
     """Ids of the queries that can have a pool, sorted."""
     if campaign.selection == Campaign.Selection.LIST:
         return sorted(set(campaign.query_list.split()))
-    if campaign.design == Campaign.Design.CHALLENGERS:
+    if campaign.base_version is not None:
         return sorted(pool_selectors.version_answers(campaign.base_version))
     qrels = Qrel.objects.filter(collection=campaign.collection, grade__gte=campaign.min_grade).order_by()
     return sorted(qrels.values_list("query__qid", flat=True).distinct())

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from campaigns.templating import INSTEAD, KEPT, template_settings
 from core.errors import Refused
 from core.forms import EditForm, Group
+from evaluation.judging.designs import DESIGNS
 from pools import selectors as pool_selectors
 from pools.forms import VersionChoiceField, check_reading
 from pools.models import Campaign, CampaignTemplate, QrelsVersion
@@ -182,22 +183,21 @@ class CampaignForm(SettingsForm):
         if data.get("selection") == Campaign.Selection.SAMPLE and not data.get("sample_size"):
             self.add_error("sample_size", _("Enter how many queries to draw."))
         check_reading(self, self.collection)
-        self._clean_challengers(data)
+        self._clean_design(data)
         self._clean_practice(data)
         return data
 
-    def _clean_challengers(self, data: dict[str, Any]) -> None:
-        if data.get("design") != Campaign.Design.CHALLENGERS:
+    def _clean_design(self, data: dict[str, Any]) -> None:
+        design = DESIGNS.get(data.get("design", ""))
+        for name, why in design.refuse(depth=data.get("depth", 1), method=data.get("method")).items() if design else ():
+            self.add_error(name, _(why))
+        if design is None or not design.challenges:
             data["base_version"] = None
             return
         data["base_version"] = data.get("base_version") or pool_selectors.newest_version(self.collection)
         if data["base_version"] is None:
             text = _("The collection has no version of its preference qrels. Make one from a campaign's results first.")
             self.add_error("design", text)
-        if data.get("depth", 1) != 1:
-            self.add_error("depth", _("A challenger is a passage that a run ranks first: enter 1."))
-        if data.get("method", Campaign.Method.TOURNAMENT) != Campaign.Method.TOURNAMENT:
-            self.add_error("method", _("Challengers need a tournament: choose “tournament”."))
 
     def _clean_practice(self, data: dict[str, Any]) -> None:
         try:

@@ -23,11 +23,10 @@ from core.snapshot import one_moment
 from core.version import VERSION
 from evaluation.files.preferences import TIE, Preference
 from evaluation.judging.equal_texts import answers_by_id
-from evaluation.judging.tournament import Derived, graded_levels
+from evaluation.judging.tournament import graded_levels
 from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence, PairKey
 from judgments.models import Reuse
-from judgments.selectors import ReusedRow
-from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign, QrelsVersion
 from pools.settings import settings_of
@@ -92,55 +91,8 @@ LINES = 5_000  # at once in memory
 CHUNK = 1 << 20
 
 
-class Source:
-    """A campaign with what several of its files are made of, read once. Used within one moment."""
-
-    def __init__(self, campaign: Campaign) -> None:
-        self.campaign = campaign
-
-    @cached_property
-    def preferences(self) -> list[Preference]:
-        """Every judgment that counts."""
-        return judgment_selectors.accepted_preferences(self.campaign)
-
-    @cached_property
-    def counted(self) -> list[Preference]:
-        """What the tournament is played on: the same with adjudicated pairs as they were decided."""
-        return judgment_selectors.counted_preferences(self.campaign, accepted=self.preferences)
-
-    @cached_property
-    def decided(self) -> dict[tuple[str, str, str], str]:
-        """How the adjudicated pairs count: a, b or tie, by query and passages."""
-        decided = judgment_selectors.decided_pairs(self.campaign)
-        return {
-            (query, a, b): "tie" if better is None else "a" if better == a else "b"
-            for (query, a, b), better in decided.items()
-        }
-
-    @cached_property
-    def weighed(self) -> dict[tuple[str, str, str], str]:
-        """Which passage judgments weigh more for, a or b, by query and passages, where they disagree."""
-        weighed = weighed_pairs(self.campaign)
-        return {(query, a, b): "a" if better == a else "b" for (query, a, b), better in weighed.items()}
-
-    @cached_property
-    def votes(self) -> dict[tuple[str, str, str], list[int]]:
-        """How many judgments prefer a, and how many b, by query and passages. Ties are in neither."""
-        votes: dict[tuple[str, str, str], list[int]] = {}
-        for query, a, b, preferred in self.preferences:
-            if preferred is not None:
-                votes.setdefault((query, a, b), [0, 0])[preferred == b] += 1
-        return votes
-
-    @cached_property
-    def ties(self) -> Counter[tuple[str, str, str]]:
-        """How many judgments are ties, by query and passages: imported ones, as workers have no such choice."""
-        return Counter((query, a, b) for query, a, b, preferred in self.preferences if preferred is None)
-
-    @cached_property
-    def reused(self) -> list[ReusedRow]:
-        """Those of them that were made before."""
-        return judgment_selectors.reused_judgments(self.campaign)
+class Source(Evidence):
+    """The evidence with what several files are made of besides."""
 
     @cached_property
     def original_qrels(self) -> list[tuple[str, str, int]]:
@@ -150,14 +102,9 @@ class Source:
     @cached_property
     def categories(self) -> dict[tuple[str, str, str], str]:
         """For a champion check, by pair: A where the run's top passage is the qrel, B where it is not."""
-        if self.campaign.design != Campaign.Design.CHAMPION_CHECK:
+        if not self.campaign.champion_split:
             return {}
         return {row.pair: row.category.upper() for row in pool_selectors.champion_asked(self.campaign)}
-
-    @cached_property
-    def stands_for(self) -> dict[str, dict[str, str]]:
-        """By query and id, the candidate that has the text of a passage with another id."""
-        return pool_selectors.twins_of(self.campaign)
 
     @cached_property
     def twins(self) -> dict[tuple[str, str], list[str]]:
@@ -201,11 +148,6 @@ class Source:
     def may_leave(self, query: str, *pids: str) -> bool:
         """Whether all of these passages of a query may leave."""
         return not any((query, pid) in self.withheld for pid in pids)
-
-    @cached_property
-    def derived(self) -> Derived:
-        """The preference qrels."""
-        return judgment_selectors.derived(self.campaign, preferences=self.counted)
 
 
 def export_to(campaign: Campaign, folder: Path) -> list[Path]:
@@ -288,8 +230,7 @@ def _merged(source: Source) -> Iterator[bytes]:
 
 def _graded(source: Source) -> Iterator[bytes]:
     """The levels of `graded_levels`, by every id of their texts, sorted: of the queries that are not held back."""
-    pools = judgment_selectors.pools_of(source.campaign)
-    grades = graded_levels(pools, source.counted, source.derived.qrels)
+    grades = graded_levels(source.pools, source.counted, source.derived.qrels)
     every = {
         (query, other): grade
         for (query, pid), grade in grades.items()
@@ -322,8 +263,9 @@ def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
 def _more_of(source: Source, pair: tuple[str, str, str]) -> dict[str, Any]:
     """The columns of a pair that only some campaigns have: its ties, and how it counts where its judgments disagree."""
     ties = {TIES: source.ties[pair]} if source.ties else {}
-    settled = {ADJUDICATED: source.decided, WEIGHED: source.weighed}
-    return ties | {name: by_pair.get(pair, "") for name, by_pair in settled.items() if by_pair}
+    better: dict[str, Mapping[PairKey, str | None]] = {ADJUDICATED: source.decided, WEIGHED: source.weighed}
+    sides = {None: "tie", pair[1]: "a", pair[2]: "b"}
+    return ties | {name: sides[rows[pair]] if pair in rows else "" for name, rows in better.items() if rows}
 
 
 def _judged_records(source: Source) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from django.db.models import QuerySet
 
 from evaluation.files.preferences import Pair, Preference
 from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from pools.models import Campaign, QrelsVersion
 from runs import selectors as run_selectors
 from runs.models import Collection, PreferenceImport, Query
@@ -236,7 +237,7 @@ def campaign_with(collection: Collection, judged: Counter[Preference]) -> Campai
     """
     count = judged.total()
     for campaign in collection.campaigns.exclude(state__in=[Campaign.State.DRAFT, Campaign.State.PACKING]):
-        accepted = Counter(judgment_selectors.accepted_preferences(campaign))
+        accepted = Counter(Evidence(campaign).preferences)
         if accepted == judged or (count >= NO_CHANCE and judged <= accepted):
             return campaign
     return None

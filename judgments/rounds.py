@@ -4,6 +4,7 @@ campaigns of challengers: what a challenger won is asked again, of other people,
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -16,9 +17,8 @@ from django.utils.translation import ngettext
 from core.errors import NotNow
 from core.models import User
 from evaluation.files.preferences import Pair as IdPair
-from evaluation.judging.pooling import canonical
-from evaluation.judging.rounds import Status
-from judgments import selectors as judgment_selectors
+from evaluation.judging.designs import designs_that
+from judgments.evidence import Evidence
 from platforms.money.bills import hits_bill
 from platforms.terms import publication_likely
 from pools import services as pool_services
@@ -28,7 +28,6 @@ from tasks import services as task_services
 from tasks.models import Hit
 
 LIVE = (Campaign.State.OPEN, Campaign.State.PAUSED)
-DESIGNS = (Campaign.Design.ROUNDS, Campaign.Design.CHALLENGERS)
 
 
 def campaigns_in_rounds() -> QuerySet[Campaign]:
@@ -36,7 +35,7 @@ def campaigns_in_rounds() -> QuerySet[Campaign]:
     where nothing was left to ask as they are now.
     """
     ended = Q(rounds_revision=F("revision"), rounds_revision__isnull=False)
-    return Campaign.objects.filter(design__in=DESIGNS, state__in=LIVE).exclude(ended)
+    return Campaign.objects.filter(design__in=designs_that("goes_on"), state__in=LIVE).exclude(ended)
 
 
 @transaction.atomic
@@ -48,7 +47,7 @@ def rounds_advance(*, campaign: Campaign, at: datetime) -> bool:
     locked = _lock(campaign)
     if locked is None:
         return False
-    if locked.design == Campaign.Design.CHALLENGERS:
+    if not locked.pairing.is_staged:
         return _confirm(locked)
     last = locked.rounds.order_by("-number").first()
     if last is None:
@@ -56,9 +55,9 @@ def rounds_advance(*, campaign: Campaign, at: datetime) -> bool:
         return True
     if last.asked_at is None or _is_judged_on(locked):
         return False
-    waiting = judgment_selectors.waiting_queries(locked)  # of these, a pair was set aside
-    statuses = judgment_selectors.rounds_of(locked)
-    playing = {query: status for query, status in statuses.items() if status.requests and query not in waiting}
+    evidence = Evidence(locked)  # of queries that wait, a pair was set aside
+    rounds = evidence.outcome.rounds
+    playing = {query: status for query, status in rounds.items() if status.requests and query not in evidence.waiting}
     if not playing:
         Campaign.objects.filter(pk=locked.pk).update(rounds_revision=F("revision"))
         return False
@@ -83,7 +82,7 @@ def rounds_advance(*, campaign: Campaign, at: datetime) -> bool:
             campaign_id=locked.pk, kind=campaign_alarms.Kind.ROUND, text=planned.obstacle, at=at, retried=False
         )
     else:
-        _ask(locked, planned, playing, None, at)
+        _ask(evidence, planned, playing, None, at)
     return True
 
 
@@ -95,8 +94,7 @@ def round_ask(*, campaign: Campaign, number: int, by: User, at: datetime) -> Rou
     if locked is None or planned is None:
         raise NotNow(_("No such round waits to be asked (any more)."))
     queries = planned.played.values_list("pool__query__qid", flat=True)
-    statuses = judgment_selectors.rounds_of(locked)
-    _ask(locked, planned, {query: statuses[query] for query in queries}, by, at)
+    _ask(Evidence(locked), planned, set(queries), by, at)
     campaign_alarms.alarm_settle(campaign_id=locked.pk, kind=campaign_alarms.Kind.ROUND, at=at)
     return planned
 
@@ -118,7 +116,7 @@ class RoundsShown(NamedTuple):
 
 def rounds_shown(campaign: Campaign) -> RoundsShown | None:
     """The rounds of a campaign that has started; None where it is not in rounds."""
-    if campaign.design != Campaign.Design.ROUNDS:
+    if not campaign.pairing.is_staged:
         return None
     rows = list(campaign.rounds.select_related("asked_by").order_by("number"))
     waits = rows[-1] if rows and rows[-1].asked_at is None else None
@@ -130,7 +128,7 @@ def _lock(campaign: Campaign) -> Campaign | None:
     """A campaign in rounds, or of challengers, that is open or paused, locked."""
     return (
         Campaign.objects.select_for_update(no_key=True)
-        .filter(pk=campaign.pk, design__in=DESIGNS, state__in=LIVE)
+        .filter(pk=campaign.pk, design__in=designs_that("goes_on"), state__in=LIVE)
         .first()
     )
 
@@ -139,7 +137,7 @@ def _confirm(campaign: Campaign) -> bool:
     """Ask once more about each pair that a challenger won and that is not confirmed. Whether there was any."""
     if _is_judged_on(campaign):
         return False
-    waiting = {pair for challenge in judgment_selectors.challenges_of(campaign) for pair in challenge.missing}
+    waiting = set(campaign.pairing.next(Evidence(campaign).outcome))
     pairs = Pair.objects.filter(pool__campaign=campaign, is_set_aside=False).annotate(slots=Count("acceptances"))
     again: dict[int, dict[str, list[int]]] = {}
     for pk, query, a, b, slots in pairs.values_list("id", "pool__query__qid", "a__pid", "b__pid", "slots").order_by(
@@ -157,7 +155,7 @@ def _confirm(campaign: Campaign) -> bool:
 
 def _first_store(campaign: Campaign, at: datetime) -> None:
     """Write down the first round, which was packed when the campaign started."""
-    sizes = {int(size): count for size, count in campaign.pool_histogram.items() if int(size) > 1}
+    sizes = {size: count for size, count in campaign.pool_sizes.items() if size > 1}
     Round.objects.create(
         campaign=campaign,
         number=1,
@@ -197,17 +195,14 @@ def _obstacle(campaign: Campaign, planned: Round) -> str:
     return ""
 
 
-def _ask(campaign: Campaign, planned: Round, playing: dict[str, Status], by: User | None, at: datetime) -> None:
-    """Store the pairs of a round that nobody was asked about, and pack them."""
-    stored = Pair.objects.filter(pool__campaign=campaign, pool__query__qid__in=playing)
+def _ask(evidence: Evidence, planned: Round, playing: Container[str], by: User | None, at: datetime) -> None:
+    """Store the pairs of a round between these queries' passages that nobody was asked about, and pack them."""
+    campaign = evidence.campaign
+    stored = Pair.objects.filter(pool__campaign=campaign)
     present = set(stored.values_list("pool__query__qid", "a__pid", "b__pid"))
-    new = [
-        pair
-        for query, status in playing.items()
-        for request in status.requests
-        if (pair := IdPair(query, *canonical(*request))) not in present
-    ]
-    keys = pool_services.pairs_add(campaign=campaign, pairs=sorted(new))
+    requests = campaign.pairing.next(evidence.outcome)
+    new = [pair for pair in requests if pair.query in playing and pair not in present]
+    keys = pool_services.pairs_add(campaign=campaign, pairs=new)
     by_query: dict[str, list[int]] = {}
     for pair, key in sorted(keys.items()):
         by_query.setdefault(pair.query, []).append(key)

@@ -1,11 +1,10 @@
 """Reading judgments: what counts, who beat whom, and what each worker did."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import (
@@ -31,16 +30,9 @@ from core.lists import count_of
 from core.models import User
 from core.roles import labs_of
 from core.version import VERSION
-from evaluation.files.preferences import Preference, in_order
-from evaluation.judging.adjudication import adjudicate
-from evaluation.judging.challengers import Challenge, settle_challenges
-from evaluation.judging.equal_texts import Merged, judge_merged
-from evaluation.judging.pooling import canonical
-from evaluation.judging.posterior import Judging
+from evaluation.files.preferences import Preference
 from evaluation.judging.reading import least_minutes
-from evaluation.judging.rounds import Status, replay
-from evaluation.judging.settling import assess_pairs
-from evaluation.judging.tournament import Derived, Method, derive
+from evaluation.judging.tournament import Derived
 from judgments.models import (
     Acceptance,
     Adjudication,
@@ -57,12 +49,8 @@ from judgments.models import (
     WorkerSummary,
     is_for_a,
 )
-from judgments.weighing import weighed_pairs
 from platforms.models import HandPayment, Payment, Publication, Submission, listed_reward
-from pools.models import Campaign, Candidate, Pair, Pool, RoundPool
-from pools.reuse import known_preferences
-from pools.selectors import base_answers, twins_of
-from pools.services import round_settings
+from pools.models import Campaign, Pair, Pool
 from runs.models import Collection, ImportedPreference, Query
 from tasks.models import Assignment, Item, Platform, TestPair, Worker
 from tasks.names import with_name
@@ -219,77 +207,12 @@ def waiting_for(pair_ids: Iterable[int]) -> list[Waiting]:
         return [Waiting(*row) for row in cursor.fetchall()]
 
 
-def accepted_preferences(campaign: Campaign, pool: Pool | None = None) -> list[Preference]:
-    """Every judgment that counts (or those on one pool), as `(query, a, b, preferred)` by id, sorted."""
-    acceptances = Acceptance.objects.filter(pair__pool__campaign=campaign)
-    if pool is not None:
-        acceptances = acceptances.filter(pair__pool=pool)
-    rows = acceptances.values_list(
-        "pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "judgment__preferred", "judgment__item__a_left"
-    ).iterator(chunk_size=20_000)
-    direct = (Preference(qid, a, b, preferred_of(a, b, is_for_a(side, left))) for qid, a, b, side, left in rows)
-    return sorted([*direct, *(row.preference for row in reused_judgments(campaign, pool))], key=in_order)
-
-
 def adjudications_of(campaign: Campaign, pool: Pool | None = None) -> QuerySet[Adjudication]:
     """What people decided on pairs of a campaign (or of one pool) whose judgments disagree, and did not take back."""
     standing = Adjudication.objects.filter(campaign=campaign, undone_at=None)
     if pool is not None:
         standing = standing.filter(pair__pool=pool)
     return standing.select_related("pair__pool__query", "pair__a", "pair__b", "by").order_by("pair")
-
-
-def counted_preferences(
-    campaign: Campaign, pool: Pool | None = None, accepted: Iterable[Preference] | None = None
-) -> list[Preference]:
-    """The tournament's whole input: every judgment that counts (or those on one pool), sorted; on an adjudicated pair
-    what was decided, and on others whose judgments disagree what these weigh more for, if the campaign weighs them, as
-    often as the pair has judgments. `accepted` are the judgments, where they have been read already.
-
-    Where most pairs are judged once, one that a second person judged too counts no more than they do: once, and as a
-    tie if the two disagree.
-    """
-    judged = accepted_preferences(campaign, pool) if accepted is None else accepted
-    outcomes = adjudicate(judged, {**weighed_pairs(campaign, pool), **decided_pairs(campaign, pool)})
-    repeated = _repeated_pairs(campaign, pool)
-    if not repeated:
-        return outcomes
-    opinions: dict[tuple[str, str, str], list[str | None]] = {pair: [] for pair in repeated}
-    for query, a, b, preferred in outcomes:
-        if (votes := opinions.get((query, a, b))) is not None:
-            votes.append(preferred)
-    once = {pair: votes for pair, votes in opinions.items() if len(votes) == 2}
-    others = (row for row in outcomes if (row.query, row.a, row.b) not in once)
-    merged = (Preference(*pair, votes[0] if votes[0] == votes[1] else None) for pair, votes in once.items())
-    return sorted([*others, *merged], key=in_order)
-
-
-def _repeated_pairs(campaign: Campaign, pool: Pool | None) -> set[tuple[str, str, str]]:
-    """The pairs, as `(query, a, b)`, of the HITs that a second person does, too."""
-    if campaign.overlap > 1 or not campaign.repeats or campaign.design == Campaign.Design.CHALLENGERS:
-        return set()
-    items = Item.objects.filter(hit__campaign=campaign, hit__wanted=2, layout=0, pair__isnull=False)
-    if pool is not None:
-        items = items.filter(pair__pool=pool)
-    return set(items.values_list("pair__pool__query__qid", "pair__a__pid", "pair__b__pid"))
-
-
-def decided_pairs(campaign: Campaign, pool: Pool | None = None) -> dict[tuple[str, str, str], str | None]:
-    """The better passage, or None for a tie, by `(query, a, b)`, of the pairs that count as somebody decided: those
-    whose judgments disagree now.
-    """
-    deciding = adjudications_of(campaign, pool).exclude(choice=Adjudication.Choice.UNSURE).order_by()
-    deciding = deciding.filter(_has_judgment(for_a=True), _has_judgment(for_a=False))
-    rows = deciding.values_list("pair__pool__query__qid", "pair__a__pid", "pair__b__pid", "choice")
-    return {(qid, a, b): {"a": a, "b": b}.get(choice) for qid, a, b, choice in rows}
-
-
-def _has_judgment(*, for_a: bool) -> Q:
-    """Whether one of the judgments that count on the `pair` of a row prefers this passage."""
-    left, right = Q(judgment__preferred=Judgment.Side.LEFT), Q(judgment__preferred=Judgment.Side.RIGHT)
-    side = left & Q(judgment__item__a_left=for_a) | right & Q(judgment__item__a_left=not for_a)
-    accepted = Acceptance.objects.filter(side, pair=OuterRef("pair"))
-    return Q(Exists(accepted)) | Q(Exists(ReusedJudgment.objects.filter(pair=OuterRef("pair"), prefers_a=for_a)))
 
 
 def preferred_of(a: str, b: str, prefers_a: bool | None) -> str | None:
@@ -408,15 +331,6 @@ def collection_preferences(
     return sorted(rows, key=lambda row: (row.at, row.import_id is not None, row.key))
 
 
-def pools_of(campaign: Campaign, pool: Pool | None = None) -> dict[str, tuple[str, ...]]:
-    """Every pool of a campaign (or one) by query id: its passage ids, sorted by code point."""
-    pools: dict[str, list[str]] = {}
-    candidates = Candidate.objects.filter(pool__campaign=campaign) if pool is None else pool.candidates.all()
-    for qid, pid in candidates.values_list("pool__query__qid", "passage__pid").iterator(chunk_size=20_000):
-        pools.setdefault(qid, []).append(pid)
-    return {qid: tuple(sorted(pools[qid])) for qid in sorted(pools)}
-
-
 def asked_pairs(campaign: Campaign) -> dict[str, list[tuple[str, str]]]:
     """The pairs that the design asks about, by query id, sorted."""
     pairs: dict[str, list[tuple[str, str]]] = {}
@@ -424,136 +338,6 @@ def asked_pairs(campaign: Campaign) -> dict[str, list[tuple[str, str]]]:
     for qid, a, b in sorted(rows):
         pairs.setdefault(qid, []).append((a, b))
     return pairs
-
-
-def derived(campaign: Campaign, pool: Pool | None = None, preferences: Iterable[Preference] | None = None) -> Derived:
-    """The current preference qrels (or one pool's): a pure function of stored judgments and settings.
-
-    Pools with a pair that still waits for one of its `overlap` judgments are left out, and counted as incomplete, and
-    so are challenges that need another round. `preferences` are those of `counted_preferences`, where they have been
-    read already.
-    """
-    if campaign.design == Campaign.Design.CHALLENGERS:
-        return derived_from(challenges_of(campaign, pool, preferences), waiting_queries(campaign, pool))
-    if campaign.design == Campaign.Design.ROUNDS:
-        return derived_in_rounds(rounds_of(campaign, pool, preferences), waiting_queries(campaign, pool))
-    pools = pools_of(campaign, pool)
-    waiting = waiting_queries(campaign, pool)
-    settled = {query: pids for query, pids in pools.items() if query not in waiting}
-    outcomes = counted_preferences(campaign, pool) if preferences is None else preferences
-    outcome = derive(
-        settled,
-        [row for row in outcomes if row.query not in waiting],
-        method=cast(Method, campaign.method),
-        allow_incomplete=campaign.is_imported,  # nobody will judge the pairs that are missing
-    )
-    return replace(outcome, incomplete=tuple(sorted(waiting.union(outcome.incomplete))))
-
-
-def rounds_of(
-    campaign: Campaign, pool: Pool | None = None, preferences: Iterable[Preference] | None = None
-) -> dict[str, Status]:
-    """How far the rounds of each query of a campaign in rounds have come (or of one pool's), by query id.
-
-    Who plays in a round that was planned stays as it was then. `preferences` are those of `counted_preferences`.
-    """
-    settings, pools = round_settings(campaign), pools_of(campaign, pool)
-    outcomes = counted_preferences(campaign, pool) if preferences is None else preferences
-    judged: dict[str, list[Preference]] = {query: [] for query in pools}
-    for row in outcomes:
-        judged[row.query].append(row)
-    planned = RoundPool.objects.filter(round__campaign=campaign).order_by("round__number")
-    if pool is not None:
-        planned = planned.filter(pool=pool)
-    begun = dict(planned.values_list("pool__query__qid", "begun"))  # the newest of each
-    return {
-        query: replay(query, pids, judged[query], settings, begun.get(query, [pids])) for query, pids in pools.items()
-    }
-
-
-def derived_in_rounds(rounds: Mapping[str, Status], waiting: Iterable[str]) -> Derived:
-    """The best known answers of the queries whose rounds are over, and whose pairs have all their judgments."""
-    waiting = set(waiting)
-    done = {query: status.winners for query, status in rounds.items() if status.is_done and query not in waiting}
-    sizes = Counter(map(len, done.values()))
-    return Derived(
-        qrels=tuple(sorted((query, pid) for query, winners in done.items() for pid in winners)),
-        single=sizes.pop(1, 0),
-        deadlocks=dict(sorted(sizes.items())),
-        incomplete=tuple(sorted(rounds.keys() - done.keys())),
-    )
-
-
-def challenges_of(
-    campaign: Campaign, pool: Pool | None = None, preferences: Iterable[Preference] | None = None
-) -> list[Challenge]:
-    """What the challengers of a campaign (or of one pool) came to, as far as their pairs have all their judgments.
-
-    Pairs that the campaign asks about are decided by its own judgments, any others by what was judged before it. One
-    that a challenger won waits until it is confirmed: by how people judged before the campaign, so that what is judged
-    of other pairs cannot undo it.
-    """
-    waiting, query = waiting_queries(campaign, pool), pool.query if pool is not None else None
-    pools = {qid: pids for qid, pids in pools_of(campaign, pool).items() if qid not in waiting}
-    challenged = base_answers(campaign, query)  # by every id of their texts
-    answers = {qid: tuple(pid for pid in pids if pid in challenged[qid]) for qid, pids in pools.items()}
-    challengers = {qid: tuple(sorted({*pids} - {*answers[qid]})) for qid, pids in pools.items()}
-    ours = list(counted_preferences(campaign, pool) if preferences is None else preferences)
-    before = _judged_before(campaign, pools, pool)
-    rows, most = [*ours, *before], campaign.confirmations
-    if most == 1 or campaign.confirm_level is None or campaign.error_model is None:
-        return settle_challenges(answers, challengers, rows, most=most)
-    probable, decided = assess_pairs(ours, before, Judging.of_rows(campaign.error_model)), decided_pairs(campaign, pool)
-    return settle_challenges(
-        answers,
-        challengers,
-        rows,
-        most=most,
-        level=float(campaign.confirm_level),
-        chance=lambda pair: None if pair in decided else probable(pair),
-    )
-
-
-def evidence_of(campaign: Campaign) -> list[Preference]:
-    """All judgments that the answers of a campaign rest on: of challengers, with those that were made before."""
-    direct = counted_preferences(campaign)
-    if campaign.design != Campaign.Design.CHALLENGERS:
-        return direct
-    return [*direct, *_judged_before(campaign, pools_of(campaign))]
-
-
-def _judged_before(campaign: Campaign, queries: Container[str], pool: Pool | None = None) -> list[Preference]:
-    """What was judged before a campaign of challengers (or one of its pools) on pairs that it does not ask about."""
-    pairs = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
-    id_pairs = set(pairs.values_list("pool__query__qid", "a__pid", "b__pid"))
-    rows = known_preferences(campaign, pool.query if pool is not None else None)
-    named = Merged({}, twins_of(campaign, pool), {})
-    before = judge_merged(named, (row for row in rows if row.query in queries))
-    return [row for row in before if (row.query, *canonical(row.a, row.b)) not in id_pairs]
-
-
-def derived_from(challenges: Sequence[Challenge], waiting: Iterable[str]) -> Derived:
-    """The best known answers of the queries whose challenges are settled."""
-    settled = [challenge for challenge in challenges if not challenge.missing]
-    unsettled = [challenge.query for challenge in challenges if challenge.missing]
-    sizes = Counter(len(challenge.best) for challenge in settled)
-    return Derived(
-        qrels=tuple(sorted((challenge.query, passage) for challenge in settled for passage in challenge.best)),
-        single=sizes[1],
-        deadlocks={size: count for size, count in sorted(sizes.items()) if size > 1},
-        incomplete=tuple(sorted({*unsettled, *waiting})),
-    )
-
-
-def waiting_queries(campaign: Campaign, pool: Pool | None = None) -> set[str]:
-    """Ids of the queries (or the pool's query) that have a pair with too few judgments that count, or one set aside.
-
-    What is judged on a pair that is set aside, in HITs that show it, waits until it is asked about again.
-    """
-    all_pairs = Pair.objects.filter(pool__campaign=campaign) if pool is None else pool.pairs.all()
-    pairs = all_pairs.filter(is_reused=False).annotate(slots=Count("acceptances"))
-    waiting = pairs.filter(Q(slots__lt=campaign.slots_needed) | Q(is_set_aside=True)).order_by()
-    return set(waiting.values_list("pool__query__qid", flat=True))
 
 
 class JudgingProgress(NamedTuple):
@@ -1194,16 +978,3 @@ def slots_of(pair_ids: Iterable[int]) -> dict[int, int]:
     target = Coalesce("hit__wanted", "hit__campaign__overlap")
     items = Item.objects.filter(pair__in=list(pair_ids)).order_by()
     return dict(items.values("pair").annotate(most=Max(target)).values_list("pair", "most"))
-
-
-def overfull_pairs(campaign: Campaign) -> int:
-    """Pairs with more accepted judgments than slots: the database forbids any."""
-    return (
-        Pair.objects.filter(pool__campaign=campaign)
-        .annotate(
-            slots=Count("acceptances", distinct=True),
-            most=Max(Coalesce("items__hit__wanted", "pool__campaign__overlap")),
-        )
-        .filter(slots__gt=F("most"))
-        .count()
-    )

@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
+from evaluation.judging.designs import designs_that
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance, Decision, Judgment, Reuse
 from platforms import alarms as platform_alarms
@@ -431,7 +432,7 @@ def _mark_changed(assignment: Assignment, *, was_excluded: bool = False) -> None
     """
     campaigns = {assignment.campaign_id}
     challenges = Campaign.objects.filter(
-        collection__campaigns=assignment.campaign_id, design=Campaign.Design.CHALLENGERS
+        collection__campaigns=assignment.campaign_id, design__in=designs_that("challenges")
     ).exclude(state=Campaign.State.DRAFT)
     if was_excluded or assignment.verdict == Assignment.Verdict.EXCLUDED:
         # Slots that this empties, or takes, may be filled with older judgments.

@@ -115,7 +115,7 @@ def _all_done(campaign: Campaign) -> str:
     """What no HIT that waits means."""
     if Hit.objects.filter(campaign=campaign, is_held=True).exists():
         return _("The pilot's work is done.")
-    if campaign.design == Campaign.Design.ROUNDS and campaign.rounds_revision != campaign.revision:
+    if campaign.pairing.is_staged and campaign.rounds_revision != campaign.revision:
         return _("The work of this round is done.")
     return _("All the work is done.")
 

@@ -227,7 +227,7 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
 def _print_results(campaign: "Campaign", site: str, out: Console) -> None:
     """The runs' scores by both kinds of qrels, the exported files, and where the site shows more."""
     from evaluation.files.textfiles import counted
-    from judgments.selectors import derived
+    from judgments.evidence import Evidence
     from results.refreshing import result_refresh
     from simulation import demonstration as demo
 
@@ -238,7 +238,7 @@ def _print_results(campaign: "Campaign", site: str, out: Console) -> None:
     for row in demo.outcome(campaign):
         table.add_row(row.run, f"{row.original:.4f}", f"{row.preference:.4f}", f"{row.preference - row.original:+.4f}")
     out.print(table)
-    best = derived(campaign)
+    best = Evidence(campaign).derived
     deadlocks = ", ".join(f"{counted(count, 'deadlock')} of {size}" for size, count in best.deadlocks.items())
     out.print(f"{counted(best.single, 'query', 'queries')} with one best known answer, {deadlocks or 'no deadlock'}.")
     paths = demo.export(campaign)

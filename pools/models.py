@@ -13,6 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from core.models import Lab
 from core.money import CURRENCIES, DOLLARS, in_currency, in_local_words
 from core.recorded import Audit, Changes, Group, value_after
+from evaluation.judging.designs import DESIGNS
+from evaluation.judging.designs.base import Design
 from pools.settings import (
     ChallengerSettings,
     CostSettings,
@@ -228,9 +230,19 @@ class Campaign(
         """Whether its judgments were made elsewhere: nobody can judge in it, and it cannot be published."""
         return self.origin is not None
 
+    @property
+    def pool_sizes(self) -> dict[int, int]:
+        """How many pools there are of each size."""
+        return {int(size): count for size, count in self.pool_histogram.items()}
+
+    @property
+    def pairing(self) -> Design:
+        """Its pairing design with its settings: ask it what the design does."""
+        return DESIGNS[self.design].of(self)
+
     def repeated_hits(self, hits: int) -> int:
         """How many of so many HITs a second person does, so that the judgments say how often people err."""
-        if self.overlap > 1 or not self.repeats or self.design == self.Design.CHALLENGERS:
+        if self.overlap > 1 or not self.repeats or self.pairing.challenges:
             return 0
         return min(hits, max(LEAST_REPEATED, -(-self.repeats // self.pairs_per_hit)))
 

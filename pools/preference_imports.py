@@ -22,6 +22,7 @@ from core.progress import Report, silent
 from evaluation.errors import BadInput
 from evaluation.files.preferences import TIE, Preference, numbered_preferences
 from evaluation.files.textfiles import quote_value
+from evaluation.judging.designs import designs_that
 from evaluation.judging.pooling import (
     canonical,
 )
@@ -180,7 +181,7 @@ def preference_import_delete(*, preference_import: PreferenceImport) -> None:
         raise NotNow(text % {"names": ", ".join(users)})
     challenges = Campaign.objects.filter(
         collection=imported.collection_id,
-        design=Campaign.Design.CHALLENGERS,
+        design__in=designs_that("challenges"),
         reuse=Campaign.Reuse.ALL,
         created_at__gt=imported.imported_at,
         pools__query__in=imported.preferences.values("query"),

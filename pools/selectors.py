@@ -16,7 +16,7 @@ from evaluation.judging.equal_texts import name_once, relevant_once
 from evaluation.judging.pooling import ChampionPair, ChampionQrel, PoolSizes, champion_pairs, sizes_of
 from pools.models import AlikePair, Campaign, Candidate, Pair, Pool, QrelsVersion, Twin, VersionQuery
 from runs.models import Collection, Passage, Qrel, Query, Run
-from runs.selectors import ARTIFACT_DEPTH, SECOND_DEPTH, collection_qrels, enumerate_ids, load_artifact
+from runs.selectors import collection_qrels, enumerate_ids, load_artifact
 
 
 def campaigns_of(user: User) -> QuerySet[Campaign]:
@@ -113,8 +113,7 @@ def withheld_passages(campaign: Campaign) -> set[tuple[str, str]]:
     confidential = list(campaign.runs.filter(is_released=False))
     if not confidential:
         return set()
-    is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK
-    depth = champion_depth(campaign) if is_champion_check else campaign.depth
+    depth = campaign.pairing.run_depth
     public = {(query, pid) for query, pid, _grade in collection_qrels(campaign.collection)}
     public |= {(query, pid) for query, pids in base_answers(campaign).items() for pid in pids}
     public |= _brought(campaign.runs.filter(is_released=True), campaign, depth)
@@ -129,15 +128,9 @@ def withheld_passages(campaign: Campaign) -> set[tuple[str, str]]:
     return withheld | (of_withheld - public)
 
 
-def champion_depth(campaign: Campaign) -> int:
-    """How far down its run a champion check looks."""
-    is_highest = campaign.champion_qrel == Campaign.ChampionQrel.HIGHEST
-    return ARTIFACT_DEPTH if is_highest else SECOND_DEPTH
-
-
 def champion_asked(campaign: Campaign) -> list[ChampionPair]:
     """The comparisons of a champion check, of which each has its category."""
-    top = load_artifact(campaign.runs.get()).top(cast(Order, campaign.order), champion_depth(campaign))
+    top = load_artifact(campaign.runs.get()).top(cast(Order, campaign.order), campaign.pairing.run_depth)
     pooled = set(campaign.pools.values_list("query__qid", flat=True))
     qrels = Qrels.of(Entry(*row) for row in collection_qrels(campaign.collection) if row[0] in pooled)
     stands_for = twins_of(campaign)
@@ -170,8 +163,7 @@ def alike_pairs(campaign: Campaign) -> QuerySet[AlikePair]:
 
 def later_runs(campaign: Campaign) -> QuerySet[Run]:
     """The runs of its collection that the results of a campaign do not score, as they were fixed before, by name."""
-    is_of_all = campaign.design in (Campaign.Design.ALL_PAIRS, Campaign.Design.ROUNDS)
-    if campaign.fixed_runs is None or not is_of_all:
+    if campaign.fixed_runs is None or not campaign.pairing.scores_runs:
         return Run.objects.none()
     return campaign.collection.runs.exclude(pk__in=campaign.fixed_runs).order_by("name")
 

@@ -2,13 +2,13 @@
 
 import io
 import logging
-from collections import Counter
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -23,28 +23,16 @@ from evaluation.errors import BadInput
 from evaluation.files.about_runs import read_run_pairs
 from evaluation.files.artifact import Order
 from evaluation.files.preferences import Pair as IdPair
-from evaluation.files.qrels import Entry, Policy, Qrels
-from evaluation.judging.challengers import challenge_pairs, find_challengers, settle_challenges
+from evaluation.files.qrels import Entry, Qrels
+from evaluation.judging.designs import DESIGNS
+from evaluation.judging.designs.base import Material
 from evaluation.judging.equal_texts import (
     Alike,
-    Merged,
-    judge_merged,
-    merge_equal,
-    name_once,
     nearly_equal,
-    relevant_once,
 )
 from evaluation.judging.pooling import (
-    ChampionQrel,
-    Tops,
-    all_pairs,
-    canonical,
-    champion_pairs,
-    pool_queries,
     pool_sizes,
 )
-from evaluation.judging.rounds import Settings as RoundSettings
-from evaluation.judging.rounds import estimate_pairs, replay
 from evaluation.judging.settling import learn_from
 from pools import reuse
 from pools import selectors as pool_selectors
@@ -134,12 +122,8 @@ def campaign_check(campaign: Campaign, runs: Sequence[Run]) -> None:
     """Fill in what follows from other settings. Raises Refused if settings and runs do not fit each other."""
     if not campaign.language:
         campaign.language = campaign.collection.language
-    if campaign.design == Campaign.Design.CHALLENGERS:
-        _set_base(campaign)
-    if campaign.design == Campaign.Design.ROUNDS:
-        if campaign.method == Campaign.Method.BRADLEY_TERRY:
-            raise Refused(_("In this design, the winners are the passages with the most wins in the final."))
-        campaign.method = Campaign.Method.MOST_WINS
+    if campaign.design in DESIGNS:
+        _fit_design(campaign)
     try:
         campaign.full_clean()
     except ValidationError as error:
@@ -152,8 +136,18 @@ def campaign_check(campaign: Campaign, runs: Sequence[Run]) -> None:
     practice_check(campaign)
 
 
-def _set_base(campaign: Campaign) -> None:
-    """Challenge the newest version, unless another was chosen. Raises Refused where the settings do not fit."""
+def _fit_design(campaign: Campaign) -> None:
+    """Take the method that the design has, and if it challenges a version, the newest, unless another was chosen.
+
+    Raises Refused where the settings do not fit.
+    """
+    design = campaign.pairing
+    for sentence in design.refuse(depth=campaign.depth, method=campaign.method).values():
+        raise Refused(_(sentence))
+    campaign.method = design.only_method or campaign.method
+    if not design.challenges:
+        campaign.base_version = None
+        return
     if campaign.base_version is None:
         campaign.base_version = pool_selectors.newest_version(campaign.collection)
     if campaign.base_version is None:
@@ -165,10 +159,6 @@ def _set_base(campaign: Campaign) -> None:
         )
     if campaign.base_version.collection_id != campaign.collection_id:
         raise Refused(_("The version to challenge must belong to the collection."))
-    if campaign.depth != 1:
-        raise Refused(_("A challenger is a passage that a run ranks first, so the depth of this design is 1."))
-    if campaign.method != Campaign.Method.TOURNAMENT:
-        raise Refused(_("In this design, winners are found by tournament."))
 
 
 @transaction.atomic
@@ -371,36 +361,31 @@ def pools_plan(
     among: Some[str] | None = None,
 ) -> Plan:
     """The same without looking for passages of nearly equal texts, and for no other queries than those `among`."""
-    is_champion_check = campaign.design == Campaign.Design.CHAMPION_CHECK
-    depth = pool_selectors.champion_depth(campaign) if is_champion_check else campaign.depth
+    design, version = campaign.pairing, campaign.base_version
+    if design.takes_one_run and len(runs) != 1:
+        raise Refused(_("The champion check compares one run with the qrels: choose exactly one run."))
     tops: list[dict[str, tuple[str, ...]]] = []
     for number, run in enumerate(runs):
         report(_("Reading the top of the runs"), number, len(runs))
-        top = run_selectors.load_artifact(run).top(cast(Order, campaign.order), depth)
+        top = run_selectors.load_artifact(run).top(cast(Order, campaign.order), design.run_depth)
         tops.append(top if among is None else {query: top[query] for query in among if query in top})
     report(_("Building pools and pairs"))
     rows = run_selectors.collection_qrels(campaign.collection)
-    qrels = Qrels.of(Entry(*row) for row in rows if among is None or row[0] in among)
-    split: Mapping[str, Mapping[str, int]] = {}
-    if is_champion_check:
-        if len(tops) != 1:
-            raise Refused(_("The champion check compares one run with the qrels: choose exactly one run."))
-        pools, pairs, split = _plan_champion_check(campaign, tops[0], qrels)
-    elif campaign.design == Campaign.Design.CHALLENGERS:
-        pools, pairs = _plan_challenge(campaign, tops)
-        if not pools and queries is None:
-            assert campaign.base_version is not None
-            raise Refused(
-                _(
-                    "No run brings anything new: for every query of version %(number)d, the passage that each chosen "
-                    "run ranks first has been considered before."
-                )
-                % {"number": campaign.base_version.number}
-            )
-    else:
-        pools = pool_queries(tops, qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
-        pools = merge_equal(pools, run_selectors.text_keys(campaign.collection, pools.values())).pools
-        pairs = {query: _first_pairs(campaign, query, pool) for query, pool in pools.items()}
+    material = Material(
+        tops=tops,
+        qrels=Qrels.of(Entry(*row) for row in rows if among is None or row[0] in among),
+        text_keys=partial(run_selectors.text_keys, campaign.collection),
+        answers=pool_selectors.version_answers(version),
+        considered=pool_selectors.considered_passages(version) if version else {},
+        judged=reuse.known_preferences(campaign) if version else (),
+    )
+    pools, pairs, split = design.plan(material)
+    if version and not pools and queries is None:
+        text = _(
+            "No run brings anything new: for every query of version %(number)d, the passage that each chosen run ranks "
+            "first has been considered before."
+        )
+        raise Refused(text % {"number": version.number})
     if queries is None:
         chosen = _select_queries(campaign, pools)
     else:  # a challenger whose text came later may turn out to be nothing new
@@ -412,38 +397,6 @@ def pools_plan(
         contested,
         split={name: sum(split[query][name] for query in chosen if query in split) for name in "ab"} if split else {},
     )
-
-
-def _first_pairs(campaign: Campaign, query: str, pool: tuple[str, ...]) -> tuple[IdPair, ...]:
-    """What is asked about a pool from the start: all its pairs, or in rounds those of the first."""
-    if campaign.design != Campaign.Design.ROUNDS:
-        return tuple(all_pairs(query, pool))
-    requests = replay(query, pool, (), round_settings(campaign)).requests
-    return tuple(sorted(IdPair(query, *canonical(a, b)) for a, b in requests))
-
-
-def round_settings(campaign: Campaign) -> RoundSettings:
-    return RoundSettings(campaign.partners, campaign.finalists, campaign.seed % 2**63)
-
-
-class Expected(NamedTuple):
-    """What rounds are expected to ask, where judgments are right: so many pairs, in so many rounds with the final."""
-
-    pairs: int
-    rounds: int
-
-
-def expected_pairs(campaign: Campaign, sizes: Mapping[int, int] | None = None) -> Expected:
-    """Of a campaign in rounds, or of so many pools of each size by its settings."""
-    sizes = {int(size): count for size, count in campaign.pool_histogram.items()} if sizes is None else sizes
-    return expected_of(round_settings(campaign), sizes)
-
-
-def expected_of(settings: RoundSettings, sizes: Mapping[int, int]) -> Expected:
-    """The same of so many pools of each size."""
-    estimates = {size: estimate_pairs(size, settings) for size in sizes}
-    pairs = round(sum(count * estimates[size][0] for size, count in sizes.items()))
-    return Expected(pairs, max((rounds for _pairs, rounds in estimates.values()), default=0))
 
 
 @transaction.atomic
@@ -462,35 +415,6 @@ def pairs_add(*, campaign: Campaign, pairs: Iterable[IdPair]) -> dict[IdPair, in
     return {pair: pk for *names, pk in rows if (pair := IdPair(*names)) in unique}
 
 
-def _plan_champion_check(
-    campaign: Campaign, top: Mapping[str, tuple[str, ...]], qrels: Qrels
-) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[IdPair, ...]], dict[str, Counter[str]]]:
-    """Pools, pairs, and how many of a query's comparisons are in each category."""
-    relevant = {query: pids for query, pids in qrels.relevant("all", campaign.min_grade).items() if pids}
-    pooled = {query: {*pids, *top.get(query, ())} for query, pids in relevant.items()}
-    stands_for = merge_equal(pooled, run_selectors.text_keys(campaign.collection, pooled.values())).stands_for
-    once = relevant_once(stands_for, qrels, campaign.min_grade)
-    pools = {query: set(pids) for query, pids in once.relevant("first", campaign.min_grade).items() if pids}
-    pairs: dict[str, list[IdPair]] = {query: [] for query in pools}
-    split: dict[str, Counter[str]] = {query: Counter() for query in pools}
-    for row in champion_pairs(
-        name_once(stands_for, top),
-        once,
-        min_grade=campaign.min_grade,
-        choice=cast(ChampionQrel, campaign.champion_qrel),
-    ):
-        if not pairs[row.query]:
-            pools[row.query] = set()
-        pools[row.query].update((row.qrel, row.other))
-        pairs[row.query].append(row.pair)
-        split[row.query][row.category] += 1
-    return (
-        {query: tuple(sorted(pool)) for query, pool in pools.items()},
-        {query: tuple(sorted(of_query)) for query, of_query in pairs.items()},
-        split,
-    )
-
-
 def _compare_texts(
     collection: Collection, pools: Mapping[str, tuple[str, ...]], report: Report
 ) -> tuple[list[Alike], int]:
@@ -507,41 +431,6 @@ def _compare_texts(
         untexted |= pids - texts.keys()
         alike += nearly_equal(part, texts)
     return sorted(alike, key=lambda row: (-row.share, row.pair)), len(untexted)
-
-
-def _plan_challenge(
-    campaign: Campaign, tops: Sequence[Tops]
-) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[IdPair, ...]]]:
-    """Pools and pairs of the queries that have a challenger: each against the best known answers, and whatever else is
-    missing by what was judged before. A text that was considered under another id is not new.
-    """
-    assert campaign.base_version is not None
-    answers = pool_selectors.version_answers(campaign.base_version)
-    considered = pool_selectors.considered_passages(campaign.base_version)
-    firsts = find_challengers(tops, {query: considered.get(query, set()) | {*pids} for query, pids in answers.items()})
-    pooled = {query: {*answers[query], *considered.get(query, ()), *pids} for query, pids in firsts.items()}
-    keys = run_selectors.text_keys(campaign.collection, pooled.values())
-    challengers, standing = {}, {}
-    stands_for: dict[str, dict[str, str]] = {}
-    for query, pids in firsts.items():
-        # Earlier candidates before other ids of their texts, so that what was judged of them is found.
-        earlier = considered.get(query, set())
-        ordered = sorted(pooled[query], key=lambda p: (p in pids, p not in answers[query], p not in earlier, p))
-        by_text: dict[str, str] = {}
-        stands_for[query] = {pid: by_text.setdefault(keys.get(pid, f"id {pid}"), pid) for pid in ordered}
-        new = {stands_for[query][pid] for pid in pids}.intersection(pids)
-        if new:
-            challengers[query] = tuple(sorted(new))
-            standing[query] = tuple(sorted({stands_for[query][pid] for pid in answers[query]}))
-    judged = judge_merged(Merged({}, stands_for, {}), reuse.known_preferences(campaign))
-    chosen = {*challenge_pairs(standing, challengers)}
-    for challenge in settle_challenges(standing, challengers, judged):
-        chosen.update(challenge.missing)
-    pairs: dict[str, list[IdPair]] = {}
-    for pair in sorted(chosen):
-        pairs.setdefault(pair.query, []).append(pair)
-    pools = {query: tuple(sorted({*standing[query], *pids})) for query, pids in challengers.items()}
-    return pools, {query: tuple(pairs[query]) for query in pools}
 
 
 def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -645,6 +534,6 @@ def _store_plan(campaign: Campaign, plan: Plan, report: Report) -> None:
     twins_store(campaign=campaign)
     campaign.pool_histogram = {str(size): count for size, count in pool_sizes(plan.pools).histogram.items()}
     campaign.champion_split, campaign.untexted_count = dict(plan.split), plan.untexted
-    if campaign.design == Campaign.Design.CHALLENGERS:
+    if campaign.base_version is not None:
         campaign.error_model = learn_from(reuse.known_preferences(campaign)).rows
     campaign.save(update_fields=["pair_count", "pool_histogram", "champion_split", "untexted_count", "error_model"])

@@ -14,6 +14,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from core.percent import ShareField
+from evaluation.judging.designs import DESIGNS
+from evaluation.judging.designs.all_pairs import AllPairs
+from evaluation.judging.designs.challengers import Challengers
+from evaluation.judging.designs.rounds import Rounds
 from evaluation.measures.named import read_measures
 
 KEPT = 100  # passages of each query that are kept of a run
@@ -94,25 +98,14 @@ class MaterialSettings(Settings):
         LIST = "list", _("a list of queries")
         SAMPLE = "sample", _("a sample of the queries with a pool of two or more")
 
-    class Design(models.TextChoices):
-        ALL_PAIRS = "all_pairs", _("all pairs")
-        CHAMPION_CHECK = "champion_check", _("champion check")
-        CHALLENGERS = "challengers", _("challengers")
-        ROUNDS = "rounds", _("rounds")
-
     section = Section(_("What is judged"), folded=False, of_one_collection=frozenset({"base_version", "query_list"}))
 
     design = models.CharField(
         _("Pairing design"),
         max_length=20,
-        choices=Design,
-        default=Design.ALL_PAIRS,
-        help_text=_(
-            "All pairs: every two passages of a pool. Champion check: one run against the qrels, one pair per "
-            "query. Challengers: only passages that runs newly rank first, against the best known answers of a "
-            "version. Rounds: for large pools, a few pairs of each passage round after round, then all pairs of "
-            "those that are left."
-        ),
+        choices=[(design.name, _(design.title)) for design in DESIGNS.values()],
+        default=AllPairs.name,
+        help_text=_(" ".join(design.explain() for design in DESIGNS.values())),
     )
     base_version = models.ForeignKey(
         "pools.QrelsVersion",
@@ -225,7 +218,7 @@ class PoolSettings(Settings):
 class RoundSettings(Settings):
     """How rounds narrow large pools down."""
 
-    section = Section(_("Design “rounds”"), folded=True, of_design=MaterialSettings.Design.ROUNDS)
+    section = Section(_("Design “rounds”"), folded=True, of_design=Rounds.name)
 
     partners = models.PositiveSmallIntegerField(
         _("Partners in a round"),
@@ -270,7 +263,7 @@ class RoundSettings(Settings):
 class ChallengerSettings(Settings):
     """When a newcomer replaces an answer."""
 
-    section = Section(_("Design “challengers”"), folded=True, of_design=MaterialSettings.Design.CHALLENGERS)
+    section = Section(_("Design “challengers”"), folded=True, of_design=Challengers.name)
 
     confirmations = models.PositiveSmallIntegerField(
         _("Judgments that confirm a challenger"),

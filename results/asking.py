@@ -166,7 +166,7 @@ def _obstacle(campaign: Campaign, data: dict[str, Any] | None) -> str:
         return _("These judgments were made elsewhere: nobody can judge in this campaign.")
     if campaign.state not in LIVE:
         return _("The campaign is not open. Open it again to ask for more judgments.")
-    if campaign.design == Campaign.Design.ROUNDS and campaign.rounds_revision != campaign.revision:
+    if campaign.pairing.is_staged and campaign.rounds_revision != campaign.revision:
         return _("The rounds are not over. More judgments are offered once all pools have had their final.")
     if held_back(campaign):
         return _("The pilot has not ended. Launch the rest first.")

@@ -13,7 +13,7 @@ from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.challengers import OUTCOMES
 from evaluation.judging.equal_texts import answers_by_id, name_once, relevant_once
 from evaluation.judging.pooling import ChampionQrel, pool_sizes
-from evaluation.judging.tournament import Derived, Method, derive
+from evaluation.judging.tournament import Method
 from evaluation.measures.named import read_measures
 from evaluation.statistics.agreement import agreement, error_evidence
 from evaluation.statistics.asking import settling_prospects
@@ -39,9 +39,7 @@ from evaluation.statistics.reversals import SHARE, SURVIVES, Reversals, reverse_
 from evaluation.statistics.significance import Correction, sign_test
 from evaluation.statistics.winning import Wins, perfect_top, win_ratios
 from judgments.quality import Behaviour
-from judgments.selectors import derived_from, derived_in_rounds
 from pools.models import Campaign
-from pools.selectors import champion_depth
 from results.comparisons import choose_comparisons, compare_runs
 from results.inputs import FORMAT, Inputs
 
@@ -62,31 +60,21 @@ class People(NamedTuple):
 
     pools: dict[str, tuple[str, ...]]
     judgments: list[Preference]
-    derived: Derived
+    qrels: Sequence[tuple[str, str]]
 
 
 def derive_answers(inputs: Inputs) -> People:
     """The best known answers, as the campaign's design and settings have it."""
     settled = {query: pool for query, pool in inputs.pools.items() if query not in inputs.waiting}
     judgments = [row for row in inputs.outcomes if row.query not in inputs.waiting]
-    if inputs.campaign.design == Campaign.Design.CHALLENGERS:
-        return People(settled, judgments, derived_from(inputs.challenges, inputs.waiting))
-    if inputs.campaign.design == Campaign.Design.ROUNDS:
-        return People(settled, judgments, derived_in_rounds(inputs.rounds, inputs.waiting))
-    derived = derive(
-        settled,
-        judgments,
-        method=cast(Method, inputs.campaign.method),
-        allow_incomplete=inputs.campaign.is_imported,
-    )
-    return People(settled, judgments, derived)
+    return People(settled, judgments, [row for row in inputs.derived.qrels if row[0] in settled])
 
 
 def held_back(inputs: Inputs, withheld: Collection[tuple[str, str]]) -> frozenset[str]:
     """The queries with a best known answer that may not leave, given as `(query id, passage id)`."""
-    if not withheld or inputs.campaign.design not in (Campaign.Design.ALL_PAIRS, Campaign.Design.ROUNDS):
+    if not inputs.campaign.pairing.scores_runs:
         return frozenset()
-    return frozenset(query for query, passage in derive_answers(inputs).derived.qrels if (query, passage) in withheld)
+    return frozenset(query for query, passage in inputs.derived.qrels if (query, passage) in withheld)
 
 
 def compute(inputs: Inputs, left_out: Collection[str] = (), *, is_release: bool = False) -> Json:
@@ -103,15 +91,15 @@ def compute(inputs: Inputs, left_out: Collection[str] = (), *, is_release: bool 
 
 
 def _compute(inputs: Inputs, absent: Collection[str] = ()) -> Json:
-    settled, judgments, derived = derive_answers(inputs)
-    answers = answers_by_id(derived.qrels, inputs.stands_for, inputs.withheld)
+    settled, judgments, qrels = derive_answers(inputs)
+    answers = answers_by_id(qrels, inputs.stands_for, inputs.withheld)
     # As they are exported, so that scores are those of the files.
     preference = Qrels.of(Entry(query, pid, 1) for query, pids in answers.items() for pid in pids)
-    data = _counts(inputs, derived, preference) | {"quality": _quality(inputs.behaviour)}
+    data = _counts(inputs, qrels, preference) | {"quality": _quality(inputs.behaviour)}
     queries = common_queries(inputs.qrels, preference)
-    if inputs.campaign.design == Campaign.Design.CHAMPION_CHECK:
+    if not inputs.campaign.pairing.finds_answers:
         data |= _NO_SCORES | {"champion": _champion(inputs, judgments), "agreement": _agreement(inputs)}
-    elif inputs.campaign.design == Campaign.Design.CHALLENGERS:
+    elif inputs.campaign.pairing.challenges:
         data |= _NO_SCORES | {"challengers": _challengers(inputs), "agreement": _agreement(inputs)}
     else:
         data |= _scores(inputs, preference, queries, settled, judgments, absent) if queries else _NO_SCORES
@@ -143,9 +131,9 @@ def tops(inputs: Inputs) -> dict[str, dict[str, list[str]]]:
     return runs_of
 
 
-def _counts(inputs: Inputs, derived: Derived, preference: Qrels) -> Json:
+def _counts(inputs: Inputs, qrels: Sequence[tuple[str, str]], preference: Qrels) -> Json:
     best: dict[str, list[str]] = {query: [] for query in preference.queries}  # by candidates
-    for query, passage in derived.qrels:
+    for query, passage in qrels:
         if query in best:
             best[query].append(passage)
     min_grade = inputs.campaign.min_grade
@@ -236,7 +224,7 @@ def _scores(
         if run in inputs.pooled
     }
     # Without a run, rounds would have asked other pairs: nobody knows what would have won.
-    own_contributions = [] if campaign.design == Campaign.Design.ROUNDS else contributions(
+    own_contributions = [] if campaign.pairing.is_staged else contributions(
         board, brought, qrels_once, pools, judgments,
         method=cast(Method, campaign.method), policy=cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade,
     )  # fmt: skip
@@ -388,7 +376,7 @@ def _champion(inputs: Inputs, judgments: Sequence[Preference]) -> Json:
     (run,) = inputs.runs.values()
     judged = Qrels({query: grades for query, grades in inputs.qrels.grades.items() if query in inputs.pools})
     outcomes = champion_outcomes(
-        name_once(inputs.stands_for, run.top(cast(Order, campaign.order), champion_depth(campaign))),
+        name_once(inputs.stands_for, run.top(cast(Order, campaign.order), campaign.pairing.run_depth)),
         relevant_once(inputs.stands_for, judged, campaign.min_grade),
         judgments,
         min_grade=campaign.min_grade,
@@ -481,7 +469,7 @@ def _certainty(
 
     People err at the campaign's error rate, or else as the judgments say.
     """
-    is_in_rounds = inputs.campaign.design == Campaign.Design.ROUNDS
+    is_in_rounds = inputs.campaign.pairing.is_staged
     if inputs.campaign.method != Campaign.Method.TOURNAMENT and not is_in_rounds:
         return _NO_CERTAINTY
     entered = inputs.campaign.error_rate

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, F, JSONField, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from evaluation.judging.designs import designs_that
 from judgments import selectors as judgment_selectors
 from platforms.models import Publication
 from pools.models import Campaign
@@ -33,8 +34,7 @@ def campaigns_finish(*, at: datetime) -> int:
     alarmed = Exists(CampaignAlarm.objects.filter(settled_at=None, **of_it))
     published = Publication.objects.exclude(state=Publication.State.DRAFT).filter(**of_it)
     unsettled = Exists(published.exclude(finished_revision=OuterRef("revision"), finished_revision__isnull=False))
-    is_asked_again = Q(design=Campaign.Design.ROUNDS) | Q(design=Campaign.Design.CHALLENGERS, confirmations__gt=1)
-    in_rounds = is_asked_again & ~Q(rounds_revision=F("revision"), rounds_revision__isnull=False)
+    in_rounds = Q(design__in=designs_that("goes_on")) & ~Q(rounds_revision=F("revision"), rounds_revision__isnull=False)
     over = going_on.filter(Q(state=Campaign.State.CLOSED) | ~lacks & ~in_rounds).exclude(at_work | alarmed | unsettled)
     done = over.exclude(pk__in=judgment_selectors.campaigns_to_export()).exclude(pk__in=refreshing.out_of_step())
     runs = Run.objects.filter(collection=OuterRef("collection")).order_by().values("collection")

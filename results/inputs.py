@@ -13,10 +13,10 @@ from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.challengers import Challenge
 from evaluation.judging.equal_texts import StandsFor
 from evaluation.judging.rounds import Status
+from evaluation.judging.tournament import Derived
 from evaluation.statistics.agreement import Vote
-from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from judgments.quality import Behaviour, behaviour, votes_of
-from judgments.weighing import weighed_pairs
 from pools import selectors as pool_selectors
 from pools.models import Campaign
 from runs import selectors as run_selectors
@@ -40,8 +40,9 @@ class Inputs(NamedTuple):
     others whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted
     judgment.
     `preferences` is every accepted judgment, on waiting queries too, and `outcomes` the same as it counts: on
-    `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh. `votes` are the same with
-    who judged, sorted, where a pair is judged more than once. `pairs` are those that the design asks about.
+    `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh; `derived`, the best known
+    answers by these. `votes` are the same with who judged, sorted, where a pair is judged more than once. `pairs` are
+    those that the design asks about.
     `stands_for`: by query and id, the candidate that has the text of a passage with another id. `challenged` are the
     best known answers that are challenged, by query; `challenges` those whose pairs have all their judgments. `rounds`:
     how far each query has come in a campaign in rounds, whose queries wait until their rounds are over. `withheld`:
@@ -64,6 +65,7 @@ class Inputs(NamedTuple):
     pairs: int
     preferences: Sequence[Preference]
     outcomes: Sequence[Preference]
+    derived: Derived
     adjudicated: int
     weighed: int
     votes: Sequence[Vote]
@@ -75,20 +77,16 @@ class Inputs(NamedTuple):
     withheld: frozenset[tuple[str, str]]
 
 
-def inputs_of(campaign: Campaign) -> Inputs:
-    """Read them. Called within one moment, so that they belong together.
+def inputs_of(campaign: Campaign, evidence: Evidence | None = None) -> Inputs:
+    """Read them, or take the evidence that was read. Called within one moment, so that they belong together.
 
     Raises FileAway while file storage does not answer, or if it does not have a run that made the pools.
     """
-    is_challenge = campaign.design == Campaign.Design.CHALLENGERS
+    evidence = evidence or Evidence(campaign)
+    derived, rounds, challenges = evidence.outcome
     pooled = frozenset(campaign.runs.values_list("name", flat=True))
     runs, unreadable = _runs_of(campaign, pooled)
     outside = run_selectors.outside_scores_of(campaign.collection)
-    preferences = judgment_selectors.accepted_preferences(campaign)
-    decided = judgment_selectors.decided_pairs(campaign)
-    outcomes = judgment_selectors.counted_preferences(campaign, accepted=preferences)
-    is_in_rounds = campaign.design == Campaign.Design.ROUNDS
-    rounds = judgment_selectors.rounds_of(campaign, preferences=outcomes) if is_in_rounds else {}
     unfinished = {query for query, status in rounds.items() if not status.is_done}
     by_import = campaign.collection.runs.order_by("imported_at", "id")
     return Inputs(
@@ -103,18 +101,19 @@ def inputs_of(campaign: Campaign) -> Inputs:
         held_back_runs=list(campaign.runs.filter(is_released=False).order_by("name").values_list("name", flat=True)),
         unreadable=unreadable,
         qrels=Qrels.of(Entry(*row) for row in run_selectors.collection_qrels(campaign.collection)),
-        pools=judgment_selectors.pools_of(campaign),
-        waiting=frozenset(judgment_selectors.waiting_queries(campaign) | unfinished),
+        pools=evidence.pools,
+        waiting=evidence.waiting | unfinished,
         pairs=campaign.pair_count,
-        preferences=preferences,
-        outcomes=outcomes,
-        adjudicated=len(decided),
-        weighed=len(weighed_pairs(campaign).keys() - decided.keys()),
+        preferences=evidence.preferences,
+        outcomes=evidence.counted,
+        derived=derived,
+        adjudicated=len(evidence.decided),
+        weighed=len(evidence.weighed.keys() - evidence.decided.keys()),
         votes=votes_of(campaign),
         behaviour=behaviour(campaign),
-        stands_for=pool_selectors.twins_of(campaign),
-        challenged=pool_selectors.base_answers(campaign),
-        challenges=judgment_selectors.challenges_of(campaign) if is_challenge else (),
+        stands_for=evidence.stands_for,
+        challenged=evidence.challenged,
+        challenges=challenges,
         rounds=rounds,
         withheld=frozenset(pool_selectors.withheld_passages(campaign)),
     )
@@ -122,9 +121,7 @@ def inputs_of(campaign: Campaign) -> Inputs:
 
 def _runs_of(campaign: Campaign, pooled: frozenset[str]) -> tuple[dict[str, RunArtifact], list[str]]:
     """The runs to score, and the names of those that were not pooled and whose file is missing."""
-    # The other designs are about their own runs.
-    is_of_pooled = campaign.design not in (Campaign.Design.ALL_PAIRS, Campaign.Design.ROUNDS)
-    chosen = (campaign.runs if is_of_pooled else campaign.collection.runs).order_by("name")
+    chosen = (campaign.collection.runs if campaign.pairing.scores_runs else campaign.runs).order_by("name")
     if campaign.fixed_runs is not None:
         chosen = chosen.filter(pk__in=campaign.fixed_runs)
     runs, unreadable = {}, []

@@ -18,7 +18,7 @@ from machines.models import MachineJudge
 from pools.http import campaign_of
 from pools.models import Campaign
 from results.machine_tables import judges_beside, machine_data, machine_table, tables_of
-from results.machines import SOFTWARE
+from results.machines import SOFTWARE, has_winners
 from results.models import MachineComparison
 from results.presentation import Shown, cells, heads
 from results.writing import as_csv, as_tex
@@ -44,7 +44,7 @@ def machines(request: Request, pk: int) -> HttpResponse:
         "people": next((row.data["people"] for row in compared), None),
         "waiting": len(judges) - len(compared),
         "changed": any(row.revision < campaign.revision for row in compared),
-        "has_winners": campaign.design == Campaign.Design.ALL_PAIRS,
+        "has_winners": has_winners(campaign),
     }
     return render(request, "results/machines.html", context)
 

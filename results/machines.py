@@ -121,7 +121,7 @@ def _lengths(campaign: Campaign) -> dict[str, int]:
 def further_of(inputs: Inputs) -> Further:
     """None but where the campaign's queries are a sample: there, a machine may have answered about the others."""
     campaign = inputs.campaign
-    if campaign.design != Campaign.Design.ALL_PAIRS or campaign.selection != Campaign.Selection.SAMPLE:
+    if not has_winners(campaign) or campaign.selection != Campaign.Selection.SAMPLE:
         return NOTHING
     tops = [inputs.runs[name].top(cast(Order, campaign.order), campaign.depth) for name in sorted(inputs.pooled)]
     pools = pool_queries(tops, inputs.qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
@@ -135,9 +135,14 @@ def further_of(inputs: Inputs) -> Further:
     return Further({query: pool for query, pool in merged.pools.items() if len(pool) > 1}, named)
 
 
+def has_winners(campaign: Campaign) -> bool:
+    """Whether a machine's answers make winners as people's judgments do, that runs are scored with."""
+    return campaign.pairing.scores_runs and campaign.pairing.is_whole
+
+
 def board_of(inputs: Inputs, further: Further) -> Board | None:
     """The runs, where the design makes winners that runs are scored with."""
-    if inputs.campaign.design != Campaign.Design.ALL_PAIRS or not inputs.runs:
+    if not has_winners(inputs.campaign) or not inputs.runs:
         return None
     board = Board(inputs.runs, inputs.k, cast(Order, inputs.campaign.order))
     return board.with_twins({**inputs.stands_for, **further.stands_for})
@@ -191,12 +196,12 @@ def compare(
     if board is None:
         return Compared(data, {}, {}, "")
     method = cast(Method, inputs.campaign.method)
-    orders = compare_orders(board, people.derived.qrels, winners_of(people.pools, machine, method))
+    orders = compare_orders(board, people.qrels, winners_of(people.pools, machine, method))
     runs: dict[str, dict[str, float]] = {}
     if orders is not None:
         data["orders"] = orders.as_dict()
         runs = data["orders"].pop("runs")
-    judged = [(query, passage) for query, passage in people.derived.qrels if len(pools[query]) > 1]
+    judged = [(query, passage) for query, passage in people.qrels if len(pools[query]) > 1]
     scored = score(board, judged, winners_of(pools, settle(everything), method))
     scores: dict[str, Any] = {}
     if scored is not None:

@@ -9,6 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from evaluation.judging.designs.champion_check import ChampionCheck
 from evaluation.judging.planning import plan
 from evaluation.statistics.agreement import ASSUMED, FEW, error_rate
 from evaluation.statistics.resampling import share_interval
@@ -72,7 +73,7 @@ def is_enough(observed: Observed) -> bool:
 
 def _error_of_champion_check(campaign: Campaign) -> Observed | None:
     checks = Campaign.objects.filter(
-        collection=campaign.collection_id, lab=campaign.lab_id, design=Campaign.Design.CHAMPION_CHECK, overlap=1
+        collection=campaign.collection_id, lab=campaign.lab_id, design=ChampionCheck.name, overlap=1
     ).order_by("-id")
     for check in checks[:CHECKS]:
         data = result_selectors.stored_data(check)

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from evaluation.judging.tournament import Judged, most_wins
 from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from judgments.models import Adjudication, Reuse
 from judgments.selectors import JudgmentRow
-from judgments.weighing import weighed_pairs
-from pools import selectors as pool_selectors
 from pools.models import Campaign, Pair, Pool
 from results import selectors as result_selectors
 from results.selectors import PoolCertainty
@@ -158,17 +157,12 @@ def pool_detail(pool: Pool) -> PoolDetail:
     """Everything about one pool: the candidates, who beat whom, the winners, and the judgments behind each pair."""
     campaign = pool.campaign
     pairs = list(Pair.objects.filter(pool=pool).values_list("a__pid", "b__pid", "pk"))
-    preferences = judgment_selectors.accepted_preferences(campaign, pool)
-    judged = Counter(
-        (row.preferred, row.b if row.preferred == row.a else row.a) for row in preferences if row.preferred
-    )
-    ties = Counter((row.a, row.b) for row in preferences if row.preferred is None)
+    evidence = Evidence(campaign, pool)
     adjudicated = {row.pair_id: row for row in judgment_selectors.adjudications_of(campaign, pool)}
     passages = list(Passage.objects.filter(candidacies__pool=pool).defer("text"))
-    outcome = judgment_selectors.derived(campaign, pool)
-    best = {pid for _query, pid in outcome.qrels}
+    best = {pid for _query, pid in evidence.derived.qrels}
     tops = result_selectors.tops_of(pool)
-    stands_for = pool_selectors.twins_of(campaign, pool).get(pool.query.qid, {})
+    stands_for = evidence.stands_for.get(pool.query.qid, {})
     twins: dict[str, list[str]] = {}
     for twin, candidate in sorted(stands_for.items()):
         twins.setdefault(candidate, []).append(twin)
@@ -176,13 +170,8 @@ def pool_detail(pool: Pool) -> PoolDetail:
     for pid, grade in Qrel.objects.filter(query=pool.query).values_list("passage__pid", "grade").order_by():
         candidate = stands_for.get(pid, pid)
         grades[candidate] = max(grade, grades.get(candidate, grade))
-    wins: dict[tuple[str, str], int] = {}
-    outcomes = judgment_selectors.counted_preferences(campaign, pool, preferences)
-    decisive = [preference for preference in outcomes if preference.preferred is not None]
-    for preference in decisive:
-        loser = preference.b if preference.preferred == preference.a else preference.a
-        key = (str(preference.preferred), loser)
-        wins[key] = wins.get(key, 0) + 1
+    decisive = [preference for preference in evidence.counted if preference.preferred is not None]
+    wins = Counter((str(row.preferred), row.b if row.preferred == row.a else row.a) for row in decisive)
     totals, lost = Counter[str](), Counter[str]()
     for (winner, loser), count in wins.items():
         totals[winner] += count
@@ -210,33 +199,35 @@ def pool_detail(pool: Pool) -> PoolDetail:
         behind.setdefault((row.a, row.b), []).append(_judgment(row, by_pid))
     reuses = {reuse.pk: reuse for reuse in judgment_selectors.reuses_of(campaign)}
     before: dict[tuple[str, str], list[ReusedDetail]] = {}
-    for reused in judgment_selectors.reused_judgments(campaign, pool):
+    for reused in evidence.reused:
         chosen = reused.preference.preferred
         preferred = None if chosen is None else by_pid[chosen]
         detail = ReusedDetail(reuses[reused.reuse_id], preferred, reused.made_at, reused.counts)
         before.setdefault((reused.a, reused.b), []).append(detail)
-    weighed = weighed_pairs(campaign, pool)
     details = []
     for *pids, pk in pairs:
         a, b = sorted((by_pid[pid] for pid in pids), key=lambda candidate: candidate.number)
-        for_a, for_b = judged[a.passage.pid, b.passage.pid], judged[b.passage.pid, a.passage.pid]
         pair, decided = (pids[0], pids[1]), adjudicated.get(pk)
+        votes = dict(zip(pair, evidence.votes.get((pool.query.qid, *pair), (0, 0)), strict=True))
+        for_a, for_b = votes[a.passage.pid], votes[b.passage.pid]
         direct, older = behind.get(pair, []), before.get(pair, [])
         better = None if decided is None else dict(zip("ab", pair, strict=True)).get(decided.choice)
-        heavier = weighed.get((pool.query.qid, *pair))
+        heavier = evidence.weighed.get((pool.query.qid, *pair))
         marks = (by_pid[pid] if pid else None for pid in (better, heavier))
-        details.append(PairDetail(pk, a, b, for_a, for_b, ties[pair], direct, older, decided, *marks))
+        ties = evidence.ties[pool.query.qid, *pair]
+        details.append(PairDetail(pk, a, b, for_a, for_b, ties, direct, older, decided, *marks))
     details.sort(key=lambda pair: (pair.a.number, pair.b.number))
     filled = sum(pair.for_a + pair.for_b + pair.ties for pair in details)
-    # Challengers play with judgments of other campaigns too, and rounds are no tournament of all passages.
-    is_of_all = campaign.design not in (Campaign.Design.CHALLENGERS, Campaign.Design.ROUNDS)
-    settled = bool(best) and len(candidates) > 1 and campaign.method == Campaign.Method.TOURNAMENT and is_of_all
-    settled = settled and len(decisive) == len(outcomes)  # a tie is half a win for both: the rounds count whole ones
+    is_tournament = campaign.method == Campaign.Method.TOURNAMENT and campaign.pairing.is_whole
+    settled = bool(best) and len(candidates) > 1 and is_tournament
+    settled = settled and len(decisive) == len(
+        evidence.counted
+    )  # a tie is half a win for both: the rounds count whole ones
     return PoolDetail(
         candidates=candidates,
         wins=wins,
         pairs=details,
-        complete=not outcome.incomplete,
+        complete=not evidence.derived.incomplete,
         filled=filled,
         slots=len(pairs) * campaign.overlap,
         rounds=_rounds(by_pid, wins) if settled else [],

@@ -41,8 +41,8 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
             result = Result.objects.filter(campaign=campaign).only("revision", "software", "campaign").first()
             if not anew and result is not None and result_selectors.is_in_step(result, campaign):
                 return False
-            inputs = inputs_of(campaign)
             source = exports.Source(campaign)
+            inputs = inputs_of(campaign, source)
             exported = exports.write_files(source, folder / report.DATA)
         skip = held_back(inputs, source.withheld)
         data = compute(inputs, skip)

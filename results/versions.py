@@ -19,6 +19,7 @@ from core.version import VERSION
 from evaluation.judging.equal_texts import answers_by_id
 from evaluation.judging.settling import expected_wrong
 from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from pools import selectors as pool_selectors
 from pools.models import Campaign, QrelsVersion, VersionQuery
 from results.models import VersionRequest
@@ -44,23 +45,23 @@ class Settled(NamedTuple):
     adjudicated: int
 
 
-def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
+def settled_by(evidence: Evidence, newest: QrelsVersion | None) -> Settled:
     """Called within one moment, with the newest version of the collection.
 
     Where its answers are not the ones that were challenged, a challenge settles nothing, unless they are the
     campaign's own: then its judgments have changed since, and correct them.
     """
-    derived = judgment_selectors.derived(campaign)
+    campaign = evidence.campaign
+    derived = evidence.derived
     standing = pool_selectors.version_answers(newest)
     latest = pool_selectors.queries_settled_last(campaign)
     overtaken = {
         query
-        for query, passages in pool_selectors.base_answers(campaign).items()
+        for query, passages in evidence.challenged.items()
         if standing.get(query) != passages and query not in latest
     }
     withheld = pool_selectors.withheld_passages(campaign)
-    stands_for = pool_selectors.twins_of(campaign)
-    answers = answers_by_id(derived.qrels, stands_for, withheld)
+    answers = answers_by_id(derived.qrels, evidence.stands_for, withheld)
     answered = {query for query, _passage in derived.qrels}
     held_back = answered - answers.keys()
     settled = {query: passages for query, passages in answers.items() if query not in overtaken}
@@ -69,23 +70,22 @@ def settled_by(campaign: Campaign, newest: QrelsVersion | None) -> Settled:
         frozenset(overtaken.intersection({*answered, *derived.incomplete})),
         frozenset({*derived.incomplete} - overtaken),
         frozenset(held_back - overtaken),
-        sum(query in settled for query, _a, _b in judgment_selectors.decided_pairs(campaign)),
+        sum(query in settled for query, _a, _b in evidence.decided),
     )
 
 
-def expected_replaced_wrong(campaign: Campaign, before: Answers, after: Answers) -> float | None:
+def expected_replaced_wrong(evidence: Evidence, before: Answers, after: Answers) -> float | None:
     """How many best known answers that others replaced are expected to be better than these, by all judgments; None
     where none was replaced.
     """
-    stands_for = pool_selectors.twins_of(campaign)
     replaced = set()
     for query, passages in after.items():
-        named = stands_for.get(query, {})
+        named = evidence.stands_for.get(query, {})
         new, old = ({named.get(pid, pid) for pid in pids} for pids in (passages, before.get(query, ())))
         replaced |= {(query, newcomer, other) for newcomer in new - old for other in old - new}
     if not replaced:
         return None
-    judged = judgment_selectors.evidence_of(campaign)
+    judged = [*evidence.counted, *evidence.before]
     pools: dict[str, set[str]] = {}
     for query, *members in [*((row.query, row.a, row.b) for row in judged), *replaced]:
         pools.setdefault(query, set()).update(members)
@@ -121,8 +121,9 @@ def version_add(
         _must_follow(newest, parent)
         revision = Campaign.objects.values_list("revision", flat=True).get(pk=campaign.pk)
         before = pool_selectors.version_answers(newest)
-        settled = settled_by(campaign, newest)
-        doubtful = expected_replaced_wrong(campaign, before, settled.answers)
+        evidence = Evidence(campaign)
+        settled = settled_by(evidence, newest)
+        doubtful = expected_replaced_wrong(evidence, before, settled.answers)
     if not settled.answers:
         raise NotNow(_nothing_settled(campaign, settled))
     after = {**before, **settled.answers}
@@ -173,7 +174,7 @@ def version_add(
 
 def why_no_version(campaign: Campaign) -> str:
     """Why no version can come of a campaign, whatever is judged; empty if one can."""
-    if campaign.design == Campaign.Design.CHAMPION_CHECK:
+    if not campaign.pairing.finds_answers:
         return _(
             "A champion check compares one run with the original qrels. It finds no best known answers, so no version "
             "can be made from it."

@@ -29,6 +29,7 @@ from evaluation.files.texts import read_queries
 from evaluation.measures.reciprocal_rank import reciprocal_rank
 from judgments import exports
 from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from platforms.ledger_comparison import Comparison, comparison_make
 from platforms.models import LabAccount, Operation, Payment, Publication
 from platforms.money.bills import remaining_bill
@@ -476,7 +477,7 @@ def summary(campaign: Campaign, progress: judgment_selectors.JudgingProgress) ->
 
 def outcome(campaign: Campaign) -> list[Outcome]:
     """Every run's two scores, best on the preference qrels first. Both count the queries that have preference qrels."""
-    derived = Qrels.of(Entry(query, pid, 1) for query, pid in judgment_selectors.derived(campaign).qrels)
+    derived = Qrels.of(Entry(query, pid, 1) for query, pid in Evidence(campaign).derived.qrels)
     judged = set(derived.queries)
     original = Qrels.of(Entry(*row) for row in run_selectors.collection_qrels(campaign.collection) if row[0] in judged)
     rows = [

@@ -116,9 +116,7 @@ def lacking_pairs(campaign: Campaign) -> list[str]:
     """A sentence if there is no pair to judge."""
     if Pair.objects.filter(pool__campaign=campaign).exists():
         return []
-    if campaign.design == Campaign.Design.CHALLENGERS:
-        return [_("There is nothing to judge: the runs bring nothing new, as all that they put first was considered.")]
-    return [_("There is nothing to judge: every pool has only one passage.")]
+    return [_(campaign.pairing.empty)]
 
 
 def lacking_tests(campaign: Campaign) -> list[str]:

@@ -675,7 +675,7 @@ def nothing_left_reason(campaign: Campaign) -> str:
     """Why no HIT is left for a worker who may take one."""
     if Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
         return _("Other people are working on every task that you could do. Please come back later.")
-    is_between = campaign.design == Campaign.Design.ROUNDS and campaign.rounds_revision is None
+    is_between = campaign.pairing.is_staged and campaign.rounds_revision is None
     if held_back(campaign) or is_between:
         return _("There are no more tasks for now. Please come back later.")
     return _("All tasks are done. Thank you!")

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection
+from django.db.models import Count, F, Max
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from core.models import Lab, User
@@ -237,3 +239,16 @@ def analyze() -> None:
 def pair_count(of: Campaign) -> int:
     """How many pairs a campaign has."""
     return Pair.objects.filter(pool__campaign=of).count()
+
+
+def overfull_pairs(campaign: Campaign) -> int:
+    """Pairs with more accepted judgments than slots: the database forbids any."""
+    return (
+        Pair.objects.filter(pool__campaign=campaign)
+        .annotate(
+            slots=Count("acceptances", distinct=True),
+            most=Max(Coalesce("items__hit__wanted", "pool__campaign__overlap")),
+        )
+        .filter(slots__gt=F("most"))
+        .count()
+    )

@@ -94,11 +94,6 @@ def champion_pairs(
                     yield chosen
 
 
-def champion_check(top_two: Tops, qrels: Qrels, *, min_grade: int = 1) -> dict[str, Pair]:
-    """The pair of every query, about its first qrel."""
-    return {chosen.query: chosen.pair for chosen in champion_pairs(top_two, qrels, min_grade=min_grade)}
-
-
 @dataclass(frozen=True)
 class PoolSizes:
     """How many pools, how many pairs they make when every two passages are compared, and their sizes.

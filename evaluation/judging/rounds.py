@@ -49,7 +49,7 @@ class Settings:
 
 
 # By name: the usual, and the cheaper one.
-DESIGNS = {"K7F9": Settings(7, 9), "K5F9": Settings(5, 9)}
+PRESETS = {"K7F9": Settings(7, 9), "K5F9": Settings(5, 9)}
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,10 @@ def _places(passages: Sequence[str], names: Iterable[str]) -> Ints:
 
 
 def replay_all(
-    pools: Mapping[str, Collection[str]], preferences: Iterable[Preference], settings: Settings
+    pools: Mapping[str, Collection[str]],
+    preferences: Iterable[Preference],
+    settings: Settings,
+    begun: Mapping[str, Sequence[Collection[str]]] | None = None,
 ) -> dict[str, Status]:
     """How far each query has come, in the order of the pools. Raises UnknownPassage as `replay` does."""
     judged: dict[str, list[Preference]] = {query: [] for query in pools}
@@ -168,7 +171,8 @@ def replay_all(
             judged[preference[0]].append(preference)
         except KeyError:
             raise UnknownPassage(preference.a) from None
-    return {query: replay(query, pool, judged[query], settings) for query, pool in pools.items()}
+    begun = begun or {}
+    return {query: replay(query, pool, judged[query], settings, begun.get(query, ())) for query, pool in pools.items()}
 
 
 def draw(query: str, number: int, playing: Collection[str], partners: int, seed: int) -> list[Request]:

@@ -117,13 +117,24 @@ class Derived:
     """Preference qrels, and how they came out.
 
     `qrels`: (query, passage), sorted as strings. `single`: queries with one winner. `deadlocks[size]`: queries with so
-    many winners. `incomplete`: queries refused because pairs of their pool have no judgment, sorted.
+    many winners. `incomplete`: queries without a winner, because pairs of their pool have no judgment, sorted.
     """
 
     qrels: tuple[tuple[str, str], ...]
     single: int
     deadlocks: dict[int, int]
     incomplete: tuple[str, ...]
+
+    @classmethod
+    def of(cls, answers: Mapping[str, Collection[str]], queries: Iterable[str]) -> Derived:
+        """From the winners of some of these queries: the others are incomplete."""
+        sizes = Counter(map(len, answers.values()))
+        return cls(
+            qrels=tuple(sorted((query, passage) for query, winners in answers.items() for passage in winners)),
+            single=sizes.pop(1, 0),
+            deadlocks=dict(sorted(sizes.items())),
+            incomplete=tuple(sorted({*queries} - answers.keys())),
+        )
 
 
 def derive(
@@ -145,23 +156,15 @@ def derive(
         if query not in pools:
             raise UnknownPassage(a)
         judged[query].append(Tied(a, b) if preferred is None else Judged(preferred, b if preferred == a else a))
-    qrels: list[tuple[str, str]] = []
-    incomplete = []
-    outcomes: Counter[int] = Counter()
+    answers: dict[str, frozenset[str]] = {}
     for query, pool in pools.items():
         passages = frozenset(pool)
         judgments = judged.get(query, [])
-        if not passages:
-            continue
-        if not _enough(passages, judgments, allow_incomplete):
+        if passages and _enough(passages, judgments, allow_incomplete):
+            answers[query] = _METHODS[method](passages, judgments)
+        else:
             _within(passages, judgments)
-            incomplete.append(query)
-            continue
-        winners = _METHODS[method](passages, judgments)
-        outcomes[len(winners)] += 1
-        qrels += [(query, passage) for passage in winners]
-    deadlocks = {size: count for size, count in sorted(outcomes.items()) if size > 1}
-    return Derived(tuple(sorted(qrels)), outcomes[1], deadlocks, tuple(sorted(incomplete)))
+    return Derived.of(answers, (query for query, pool in pools.items() if pool))
 
 
 def graded_levels(

@@ -18,7 +18,8 @@ from campaigns.template_terms import campaign_create_from, publication_of
 from core.errors import NotNow, Refused
 from core.models import User
 from core.money import DOLLARS
-from judgments import selectors as judgment_selectors
+from evaluation.judging.designs.challengers import Challengers
+from judgments.evidence import Evidence
 from leaderboards.models import Board, Challenger, Submission, Upkeep, UpkeepRound
 from leaderboards.upkeep.rescoring import considered
 from platforms.models import Publication
@@ -374,7 +375,7 @@ def _campaign_of(round: UpkeepRound, at: datetime) -> Campaign | None:
                     runs=runs,
                     name=f"{board.name[:70]}: upkeep {round.number}",
                     created_by=round.decided_by,
-                    design=Campaign.Design.CHALLENGERS,
+                    design=Challengers.name,
                     base_version=version,
                     depth=1,
                     method=Campaign.Method.TOURNAMENT,
@@ -475,21 +476,17 @@ def _spent(campaign: Campaign) -> Decimal:
 
 def _outcomes(round: UpkeepRound, campaign: Campaign) -> dict[int, str]:
     """By challenger, what became of it; those that are not settled are not there."""
-    challenges = {challenge.query: challenge for challenge in judgment_selectors.challenges_of(campaign)}
-    pools: dict[str, set[str]] = defaultdict(set)
-    for qid, pid in campaign.pools.values_list("query__qid", "candidates__passage__pid"):
-        pools[qid].add(pid)
-    stands_for = pool_selectors.twins_of(campaign)
+    evidence = Evidence(campaign)
+    challenges = {challenge.query: challenge for challenge in evidence.outcome.challenges}
     newest = pool_selectors.version_answers(pool_selectors.newest_version(campaign.collection))
-    base = pool_selectors.base_answers(campaign)
     settled_here = pool_selectors.queries_settled_last(campaign)
     outcomes: dict[int, str] = {}
     for pk, qid, pid in round.challengers.values_list("id", "query__qid", "pid"):
-        candidate = stands_for.get(qid, {}).get(pid, pid)
+        candidate = evidence.stands_for.get(qid, {}).get(pid, pid)
         challenge = challenges.get(qid)
-        if candidate not in pools.get(qid, ()):
+        if candidate not in evidence.pools.get(qid, ()):
             outcomes[pk] = Outcome.KNOWN
-        elif newest.get(qid) != base.get(qid) and qid not in settled_here:
+        elif newest.get(qid) != evidence.challenged.get(qid) and qid not in settled_here:
             continue  # another campaign replaced the answers that were challenged
         elif challenge is not None and not challenge.missing:
             outcomes[pk] = Outcome(challenge.outcome(candidate))

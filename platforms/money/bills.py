@@ -9,18 +9,13 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from core.money import CENT
-from evaluation.judging.rounds import DESIGNS, count_full_pairs
 from platforms.models import Publication
 from platforms.registry import adapter_of
 from pools.models import Campaign
 from pools.reuse import reused_pairs
-from pools.services import expected_of, expected_pairs, round_settings
 from tasks.models import Hit
 
 ZERO = Decimal("0.00")
-# Percent of challengers' pairs that are asked again: a third win their first comparison, and a third of these are asked
-# a third time.
-ASKED_AGAIN = 45
 
 
 class Line(NamedTuple):
@@ -90,11 +85,9 @@ def pairs_to_ask(campaign: Campaign) -> int:
     """How many pairs a campaign asks about: those of its design that nobody judged before; in rounds, as many as all of
     them are expected to ask; of challengers, with those that are expected to be asked again.
     """
-    expected = expected_pairs(campaign).pairs if campaign.design == Campaign.Design.ROUNDS else 0
-    pairs = max(campaign.pair_count, expected) - reused_pairs(campaign)
-    if campaign.design == Campaign.Design.CHALLENGERS and campaign.confirmations > campaign.overlap:
-        pairs += -(-pairs * ASKED_AGAIN // 100)
-    return pairs
+    reused = reused_pairs(campaign)
+    expected = campaign.pairing.estimate(campaign.pool_sizes, campaign.pair_count, reused)
+    return expected.pairs - reused + expected.again
 
 
 def further_bill(publication: Publication, pairs: Mapping[int, int]) -> Bill:
@@ -119,21 +112,10 @@ def rounds_bills(publication: Publication) -> list[RoundsBill]:
     Nothing is reused, so these compare with each other. Empty for other designs.
     """
     campaign = publication.campaign
-    sizes = {int(size): count for size, count in campaign.pool_histogram.items()}
-    if campaign.design == Campaign.Design.ROUNDS:
-        designs = {_("rounds, as set"): round_settings(campaign)}
-    elif campaign.design == Campaign.Design.ALL_PAIRS:
-        designs = {name: design for name, design in DESIGNS.items() if not all(map(design.is_full, sizes))}
-    else:
-        return []
-    if not designs:
-        return []
-    full = sum(count * count_full_pairs(size) for size, count in sizes.items())
-    bills = [RoundsBill(_("all pairs"), full, 1, campaign_bill(publication, pairs=full))]
-    for name, settings in designs.items():
-        expected = expected_of(settings, sizes)
-        bills.append(RoundsBill(name, *expected, campaign_bill(publication, pairs=expected.pairs)))
-    return bills
+    return [
+        RoundsBill(_(title), pairs, rounds, campaign_bill(publication, pairs=pairs))
+        for title, (pairs, rounds, _again) in campaign.pairing.alternatives(campaign.pool_sizes).items()
+    ]
 
 
 def rounds_forecast(publication: Publication) -> RoundsBill | None:
@@ -141,9 +123,9 @@ def rounds_forecast(publication: Publication) -> RoundsBill | None:
     designs. Its publication is billed for the HITs that are packed, which are those of the rounds until now.
     """
     campaign = publication.campaign
-    if campaign.design != Campaign.Design.ROUNDS:
+    if not campaign.pairing.is_staged:
         return None
-    rounds = expected_pairs(campaign).rounds
+    rounds = campaign.pairing.estimate(campaign.pool_sizes, campaign.pair_count).rounds
     return RoundsBill(_("rounds, as set"), pairs_to_ask(campaign), rounds, campaign_bill(publication))
 
 

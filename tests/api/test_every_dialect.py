@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from core.models import Lab, User
-from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from pools.models import Campaign
 from runs import background
 from runs import selectors as run_selectors
@@ -132,8 +132,8 @@ def test_judgments_of_every_dialect_become_the_same_preferences(program: Program
         # None where all is the same, down to the times.
         campaign = Campaign.objects.filter(pk=do(upload.json()).outcome_id).first()
         if campaign is not None:
-            accepted = Counter(judgment_selectors.accepted_preferences(campaign))
-            by_dialect[dialect] = (accepted, judgment_selectors.derived(campaign).qrels)
+            accepted = Counter(Evidence(campaign).preferences)
+            by_dialect[dialect] = (accepted, Evidence(campaign).derived.qrels)
     expected = by_dialect["lines"]
     assert sum(expected[0].values()) == 4 and len(by_dialect) > 1
     assert {dialect: numbers for dialect, numbers in by_dialect.items() if numbers != expected} == {}

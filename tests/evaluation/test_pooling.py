@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evaluation.files.preferences import Pair
 from evaluation.files.qrels import Policy, Qrels, read_qrels
-from evaluation.judging.pooling import all_pairs, canonical, champion_check, pool_queries, pool_sizes
+from evaluation.judging.pooling import all_pairs, canonical, champion_pairs, pool_queries, pool_sizes
 
 QRELS = read_qrels(io.BytesIO(b"q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 0\nq2 0 p6 1\nq3 0 p7 1\nq4 0 p8 0\n"))
 RED = {"q1": ("p3", "p1"), "q2": ("p6", "p9"), "q9": ("p1", "p2")}
@@ -90,4 +90,4 @@ def test_the_champion_check_is_top_against_qrel_or_where_they_agree_top_against_
         "q4": ("p1", "p2"),  # no qrel of grade 1
         "q9": ("p1", "p2"),  # no qrels
     }
-    assert champion_check(run, QRELS) == {"q1": Pair("q1", "p1", "p3"), "q2": Pair("q2", "p6", "p9")}
+    assert [row.pair for row in champion_pairs(run, QRELS)] == [Pair("q1", "p1", "p3"), Pair("q2", "p6", "p9")]

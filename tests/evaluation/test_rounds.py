@@ -16,7 +16,7 @@ from evaluation.cli.main import main
 from evaluation.errors import UnknownPassage
 from evaluation.files.preferences import Preference, read_pairs
 from evaluation.judging.rounds import (
-    DESIGNS,
+    PRESETS,
     Request,
     Settings,
     Status,
@@ -239,9 +239,9 @@ def test_judgments_of_strangers_are_refused() -> None:
             Settings(**wrong)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", PRESETS)
 def test_the_expected_pairs_are_about_those_that_are_asked(design: str) -> None:
-    settings = DESIGNS[design]
+    settings = PRESETS[design]
     for size in (2, 9, 15, 16, 30, 100):
         pool = members(size)
         requested = []
@@ -407,7 +407,7 @@ def judge_by_strength(spread: float, chance: random.Random) -> Judge:
 @pytest.mark.parametrize(("design", "published"), [("K7F9", 176), ("K5F9", 132)])
 def test_rounds_find_the_best_as_often_as_the_published_ones_with_fewer_pairs(design: str, published: int) -> None:
     """Of 102 published tournaments, with 407 pairs on average, the originals asked so many."""
-    settings, pool, times = DESIGNS[design], members(29), 400
+    settings, pool, times = PRESETS[design], members(29), 400
     theirs = [
         by_the_letter(pool, judge_by_strength(2.6, random.Random(at)), settings, random.Random(at))
         for at in range(times)

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from playwright.sync_api import expect
 
+from judgments.evidence import Evidence
 from judgments.models import Acceptance, Judgment
-from judgments.selectors import derived
 from platforms.reviewing.compensations import compensation_offer
 from tasks.models import Assignment, Consent, Hit, Worker
 from tests.journeys.conftest import Published
@@ -199,4 +199,5 @@ def test_careless_work_is_paid_and_does_not_count_and_its_worker_gets_no_more(me
 
     published.agree("6.00")
     assert set(Acceptance.objects.values_list("worker__external_id", flat=True)) == {nora.id}
-    assert derived(published.campaign).qrels == tuple((f"q{number:02}", f"q{number:02}-new") for number in range(20))
+    answers = Evidence(published.campaign).derived.qrels
+    assert answers == tuple((f"q{number:02}", f"q{number:02}-new") for number in range(20))

@@ -7,7 +7,6 @@ import json
 import re
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -159,7 +158,7 @@ def test_the_judged_pairs_of_a_champion_check_have_the_papers_categories(lab: La
     tops = {"only": {"q1": ["p1", "p2"], "q2": ["p3"], "q3": ["p5"]}}
     qrels = {"q1": ["p1"], "q2": ["p4"], "q3": ["p6"]}
     collection = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops)
-    campaign = factories.campaign(collection, design=Campaign.Design.CHAMPION_CHECK)
+    campaign = factories.campaign(collection, design="champion_check")
     factories.do(factories.worker(campaign, "Wim"), campaign, prefer="a")
     records = rows(factories.exported(campaign)["judged-pairs.tsv"])
     pairs = [(record["query"], record["category"], record["qrel"], record["preferred"]) for record in records]
@@ -264,13 +263,14 @@ def test_an_export_shows_one_moment_whatever_is_judged_meanwhile(
 
     from django.db import connection
 
-    from judgments import selectors as judgment_selectors
+    from evaluation.judging.designs.all_pairs import AllPairs
+    from judgments.evidence import Evidence
 
     lab = factories.lab("Busy", factories.user("bea"))
     collection = factories.collection(tmp_path, in_lab=lab, qrels={"q1": ["p1"]}, tops={"run": {"q1": ["p2"]}})
     campaign = factories.campaign(collection)
     alice = factories.worker(campaign, "Alice")
-    real = judgment_selectors.derived
+    real = AllPairs.derive
 
     def judged_by_another() -> None:
         factories.do(alice, campaign)
@@ -278,14 +278,14 @@ def test_an_export_shows_one_moment_whatever_is_judged_meanwhile(
 
     derived = []
 
-    def derived_then_judged(of: Campaign, **read: Any) -> object:
-        derived.append(real(of, **read))
+    def derived_then_judged(design: AllPairs, evidence: Evidence) -> object:
+        derived.append(real(design, evidence))
         if len(derived) == 1:
             with ThreadPoolExecutor(1) as pool:
                 pool.submit(judged_by_another).result()
         return derived[-1]
 
-    monkeypatch.setattr(judgment_selectors, "derived", derived_then_judged)
+    monkeypatch.setattr(AllPairs, "derive", derived_then_judged)
     files = factories.exported(campaign)
     assert files["preference-qrels.txt"] == files["preferences.txt"] == b""
     monkeypatch.undo()

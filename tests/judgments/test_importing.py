@@ -21,6 +21,7 @@ from evaluation.files.preferences import read_preferences
 from evaluation.judging.tournament import derive
 from judgments import exports, reusing
 from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from judgments.importing import judgments_import
 from judgments.models import Acceptance, Judgment, WorkerSummary
 from judgments.summarizing import campaign_summarize
@@ -282,7 +283,7 @@ def test_imported_judgments_have_winners_agreement_and_results_like_any_other(co
     assert (campaign.origin["judgments"], campaign.origin["workers"]) == (4, 2)
     assert Judgment.objects.filter(assignment__campaign=campaign).count() == 4
     assert Acceptance.objects.filter(pair__pool__campaign=campaign).count() == 3, "of a pair again, the last counts"
-    outcome = judgment_selectors.derived(campaign)
+    outcome = Evidence(campaign).derived
     assert outcome.qrels == (("q1", "p1"), ("q2", "p6")) and not outcome.incomplete
     assert not Worker.objects.filter(label="ann").exists() and not Worker.objects.exclude(external_id="").exists()
     result = compute(inputs_of(campaign))
@@ -306,7 +307,7 @@ def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(
     assert campaign.origin is not None and campaign.origin["left_out"] == {}
     rows = Judgment.objects.filter(assignment__campaign=campaign)
     assert (rows.count(), rows.filter(preferred=None).count()) == (9, 5)
-    derived = judgment_selectors.derived(campaign)
+    derived = Evidence(campaign).derived
     assert derived.qrels == (("q1", "p1"), ("q2", "p6"), ("q3", "p7"), ("q3", "p8"))
 
     files = {name: content.decode() for name, content in factories.exported(campaign).items()}
@@ -315,7 +316,7 @@ def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(
     (tmp_path / "preferences.txt").write_text(files["preferences.txt"])
     judgments = list(read_preferences(tmp_path / "preferences.txt", ties=True))
     assert sum(row.preferred is None for row in judgments) == 5
-    assert derive(judgment_selectors.pools_of(campaign), judgments).qrels == derived.qrels
+    assert derive(Evidence(campaign).pools, judgments).qrels == derived.qrels
     pairs = {row["a"] + row["b"]: row for row in map(json.loads, files["pairs.jsonl"].splitlines())}
     assert [pairs["p1p3"][name] for name in ("a_preferred", "b_preferred", "ties")] == [0, 0, 2]
     again = read(files["judgments.tsv"].encode())[1]
@@ -339,7 +340,7 @@ def test_annotators_without_a_name_are_each_somebody_else(collection: Collection
         for number, side in enumerate(("left", "left", "right"))
     ]
     campaign = store(collection, json.dumps([task | {"annotations": others}] * 2).encode())
-    assert judgment_selectors.derived(campaign).qrels == (("q1", "p1"),)
+    assert Evidence(campaign).derived.qrels == (("q1", "p1"),)
     assert campaign.origin is not None
     assert [campaign.origin[name] for name in ("judgments", "workers", "left_out")] == [
         3, 3, {"that the file repeats": 3},
@@ -388,7 +389,7 @@ def test_what_a_campaign_exported_is_not_imported_into_its_own_collection(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = store(collection)
-    accepted = judgment_selectors.accepted_preferences(campaign)
+    accepted = Evidence(campaign).preferences
     lines = "".join(f"{query}\t{b}\t{a}\t{preferred}\n" for query, a, b, preferred in accepted).encode()
     with pytest.raises(Refused, match="are those of the campaign old of this collection"):
         store(collection, lines, name="own")
@@ -441,7 +442,7 @@ def test_people_s_preferences_of_trec_s_passages_become_results(data: Path, lab:
     )  # fmt: skip
     assert campaign.origin is not None and campaign.origin["judgments"] == len(lines) > 1500
     factories.analyze()
-    outcome = judgment_selectors.derived(campaign)
+    outcome = Evidence(campaign).derived
     assert not outcome.incomplete and outcome.single > len(queries) / 2
     assert compute(inputs_of(campaign))["agreement"] is not None
     assert exports.Source(campaign).derived.qrels == outcome.qrels

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from judgments import jobs as judgment_jobs
-from judgments import selectors
+from judgments.evidence import Evidence
 from judgments.models import Acceptance
 from judgments.quality import votes_of
 from platforms.money.bills import campaign_bill, remaining_bill
@@ -47,9 +47,9 @@ def test_some_pairs_are_judged_by_two_people_from_both_sides_and_the_rest_by_one
     for pair in (pair for pair, count in pairs.items() if count == 2):
         rows = Acceptance.objects.filter(pair=pair).values_list("worker", "judgment__item__a_left")
         assert len({worker for worker, _left in rows}) == len({left for _worker, left in rows}) == 2
-    assert selectors.overfull_pairs(repeated) == 0
+    assert factories.overfull_pairs(repeated) == 0
     # They agree, and count no more than others do.
-    merged, accepted = (of(repeated) for of in (selectors.counted_preferences, selectors.accepted_preferences))
+    merged, accepted = Evidence(repeated).counted, Evidence(repeated).preferences
     assert len(accepted) == 11 and len(merged) == len({(query, a, b) for query, a, b, _preferred in merged}) == 7
     assert set(merged) == set(accepted)
     assert len(votes_of(repeated)) == 11
@@ -64,11 +64,11 @@ def test_a_pair_on_which_two_people_disagree_counts_as_a_tie(repeated: Campaign)
         by = factories.worker(repeated, name)
         for _turn in range(7 if name == "ann" else 4):
             factories.do(by, repeated, prefer=side)
-    merged = selectors.counted_preferences(repeated)
+    merged = Evidence(repeated).counted
     assert sorted(preferred is None for _query, _a, _b, preferred in merged) == [False] * 3 + [True] * 4
-    assert sum(preferred is None for _query, _a, _b, preferred in selectors.accepted_preferences(repeated)) == 0
+    assert sum(preferred is None for _query, _a, _b, preferred in Evidence(repeated).preferences) == 0
     for pool in repeated.pools.all():
-        assert selectors.counted_preferences(repeated, pool) == [row for row in merged if row.query == pool.query.qid]
+        assert Evidence(repeated, pool).counted == [row for row in merged if row.query == pool.query.qid]
 
 
 def test_the_bill_has_them_before_and_after_packing(collection: Collection) -> None:

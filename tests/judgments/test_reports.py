@@ -13,6 +13,7 @@ from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments import worker_reports
+from judgments.evidence import Evidence
 from judgments.models import Acceptance, Decision, Judgment, PairDecision, PairReport
 from pools.models import Campaign, Pair
 from review import deciding, reports
@@ -61,7 +62,7 @@ def test_a_reported_pair_is_paid_is_no_judgment_and_goes_to_another_worker(
     assert redone.hit_id == done.hit_id
     assert list(Acceptance.objects.filter(pair=pair).values_list("worker", flat=True)) == [bob.pk]
     assert Hit.objects.get(pk=done.hit_id).needed == 0
-    assert judgment_selectors.overfull_pairs(campaign) == 0
+    assert factories.overfull_pairs(campaign) == 0
 
 
 @pytest.mark.parametrize("judged_first", [True, False])
@@ -165,14 +166,14 @@ def test_a_pair_that_enough_workers_report_is_set_aside_and_the_campaign_ends(
     while Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
         factories.do(carol, campaign)
     query = pair.pool.query.qid
-    assert query in judgment_selectors.derived(campaign).incomplete  # it has no result, and no wrong one
+    assert query in Evidence(campaign).derived.incomplete  # it has no result, and no wrong one
     now = timezone.now()
     ask = {"campaign": campaign, "pair": pair, "by": rita, "at": now}
     reports.pair_decide(kind="asked", why="It reads well.", **ask)  # type: ignore[arg-type]
     pair.refresh_from_db()
     assert not pair.is_set_aside and Hit.objects.get(pk=first.hit_id).needed == 1
     factories.do(carol, campaign)
-    assert query not in judgment_selectors.derived(campaign).incomplete
+    assert query not in Evidence(campaign).derived.incomplete
     reports.pair_decide(kind="set_aside", why="It does not, after all.", **(ask | {"at": now + timedelta(hours=1)}))  # type: ignore[arg-type]
     pair.refresh_from_db()
     assert pair.is_set_aside

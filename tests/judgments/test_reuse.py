@@ -19,6 +19,7 @@ from evaluation.judging.tournament import derive
 from judgments import reusing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from judgments.jobs import make_exports
 from judgments.models import Judgment, Reuse, ReusedJudgment
 from judgments.summarizing import campaign_summarize
@@ -84,7 +85,7 @@ def test_a_collection_has_the_judgments_that_count_of_all_its_campaigns_and_impo
     assert (rows[0].import_id, rows[0].campaign_id, rows[0].worker_id) == (imported.pk, None, None)
     assert [row.at for row in rows] == sorted(row.at for row in rows)
     assert sorted(rows_of(collection)[1:]) == sorted(
-        tuple(row) for campaign in (first, second) for row in judgment_selectors.accepted_preferences(campaign)
+        tuple(row) for campaign in (first, second) for row in Evidence(campaign).preferences
     )
     assert judgment_selectors.collection_preferences(collection, before=now) == []
     assert (
@@ -108,7 +109,7 @@ def judged(collection: Collection, name: str = "first", **settings: Any) -> Camp
     campaign = factories.campaign(collection, name, **settings)
     for number in range(campaign.overlap * campaign.hits.count()):
         factories.do(factories.worker(campaign, f"{name} {number}"), campaign, prefer="b")
-    assert not judgment_selectors.waiting_queries(campaign)
+    assert not Evidence(campaign).waiting
     return campaign
 
 
@@ -146,9 +147,9 @@ def test_a_second_campaign_asks_only_about_what_was_not_judged(collection: Colle
     assert campaign_bill(publication_likely(second)).assignments == second.hits.count() == 3
     progress = judgment_selectors.judging_progress(second)
     assert (progress.pairs, progress.done, progress.accepted, progress.reused) == (7, 2, 0, 2)
-    accepted = judgment_selectors.accepted_preferences(second)
-    assert accepted == judgment_selectors.accepted_preferences(first)
-    assert judgment_selectors.waiting_queries(second) == {"q1", "q2", "q3"}
+    accepted = Evidence(second).preferences
+    assert accepted == Evidence(first).preferences
+    assert Evidence(second).waiting == {"q1", "q2", "q3"}
     assert len(rows_of(collection)) == 2, "what was reused does not count twice in the collection"
 
 
@@ -157,8 +158,8 @@ def test_the_reused_judgments_decide_with_the_new_ones(collection: Collection) -
     second = judged(collection, "second")
     afresh = judged(collection, "afresh", reuse="nothing")
     assert afresh.reused_pair_count == 0
-    assert judgment_selectors.derived(second) == judgment_selectors.derived(afresh)
-    assert judgment_selectors.accepted_preferences(second) == judgment_selectors.accepted_preferences(afresh)
+    assert Evidence(second).derived == Evidence(afresh).derived
+    assert Evidence(second).preferences == Evidence(afresh).preferences
     inputs = inputs_of(second)
     assert (inputs.pairs, len(inputs.preferences), inputs.waiting) == (7, 7, frozenset())
 
@@ -171,7 +172,7 @@ def test_a_campaign_whose_pairs_are_all_judged_needs_no_test_pairs_and_no_crowd(
     assert second.state == Campaign.State.OPEN
     assert (second.reused_pair_count, second.hits.count()) == (7, 0)
     assert campaign_bill(publication_likely(second)).total == 0
-    assert judgment_selectors.derived(second) == judgment_selectors.derived(first)
+    assert Evidence(second).derived == Evidence(first).derived
     assert out_of_step().filter(pk=second.pk).exists()
     compute_results(second.pk)
     make_exports(second.pk)
@@ -211,7 +212,7 @@ def test_judgments_of_another_question_or_against_the_setting_are_not_reused(
     first_of(collection)
     second = factories.campaign(collection, "second", **differs)
     assert second.reused_pair_count == 0
-    assert judgment_selectors.waiting_queries(second) == {"q1", "q2", "q3"}
+    assert Evidence(second).waiting == {"q1", "q2", "q3"}
 
 
 def test_what_was_judged_in_a_sandbox_counts_in_that_trial_alone(collection: Collection) -> None:
@@ -223,7 +224,7 @@ def test_what_was_judged_in_a_sandbox_counts_in_that_trial_alone(collection: Col
 
     assert reused_pairs(draft) == 0
     assert rows_of(collection) == []
-    assert judgment_selectors.accepted_preferences(trial)
+    assert Evidence(trial).preferences
     client = Client()
     client.force_login(factories.user("ria", is_staff=True))
     page = " ".join(client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode().split())
@@ -298,7 +299,7 @@ def test_reused_ties_are_half_a_win_for_both_and_exported_as_ties(collection: Co
     preference_import(collection, *TIED)
     campaign = factories.campaign(collection, "tied", tests=0, reuse="all", overlap=2)
     assert (campaign.state, campaign.reused_pair_count) == (Campaign.State.OPEN, 7)
-    derived = judgment_selectors.derived(campaign)
+    derived = Evidence(campaign).derived
     assert derived.qrels == (("q1", "p1"), ("q2", "p6"), ("q3", "p7"), ("q3", "p8"), ("q4", "p9"))
 
     files = {name: content.decode() for name, content in factories.exported(campaign).items()}
@@ -309,7 +310,7 @@ def test_reused_ties_are_half_a_win_for_both_and_exported_as_ties(collection: Co
     path = tmp_path / "preferences.txt"
     path.write_text(files["preferences.txt"])
     judgments = list(read_preferences(path, ties=True))
-    assert derive(judgment_selectors.pools_of(campaign), judgments).qrels == derived.qrels
+    assert derive(Evidence(campaign).pools, judgments).qrels == derived.qrels
     reused = [json.loads(line)["preferred"] for line in files["reused-judgments.jsonl"].splitlines()]
     assert reused.count("=") == 8
     pairs = {row["a"] + row["b"]: row for row in map(json.loads, files["pairs.jsonl"].splitlines())}
@@ -350,12 +351,12 @@ def test_a_reused_tie_disagrees_with_nobody_and_weighs_nothing(collection: Colle
 def test_what_is_excluded_at_its_source_stays_and_is_said(collection: Collection) -> None:
     first = first_of(collection, "red", "blue")
     second = factories.campaign(collection, "second")
-    before = judgment_selectors.accepted_preferences(second)
+    before = Evidence(second).preferences
     work = first.assignments.get()
 
     judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
 
-    assert judgment_selectors.accepted_preferences(second) == before
+    assert Evidence(second).preferences == before
     (reuse,) = judgment_selectors.reuses_of(second)
     assert (reuse.source, reuse.judgment_count) == (first, 2)
     assert [row.counts for row in judgment_selectors.reused_judgments(second)] == [False, False]
@@ -597,6 +598,6 @@ def test_a_thirteenth_run_costs_its_new_pairs_and_not_all(data: Path, tmp_path: 
     factories.begin(draft)
     assert (first.hits.count(), draft.hits.count()) == (0, hits)
     assert Item.objects.filter(hit__campaign=draft, pair__isnull=False).count() == new
-    assert not judgment_selectors.waiting_queries(first)
-    pools = judgment_selectors.pools_of(first)
-    assert judgment_selectors.derived(first) == derive(pools, oracle)
+    assert not Evidence(first).waiting
+    pools = Evidence(first).pools
+    assert Evidence(first).derived == derive(pools, oracle)

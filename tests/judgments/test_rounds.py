@@ -18,12 +18,11 @@ from core.errors import NotNow, Refused
 from core.models import Lab, User
 from evaluation.cli.main import main
 from judgments import jobs, rounds, watching, worker_reports
-from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from platforms.money.bills import remaining_bill, rounds_forecast
 from platforms.publishing.publications import unposted
 from platforms.terms import publication_write
-from pools import services as pool_services
 from pools.models import Campaign, Pair, Round, RoundPool
 from results import refreshing
 from results.asking import further_ask, offer_for
@@ -126,12 +125,12 @@ def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_
     first = campaign.pair_count
     assert first == 24 + 14 + 10  # three partners each, and a small pool's whole tournament
     assert jobs.advance_rounds() == "rounds planned: 1" and jobs.advance_rounds() == "rounds planned: 0"
-    assert judgment_selectors.derived(campaign).qrels == best({"q4": 1})
+    assert Evidence(campaign).derived.qrels == best({"q4": 1})
     judge(campaign)
-    assert judgment_selectors.derived(campaign).qrels == best({"q3": 5, "q4": 1}), "the large pools are not done"
+    assert Evidence(campaign).derived.qrels == best({"q3": 5, "q4": 1}), "the large pools are not done"
     assert campaigns_finish(at=timezone.now()) == 0
     to_the_end(campaign)
-    assert judgment_selectors.derived(campaign).qrels == best(SIZES)
+    assert Evidence(campaign).derived.qrels == best(SIZES)
 
     rows = list(campaign.rounds.order_by("number").values_list("number", "pools", "passages", "pairs"))
     assert rows[0] == (1, 3, 30, first) and len(rows) >= 3
@@ -142,7 +141,7 @@ def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_
     assert campaign.pair_count == sum(row[3] for row in rows) == Pair.objects.filter(pool__campaign=campaign).count()
     full = sum(size * (size - 1) // 2 for size in SIZES.values())
     assert campaign.pair_count < 0.5 * full
-    expected = pool_services.expected_pairs(campaign)
+    expected = campaign.pairing.estimate(campaign.pool_sizes, campaign.pair_count)
     assert campaign.pair_count == pytest.approx(expected.pairs, rel=0.25) and len(rows) <= expected.rounds + 1
 
     files = factories.exported(campaign)
@@ -217,7 +216,7 @@ def test_what_is_asked_further_is_about_finals_alone_and_opens_no_round(deep: Co
     jobs.advance_rounds()
     campaign.refresh_from_db()
     assert campaign.rounds_revision == campaign.revision and campaign.rounds.count() == planned
-    assert judgment_selectors.derived(campaign).qrels == best(SIZES) and offer_for(campaign, **wish).obstacle == ""
+    assert Evidence(campaign).derived.qrels == best(SIZES) and offer_for(campaign, **wish).obstacle == ""
     refreshing.result_refresh(campaign=campaign)
     after = {row["qid"]: row for row in Result.objects.get(campaign=campaign).data["stability"]}
     for qid in offer.queries:
@@ -246,11 +245,11 @@ def test_what_is_excluded_or_comes_late_opens_no_closed_round(deep: Collection, 
     assert begun and all(len(playing) == 2 for playing in begun.values())
     for assignment in campaign.assignments.filter(hit__number__lte=campaign.rounds.get(number=1).hits):
         judgment_services.assignment_exclude(assignment=assignment, why="Careless", by=rita, at=timezone.now())
-    assert judgment_selectors.derived(campaign).qrels == best({"q4": 1})
+    assert Evidence(campaign).derived.qrels == best({"q4": 1})
     judge(campaign, "Ben", wrong=True)  # everything of the first round says the opposite now, and of the second
     jobs.advance_rounds()
     assert {row.pool_id: row.begun for row in RoundPool.objects.filter(round=second)} == begun
-    statuses = judgment_selectors.rounds_of(campaign)
+    statuses = Evidence(campaign).outcome.rounds
     for pool in campaign.pools.filter(pk__in=begun):
         assert [list(playing) for playing in statuses[pool.query.qid].begun[:2]] == begun[pool.pk]
     to_the_end(campaign)
@@ -269,11 +268,11 @@ def test_a_pair_that_is_set_aside_stops_its_own_pool_alone(deep: Collection, rit
     judgment_services.assignment_leave(assignment=assignment, at=at)
     reports.pair_decide(campaign=campaign, pair=pair, kind="set_aside", why="Broken text", by=rita, at=timezone.now())
     to_the_end(campaign)
-    outcome = judgment_selectors.derived(campaign)
+    outcome = Evidence(campaign).derived
     assert outcome.qrels == best({"q1": 16, "q3": 5, "q4": 1}) and outcome.incomplete == ("q2",)
     reports.pair_decide(campaign=campaign, pair=pair, kind="asked", why="It is fine", by=rita, at=timezone.now())
     to_the_end(campaign, "Ben")
-    assert judgment_selectors.derived(campaign).qrels == best(SIZES)
+    assert Evidence(campaign).derived.qrels == best(SIZES)
 
 
 def test_a_round_waits_for_a_look_and_is_asked_once(client: Client, deep: Collection, rita: User) -> None:
@@ -363,7 +362,7 @@ def test_several_judgments_of_each_pair_are_all_counted_and_a_closed_campaign_as
     assert campaign.rounds.count() == 1
     task_services.campaign_move(campaign=campaign, to="open")
     jobs.advance_rounds()
-    statuses = judgment_selectors.rounds_of(campaign)
+    statuses = Evidence(campaign).outcome.rounds
     assert campaign.rounds.count() == 2 and best({"q1": 16})[0][1] in statuses["q1"].playing
 
 
@@ -373,7 +372,7 @@ def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy
     client.force_login(rita)
     draft = make(deep, start=False)
     page = client.get(reverse("judgments:campaign", args=[draft.pk])).text
-    expected = pool_services.expected_pairs(draft)
+    expected = draft.pairing.estimate(draft.pool_sizes, draft.pair_count)
     assert f"judged in rounds: 48 pairs in the first, about {expected.pairs} in all," in " ".join(page.split())
     assert "In rounds, and by all pairs" in page and "rounds, as set" in page
     full = sum(size * (size - 1) // 2 for size in SIZES.values())
@@ -422,7 +421,7 @@ def test_jobs_that_are_killed_between_rounds_change_neither_what_is_asked_nor_th
             assert (campaign.hits.count(), Pair.objects.filter(pool__campaign=campaign).count()) == before
     to_the_end(campaign)
     alike = to_the_end(make(deep, "never killed", reuse="nothing"), "Ben")
-    assert judgment_selectors.derived(campaign).qrels == judgment_selectors.derived(alike).qrels == best(SIZES)
+    assert Evidence(campaign).derived.qrels == Evidence(alike).derived.qrels == best(SIZES)
     fields = ("number", "pools", "passages", "pairs", "unsettled", "hits")
     assert list(campaign.rounds.order_by("number").values_list(*fields)) == list(
         alike.rounds.order_by("number").values_list(*fields)

@@ -10,6 +10,7 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from judgments.models import Acceptance, Decision, Judgment
 from pools.models import Campaign, Pair
 from tasks import services as task_services
@@ -132,7 +133,7 @@ def test_a_free_slot_goes_to_the_work_that_was_finished_first(
     assert {row.assignment_id for row in Acceptance.objects.all()} == {work["alice"].pk}
     judgment_services.assignment_exclude(assignment=work["alice"], by=rita, why="careless", at=now + timedelta(hours=1))
     assert {row.assignment_id for row in Acceptance.objects.all()} == {work[first].pk}
-    wins = {row.preferred == row.b for row in judgment_selectors.accepted_preferences(campaign)}
+    wins = {row.preferred == row.b for row in Evidence(campaign).preferences}
     assert wins == {first == "carol"}
 
 
@@ -141,7 +142,7 @@ def test_the_newest_judgment_of_an_item_is_the_one_that_counts(campaign: Campaig
     factories.judge(assignment, prefer="b")
     factories.judge(assignment, prefer="a")
     judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
-    assert {row.preferred == row.a for row in judgment_selectors.accepted_preferences(campaign)} == {True}
+    assert {row.preferred == row.a for row in Evidence(campaign).preferences} == {True}
 
 
 def test_a_judgment_cannot_be_changed_or_deleted(campaign: Campaign, alice: Worker) -> None:
@@ -310,12 +311,12 @@ def test_overlap_asks_for_distinct_workers(collection: object, rita: User) -> No
     alice, bob = factories.worker(campaign, "Alice"), factories.worker(campaign, "Bob")
     factories.do(alice, campaign)
     assert Hit.objects.get(campaign=campaign).needed == 1
-    assert judgment_selectors.derived(campaign).qrels == (("q4", "p9"),)  # each pair was compared once, and needs two
-    assert judgment_selectors.derived(campaign).incomplete == ("q1", "q2", "q3")
+    assert Evidence(campaign).derived.qrels == (("q4", "p9"),)  # each pair was compared once, and needs two
+    assert Evidence(campaign).derived.incomplete == ("q1", "q2", "q3")
     with pytest.raises(task_services.NoWork):
         factories.take(alice, campaign)
     factories.do(bob, campaign, prefer="b")
-    assert judgment_selectors.derived(campaign).incomplete == ()
+    assert Evidence(campaign).derived.incomplete == ()
     assert Hit.objects.get(campaign=campaign).needed == 0
     for pair in Pair.objects.filter(pool__campaign=campaign):
         assert {acceptance.worker_id for acceptance in pair.acceptances.all()} == {alice.pk, bob.pk}

@@ -19,6 +19,7 @@ from judgments import exports
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from judgments.models import Decision
 from judgments.quality import behaviour
 from platforms.models import Publication
@@ -150,7 +151,7 @@ def test_an_open_campaign_shows_how_far_how_good_and_how_much(
 
 
 def test_every_setting_is_shown_but_those_of_other_designs(page: Client, campaign: Campaign) -> None:
-    parts = {Campaign.Design.ROUNDS: RoundSettings, Campaign.Design.ALL_PAIRS: None}
+    parts = {"rounds": RoundSettings, "all_pairs": None}
     of_designs = [*names_in(RoundSettings), *names_in(ChallengerSettings)]
     for design, part in parts.items():
         Campaign.objects.filter(pk=campaign.pk).update(design=design)
@@ -294,8 +295,9 @@ def test_the_campaigns_page_computes_nothing(
         raise AssertionError("something was computed")
 
     monkeypatch.setattr(exports, "_MAKE", {})
-    for name in ("derived", "judging_progress", "accepted_preferences", "pools_of"):
-        monkeypatch.setattr(judgment_selectors, name, refuse)
+    monkeypatch.setattr(judgment_selectors, "judging_progress", refuse)
+    for name in ("pools", "waiting", "preferences"):
+        monkeypatch.setattr(Evidence, name, property(refuse))
     text = text_of(page, "judgments:campaign", campaign.pk)
     assert "3 of 7 (43 %)" in text
     assert "Queries with one best known answer: 2 of 4; still without all their judgments: 2." in text

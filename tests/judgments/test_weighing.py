@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from core.models import Lab, User
 from evaluation.cli.main import main
-from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments import summarizing
+from judgments.evidence import Evidence
 from judgments.weighing import weighed_pairs
 from pools.models import Campaign, Pair, Pool
 from pools.selectors import version_answers
@@ -57,7 +57,7 @@ def uneven(lab: Lab, tmp_path: Path) -> Campaign:
 
 def firsts(of: Campaign) -> int:
     """Of how many queries the passage is the best known answer that the careful ones prefer."""
-    return sum(pid.startswith("a") for _qid, pid in judgment_selectors.derived(of).qrels)
+    return sum(pid.startswith("a") for _qid, pid in Evidence(of).derived.qrels)
 
 
 def weighing(of: Campaign, how: str) -> Campaign:
@@ -76,7 +76,7 @@ def test_who_agrees_with_others_outweighs_a_majority_that_does_not(uneven: Campa
     outvoted = QUERIES - firsts(same)
     assert len(weighed_pairs(weighed)) > outvoted > 0
     for pool in Pool.objects.filter(campaign=weighed):
-        alone = judgment_selectors.derived(weighed, pool)
+        alone = Evidence(weighed, pool).derived
         assert [pid[0] for _qid, pid in alone.qrels] == ["a"]
         every = weighed_pairs(weighed).items()
         assert weighed_pairs(weighed, pool) == {pair: pid for pair, pid in every if pair[0] == pool.query.qid}

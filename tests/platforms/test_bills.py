@@ -106,7 +106,7 @@ def test_pools_in_which_rounds_save_nothing_have_no_bill_of_rounds(
     assert [row.design for row in rounds_bills(publication_unsaved(draft))] == ["all pairs", "K5F9"]
     draft.pool_histogram = {"11": 1, "0": 2}
     assert rounds_bills(publication_unsaved(draft)) == []
-    draft.pool_histogram, draft.design = {"30": 1}, Campaign.Design.CHAMPION_CHECK
+    draft.pool_histogram, draft.design = {"30": 1}, "champion_check"
     assert rounds_bills(publication_unsaved(draft)) == []
     client.force_login(rita)
     assert 'id="rounds"' not in client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()

@@ -16,6 +16,7 @@ from core.models import Lab, User
 from evaluation.cli.main import main
 from evaluation.files.preferences import read_preferences
 from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Pair, Twin
@@ -94,7 +95,7 @@ def world(tmp_path: Path, lab: Lab) -> World:
 
 
 def candidates_of(campaign: Campaign) -> dict[str, tuple[str, ...]]:
-    return judgment_selectors.pools_of(campaign)
+    return Evidence(campaign).pools
 
 
 def twins_of(campaign: Campaign) -> dict[str, dict[str, str]]:
@@ -200,7 +201,7 @@ def test_pools_and_qrels_of_whole_runs_are_those_of_the_commands(
     judge_all(campaign, read_preferences(data / "oracle-preferences.txt.gz"))
     factories.analyze()
     exported = assert_same_qrels(campaign, tmp_path, str(data / "passages.tsv.gz"), capsys)
-    best = judgment_selectors.derived(campaign).qrels
+    best = Evidence(campaign).derived.qrels
     with_twin = {(query, candidate) for query, twins in twins_of(campaign).items() for candidate in twins.values()}
     assert len(exported) > len(best)
     assert (len(with_twin.intersection(best)), len(best)) == (best_with_twin, queries)

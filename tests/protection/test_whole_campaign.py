@@ -16,6 +16,7 @@ from evaluation.files.preferences import Preference, read_preferences
 from evaluation.judging.equal_texts import normalize_text
 from evaluation.judging.tournament import derive
 from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from judgments.models import Acceptance, Judgment
 from judgments.quality import behaviour
 from pools.models import Campaign, Pair
@@ -118,7 +119,7 @@ def test_a_mixed_crowd_ends_at_the_oracles_tournament(
     for happened in ("left early", "came back late", "double clicks", "reloads", "second thoughts"):
         assert tally.counts[happened], f"the crowd never showed: {happened}"
     assert campaign.assignments.filter(verdict=Assignment.Verdict.EXCLUDED).exists()
-    expected = derive(judgment_selectors.pools_of(campaign), oracle)
+    expected = derive(Evidence(campaign).pools, oracle)
     texts = dict(campaign.collection.passages.values_list("pid", "text"))
     ids_of = defaultdict[str, list[str]](list)  # the data have equal texts under several ids
     for pid, text in texts.items():

@@ -13,7 +13,7 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.models import AuditEntry, User
 from evaluation.cli.main import main
-from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from judgments.models import Acceptance
 from platforms.money.bills import further_bill, remaining_bill
 from platforms.publishing.publications import unposted
@@ -76,7 +76,7 @@ def test_the_site_asks_the_pairs_that_the_command_settle_names(
     collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     open_campaign = judge_once(collection, pairs_per_hit=1)
-    pools = judgment_selectors.pools_of(open_campaign)
+    pools = Evidence(open_campaign).pools
     (tmp_path / "pools").write_text("".join(f"{query} {pid}\n" for query, pool in pools.items() for pid in pool))
     (tmp_path / "judged").write_bytes(factories.exported(open_campaign)["preferences.txt"])
     whole = asking.offer_for(open_campaign, **WISH).bill.total
@@ -99,14 +99,14 @@ def test_the_site_asks_the_pairs_that_the_command_settle_names(
 
 def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(open_campaign: Campaign) -> None:
     before = {row["qid"]: row for row in Result.objects.get().data["stability"]}
-    answers = judgment_selectors.derived(open_campaign).qrels
+    answers = Evidence(open_campaign).derived.qrels
     offer = take(open_campaign)
     hits = Hit.objects.filter(wanted__isnull=False)
     assert hits.count() == offer.bill.hits and {*hits.values_list("wanted", "needed")} == {(3, 2)}
     assert remaining_bill(publication_unsaved(open_campaign)).total == offer.bill.total
     pairs = {*Pair.objects.filter(items__hit__wanted=3).values_list("pk", flat=True)}
     # The answers stay while the judgments are made.
-    assert judgment_selectors.derived(open_campaign).qrels == answers
+    assert Evidence(open_campaign).derived.qrels == answers
     ann = open_campaign.assignments.earliest("id").worker
     with pytest.raises(task_services.NoWork):
         factories.take(ann, open_campaign)
@@ -119,7 +119,7 @@ def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(
     for pair in Pair.objects.filter(pool__campaign=open_campaign):
         workers = [*Acceptance.objects.filter(pair=pair).values_list("worker", flat=True)]
         assert len(workers) == len({*workers}) == (3 if pair.pk in pairs else 1)
-    assert judgment_selectors.overfull_pairs(open_campaign) == 0
+    assert factories.overfull_pairs(open_campaign) == 0
     refreshing.result_refresh(campaign=open_campaign)
     after = {row["qid"]: row for row in Result.objects.get().data["stability"]}
     for query in offer.queries:

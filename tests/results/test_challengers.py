@@ -18,6 +18,7 @@ from core.models import User
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from judgments.models import Acceptance
 from platforms.money.bills import campaign_bill, remaining_bill
 from platforms.terms import publication_unsaved
@@ -154,7 +155,7 @@ def test_a_challenger_that_wins_is_compared_again_by_others_before_it_replaces_a
     second = challenge(collection, "second", "new", confirmations=3, confirm_level=level)
     assert campaign_bill(publication_unsaved(second)).assignments == 1
     for number, opinion in enumerate(opinions, start=1):
-        assert dict(judgment_selectors.derived(second).qrels).get("q2") is None
+        assert dict(Evidence(second).derived.qrels).get("q2") is None
         prefer(second, f"worker {number}", opinion)
         with pytest.raises(NoWork):  # the same person is not asked again, nor is anybody before the job
             factories.take(factories.worker(second, f"worker {number}"), second)
@@ -166,7 +167,7 @@ def test_a_challenger_that_wins_is_compared_again_by_others_before_it_replaces_a
                 factories.take(factories.worker(second, f"worker {number}"), second)
             second.refresh_from_db()
             assert second.further_judgments == number and remaining_bill(publication_unsaved(second)).assignments == 1
-    assert dict(judgment_selectors.derived(second).qrels) == {"q2": answer}
+    assert dict(Evidence(second).derived.qrels) == {"q2": answer}
     assert first.expected_wrong is None
     if answer == "p99":
         wrong = add(second).expected_wrong
@@ -184,14 +185,14 @@ def test_a_challenger_is_confirmed_once_it_is_probable_enough_that_it_is_better(
     second = challenge(collection, "second", "new", confirmations=3, confirm_level=Decimal("0.6"))
     assert second.error_model is not None and sum(row[-1] for row in second.error_model) == pytest.approx(1)
     judge(second)
-    assert dict(judgment_selectors.derived(second).qrels) == {"q1": "p0", "q2": "p4"}
+    assert dict(Evidence(second).derived.qrels) == {"q1": "p0", "q2": "p4"}
     assert judgment_jobs.advance_rounds() == "rounds planned: 0", "one judgment is enough"
     manifest = json.loads(factories.exported(second)["manifest.json"])
     assert (manifest["settings"]["confirm_level"], manifest["error_model"]) == ("0.600", second.error_model)
     for level in (Decimal("0.999"), None):
         Campaign.objects.filter(pk=second.pk).update(confirm_level=level)
         second.refresh_from_db()
-        assert dict(judgment_selectors.derived(second).qrels) == {"q2": "p4"}
+        assert dict(Evidence(second).derived.qrels) == {"q2": "p4"}
     # A campaign of before: what it exports has nothing new.
     Campaign.objects.filter(pk=second.pk).update(error_model=None)
     second.refresh_from_db()
@@ -210,9 +211,9 @@ def test_what_a_person_decides_of_a_challenger_comes_before_what_is_probable(
     pair = Pair.objects.get(pool__campaign=second)
     Campaign.objects.filter(pk=second.pk).update(confirm_level=Decimal("0.5"))
     second.refresh_from_db()
-    assert not judgment_selectors.challenges_of(second)[0].missing
+    assert not Evidence(second).outcome.challenges[0].missing
     adjudicating.pair_adjudicate(campaign=second, pair=pair, choice="tie", expected=0, by=rita, at=timezone.now())
-    assert judgment_selectors.challenges_of(second)[0].missing
+    assert Evidence(second).outcome.challenges[0].missing
 
 
 def test_two_that_win_meet_in_a_second_round_that_asks_only_what_is_missing(

@@ -16,7 +16,7 @@ from evaluation.files.answers import Answer
 from evaluation.files.preferences import Preference
 from evaluation.statistics.agreement import agreement
 from judgments import exports
-from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from judgments.models import StoredFile
 from machines.answers import machine_judge_import
 from machines.models import MachineJudge
@@ -31,7 +31,7 @@ from results.models import MachineComparison
 
 
 def people_of(campaign: Campaign) -> list[Preference]:
-    return sorted(judgment_selectors.accepted_preferences(campaign))
+    return sorted(Evidence(campaign).preferences)
 
 
 def answers(campaign: Campaign) -> str:
@@ -170,7 +170,7 @@ def test_what_is_not_for_release_is_in_no_qrels_of_a_machine(judged: Campaign) -
 
 
 def test_another_design_has_no_winners_to_order_runs_by(judged: Campaign) -> None:
-    Campaign.objects.filter(pk=judged.pk).update(design=Campaign.Design.CHAMPION_CHECK)
+    Campaign.objects.filter(pk=judged.pk).update(design="champion_check")
     store(judged)
     result_jobs.compare_machines()
     comparison = MachineComparison.objects.get()
@@ -208,7 +208,7 @@ def test_queries_outside_of_a_sample_help_where_a_machine_answered_them(judged: 
     store(judged)
     inputs = inputs_of(judged)
     people = derive_answers(inputs)
-    gone = sorted({query for query, _passage in people.derived.qrels if len(inputs.pools[query]) > 1})[0]
+    gone = sorted({query for query, _passage in people.qrels if len(inputs.pools[query]) > 1})[0]
     judged.selection = Campaign.Selection.SAMPLE
     some = inputs._replace(
         campaign=judged,

@@ -209,7 +209,7 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     tops = {"only": {"q1": ["p1", "p2"], "q2": ["p3"], "q3": ["p5"]}}
     qrels = {"q1": ["p1"], "q2": ["p4"], "q3": ["p6"]}
     collection = factories.collection(tmp_path, in_lab=lab, qrels=qrels, tops=tops)
-    campaign = factories.campaign(collection, design=Campaign.Design.CHAMPION_CHECK)
+    campaign = factories.campaign(collection, design="champion_check")
     factories.do(factories.worker(campaign, "Wim"), campaign, prefer="a")
     refreshing.result_refresh(campaign=campaign)
     champion = Result.objects.get().data["champion"]

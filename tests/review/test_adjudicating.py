@@ -19,9 +19,9 @@ from core.errors import NotNow, NotYours
 from core.models import AuditEntry, Lab, User
 from evaluation.files.preferences import read_preferences
 from evaluation.judging.tournament import derive
-from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments import summarizing, worker_reports
+from judgments.evidence import Evidence
 from judgments.models import Acceptance, Adjudication, Disagreement, Judgment
 from pools.models import Campaign, Pair
 from results.computing import compute
@@ -85,11 +85,11 @@ def test_a_person_settles_a_pair_beside_its_judgments_and_goes_on_to_the_next(
         assert pseudonym(split, worker.pk) in page and worker.label not in page
 
     judgments = list(Judgment.objects.values_list("pk", "preferred"))
-    assert judgment_selectors.derived(split).qrels == (("q1", "p2"), ("q2", "p4"))
+    assert Evidence(split).derived.qrels == (("q1", "p2"), ("q2", "p4"))
     following = client.post(page_of(first), {"choice": "a", "note": "It answers the question."}, follow=True)
     assert following.redirect_chain == [(f"{page_of(second)}?after={first.pk}", 303)]
     assert "You decided on the pair before: passage A" in following.text
-    assert judgment_selectors.derived(split).qrels == (("q1", "p1"), ("q2", "p4"))
+    assert Evidence(split).derived.qrels == (("q1", "p1"), ("q2", "p4"))
     assert list(Judgment.objects.values_list("pk", "preferred")) == judgments
 
     query = client.get(reverse("results:query", args=[split.pk, first.pool_id])).text
@@ -98,7 +98,7 @@ def test_a_person_settles_a_pair_beside_its_judgments_and_goes_on_to_the_next(
     assert [(row.pair, by.by) for row, by in settled.context["rows"]] == [(first, rita)]
     last = client.post(page_of(second), {"choice": "unsure"}, follow=True)
     assert "Every disagreement is settled." in last.text
-    assert judgment_selectors.derived(split).qrels == (("q1", "p1"), ("q2", "p4"))  # the judgments still decide
+    assert Evidence(split).derived.qrels == (("q1", "p1"), ("q2", "p4"))  # the judgments still decide
 
 
 def test_a_decision_is_taken_back_and_decided_anew_and_every_step_is_kept(
@@ -109,12 +109,12 @@ def test_a_decision_is_taken_back_and_decided_anew_and_every_step_is_kept(
     for data in ({"choice": "a", "note": "First."}, {"choice": "a", "note": "First."}, {"undo": "yes"}):
         assert client.post(page_of(pair), data | seen_on(client, pair)).status_code == 303
     assert Campaign.objects.get(pk=split.pk).revision == before + 2
-    assert judgment_selectors.derived(split).qrels == (("q1", "p2"), ("q2", "p4"))
+    assert Evidence(split).derived.qrels == (("q1", "p2"), ("q2", "p4"))
     client.post(page_of(pair), {"choice": "a"} | seen_on(client, pair))
     client.post(page_of(pair), {"choice": "tie"} | seen_on(client, pair))
     rows = list(Adjudication.objects.order_by("id").values_list("choice", "note", "undone_by"))
     assert rows == [("a", "First.", rita.pk), ("a", "", rita.pk), ("tie", "", None)]
-    assert judgment_selectors.derived(split).qrels == (("q1", "p1"), ("q1", "p2"), ("q2", "p4"))
+    assert Evidence(split).derived.qrels == (("q1", "p1"), ("q1", "p2"), ("q2", "p4"))
 
     entries = AuditEntry.objects.filter(subject="judgments_adjudication").order_by("id")
     actions = ["insert", "update", "insert", "update", "insert"]
@@ -238,7 +238,7 @@ def test_a_decision_counts_only_while_the_judgments_disagree(client: Client, spl
     work = Worker.objects.get(label="Ann").assignments.get()
     judgment_services.assignment_exclude(assignment=work, why="Careless.", by=rita, at=timezone.now())
     factories.do(factories.worker(split, "Dan"), split, prefer="b")
-    assert judgment_selectors.derived(split).qrels == (("q1", "p2"), ("q2", "p4"))
+    assert Evidence(split).derived.qrels == (("q1", "p2"), ("q2", "p4"))
     files = factories.exported(split)
     assert b"q1 0 p2 1" in files["preference-qrels.txt"] and b"adjudicated" not in files["pairs.tsv"]
     assert files["counted-preferences.txt"] == files["preferences.txt"]

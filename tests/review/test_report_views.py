@@ -13,6 +13,7 @@ from core.models import User
 from judgments import reported, watching, worker_reports
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from judgments.models import PairDecision, PairReport, WorkerNote
 from pools.models import Campaign, Pair
 from review import jobs as review_jobs
@@ -49,7 +50,7 @@ def test_a_reported_pair_that_is_dismissed_is_offered_again(
     assert "The reports are dismissed" in decide(client, pair, "asked", "It reads well.").text
     assert Hit.objects.get(pk=first.hit_id).needed == 1
     assert pair.pk in [item.pair_id for item in factories.do(carol, campaign).items]
-    assert judgment_selectors.accepted_preferences(campaign, pair.pool)
+    assert Evidence(campaign, pair.pool).preferences
 
     assert "No reported pair waits for a decision." in client.get(page_of(campaign)).text
     settled = client.get(page_of(campaign), {"state": "settled"}).text
@@ -66,7 +67,7 @@ def test_a_campaign_ends_without_a_pair_that_is_set_aside(
     assert "The pair is set aside" in decide(client, pair, "set_aside").text
     while Hit.objects.filter(campaign=campaign, needed__gt=0).exists():
         assert factories.do(carol, campaign).hit_id != first.hit_id
-    assert judgment_selectors.derived(campaign).incomplete == (pair.pool.query.qid,)
+    assert Evidence(campaign).derived.incomplete == (pair.pool.query.qid,)
     assert "No reported pair waits for a decision." in client.get(page_of(campaign)).text
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.files.preferences import Preference
 from evaluation.judging.tournament import derive
-from judgments import selectors as judgment_selectors
+from judgments.evidence import Evidence
 from judgments.jobs import check
 from judgments.models import Acceptance
 from platforms.jobs import publish, requeue, settle, sync
@@ -121,8 +121,8 @@ def test_a_mixed_crowd_does_a_campaign_at_a_marketplace(
             .exclude(worker=worker_row.worker)
             .exists()
         )
-    expected = derive(judgment_selectors.pools_of(campaign), preferences(campaign))
-    assert judgment_selectors.derived(campaign).qrels == expected.qrels
+    expected = derive(Evidence(campaign).pools, preferences(campaign))
+    assert Evidence(campaign).derived.qrels == expected.qrels
     assert reports[-1].done == reports[-1].hits == campaign.hits.count()
     assert reports[-1].settled == reports[-1].handed_in == tally.counts["handed in"]
 

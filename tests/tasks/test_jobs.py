@@ -15,6 +15,7 @@ from core.errors import NotNow
 from core.models import User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from platforms import jobs as platform_jobs
 from platforms import ledger_comparison, outbox
 from platforms.ledger_comparison import Comparison
@@ -275,10 +276,10 @@ def test_results_that_cannot_be_computed_ring_and_stop_no_other(
     first, second = campaigns
     inputs_of = refreshing.inputs_of
 
-    def inputs_or_fail(campaign: Campaign) -> object:
+    def inputs_or_fail(campaign: Campaign, evidence: Evidence) -> object:
         if campaign.pk == first.pk:
             raise ValueError("a damaged acceptance")
-        return inputs_of(campaign)
+        return inputs_of(campaign, evidence)
 
     monkeypatch.setattr(refreshing, "inputs_of", inputs_or_fail)
     assert result_jobs.compute_results() == "results computed: 1"

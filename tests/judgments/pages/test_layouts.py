@@ -19,6 +19,7 @@ from selectolax.lexbor import LexborHTMLParser
 from evaluation.files.preferences import Preference
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from judgments.models import Judgment
 from pools.models import Campaign
 from results.inputs import inputs_of
@@ -128,8 +129,8 @@ def assert_counted(campaign: Campaign, walked: dict[int, dict[int, Seen]], pids:
         for pair in walked[pk].values()
         if pair.left in pids
     )
-    assert judgment_selectors.accepted_preferences(campaign) == expected
-    assert judgment_selectors.waiting_queries(campaign) == set()
+    assert Evidence(campaign).preferences == expected
+    assert Evidence(campaign).waiting == set()
     votes = inputs_of(campaign).votes
     assert sorted((vote.query, vote.a, vote.b, vote.preferred) for vote in votes) == expected
     assert campaign.hits.filter(needed__gt=0).count() == 0
@@ -202,7 +203,7 @@ def test_hits_that_were_packed_with_one_layout_keep_it(collection: Collection) -
     campaign.hits.get().items.filter(layout__gt=0).delete()
     for number in range(3):
         assert factories.do(factories.worker(campaign, f"judge {number}"), campaign).layout == 0
-    assert judgment_selectors.waiting_queries(campaign) == set()
+    assert Evidence(campaign).waiting == set()
     assert Judgment.objects.filter(assignment__campaign=campaign).exclude(item__layout=0).count() == 0
 
 
