@@ -15,9 +15,10 @@ from evaluation.statistics.asking import JUDGMENTS, WANTED, choose_again
 
 _TEXT = f"""The passages of a pool that were all compared with each other played a tournament, whose winners are the
 answers. Members without judgments are newcomers: they are compared with the answers only. One that wins its first
-comparison is confirmed before it takes the place of an answer: the pair is printed again, to be asked of other people,
-until it has {MOST} judgments (--most), of which more must be for the newcomer, or until it is probable enough (--level)
-by all judgments of the pool which of the two is better. A pool without judgments is asked pair by pair.
+comparison is confirmed before it takes the place of an answer, the most probable of a pool first: the pair is printed
+again, to be asked of other people, until it has {MOST} judgments (--most), of which more must be for the newcomer, or
+until it is probable enough (--level) by all judgments of the pool which of the two is better. One that does not lead
+and is not the likelier one is out. A pool without judgments is asked pair by pair.
 
   next    prints the pairs worth asking next, `query a b`, sorted, and nothing when all is settled; with --budget N, the
           N pairs that are most open. With --again J, whatever is left of the budget goes to pairs of whole tournaments

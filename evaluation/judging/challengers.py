@@ -77,16 +77,20 @@ def compare(times: int, lead: int, most: int, level: float, chance: Callable[[],
     """What a newcomer's comparison came to: 1 where it is better than its rival, -1 where it is not, 0 where they tie;
     None while it is to be asked (again). `lead`: of `times` judgments, how many more are for the newcomer.
 
-    One that loses the first is out. Otherwise it is over once the newcomer's `chance` of being better, or of not being,
-    reaches the level, or once it has `most` judgments, or more would not change who leads.
+    One that loses the first is out, and so is one that does not lead and is not the likelier one, by its `chance` of
+    being better. Otherwise it is over once that, or the chance of not being better, reaches the level, or once it has
+    `most` judgments, or more would not change who leads.
     """
     left = max(0, most - times)
     if not times:
         return None
     if lead < 0 and (times == 1 or -lead > left):
         return -1
-    if (probable := chance()) is not None and (lead > left or not 1 - level < probable < level):
-        return 1 if probable > 0.5 else -1
+    if (probable := chance()) is not None:
+        if lead <= 0 and probable < 0.5:
+            return -1
+        if lead > left or not 1 - level < probable < level:
+            return 1 if probable > 0.5 else -1
     return 1 if lead > left else None if left else 0
 
 

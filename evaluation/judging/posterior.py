@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -307,7 +308,9 @@ def _tell(
         pieces.append(
             _tell_orders(hypothesis, wins, random, rivals_of_part, again)
             if isinstance(hypothesis, Order)
-            else _tell_strengths(hypothesis, wins, draws, random, rivals_of_part, again)
+            else _tell_strengths(
+                hypothesis, wins, draws, random if rivals is None else deepcopy(random), rivals_of_part, again
+            )
         )
     return _Told(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
 
@@ -334,7 +337,7 @@ def _tell_strengths(
     of: Strengths, wins: Floats, draws: int, random: np.random.Generator, rivals: Integers | None, again: bool
 ) -> _Told:
     pools, size, _ = wins.shape
-    strengths, weights, evidence = _draw_strengths(of, wins, draws, random)
+    strengths, weights, evidence = _draw_strengths(of, wins, draws, random, alike=rivals is not None)
     places = strengths.argmax(axis=2) + size * np.arange(pools)[:, None]
     best: Floats = np.bincount(places.ravel(), weights.ravel(), pools * size).reshape(pools, size).astype(np.float64)
     better = np.zeros(pools)
@@ -351,15 +354,18 @@ def _tell_strengths(
 
 
 def _draw_strengths(
-    of: Strengths, wins: Floats, draws: int, random: np.random.Generator
+    of: Strengths, wins: Floats, draws: int, random: np.random.Generator, *, alike: bool = False
 ) -> tuple[Singles, Floats, Floats]:
-    """Strengths [pools x draws x size], their weights [pools x draws], and the evidence [pools]."""
+    """Strengths [pools x draws x size], their weights [pools x draws], and the evidence [pools]. Where pools are drawn
+    `alike`, what is drawn of one does not depend on what others there are.
+    """
     pools, size, _ = wins.shape
     freedom = _FREEDOM + size
     likeliest, information = _likeliest(of, wins)
     spreads = np.linalg.cholesky(np.linalg.inv(information))
-    steps = random.standard_normal((pools, draws, size), np.float32)
-    steps /= np.sqrt(random.chisquare(freedom, (pools, draws, 1)) / freedom).astype(np.float32)
+    drawn = 1 if alike else pools
+    steps = random.standard_normal((drawn, draws, size), np.float32)
+    steps /= np.sqrt(random.chisquare(freedom, (drawn, draws, 1)) / freedom).astype(np.float32)
     strengths = likeliest.astype(np.float32)[:, None] + steps @ spreads.astype(np.float32).swapaxes(1, 2)
     logs = _log_likelihood(of, wins, strengths).astype(np.float64)
     logs -= (strengths * strengths).sum(axis=2) / (2 * of.spread**2)
@@ -391,16 +397,14 @@ def _log_likelihood(of: Strengths, wins: Floats, strengths: Singles) -> Singles:
     first, second = np.triu_indices(wins.shape[1], 1)
     ahead, behind = wins[:, first, second], wins[:, second, first]
     met = ahead + behind > 0
-    # Of each pool, the pairs that were judged, and others where it has fewer than another.
-    order_of_met = np.argsort(~met, axis=1, kind="stable")[:, : int(met.sum(axis=1).max())]
-    ahead, behind = (np.take_along_axis(chosen, order_of_met, axis=1) for chosen in (ahead, behind))
-    turned = np.where(behind > ahead, -1, 1).astype(np.float32)[:, None]
-    if met.all():
+    if met.mean() > 0.5:  # to leave the others out takes longer
         gap = strengths[..., second] - strengths[..., first]
-    else:
+    else:  # of each pool, the pairs that were judged, and others where it has fewer than another
+        order_of_met = np.argsort(~met, axis=1, kind="stable")[:, : int(met.sum(axis=1).max())]
+        ahead, behind = (np.take_along_axis(chosen, order_of_met, axis=1) for chosen in (ahead, behind))
         gap = np.take_along_axis(strengths, second[order_of_met][:, None], axis=2)
         gap -= np.take_along_axis(strengths, first[order_of_met][:, None], axis=2)
-    gap *= turned
+    gap *= np.where(behind > ahead, -1, 1).astype(np.float32)[:, None]
     np.exp(np.clip(gap, -30, 30, out=gap), out=gap)  # the odds of the one that was preferred less often
     share = np.float32(1 - of.guesses) / (1 + gap)
     guessed = np.float32(of.guesses / 2)
@@ -431,7 +435,7 @@ def _likeliest(of: Strengths, wins: Floats) -> tuple[Floats, Floats]:
         information[:, places, places] += bend.sum(axis=2) + usual
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
         longest = np.abs(step).max(axis=1, keepdims=True)
-        strengths += step * np.minimum(1, _FAR / np.maximum(longest, _TINY))
+        strengths += step * np.minimum(longest >= _NEAR, _FAR / np.maximum(longest, _TINY))
         if longest.max() < _NEAR:
             break
     return strengths, information

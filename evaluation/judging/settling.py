@@ -1,9 +1,9 @@
 """What to ask next, and what the answers are, where newcomers challenge what was found (Arabzadeh et al. 2022, s. 6).
 
 Who wins the tournament of the passages that were all compared with each other is an answer. Any other passage is
-compared with the answers only. One that wins its first comparison is confirmed before it takes the place of an answer:
-the pair is asked again, of other people, until it has so many judgments, or until all judgments of the pool make it
-probable enough which of the two is better.
+compared with the answers only. One that wins its first comparison is confirmed before it takes the place of an answer,
+the most probable of a pool first: the pair is asked again, of other people, until it has so many judgments, or until
+all judgments of the pool make it probable enough which of the two is better.
 """
 
 from __future__ import annotations
@@ -93,12 +93,23 @@ def assess_pairs(
     for row in since:
         of_pair[Pair(row.query, *canonical(row.a, row.b))].append(row)
 
+    def assess(pairs: Iterable[Pair]) -> dict[Pair, float]:
+        names = {" ".join(pair): pair for pair in pairs}  # each in a pool of its own
+        rows = [
+            row._replace(query=name) for name, pair in names.items() for row in (*earlier[pair.query], *of_pair[pair])
+        ]
+        pools: dict[str, set[str]] = {name: {pair.a, pair.b} for name, pair in names.items()}
+        for row in rows:
+            pools[row.query].update((row.a, row.b))
+        contests = {name: [(pair.a, pair.b)] for name, pair in names.items()}
+        better = _better(by_size(pools, rows), contests, judging, seed)
+        return {pair: better[pair._replace(query=name)] for name, pair in names.items()}
+
+    chances = cache(lambda: assess([*of_pair]))  # all at once, if any
+
     @cache
     def chance(pair: Pair) -> float:
-        query, *rivals = pair
-        rows = [*earlier[query], *of_pair[pair]]
-        (group,) = by_size({query: {*rivals, *(passage for row in rows for passage in (row.a, row.b))}}, rows)
-        return _better([group], {query: [(pair.a, pair.b)]}, judging, seed)[pair]
+        return chances()[pair] if pair in chances() else assess([pair])[pair]
 
     return chance
 
@@ -162,19 +173,31 @@ class _Query:
             pairs = dict.fromkeys(all_pairs(self.name, self._pool), _NEW)
             return Settled(self.name, tuple(self._pool[: len(self._pool) == 1]), pairs, {})
         answers = best_known(self._core, self._among({*self._core}))
-        beaten, replaced, open_ = {*answers}, dict[str, float](), dict[Pair, float]()
-        for newcomer in (passage for passage in self._pool if passage not in self._core):
-            outcomes = {rival: self._wins(newcomer, rival, better, most, level) for rival in sorted(beaten)}
-            if False in outcomes.values():
-                continue
-            rivals = [rival for rival in sorted(answers) if outcomes[rival] is None]
-            for rival in rivals[:1]:  # whoever loses to it need not meet the others
-                pair = Pair(self.name, *canonical(newcomer, rival))
-                open_[pair] = 1 - abs(2 * better[pair] - 1) if pair in better else _NEW
-            if not rivals:
-                replaced[newcomer] = min(self._chance(newcomer, rival, better) for rival in answers)
-                answers = frozenset([newcomer])
-                beaten.add(newcomer)
+        beaten, replaced = {*answers}, dict[str, float]()
+
+        def wins(newcomer: str, rival: str) -> bool | None:
+            return self._wins(newcomer, rival, better, most, level)
+
+        newcomers = [passage for passage in self._pool if passage not in self._core]
+        while True:
+            newcomers = [passage for passage in newcomers if all(wins(passage, rival) is not False for rival in beaten)]
+            winner = next((passage for passage in newcomers if all(wins(passage, rival) for rival in answers)), None)
+            if winner is None:
+                break
+            replaced[winner] = min(self._chance(winner, rival, better) for rival in answers)
+            answers = frozenset([winner])
+            beaten.add(winner)
+            newcomers.remove(winner)
+        open_, confirming = dict[Pair, float](), list[tuple[float, Pair]]()
+        for newcomer in newcomers:  # whoever loses to its first rival need not meet the others
+            rival = next(rival for rival in sorted(answers) if wins(newcomer, rival) is None)
+            pair = Pair(self.name, *canonical(newcomer, rival))
+            if self._times[pair.a, pair.b]:
+                confirming.append((-self._chance(newcomer, rival, better), pair))
+            else:
+                open_[pair] = _NEW
+        for _, pair in sorted(confirming)[:1]:  # if it wins, the others meet it instead
+            open_[pair] = 1 - abs(2 * better.get(pair, 0.5) - 1)
         return Settled(self.name, tuple(sorted(answers)), open_, replaced)
 
     def _wins(self, newcomer: str, rival: str, better: Better, most: int, level: float) -> bool | None:

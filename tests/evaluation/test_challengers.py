@@ -66,6 +66,8 @@ def test_a_comparison_is_over_once_it_is_probable_enough_who_is_better() -> None
     assert settled("a", "d", "da", **with_chance(0.1)) == ("d", [])
     assert settled("a", "d", "da", **with_chance(0.9)) == ("a", [])
     assert settled("a", "d", "da", "ad", **with_chance(0.1)) == ("d", []), "although as many were for the answer"
+    assert settled("a", "d", "da", "ad", **with_chance(0.6)) == ("a", []), "it does not lead, nor is it the likelier"
+    assert settled("a", "d", "da", "ad", **with_chance(0.4)) == ("a", ["ad"])
     # No third judgment would change the majority, so the likelier one is the answer.
     assert settled("a", "d", "da", "da", **with_chance(0.4)) == ("d", [])
     assert settled("a", "d", "da", "da", **with_chance(0.6)) == ("a", [])
