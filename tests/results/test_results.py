@@ -1,5 +1,7 @@
 """The results of a campaign: the same as from the exported files, in step with the judgments, computed once."""
 
+import csv
+import io
 import json
 import threading
 from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ from core.errors import Refused
 from core.models import User
 from evaluation.cli.main import main
 from evaluation.files.runs import run_name
+from evaluation.measures.named import KINDS
 from judgments import exports
 from judgments import services as judgment_services
 from judgments.models import Acceptance, StoredFile
@@ -100,27 +103,35 @@ def test_the_leaderboard_is_that_of_the_exported_files(demo: Campaign, printed: 
 
 
 def test_scores_by_other_measures_are_those_of_the_exported_files(demo: Campaign, printed: Run) -> None:
-    campaign_read_results(campaign=demo, measures="nDCG@10, Judged@5, AP(rel=2)@100, RR@10")
+    names = [f"{kind}@10" for kind in KINDS]
+    names += ["nDCG(dcg='exp-log2')@10", "Judged@5", "Compat(p=0.9)@50", "RR(rel=2)@100", "AP(rel=2)@100"]
+    campaign_read_results(campaign=demo, measures=", ".join(names))
     data = computed(demo)
     other = data["measures"]
-    assert other["names"] == ["nDCG@10", "Judged@5", "AP(rel=2)@100", "RR@10"]
+    assert other["names"] == names
     assert [row["run"] for row in other["runs"]] == [row["run"] for row in data["leaderboard"]]
-    options = [part for name in other["names"] for part in ("--measure", name)]
+    options = [part for name in names for part in ("--measure", name)]
     scored = printed(demo, "score", "--qrels", "{demo}/qrels.txt", *options)
     for row in other["runs"]:
         theirs = scored["runs"][row["run"]]
-        assert [cell["original"]["mean"] for cell in row["scores"]] == [theirs[name]["mean"] for name in other["names"]]
+        assert [cell["original"]["mean"] for cell in row["scores"]] == [theirs[name]["mean"] for name in names]
     # On preference qrels, of grade 1, every answer is relevant.
-    options = [option.replace("(rel=2)", "") for option in options]
+    plain = [name.replace("(rel=2)", "") for name in names]
+    options = [part for name in plain for part in ("--measure", name)]
     scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", *options)
+    table = tables.table(data, "measures")
+    assert table is not None
+    filed = {line["run"]: line for line in csv.DictReader(io.StringIO(as_csv(table)))}
+    keys = [column.key for column in table.columns if column.label in names]
     for row, standing in zip(other["runs"], data["leaderboard"], strict=True):
-        theirs = list(scored["runs"][row["run"]].values())
-        assert [cell["preference"]["mean"] for cell in row["scores"]] == [cell["mean"] for cell in theirs]
-        assert row["scores"][3]["preference"] == {
+        means = [scored["runs"][row["run"]][name]["mean"] for name in plain]
+        assert [cell["preference"]["mean"] for cell in row["scores"]] == means
+        assert [float(filed[row["run"]][key]) for key in keys] == means
+        assert row["scores"][0]["preference"] == {
             **{name: standing["preference"][name] for name in ("mean", "t")},
             "queries": data["answered"],
         }
-    assert {row["measure"] for row in other["tests"]} == {"nDCG@10", "AP(rel=2)@100", "RR@10"}
+    assert {row["measure"] for row in other["tests"]} == {name for name in names if not name.startswith("Judged")}
     by_rr = [row for row in other["tests"] if row["measure"] == "RR@10"]
     assert [row["changed"] for row in by_rr] == [pair["changed"] for pair in data["neighbours"]]
     assert [row["significant"] for row in by_rr] == [pair["significant"] for pair in data["neighbours"]]
