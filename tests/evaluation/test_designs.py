@@ -1,5 +1,7 @@
 """Pairing designs: what each asks, what it asks next, and which answers follow."""
 
+import re
+import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -15,6 +17,7 @@ from evaluation.judging.designs import DESIGNS, designs_that
 from evaluation.judging.designs.base import Design, Material
 from evaluation.judging.posterior import Judging
 
+REPOSITORY = Path(evaluation.judging.designs.__file__).parents[3]
 SETTINGS = SimpleNamespace(
     depth=1, min_grade=1, qrel_policy="first", method="tournament", champion_qrel="first", overlap=1, confirmations=3,
     confirm_level=None, partners=2, finalists=2, seed=-1,
@@ -100,3 +103,12 @@ def test_equal_texts_are_one_candidate_in_every_plan() -> None:
         plan = design_of(name).plan(material)
         assert len(plan.pairs["q1"]) == pairs, name
         assert not {"p1", "p9"} <= {*plan.pools["q1"]}, name
+
+
+def test_nobody_tests_which_design_a_campaign_has() -> None:
+    """Whoever wants to know what it does asks its class; what a stored report says of its own rounds is left."""
+    listing = ["git", "ls-files", "*.py", "*.html", ":!tests", ":!*/migrations/*", ":!benchmarks", ":!evaluation"]
+    files = subprocess.run(listing, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split()
+    comparison = re.compile(r"""\bdesign["']?\]? *((==|!=) |(in|__in=) ?[\["'(])""")
+    tests = [name for name in files for line in (REPOSITORY / name).read_text().splitlines() if comparison.search(line)]
+    assert tests == ["results/sentences.py"]

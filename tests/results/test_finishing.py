@@ -12,8 +12,11 @@ from django.utils import timezone
 
 from core.errors import NotNow
 from core.models import User
+from evaluation.judging.designs.all_pairs import AllPairs
+from evaluation.judging.designs.base import Outcome
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
+from judgments.evidence import Evidence
 from judgments.models import Export
 from platforms.models import Publication
 from pools.models import Campaign
@@ -203,3 +206,18 @@ def test_the_same_again_is_no_other_result(done: Campaign) -> None:
     Export.objects.update(rests_until=timezone.now())
     assert turn(done)
     assert Result.objects.get().final_at == final_at and not EarlierResult.objects.exists()
+
+
+def test_results_and_export_files_follow_from_one_reading(done: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    derive, evidence = AllPairs.derive, []
+
+    def derive_and_note(design: AllPairs, judged: Evidence) -> Outcome:
+        evidence.append(judged)
+        return derive(design, judged)
+
+    monkeypatch.setattr(AllPairs, "derive", derive_and_note)
+    assert result_jobs.compute_results() == "results computed: 1"
+    assert len(evidence) == 1
+    result = Result.objects.get()
+    assert result.data["incomplete"] == len(evidence[0].derived.incomplete) == 0
+    assert result.data["preference_qrels"] == len(evidence[0].derived.qrels)

@@ -32,7 +32,6 @@ class Rounds(Design):
 
     @cached_property
     def settings(self) -> Settings:
-        """Those of `replay`."""
         return Settings(self.partners, self.finalists, self.seed % 2**63)
 
     def first_pairs(self, query: str, pool: Collection[str]) -> tuple[Pair, ...]:
