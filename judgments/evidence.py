@@ -158,6 +158,11 @@ class Evidence:
         return pool_selectors.twins_of(self.campaign, self.pool)
 
     @cached_property
+    def withheld(self) -> frozenset[tuple[str, str]]:
+        """`(query id, passage id)` of passages that may not leave: only runs that are not for release brought them."""
+        return frozenset(pool_selectors.withheld_passages(self.campaign))
+
+    @cached_property
     def outcome(self) -> Outcome:
         """What came of it by the campaign's design."""
         return self.campaign.pairing.derive(self)

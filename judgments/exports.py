@@ -140,11 +140,6 @@ class Source(Evidence):
         """The queries with a best known answer that may not leave. What is left of their answers would be wrong."""
         return {query for query, passage in self.derived.qrels if not self.may_leave(query, passage)}
 
-    @cached_property
-    def withheld(self) -> set[tuple[str, str]]:
-        """`(query id, passage id)` of passages that may not leave: only runs that are not for release brought them."""
-        return pool_selectors.withheld_passages(self.campaign)
-
     def may_leave(self, query: str, *pids: str) -> bool:
         """Whether all of these passages of a query may leave."""
         return not any((query, pid) in self.withheld for pid in pids)

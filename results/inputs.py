@@ -17,7 +17,6 @@ from evaluation.judging.tournament import Derived
 from evaluation.statistics.agreement import Vote
 from judgments.evidence import Evidence
 from judgments.quality import Behaviour, behaviour, votes_of
-from pools import selectors as pool_selectors
 from pools.models import Campaign
 from runs import selectors as run_selectors
 
@@ -115,7 +114,7 @@ def inputs_of(campaign: Campaign, evidence: Evidence | None = None) -> Inputs:
         challenged=evidence.challenged,
         challenges=challenges,
         rounds=rounds,
-        withheld=frozenset(pool_selectors.withheld_passages(campaign)),
+        withheld=evidence.withheld,
     )
 
 

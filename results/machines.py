@@ -37,7 +37,6 @@ from evaluation.statistics.ranks import Board
 from machines.answers import answers_of
 from machines.models import MachineJudge
 from pools.models import Campaign, Candidate
-from pools.selectors import withheld_passages
 from results.computing import People, derive_answers
 from results.inputs import Inputs, inputs_of
 from results.models import MachineComparison
@@ -96,7 +95,6 @@ def comparisons_refresh(*, campaign: Campaign) -> int:
             campaign.refresh_from_db(fields=["revision", "fixed_runs"])
             inputs = inputs_of(campaign)
             lengths = _lengths(campaign)
-            withheld = withheld_passages(campaign)
             further = further_of(inputs)
             described = [run for run in campaign.collection.runs.exclude(models_used="") if run.name in inputs.runs]
             at = timezone.now()
@@ -107,7 +105,9 @@ def comparisons_refresh(*, campaign: Campaign) -> int:
         judges = list(campaign.collection.machine_judges.filter(~Exists(standing)).order_by("id"))
         for judge in judges:
             theirs = [run.name for run in described if run.uses(judge.model)]
-            compared = compare(inputs, people, board, agreed, lengths, answers_of(judge), withheld, further, theirs)
+            compared = compare(
+                inputs, people, board, agreed, lengths, answers_of(judge), inputs.withheld, further, theirs
+            )
             _store(campaign, judge, compared, at)
         return len(judges)
 

@@ -60,8 +60,7 @@ def settled_by(evidence: Evidence, newest: QrelsVersion | None) -> Settled:
         for query, passages in evidence.challenged.items()
         if standing.get(query) != passages and query not in latest
     }
-    withheld = pool_selectors.withheld_passages(campaign)
-    answers = answers_by_id(derived.qrels, evidence.stands_for, withheld)
+    answers = answers_by_id(derived.qrels, evidence.stands_for, evidence.withheld)
     answered = {query for query, _passage in derived.qrels}
     held_back = answered - answers.keys()
     settled = {query: passages for query, passages in answers.items() if query not in overtaken}
