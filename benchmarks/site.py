@@ -47,6 +47,7 @@ from results import figures, refreshing, scoring, versions
 from results.apart import take_apart
 from results.inputs import SOFTWARE
 from results.models import Result, ResultList
+from results.sections.whole import read
 from runs import background
 from runs.models import Collection, Job, Passage
 from tasks import selectors as task_selectors
@@ -332,7 +333,7 @@ def _many_results(collection: Collection) -> Campaign:
     result = Result.objects.create(
         campaign=campaign, revision=campaign.revision, software=SOFTWARE, computed_at=at, rests_until=at, seconds=1,
         data=parts.data, tops={},
-        figures={figure.name: figures.svg(figure.name, data).decode() for figure in figures.drawable(data)},
+        figures={figure.name: figures.svg(figure.name, read(data)).decode() for figure in figures.drawable(read(data))},
     )  # fmt: skip
     ResultList.objects.bulk_create(
         ResultList(result=result, name=name, rows=rows) for name, rows in parts.lists.items()

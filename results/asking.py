@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Count, Max
@@ -19,6 +19,8 @@ from platforms.money.bills import Bill, further_bill, hits_bill
 from platforms.terms import publication_likely
 from pools.models import Campaign, Pair
 from results import selectors as result_selectors
+from results.sections.certainty import Answer
+from results.sections.whole import Results
 from tasks import services as task_services
 from tasks.models import Hit
 from tasks.pilots import LIVE, held_back
@@ -53,15 +55,15 @@ def offer_for(campaign: Campaign, *, budget: Decimal = USUAL, judgments: int, wa
     """What to ask within a budget of so many dollars, by the stored results."""
     data, publication = result_selectors.table_data(campaign, "asking"), publication_likely(campaign)
     waiting = _waiting(campaign)
-    rows = [row for row in (data or {}).get("stability") or () if len(row["set"]) > wanted]
-    prospects = {row["qid"]: plan for row in rows if (plan := _prospect(row, judgments)) and row["qid"] not in waiting}
+    rows = [row for row in (data and data.stability) or () if len(row.set) > wanted]
+    prospects = {row.qid: plan for row in rows if (plan := _prospect(row, judgments)) and row.qid not in waiting}
     spent, chosen = Counter[int](), list[Worth]()
     for worth in rank_by_worth(prospects, wanted):
         if further_bill(publication, spent + Counter(worth.lacking)).total > budget:
             break
         spent += Counter(worth.lacking)
         chosen.append(worth)
-    lacking = _lacking(campaign, {row["qid"]: row for row in rows}, [worth.query for worth in chosen], judgments)
+    lacking = _lacking(campaign, {row.qid: row for row in rows}, [worth.query for worth in chosen], judgments)
     chosen = [worth for worth in chosen if worth.query in lacking]  # more may have been judged than the results know
     while (bill := _bill(publication, _groups(lacking, chosen))).total > budget:
         chosen.pop()  # HITs are begun for reused pairs apart, so there may be some more of them
@@ -102,10 +104,9 @@ def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: 
     return offer
 
 
-def _prospect(row: dict[str, Any], judgments: int) -> Prospect | None:
+def _prospect(row: Answer, judgments: int) -> Prospect | None:
     """What was computed for a query, if it was."""
-    stored = row["further"].get(str(judgments))
-    return stored and Prospect({int(needed): pairs for needed, pairs in stored["lacking"].items()}, stored["chances"])
+    return (row.further or {}).get(judgments)
 
 
 def _waiting(campaign: Campaign) -> set[str]:
@@ -123,15 +124,13 @@ class _Lacking(NamedTuple):
 
 
 def _lacking(
-    campaign: Campaign, rows: Mapping[str, dict[str, Any]], queries: Sequence[str], judgments: int
+    campaign: Campaign, rows: Mapping[str, Answer], queries: Sequence[str], judgments: int
 ) -> dict[str, list[_Lacking]]:
     """The pairs of these queries' confidence sets that lack judgments, by query.
 
     In rounds, it is the pairs of the final alone: no judgment brings back a passage that is out.
     """
-    sets = {
-        query: {*rows[query]["set"]}.intersection(rows[query].get("final", rows[query]["set"])) for query in queries
-    }
+    sets = {query: {*rows[query].set}.intersection(rows[query].final or rows[query].set) for query in queries}
     named = {(query, *canonical(a, b)) for query, pids in sets.items() for a, b in combinations(sorted(pids), 2)}
     stored = (
         Pair.objects.filter(pool__campaign=campaign, pool__query__qid__in=sets, is_set_aside=False)
@@ -161,7 +160,7 @@ def _bill(publication: Publication, groups: Iterable[Further]) -> Bill:
     return hits_bill(publication, [(part.needed, -(-sum(map(len, part.pairs_by_query)) // per_hit)) for part in groups])
 
 
-def _obstacle(campaign: Campaign, data: dict[str, Any] | None) -> str:
+def _obstacle(campaign: Campaign, data: Results | None) -> str:
     if campaign.is_imported:
         return _("These judgments were made elsewhere: nobody can judge in this campaign.")
     if campaign.state not in LIVE:
@@ -170,7 +169,7 @@ def _obstacle(campaign: Campaign, data: dict[str, Any] | None) -> str:
         return _("The rounds are not over. More judgments are offered once all pools have had their final.")
     if held_back(campaign):
         return _("The pilot has not ended. Launch the rest first.")
-    if data is None or data["stability"] is None:
+    if data is None or data.stability is None:
         return _("There are no results that say how certain the best known answers are.")
     return ""
 

@@ -18,6 +18,7 @@ from results import tables
 from results.earlier import must_not_tell, report_of, result_of
 from results.inputs import FORMAT
 from results.presentation import Shown, cells, heads
+from results.sections.whole import read
 from results.sentences import findings, headline
 
 SHOWN = 50  # rows of a table on the page; all of them are in the report
@@ -46,14 +47,13 @@ def earlier(request: Request, pk: int, number: int) -> HttpResponse:
     data = result.data
     context: dict[str, Any] = {"campaign": campaign, "result": result, "data": data, "refused": must_not_tell(result)}
     if data["version"] == FORMAT:
-        whole = data | {"apart": {}}
+        whole = read(data)
         context |= {
             "headline": headline(whole),
             "findings": [finding for finding in findings(whole) if finding.sentences],
             "tables": [
                 Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:SHOWN], {}), len(table.rows))
-                for name in tables.tables(whole)
-                if (full := tables.table(whole, name)) is not None and (table := full.for_pages())
+                for table in (full.for_pages() for full in tables.tables(whole).values())
             ],
         }
     return render(request, "results/earlier.html", context)

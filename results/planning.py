@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -19,6 +19,8 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign
 from pools.reuse import reused_pairs
 from results import selectors as result_selectors
+from results.sections.champion import Champion
+from results.sections.whole import Results
 
 OVERLAPS = (1, 3, 5)
 # The share of right judgments by pure chance.
@@ -78,33 +80,33 @@ def _error_of_champion_check(campaign: Campaign) -> Observed | None:
     for check in checks[:CHECKS]:
         data = result_selectors.stored_data(check)
         source = _("the champion check “%(name)s”") % {"name": check.name}
-        if data and data["champion"] and (observed := _of_champion(data["champion"], source)):
+        if data and data.champion and (observed := _of_champion(data.champion, source)):
             return observed
     return None
 
 
-def _of_champion(champion: dict[str, Any], source: str) -> Observed | None:
+def _of_champion(champion: Champion, source: str) -> Observed | None:
     """How often people preferred another passage where run and qrels agree; None if in more than half: then the qrels
     are wrong, and not the people.
     """
-    agreeing, rate = champion["a"], champion["crowd_error"]
-    if rate is None or rate > WORST:
+    agreeing, rate = champion.a, champion.crowd_error
+    if rate is None or rate > WORST or agreeing.interval is None:
         return None
-    low, high = agreeing["interval"]
-    return Observed(rate, low, min(WORST, high), agreeing["for_qrel"] + agreeing["against"], source)
+    low, high = agreeing.interval
+    return Observed(rate, low, min(WORST, high), agreeing.for_qrel + agreeing.against, source)
 
 
-def _own_error(data: dict[str, Any]) -> Observed | None:
+def _own_error(data: Results) -> Observed | None:
     """What the campaign's own champion check, or the agreement of its workers, says."""
-    champion, agreement = data["champion"], data["agreement"]
+    champion, agreement = data.champion, data.agreement
     # With several judgments a pair, the check speaks of their majority, which errs less than one of them.
-    if data["overlap"] == 1 and champion is not None:
+    if data.overlap == 1 and champion is not None:
         return _of_champion(champion, _("the champion check, where the run and the qrels agree"))
-    rate = error_rate(agreement["raw"]) if agreement is not None else None
-    if rate is None:
+    rate = error_rate(agreement.raw) if agreement is not None and agreement.raw is not None else None
+    if rate is None or agreement is None or agreement.raw is None:
         return None
-    compared = agreement["compared"]
-    alike = round(agreement["raw"] * compared)
+    compared = agreement.compared
+    alike = round(agreement.raw * compared)
     interval = share_interval(alike, compared - alike)
     assert interval is not None  # some were compared
     least, most = error_rate(interval.high), error_rate(interval.low)
@@ -133,12 +135,12 @@ class Planned(NamedTuple):
     draws: int
 
 
-def plan_for(campaign: Campaign, data: dict[str, Any] | None, error_rate: float) -> Planned | None:
+def plan_for(campaign: Campaign, data: Results | None, error_rate: float) -> Planned | None:
     """The campaign's pools judged by a crowd that errs so often; None where it has no pools. Seeded by the campaign.
 
     `data` are its results, where there are any: they have the pools' sizes already.
     """
-    histogram = data["pool_sizes"] if data else pool_selectors.stored_sizes(campaign).histogram.items()
+    histogram = data.pool_sizes if data else pool_selectors.stored_sizes(campaign).histogram.items()
     sizes = [size for size, count in histogram for _pool in range(count)]
     if not sizes:
         return None

@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -21,6 +20,7 @@ from results.apart import take_apart
 from results.computing import compute, held_back, tops
 from results.inputs import SOFTWARE, inputs_of
 from results.models import EarlierResult, Result, ResultList
+from results.sections.stored import Json, to_json
 
 # While judgments come in, results are computed again once this many times their computing time has passed.
 REST_FACTOR = 10
@@ -60,9 +60,10 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         kind, revision = StoredFile.Kind.RESULT, campaign.revision
         written = stored_files.files_write(campaign=campaign, kind=kind, files=files, revision=revision, at=at)
         seconds = perf_counter() - started
-        parts = take_apart(data)
+        stored = to_json(data)
+        parts = take_apart(stored)
         with transaction.atomic():
-            final_at = _keep(campaign, data, at)
+            final_at = _keep(campaign, stored, at)
             stored_files.files_publish(campaign=campaign, kind=kind, rows=written, at=timezone.now())
             result, _new = Result.objects.update_or_create(
                 campaign=campaign,
@@ -85,7 +86,7 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         return True
 
 
-def _keep(campaign: Campaign, data: dict[str, Any], at: datetime) -> datetime | None:
+def _keep(campaign: Campaign, data: Json, at: datetime) -> datetime | None:
     """Keep final results that these take the place of, with their report, unless they say the same. Since when the new
     ones are final, None where they are not.
     """

@@ -9,6 +9,7 @@ manifest.json                           what made it, and size and SHA-256 of ev
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -22,8 +23,11 @@ from judgments.stored_files import sha256_of
 from results import figures
 from results.figures import Figure
 from results.presentation import Shown, cells, heads
+from results.sections.certainty import Answer
+from results.sections.stored import to_json
+from results.sections.whole import Results
 from results.sentences import findings
-from results.tables import Table, table, tables
+from results.tables import Table, tables
 from results.writing import as_csv, as_tex
 
 ARCHIVE = "report.zip"
@@ -33,7 +37,6 @@ DATA = "data"
 EXAMPLES = 3
 # The confidence sets as TREC qrels of grade 1, by every id of their texts.
 SETS = f"{DATA}/confidence-sets.txt"
-_NAMED = ("best", "set", "also")  # lists of passages of an answer
 # Rows of a table on the page; all of them are in its CSV file.
 LONGEST = 200
 
@@ -45,44 +48,53 @@ class ShownFigure(NamedTuple):
     svg: SafeString
 
 
-def without(data: dict[str, Any], withheld: Collection[tuple[str, str]]) -> dict[str, Any]:
+def without(data: Results, withheld: Collection[tuple[str, str]]) -> Results:
     """Results without the ids of passages that may not leave, given as `(query id, passage id)`. An answer of whose set
     a passage may not leave is `partial`.
     """
     if not withheld:
         return data
-    released = dict(data)
-    if data["stability"]:
-        released["stability"] = [
-            answer
-            | {name: [pid for pid in answer[name] if (answer["qid"], pid) not in withheld] for name in _NAMED}
-            | ({"partial": True} if any((answer["qid"], pid) in withheld for pid in answer["set"]) else {})
-            | {"passages": [row for row in answer["passages"] if (answer["qid"], row["passage"]) not in withheld]}
-            for answer in data["stability"]
+
+    def leave(query: str, passages: list[str]) -> list[str]:
+        return [pid for pid in passages if (query, pid) not in withheld]
+
+    if data.stability:
+        answers = [
+            replace(
+                answer,
+                best=leave(answer.qid, answer.best),
+                set=leave(answer.qid, answer.set),
+                also=leave(answer.qid, answer.also),
+                partial=True if leave(answer.qid, answer.set) != answer.set else None,
+                passages=[row for row in answer.passages or () if (answer.qid, row.passage) not in withheld],
+            )
+            for answer in data.stability
         ]
-    if data["challengers"]:
+        data = replace(data, stability=answers)
+    if data.challengers:
         rows = [
-            row | {"best": [pid for pid in row["best"] if (row["qid"], pid) not in withheld]}
-            for row in data["challengers"]["rows"]
-            if (row["qid"], row["passage"]) not in withheld
+            replace(row, best=leave(row.qid, row.best))
+            for row in data.challengers.rows
+            if (row.qid, row.passage) not in withheld
         ]
-        released["challengers"] = data["challengers"] | {"rows": rows}
-    return released
+        data = replace(data, challengers=replace(data.challengers, rows=rows))
+    return data
 
 
-def is_about_something(data: dict[str, Any]) -> bool:
+def is_about_something(data: Results) -> bool:
     """Whether there are scores, the decided pairs of a champion check, or settled challenges, to report."""
-    if data["challengers"] is not None:
-        return any(data["challengers"]["outcomes"][outcome] for outcome in ("won", "tied", "lost", "open"))
-    return bool(data["leaderboard"]) or (
-        data["champion"] is not None and any(data["champion"][name]["queries"] for name in "ab")
+    if data.challengers is not None:
+        outcomes = data.challengers.outcomes
+        return bool(outcomes.won or outcomes.tied or outcomes.lost or outcomes.open)
+    return bool(data.leaderboard) or (
+        data.champion is not None and bool(data.champion.a.queries or data.champion.b.queries)
     )
 
 
-def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
+def write_result_files(data: Results, folder: Path) -> dict[str, Path]:
     """Write every figure, every table and the confidence sets into a folder. Returns their paths by name."""
     with translation.override("en"):
-        drawn, shown_tables = figures.drawable(data), _tables_of(data)
+        drawn, shown_tables = figures.drawable(data), tables(data).values()
         files = {}
         for figure in drawn:
             for form, drawing in figures.draw(figure.name, data).items():
@@ -90,27 +102,25 @@ def write_result_files(data: dict[str, Any], folder: Path) -> dict[str, Path]:
         for table_ in shown_tables:
             files[f"tables/{table_.name}.csv"] = as_csv(table_).encode()
             files[f"tables/{table_.name}.tex"] = as_tex(table_).encode()
-        if data["stability"] is not None:
-            files[SETS] = _sets(data["stability"]).encode()
+        if data.stability is not None:
+            files[SETS] = _sets(data.stability).encode()
         return {name: write_whole(folder / name, [content]) for name, content in files.items()}
 
 
-def _sets(answers: list[dict[str, Any]]) -> str:
-    whole = [answer for answer in answers if "partial" not in answer]  # what is left of another would be no set of 90%
-    rows = sorted((answer["qid"], pid) for answer in whole for pid in {*answer["set"], *answer["also"]})
+def _sets(answers: list[Answer]) -> str:
+    whole = [answer for answer in answers if not answer.partial]  # what is left of another would be no set of 90%
+    rows = sorted((answer.qid, pid) for answer in whole for pid in {*answer.set, *answer.also})
     return "".join(f"{query} 0 {pid} 1\n" for query, pid in rows)
 
 
-def write_archive(data: dict[str, Any], exported: list[Path], files: Mapping[str, Path], folder: Path) -> Path:
+def write_archive(data: Results, exported: list[Path], files: Mapping[str, Path], folder: Path) -> Path:
     """Write the report of these exports, figures and tables into a folder, and as one archive beside it."""
     archive = folder / ARCHIVE
     write_zip(write_report(data, exported, files, folder), archive)
     return archive
 
 
-def write_report(
-    data: dict[str, Any], exported: list[Path], files: Mapping[str, Path], folder: Path
-) -> dict[str, Path]:
+def write_report(data: Results, exported: list[Path], files: Mapping[str, Path], folder: Path) -> dict[str, Path]:
     """Write what the report has beside them. Returns all paths by name, in the report's order."""
     with translation.override("en"):
         about = json.loads((folder / DATA / "manifest.json").read_bytes())
@@ -125,8 +135,8 @@ def write_report(
                 _shown_figure(figure, data, files[f"figures/{figure.name}.svg"].read_bytes())
                 for figure in figures.drawable(data)
             ],
-            "tables": [_shown_table(each) for each in _tables_of(data)],
-            "examples": _examples(folder / DATA / "judged-pairs.jsonl", data["seed"]),
+            "tables": [_shown_table(each) for each in tables(data).values()],
+            "examples": _examples(folder / DATA / "judged-pairs.jsonl", data.seed),
             "exports": [
                 *((name, entry["what"]) for name, entry in about["files"].items()),
                 *([(Path(SETS).name, "every passage of the confidence sets (TREC)")] if SETS in files else []),
@@ -135,7 +145,7 @@ def write_report(
         index = render_to_string("results/report/index.html", page).encode()
     whole = {"index.html": write_whole(folder / "index.html", [index]), **files}
     whole |= {f"{DATA}/{path.name}": path for path in exported}
-    whole[f"{DATA}/results.json"] = write_whole(folder / DATA / "results.json", [_json(data)])
+    whole[f"{DATA}/results.json"] = write_whole(folder / DATA / "results.json", [_json(to_json(data))])
     return whole | {"manifest.json": write_whole(folder / "manifest.json", [_manifest(about, whole)])}
 
 
@@ -148,11 +158,7 @@ def _examples(judged: Path, seed: int) -> list[dict[str, Any]]:
         return [json.loads(line) for number, line in enumerate(file) if number in drawn]
 
 
-def _tables_of(data: dict[str, Any]) -> list[Table]:
-    return [full for name in tables(data) if (full := table(data, name)) is not None]
-
-
-def _shown_figure(figure: Figure, data: dict[str, Any], svg: bytes) -> ShownFigure:
+def _shown_figure(figure: Figure, data: Results, svg: bytes) -> ShownFigure:
     safe = mark_safe(svg.decode())  # noqa: S308 - our own drawing, where names are escaped
     return ShownFigure(figure.name, figure.title, figure.description(data), safe)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -12,6 +12,8 @@ from pools.models import Campaign, Pool
 from results import apart
 from results.inputs import FORMAT, SOFTWARE
 from results.models import Result, ResultList
+from results.sections.stored import Json
+from results.sections.whole import Results, read
 
 
 class ResultStatus(NamedTuple):
@@ -21,16 +23,18 @@ class ResultStatus(NamedTuple):
     """
 
     result: Result | None
+    data: Results | None
     judgments: int
     stale: bool
 
 
 def result_status(campaign: Campaign) -> ResultStatus:
     result = _readable(campaign).defer("tops").first()
-    if result is not None and is_in_step(result, campaign):
-        return ResultStatus(result, result.data["judgments"], stale=False)
+    data = None if result is None else read(result.data)
+    if result is not None and data is not None and is_in_step(result, campaign):
+        return ResultStatus(result, data, data.judgments, stale=False)
     accepted = Acceptance.objects.filter(assignment__campaign=campaign).count()
-    return ResultStatus(result, accepted + campaign.reused_pair_count * campaign.overlap, stale=True)
+    return ResultStatus(result, data, accepted + campaign.reused_pair_count * campaign.overlap, stale=True)
 
 
 def is_in_step(result: Result, campaign: Campaign) -> bool:
@@ -38,22 +42,22 @@ def is_in_step(result: Result, campaign: Campaign) -> bool:
     return (result.revision, result.software) == (campaign.revision, SOFTWARE)
 
 
-def stored_data(campaign: Campaign) -> dict[str, Any] | None:
-    """The stored results as data, long lists cut short; None before the first time."""
-    data: dict[str, Any] | None = _readable(campaign).values_list("data", flat=True).first()
-    return data
+def stored_data(campaign: Campaign) -> Results | None:
+    """The stored results, long lists cut short; None before the first time."""
+    data = _stored(campaign)
+    return None if data is None else read(data)
 
 
-def table_data(campaign: Campaign, name: str) -> dict[str, Any] | None:
+def table_data(campaign: Campaign, name: str) -> Results | None:
     """The stored results with all rows of one of `apart.LISTS_OF`; None before the first time."""
-    data = stored_data(campaign)
+    data = _stored(campaign)
     parts = [] if data is None else [part for part in apart.LISTS_OF.get(name, ()) if part in data["apart"]]
-    return data if data is None or not parts else apart.put_together(data, _lists(campaign, parts))
+    return None if data is None else read(apart.put_together(data, _lists(campaign, parts) if parts else {}))
 
 
-def whole_data(campaign: Campaign) -> dict[str, Any] | None:
-    """The stored results with every list whole; None before the first time."""
-    data = stored_data(campaign)
+def whole_data(campaign: Campaign) -> Json | None:
+    """The stored results with every list whole, as JSON; None before the first time."""
+    data = _stored(campaign)
     if data is None:
         return None
     whole = apart.put_together(data, _lists(campaign, data["apart"]))
@@ -61,9 +65,13 @@ def whole_data(campaign: Campaign) -> dict[str, Any] | None:
     return whole
 
 
-def _lists(campaign: Campaign, names: Collection[str]) -> dict[str, list[dict[str, Any]]]:
+def _lists(campaign: Campaign, names: Collection[str]) -> dict[str, list[Json]]:
     lists = ResultList.objects.filter(result__campaign=campaign, name__in=names)
     return dict(lists.values_list("name", "rows"))
+
+
+def _stored(campaign: Campaign) -> Json | None:
+    return _readable(campaign).values_list("data", flat=True).first()
 
 
 def _readable(campaign: Campaign) -> QuerySet[Result]:

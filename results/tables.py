@@ -2,13 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from django.utils.translation import gettext as _
 
 from evaluation.statistics.consistency import TOP
 from pools.models import Campaign
-from results.computing import PERFECT
+from results.sections.challengers import Challengers
+from results.sections.champion import Champion
+from results.sections.compared import Chosen, Comparison, Pair
+from results.sections.measures import Measures
+from results.sections.whole import Results
+from results.sections.wins import PERFECT, Wins
 
 # What a column's values are: words, whole numbers, RR, a difference of RR, a search length, a share of 1, such a share
 # with whether it is significant and of how many (`[share, True, 18]`), a p-value, `[low, high]` of RR or of a share,
@@ -18,7 +24,6 @@ Kind = Literal[
     "seconds", "yes",
 ]  # fmt: skip
 
-Data = dict[str, Any]
 Value = Any
 WORDS: tuple[Kind, ...] = ("name", "text", "query")
 
@@ -99,9 +104,14 @@ class Table:
 
 
 def _sort_key(value: Value) -> Any:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return value[0]
     return value.casefold() if isinstance(value, str) else value
+
+
+def row_of(entry: object, columns: Sequence[Column]) -> list[Value]:
+    """A row of the values that an entry has under the columns' keys."""
+    return [getattr(entry, column.key) for column in columns]
 
 
 def perfect_name() -> str:
@@ -109,15 +119,14 @@ def perfect_name() -> str:
     return _("perfect ranking")
 
 
-def tables(data: Data) -> list[str]:
-    """The names of the tables that these results have, in the order in which they are shown."""
-    return [name for name, (has, _make) in _TABLES.items() if has(data)]
+def tables(data: Results) -> dict[str, Table]:
+    """All tables that these results have by name, in the order in which they are shown."""
+    return {name: each for name, make in _TABLES.items() if (each := make(data)) is not None}
 
 
-def table(data: Data, name: str) -> Table | None:
+def table(data: Results, name: str) -> Table | None:
     """One of them; None where there is none of this name."""
-    has, make = _TABLES.get(name, (None, None))
-    return make(data) if has is not None and make is not None and has(data) else None
+    return _TABLES[name](data) if name in _TABLES else None
 
 
 def _rr(cutoff: int) -> str:
@@ -128,8 +137,8 @@ def _rr(cutoff: int) -> str:
 # --- the leaderboard
 
 
-def _leaderboard(data: Data) -> Table:
-    rr = _rr(data["k"])
+def _leaderboard(data: Results) -> Table:
+    rr = _rr(data.k)
     columns = [
         Column("place_preference", _("Rank"), "count"),
         Column("run", _("Run"), "name"),
@@ -146,7 +155,7 @@ def _leaderboard(data: Data) -> Table:
         Column("corrected", _("%(rr)s corrected") % {"rr": rr}, "score"),
         Column("with_judges", _("95%, corrected"), "interval", folded=True),
     ]
-    outside = data["outside"]
+    outside = data.outside
     at = next(number for number, column in enumerate(columns) if column.key == "preference_t")
     if outside:
         columns[at:at] = [
@@ -154,20 +163,21 @@ def _leaderboard(data: Data) -> Table:
             Column("outside_rank", _("Outside rank"), "count"),
         ]
     rows = []
-    for entry in data["leaderboard"]:
-        after, before = entry["preference"], entry["original"]
+    for entry in data.leaderboard:
+        after, before = entry.preference, entry.original
         row = [
-            *(entry["place_preference"], entry["run"], after["mean"] - before["mean"], after["mean"], before["mean"]),
-            *(entry["place_original"], entry["original_all"], entry["pooled"]),
-            *(after["t"], before["t"], after["bootstrap"], before["bootstrap"]),
-            *(entry["corrected"], entry["with_judges"]),
+            *(entry.place_preference, entry.run, after.mean - before.mean, after.mean, before.mean),
+            *(entry.place_original, entry.original_all, entry.pooled),
+            *(after.t, before.t, after.bootstrap, before.bootstrap),
+            *(entry.corrected, entry.with_judges),
         ]
-        row[at:at] = [entry["outside"], entry["outside_rank"]] if outside else []
+        row[at:at] = [entry.outside, entry.outside_rank] if outside else []
         rows.append(row)
-    perfect, certain = data["perfect"]["preference"], [1.0, 1.0]
+    assert data.perfect and data.compare
+    perfect, certain = data.perfect.preference, [1.0, 1.0]
     foot = [
-        None, perfect_name(), perfect["mean"] - 1, perfect["mean"], 1.0, None, 1.0, None,
-        perfect["t"], certain, perfect["bootstrap"], certain, None, None,
+        None, perfect_name(), perfect.mean - 1, perfect.mean, 1.0, None, 1.0, None,
+        perfect.t, certain, perfect.bootstrap, certain, None, None,
     ]  # fmt: skip
     foot[at:at] = [None, None] if outside else []
     about = _(
@@ -176,14 +186,14 @@ def _leaderboard(data: Data) -> Table:
         "t, and bootstrap percentiles. Wrong judgments pull all means together; corrected means would be right without "
         "them, and their intervals are over queries and judges. The pools were made of the "
         "runs marked as pooled; the others are only scored. The perfect ranking returns the original qrel first."
-    ) % {"k": data["k"], "answered": f"{data['compare']['queries']:,}", "all": f"{data['queries_all']:,}"}
+    ) % {"k": data.k, "answered": f"{data.compare.queries:,}", "all": f"{data.queries_all:,}"}
     if outside:
-        about += " " + _("The source of the outside scores is: %(source)s.") % {"source": outside["source"]}
+        about += " " + _("The source of the outside scores is: %(source)s.") % {"source": outside.source}
     return Table("leaderboard", _("The leaderboard, before and after"), about, columns, rows, foot=[foot])
 
 
-def _neighbours(data: Data) -> Table:
-    rr = _rr(data["k"])
+def _neighbours(data: Results) -> Table:
+    rr = _rr(data.k)
     columns = [
         Column("upper", _("Above before"), "name"),
         Column("lower", _("Below before"), "name"),
@@ -194,54 +204,56 @@ def _neighbours(data: Data) -> Table:
         Column("preference_p", _("p (signed rank)"), "p"),
         Column("significant", _("Significant"), "yes"),
     ]
-    rows = [[pair[column.key] for column in columns] for pair in data["neighbours"]]
-    family = data["significance"]
+    rows = [row_of(pair, columns) for pair in data.neighbours]
+    assert data.significance
+    family = data.significance
     about = _(
         "Runs that follow each other on the original qrels, and how far they are apart there and on the preference "
         "qrels. p-values are raw, from the signed-rank test on %(rr)s on the preference qrels; "
         "significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (%(correction)s)."
     ) % {
         "rr": rr,
-        "threshold": f"{family['threshold']:.3g}",
-        "alpha": f"{family['alpha']:g}",
-        "family": family["family"],
-        "correction": correction_name(family["correction"]),
+        "threshold": f"{family.threshold:.3g}",
+        "alpha": f"{family.alpha:g}",
+        "family": family.family,
+        "correction": correction_name(family.correction),
     }
     return Table("neighbours", _("Neighbours"), about, columns, rows)
 
 
-def _measures(data: Data) -> Table:
-    part = data["measures"]
+def _measures(data: Results) -> Table:
+    part = data.measures
+    assert part and data.compare
     columns = [Column("run", _("Run"), "name")]
-    rows = [[row["run"]] for row in part["runs"]]
-    for number, name in enumerate(part["names"], 1):
-        by_run = [row["scores"][number - 1] for row in part["runs"]]
+    rows = [[row.run] for row in part.runs]
+    for number, name in enumerate(part.names, 1):
+        by_run = [row.scores[number - 1] for row in part.runs]
         for side, key, named in (
-            ("preference", "", name),
-            ("original", "_before", _("%(measure)s before") % {"measure": name}),
+            (attrgetter("preference"), "", name),
+            (attrgetter("original"), "_before", _("%(measure)s before") % {"measure": name}),
         ):
             columns.append(Column(f"measure{number}{key}", named, "score"))
             interval = _("%(measure)s, 95%% by t") % {"measure": named}
             columns.append(Column(f"measure{number}{key}_t", interval, "interval", folded=True))
             for row, scores in zip(rows, by_run, strict=True):
-                row += [scores[side]["mean"], scores[side]["t"]]
+                row += [side(scores).mean, side(scores).t]
             if name.startswith("Compat"):
                 head = _("%(measure)s, queries") % {"measure": named}
                 columns.append(Column(f"measure{number}{key}_queries", head, "count"))
                 for row, scores in zip(rows, by_run, strict=True):
-                    row.append(scores[side]["queries"])
+                    row.append(side(scores).queries)
     about = _(
         "Means over the %(answered)s queries that have preference qrels: on these, and before, on the original qrels. "
         "Passages that the qrels do not name count as not relevant; Judged is the share of a run's first passages that "
         "they name. Where it is small, as with preference qrels, nDCG, P and R say little about the rest of the list. "
         "To choose others, see “Other measures” in the settings of the results."
-    ) % {"answered": f"{data['compare']['queries']:,}"}
-    if any(name.startswith("Compat") for name in part["names"]):
+    ) % {"answered": f"{data.compare.queries:,}"}
+    if any(name.startswith("Compat") for name in part.names):
         about += " " + _("By Compat, the queries are those with a relevant passage that the run has; others count 0.")
     return Table("measures", _("By other measures"), about, columns, rows)
 
 
-def _measure_tests(data: Data) -> Table:
+def _measure_tests(part: Measures) -> Table:
     columns = [
         Column("measure", _("Measure"), "text"),
         Column("upper", _("Above before"), "name"),
@@ -256,19 +268,19 @@ def _measure_tests(data: Data) -> Table:
         Column("t", _("p (t)"), "p"),
         Column("significant", _("Significant"), "yes"),
     ]
-    rows = [[row[column.key] for column in columns] for row in data["measures"]["tests"]]
+    rows = [row_of(row, columns) for row in part.tests]
     about = _(
         "Runs that follow each other on the original qrels by each measure, compared query by query on the preference "
         "qrels. p-values are raw; significant is a signed-rank test below %(alpha)s over the number of neighbours by "
         "that measure (%(correction)s)."
     ) % {
-        "alpha": f"{data['measures']['alpha']:g}",
-        "correction": correction_name(data["measures"]["correction"]),
+        "alpha": f"{part.alpha:g}",
+        "correction": correction_name(part.correction),
     }
     return Table("measure-tests", _("Neighbours by other measures"), about, columns, rows, per_run=("upper", "lower"))
 
 
-def _ranks(data: Data) -> Table:
+def _ranks(data: Results) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
         Column("low", _("Best rank"), "count"),
@@ -276,7 +288,7 @@ def _ranks(data: Data) -> Table:
         Column("high", _("Worst rank"), "count"),
         Column("first", _("Probability of being first"), "share"),
     ]
-    rows = [[entry[column.key] for column in columns] for entry in data["ranks"]]
+    rows = [row_of(entry, columns) for entry in data.ranks or ()]
     about = _(
         "How certain the ranks are, given that judgments may be wrong and queries could be others. Best "
         "and worst are the ends of the rank's 95% interval."
@@ -284,8 +296,9 @@ def _ranks(data: Data) -> Table:
     return Table("ranks", _("How certain the ranks are"), about, columns, rows)
 
 
-def _reversed(data: Data) -> Table:
-    part = data["reversed"]
+def _reversed(data: Results) -> Table:
+    part = data.reversed
+    assert part
     columns = [
         Column("conclusion", _("Conclusion"), "text"),
         Column("upper", _("Run"), "name"),
@@ -298,25 +311,23 @@ def _reversed(data: Data) -> Table:
         "order": _("above the next run"),
         "changed": _("now above the run that was next above it"),
     }
-    rows = [
-        [kinds[row["kind"]], row["upper"], row["lower"], row["share"], row["share"] >= part["survives"]]
-        for row in part["conclusions"]
-    ]
+    rows = [[kinds[row.kind], row.upper, row.lower, row.share, row.share >= part.survives] for row in part.conclusions]
     about = _(
         "Which conclusions would survive if %(share)s of the judgments were reversed: each judgment is reversed with "
         "this chance, %(draws)s times, and every tournament is played again. A conclusion survives that holds in "
         "%(survives)s of the draws or more. Queries are not resampled here."
     ) % {
-        "share": f"{100 * part['share']:g}\N{NO-BREAK SPACE}%",
-        "draws": f"{part['draws']:,}",
-        "survives": f"{100 * part['survives']:g}\N{NO-BREAK SPACE}%",
+        "share": f"{100 * part.share:g}\N{NO-BREAK SPACE}%",
+        "draws": f"{part.draws:,}",
+        "survives": f"{100 * part.survives:g}\N{NO-BREAK SPACE}%",
     }
     return Table("reversed", _("If some judgments were reversed"), about, columns, rows, per_run=("upper", "lower"))
 
 
-def _by_rate(data: Data) -> str:
+def _by_rate(data: Results) -> str:
     """How often a judgment is wrong, and how that is known."""
-    rate, compared = f"{100 * data['error_rate']:.3g}", f"{data['error_compared']:,}"
+    assert data.error_rate is not None and data.error_source
+    rate, compared = f"{100 * data.error_rate:.3g}", f"{data.error_compared:,}"
     by_source = {
         "given": _("Each judgment is wrong in %(share)s %% of the cases, as the settings say."),
         "repeated": _(
@@ -328,14 +339,16 @@ def _by_rate(data: Data) -> str:
             "judged several times to know."
         ),
     }
-    return " " + by_source[data["error_source"]] % {"share": rate, "compared": compared}
+    return " " + by_source[data.error_source] % {"share": rate, "compared": compared}
 
 
 # --- runs against each other
 
 
-def _pairs(data: Data) -> Table:
-    rr = _rr(data["compare"]["k"])
+def _pairs(data: Results) -> Table:
+    compared, original = data.compare, data.compare_original
+    assert compared and original
+    rr = _rr(compared.k)
     columns = [
         Column("a", _("Run a"), "name"),
         Column("b", _("Run b"), "name"),
@@ -353,19 +366,18 @@ def _pairs(data: Data) -> Table:
         Column("ranking", _("p, ranking"), "p"),
         Column("disagreement", _("ESL and %(rr)s disagree") % {"rr": rr}, "text"),
     ]
-    compared = data["compare"]
-    ranking = compared["rank_by"].replace("-", "_")
-    before = {frozenset((pair["a"], pair["b"])): pair for pair in data["compare_original"]["pairs"]}
+    ranking = compared.rank_by.replace("-", "_")
+    before = {frozenset((pair.a, pair.b)): pair for pair in original.pairs}
     rows, words = [], _verdict_words()
-    for pair in compared["pairs"]:
-        p, means = pair["p"], compared["means"]
+    for pair in compared.pairs:
+        p, means = pair.p, compared.means
         rows.append(
             [
-                *(pair["a"], pair["b"]),
-                *(_verdict(row, words) for row in (pair, before.get(frozenset((pair["a"], pair["b"]))))),
-                *(means[pair["a"]], means[pair["b"]], pair["delta"], pair["delta_interval"]),
-                *(p["wsr"], p["wrs"], p["wrs_tie_corrected"], p["t"]),
-                *(pair["outcomes"]["p"], pair["both"]["p"][ranking], _disagreement(pair)),
+                *(pair.a, pair.b),
+                *(_verdict(row, words) for row in (pair, before.get(frozenset((pair.a, pair.b))))),
+                *(means[pair.a], means[pair.b], pair.delta, pair.delta_interval),
+                *(p.wsr, p.wrs, p.wrs_tie_corrected, p.t),
+                *(pair.outcomes.p, getattr(pair.both.p, ranking), _disagreement(pair)),
             ]
         )
     about = _(
@@ -377,28 +389,28 @@ def _pairs(data: Data) -> Table:
         "significantly better, that is a trade-off. “Not significantly” means that it finds more, and ranks better on "
         "average. To find more is to find a relevant passage for more queries."
     ) % {
-        "which": _which(data),
-        "correction": correction_name(compared["correction"]),
-        "ranking": rank_by_name(data),
-        "k": compared["k"],
-        "queries": compared["queries"],
-        "threshold": f"{compared['threshold']:.3g}",
-        "alpha": f"{compared['alpha']:g}",
-        "family": compared["family"],
+        "which": _which(data.comparisons),
+        "correction": correction_name(compared.correction),
+        "ranking": rank_by_name(compared),
+        "k": compared.k,
+        "queries": compared.queries,
+        "threshold": f"{compared.threshold:.3g}",
+        "alpha": f"{compared.alpha:g}",
+        "family": compared.family,
     }
-    if compared["thresholds"]["esl"] != compared["threshold"]:
+    if compared.thresholds["esl"] != compared.threshold:
         about += " " + _("For the test of ranking, it takes p < %(threshold)s.") % {
-            "threshold": f"{compared['thresholds']['esl']:.3g}"
+            "threshold": f"{compared.thresholds['esl']:.3g}"
         }
-    if compared["margin"]:
+    if compared.margin:
         about += " " + _(
             "To do no harm is also shown here: by a one-sided t-test, the run is worse in the other by less than "
             "%(percent)s\u00a0%% of the queries, or %(margin)s of %(rr)s."
-        ) % {"percent": f"{100 * compared['margin']:g}", "margin": f"{compared['margin']:g}", "rr": rr}
-    if short := {run: longest for run, longest in sorted(compared["lists"].items()) if longest < compared["k"]}:
+        ) % {"percent": f"{100 * compared.margin:g}", "margin": f"{compared.margin:g}", "rr": rr}
+    if short := {run: longest for run, longest in sorted(compared.lists.items()) if longest < compared.k}:
         named = ", ".join(f"{run} ({longest})" for run, longest in short.items())
         about += " " + _("Some runs have lists shorter than %(k)d, and what is below counts as missed: %(named)s.") % {
-            "k": compared["k"],
+            "k": compared.k,
             "named": named,
         }
     return Table("pairs", _("Pairwise comparison of runs"), about, columns, rows, per_run=("a", "b"))
@@ -411,35 +423,35 @@ def correction_name(correction: str) -> str:
     return str(Campaign.Correction(correction).label)
 
 
-def _which(data: Data) -> str:
+def _which(choice: Chosen | None) -> str:
     """The runs that are compared, to begin a sentence."""
-    choice = data["comparisons"]
-    match choice["comparisons"]:
+    assert choice
+    match choice.comparisons:
         case "baseline":
-            which = _("Each run with the baseline %(run)s") % {"run": choice["baseline"]}
+            which = _("Each run with the baseline %(run)s") % {"run": choice.baseline}
         case "chain":
             which = _("Each run with the best of those imported before it")
         case "pairs":
             which = _("The chosen pairs of runs")
         case _other:
             which = _("Every two runs")
-    return _("%(which)s, except runs of the same team,") % {"which": which} if choice["teams_apart"] else which
+    return _("%(which)s, except runs of the same team,") % {"which": which} if choice.teams_apart else which
 
 
-def rank_by_name(data: Data) -> str:
+def rank_by_name(compared: Comparison) -> str:
     """By what a verdict says that a run ranks better, in words."""
-    rr = _rr(data["compare"]["k"])
+    rr = _rr(compared.k)
     return {
         "esl-wsr": _("by mean search length and the signed-rank test"),
         "esl-t": _("by mean search length and the t-test"),
         "rr-wsr": _("by mean %(rr)s and the signed-rank test") % {"rr": rr},
         "rr-t": _("by mean %(rr)s and the t-test") % {"rr": rr},
-    }[data["compare"]["rank_by"]]
+    }[compared.rank_by]
 
 
-def _disagreement(pair: Data) -> str | None:
+def _disagreement(pair: Pair) -> str | None:
     """How ESL and RR differ about who ranks better, where they do."""
-    match pair["disagreement"]:
+    match pair.disagreement:
         case "means":
             return _("each favours the other run")
         case "significance":
@@ -448,38 +460,35 @@ def _disagreement(pair: Data) -> str | None:
             return None
 
 
-def _verdict_order(data: Data) -> Table:
-    rr = _rr(data["compare"]["k"])
+def _verdict_order(compared: Comparison) -> Table:
+    rr = _rr(compared.k)
     columns = [
         Column("rank", _("Rank by verdicts"), "count"),
         Column("run", _("Run"), "name"),
         Column("rank_by_mean", _("Rank by mean"), "count"),
         Column("mean", rr, "score"),
     ]
-    compared = data["compare"]
-    by_mean = {run: rank for rank, run in enumerate(compared["order_by_means"], 1)}
-    rows = [
-        [rank, run, by_mean[run], compared["means"][run]] for rank, run in enumerate(compared["order_by_verdicts"], 1)
-    ]
+    by_mean = {run: rank for rank, run in enumerate(compared.order_by_means, 1)}
+    rows = [[rank, run, by_mean[run], compared.means[run]] for rank, run in enumerate(compared.order_by_verdicts, 1)]
     about = _(
         "The runs in the order of the verdicts on the preference qrels, which differs from that of mean RR@%(k)d. Next "
         "comes, each time, the run with the highest mean of those that no remaining run beats."
-    ) % {"k": compared["k"]}
+    ) % {"k": compared.k}
     return Table("verdict-order", _("The order by verdicts"), about, columns, rows)
 
 
-def _outcomes(data: Data) -> Table:
-    return _outcomes_on(data, "compare", "outcomes", _("Who finds it, and how soon"), _("preference qrels"))
+def _outcomes(data: Results) -> Table:
+    return _outcomes_on(data, data.compare, "outcomes", _("Who finds it, and how soon"), _("preference qrels"))
 
 
-def _outcomes_before(data: Data) -> Table:
+def _outcomes_before(data: Results) -> Table:
     title = _("Who finds it, and how soon, on the original qrels")
-    return _outcomes_on(data, "compare_original", "outcomes-original", title, _("original qrels"))
+    return _outcomes_on(data, data.compare_original, "outcomes-original", title, _("original qrels"))
 
 
-def _outcomes_on(data: Data, stored: str, name: str, title: str, qrels: str) -> Table:
-    compared = data[stored]
-    rr = _rr(compared["k"])
+def _outcomes_on(data: Results, compared: Comparison | None, name: str, title: str, qrels: str) -> Table:
+    assert compared
+    rr = _rr(compared.k)
     columns = [
         Column("a", _("Run a"), "name"),
         Column("b", _("Run b"), "name"),
@@ -503,21 +512,27 @@ def _outcomes_on(data: Data, stored: str, name: str, title: str, qrels: str) -> 
         Column("disagreement", _("ESL and %(rr)s disagree") % {"rr": rr}, "text"),
     ]
     rows = []
-    for pair in compared["pairs"]:
-        outcomes, both = pair["outcomes"], pair["both"]
-        row = [pair["a"], pair["b"]]
+    for pair in compared.pairs:
+        outcomes, both = pair.outcomes, pair.both
+        row: list[Value] = [pair.a, pair.b]
         for outcome in ("neither", "a_only", "b_only", "both"):
-            row += [outcomes["p"]] if outcome == "both" else []
-            row += [outcomes[outcome], outcomes[outcome] / compared["queries"]]
+            row += [outcomes.p] if outcome == "both" else []
+            row += [getattr(outcomes, outcome), getattr(outcomes, outcome) / compared.queries]
         for measure in ("esl", "rr"):
-            row += [both[f"{measure}_a"], both[f"{measure}_b"]]
-            row += [both["p"][f"{measure}_wsr"], both["p"][f"{measure}_t"]]
+            row += [getattr(both, f"{measure}_a"), getattr(both, f"{measure}_b")]
+            row += [getattr(both.p, f"{measure}_wsr"), getattr(both.p, f"{measure}_t")]
         rows.append([*row, _disagreement(pair)])
     about = _(
         "%(which)s on the %(qrels)s, over %(queries)s queries: which of them finds a relevant passage in its top "
         "%(k)d; and where both do, how far down (ESL, the mean rank), and with what %(rr)s. p-values are raw: the "
         "exact binomial test of only a against only b, the signed-rank test and the paired t-test."
-    ) % {"which": _which(data), "qrels": qrels, "queries": f"{compared['queries']:,}", "k": compared["k"], "rr": rr}
+    ) % {
+        "which": _which(data.comparisons),
+        "qrels": qrels,
+        "queries": f"{compared.queries:,}",
+        "k": compared.k,
+        "rr": rr,
+    }
     return Table(name, title, about, columns, rows, per_run=("a", "b"))
 
 
@@ -533,18 +548,18 @@ def _verdict_words() -> dict[str, str]:
     }
 
 
-def _verdict(pair: Data | None, words: Mapping[str, str]) -> str | None:
+def _verdict(pair: Pair | None, words: Mapping[str, str]) -> str | None:
     """What a comparison of two runs comes to, in words; None where they are not compared."""
     if pair is None:
         return None
-    verdict = pair["verdict"]
+    verdict = pair.verdict
     for name in ("strict", "do_no_harm", "trade_off", "better"):
-        if verdict[name]:
-            return words[name] if name == "trade_off" else words[name] % {"run": pair[verdict[name]]}
-    return words["identical" if pair["identical"] else "neither"]
+        if winner := getattr(verdict, name):
+            return words[name] if name == "trade_off" else words[name] % {"run": getattr(pair, winner)}
+    return words["identical" if pair.identical else "neither"]
 
 
-def _win_totals(data: Data) -> Table:
+def _win_totals(wins: Wins) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
         Column("beats", _("Runs beaten"), "count"),
@@ -553,11 +568,10 @@ def _win_totals(data: Data) -> Table:
         Column("of", _("Of"), "count"),
         Column("share", _("Share"), "share"),
     ]
-    wins = data["wins"]
     rows = []
-    for number, total in enumerate(wins["row"]):
-        name = _wins_name(data, number)
-        rows.append([name, total["beats"], total["beats_significantly"], total["won"], total["of"], total["share"]])
+    for number, total in enumerate(wins.row):
+        name = _wins_name(wins, number)
+        rows.append([name, total.beats, total.beats_significantly, total.won, total.of, total.share])
     about = _(
         "By top passages only: where those of two pooled runs differ and people compared them, whose was "
         "preferred? The perfect ranking returns the original qrel first."
@@ -565,30 +579,29 @@ def _win_totals(data: Data) -> Table:
     return Table("wins", _("Whose top passages people preferred"), about, columns, rows)
 
 
-def _win_matrix(data: Data) -> Table:
-    wins = data["wins"]
-    names = [_wins_name(data, number) for number in range(len(wins["names"]))]
+def _win_matrix(wins: Wins) -> Table:
+    names = [_wins_name(wins, number) for number in range(len(wins.names))]
     columns = [Column("run", _("Run"), "name")]
     columns += [Column(f"preferred_{number}", name, "tested") for number, name in enumerate(names, start=1)]
     every = range(len(names))
     rows = [[name, *(_preferred(wins, column, row) for column in every)] for row, name in enumerate(names)]
-    foot = [_("Runs beaten"), *(total["beats"] for total in wins["row"])]
+    foot = [_("Runs beaten"), *(total.beats for total in wins.row)]
     about = _(
         "How often the top passage of the run in the column was preferred to that of the run in the row, and in "
         "brackets, of how many decided queries. A star, and bold type, mark what is significant (p < %(threshold)s, "
         "see below). The last row counts the runs that the run in the column beats: that were preferred to it less "
         "than half of the time."
-    ) % {"threshold": f"{wins['threshold']:.3g}"}
+    ) % {"threshold": f"{wins.threshold:.3g}"}
     return Table("win-matrix", _("Who was preferred to whom"), about, columns, rows, foot=[foot])
 
 
-def _preferred(wins: Data, a: int, b: int) -> list[Value] | None:
+def _preferred(wins: Wins, a: int, b: int) -> list[Value] | None:
     """How often people preferred one run's top passage to that of the other, and whether that is significant."""
-    of = wins["of"][a][b]
-    return [wins["won"][a][b] / of, wins["p"][a][b] < wins["threshold"], of] if of else None
+    of = wins.of[a][b]
+    return [wins.won[a][b] / of, wins.is_significant(a, b), of] if of else None
 
 
-def _win_pairs(data: Data) -> Table:
+def _win_pairs(wins: Wins) -> Table:
     columns = [
         Column("a", _("Run a"), "name"),
         Column("b", _("Run b"), "name"),
@@ -598,27 +611,26 @@ def _win_pairs(data: Data) -> Table:
         Column("p", _("p (binomial)"), "p"),
         Column("significant", _("Significant"), "yes"),
     ]
-    wins = data["wins"]
-    names = [_wins_name(data, number) for number in range(len(wins["names"]))]
+    names = [_wins_name(wins, number) for number in range(len(wins.names))]
     rows = []
     for a in range(len(names)):
         for b in range(a + 1, len(names)):
-            won, lost, p = wins["won"][a][b], wins["won"][b][a], wins["p"][a][b]
+            won, lost, p = wins.won[a][b], wins.won[b][a], wins.p[a][b]
             share = won / (won + lost) if won + lost else None
-            rows.append([names[a], names[b], won, lost, share, p, p < wins["threshold"]])
+            rows.append([names[a], names[b], won, lost, share, p, wins.is_significant(a, b)])
     about = _(
         "The same, pair by pair, with the exact two-sided binomial test. p-values are raw; significant is below "
         "%(threshold)s: %(alpha)s over %(family)d pairs, the perfect ranking among them (%(correction)s)."
     ) % {
-        "threshold": f"{wins['threshold']:.3g}",
-        "alpha": f"{wins['alpha']:g}",
-        "family": wins["family"],
-        "correction": correction_name(wins["correction"]),
+        "threshold": f"{wins.threshold:.3g}",
+        "alpha": f"{wins.alpha:g}",
+        "family": wins.family,
+        "correction": correction_name(wins.correction),
     }
     return Table("win-pairs", _("Preferred top passages, pair by pair"), about, columns, rows, per_run=("a", "b"))
 
 
-def _wins_apart(data: Data) -> Table:
+def _wins_apart(wins: Wins) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
         Column("differ", _("Top passages differ"), "count"),
@@ -629,7 +641,7 @@ def _wins_apart(data: Data) -> Table:
         Column("low", _("If all others lost"), "share"),
         Column("high", _("If all others won"), "share"),
     ]
-    rows = [[row[column.key] for column in columns] for row in data["wins"]["apart"]]
+    rows = [row_of(row, columns) for row in wins.apart]
     about = _(
         "Runs that are only scored, against the pooled ones and the perfect ranking. Nobody was asked about their top "
         "passages: these were judged only where others brought them, which is no fair sample. The last two columns say "
@@ -638,12 +650,12 @@ def _wins_apart(data: Data) -> Table:
     return Table("wins-apart", _("Top passages of runs that were not pooled"), about, columns, rows, per_run=("run",))
 
 
-def _wins_name(data: Data, number: int) -> str:
-    names: list[str] = data["wins"]["names"]
+def _wins_name(wins: Wins, number: int) -> str:
+    names = wins.names
     return perfect_name() if number == len(names) - 1 and names[number] == PERFECT else names[number]
 
 
-def _order_agreement(data: Data) -> Table:
+def _order_agreement(data: Results) -> Table:
     columns = [
         Column("run", _("Run"), "name"),
         Column("both", _("Judged pairs in its top %(top)d") % {"top": TOP}, "count"),
@@ -652,19 +664,19 @@ def _order_agreement(data: Data) -> Table:
         Column("interval", _("95%"), "shares"),
         Column("pooled", _("Pooled"), "yes"),
     ]
-    agreed = sorted(data["order_agreement"], key=lambda row: not row["pooled"])
-    rows = [[row[column.key] for column in columns] for row in agreed]
+    agreed = sorted(data.order_agreement, key=lambda row: not row.pooled)
+    rows = [row_of(row, columns) for row in agreed]
     about = _(
         "How often runs order passages as people do: of the %(judged)s decided pairs, how many have both passages in "
         "the run's top %(top)d, and how many of these the run orders as people did. If a pair was judged several "
         "times, the majority counts. Of a run that was not pooled, these are only pairs of passages that others "
         "brought: no fair sample, so it is last here. Intervals are exact."
-    ) % {"judged": f"{agreed[0]['judged']:,}", "top": TOP}
+    ) % {"judged": f"{agreed[0].judged:,}", "top": TOP}
     return Table("order-agreement", _("Who orders passages as people do"), about, columns, rows)
 
 
-def _contributions(data: Data) -> Table:
-    rr = _rr(data["k"])
+def _contributions(data: Results) -> Table:
+    rr = _rr(data.k)
     columns = [
         Column("run", _("Run"), "name"),
         Column("own", _("Passages that only it brought"), "count"),
@@ -675,7 +687,7 @@ def _contributions(data: Data) -> Table:
         Column("place", _("Rank"), "count"),
         Column("place_without", _("Rank without them"), "count"),
     ]
-    rows = [[entry[column.key] for column in columns] for entry in data["contributions"]]
+    rows = [row_of(entry, columns) for entry in data.contributions]
     about = _(
         "Does a run owe its rank to what it brought into the pools? The preference qrels are derived "
         "again without the passages that only this run ranked first."
@@ -683,25 +695,25 @@ def _contributions(data: Data) -> Table:
     return Table("contributions", _("What each run brought"), about, columns, rows)
 
 
-def _champion_split(data: Data) -> Table:
+def _champion_split(champion: Champion) -> Table:
     columns = [
         Column("category", _("Category"), "text"),
         Column("comparisons", _("Comparisons"), "count"),
         Column("share", _("Share"), "share"),
     ]
-    split = data["champion"]["split"]
+    split = champion.split
     total = sum(split.values())
     rows = [[label, split[name], split[name] / total if total else None] for name, label in _categories()]
     about = _(
         "The comparisons to judge. In category A, the run returns the qrel first, and the qrel is compared with the "
         "run's second passage; in category B, the run returns another passage first, which is compared with the qrel."
     )
-    if data["champion"]["qrel"] == Campaign.ChampionQrel.EACH:
+    if champion.qrel == Campaign.ChampionQrel.EACH:
         about += " " + _(
             "A query with several qrels has a comparison for each. These are not independent, so intervals are too "
             "narrow and p-values too small."
         )
-    elif data["champion"]["qrel"] == Campaign.ChampionQrel.HIGHEST:
+    elif champion.qrel == Campaign.ChampionQrel.HIGHEST:
         about += " " + _("If a query has several qrels, the one that the run ranks highest is compared.")
     else:
         about += " " + _("If a query has several qrels, the first in the file is compared.")
@@ -722,7 +734,7 @@ def _categories() -> tuple[tuple[str, str], ...]:
     )
 
 
-def _champion(data: Data) -> Table:
+def _champion(champion: Champion) -> Table:
     shares = (
         ("for_qrel", _("Qrel preferred"), _("Qrel preferred, share")),
         ("against", _("Other preferred"), _("Other preferred, share")),
@@ -740,21 +752,23 @@ def _champion(data: Data) -> Table:
         Column("interval", _("95%"), "shares"),
         Column("p", _("p (binomial)"), "p"),
     ]
-    categories = data["champion"]
-    total = {key: sum(categories[name][key] for name in "ab") for key in ("queries", *(key for key, *_ in shares))}
+    categories = (champion.a, champion.b)
+    total = {
+        key: sum(getattr(category, key) for category in categories) for key in ("queries", *(key for key, *_ in shares))
+    }
     rows = [
         [
             label,
-            *_counts_and_shares(categories[name], total),
-            *(categories[name][key] for key in ("share", "interval", "p")),
+            *_counts_and_shares({key: getattr(category, key) for key in total}, total),
+            *(category.share, category.interval, category.p),
         ]
-        for name, label in _categories()
+        for category, (_name, label) in zip(categories, _categories(), strict=True)
     ]
     about = _(
         "Does the top passage of %(run)s beat the qrel? The other passage is the run's second in category A, and its "
         "first in category B. The last shares are of the decided comparisons, with the exact 95%% interval. p-values "
         "are raw, from the exact two-sided binomial test."
-    ) % {"run": categories["run"]}
+    ) % {"run": champion.run}
     foot = [_("All"), *_counts_and_shares(total, total), None, None, None]
     return Table("champion", _("Champion check"), about, columns, rows, foot=[foot])
 
@@ -768,19 +782,19 @@ def _counts_and_shares(counts: Mapping[str, int], keys: Iterable[str]) -> Iterat
             yield counts[key] / judged if judged else None
 
 
-def _champion_slices(data: Data) -> Table:
+def _champion_slices(champion: Champion) -> Table:
     columns = [
         Column("outcome", _("Outcome"), "text"),
         Column("queries", _("Comparisons"), "count"),
         Column("share", _("Share"), "share"),
     ]
-    a, b = data["champion"]["a"], data["champion"]["b"]
-    decided = sum(case["for_qrel"] + case["against"] for case in (a, b))
+    a, b = champion.a, champion.b
+    decided = sum(case.for_qrel + case.against for case in (a, b))
     outcomes = (
-        (_("B: they differ, and the run's passage is preferred"), b["against"]),
-        (_("B: they differ, and the qrel is preferred"), b["for_qrel"]),
-        (_("A: they agree, and the second passage is preferred"), a["against"]),
-        (_("A: they agree, and the top passage is preferred"), a["for_qrel"]),
+        (_("B: they differ, and the run's passage is preferred"), b.against),
+        (_("B: they differ, and the qrel is preferred"), b.for_qrel),
+        (_("A: they agree, and the second passage is preferred"), a.against),
+        (_("A: they agree, and the top passage is preferred"), a.for_qrel),
     )
     rows = [[outcome, queries, queries / decided if decided else None] for outcome, queries in outcomes]
     about = _("The decided comparisons, by whether run and qrels agree, and by what people preferred.")
@@ -802,7 +816,7 @@ def outcome_names() -> dict[str, str]:
     }
 
 
-def _challengers(data: Data) -> Table:
+def _challengers(part: Challengers) -> Table:
     columns = [
         Column("qid", _("Query"), "query"),
         Column("passage", _("Challenger"), "text"),
@@ -814,26 +828,26 @@ def _challengers(data: Data) -> Table:
     names = outcome_names()
     rows = [
         [
-            *(row["qid"], row["passage"], names[row["outcome"]], " ".join(row["before"]), " ".join(row["best"])),
-            ", ".join(row["runs"]),
+            *(row.qid, row.passage, names[row.outcome], " ".join(row.before), " ".join(row.best)),
+            ", ".join(row.runs),
         ]
-        for row in data["challengers"]["rows"]
+        for row in part.rows
     ]
     about = _(
         "Each passage that a run ranks first and that nobody had considered for its query, against the best known "
         "answers of version %(version)d."
-    ) % {"version": data["challengers"]["version"]}
+    ) % {"version": part.version}
     return Table("challengers", _("Challengers"), about, columns, rows)
 
 
-def _challenging_runs(data: Data) -> Table:
+def _challenging_runs(part: Challengers) -> Table:
     names = outcome_names()
     columns = [
         Column("run", _("Run"), "name"),
         Column("brought", _("Challengers"), "count"),
         *(Column(outcome, _capital(name), "count") for outcome, name in names.items()),
     ]
-    rows = [[row[column.key] for column in columns] for row in data["challengers"]["runs"]]
+    rows = [row_of(row, columns) for row in part.runs]
     about = _("How many challengers each run brought, and how they fared. Several runs may bring the same one.")
     return Table("challenging-runs", _("Who brought the challengers"), about, columns, rows, per_run=("run",))
 
@@ -845,7 +859,7 @@ def _capital(text: str) -> str:
 # --- the crowd, the queries
 
 
-def _positions(data: Data) -> Table:
+def _positions(data: Results) -> Table:
     columns = [
         Column("position", _("Position in the HIT"), "count"),
         Column("passed", _("Test pairs passed"), "share"),
@@ -855,10 +869,10 @@ def _positions(data: Data) -> Table:
         "Does the position of a comparison matter? Over all checked work, including excluded work. "
         "The time is for one comparison."
     )
-    return Table("positions", _("Along a HIT"), about, columns, data["quality"]["positions"])
+    return Table("positions", _("Along a HIT"), about, columns, data.quality.positions)
 
 
-def _stability(data: Data) -> Table:
+def _stability(data: Results) -> Table:
     columns = [
         Column("query", _("Query"), "query"),
         Column("best", _("Best known answers"), "text"),
@@ -870,13 +884,13 @@ def _stability(data: Data) -> Table:
         Column("exact", _("Fragility is exact"), "yes", folded=True),
         Column("chances", _("P(best)"), "text", filed=True),
     ]
-    least = sorted(data["stability"], key=lambda entry: (entry["share"], entry["qid"]))
+    least = sorted(data.stability or (), key=lambda entry: (entry.share, entry.qid))
     rows = [
         [
-            entry["qid"], ", ".join(entry["best"]), entry["share"], entry["fragility"], entry["survives"],
-            len(entry["set"]),
-            ", ".join(entry["set"]), entry["exact"],
-            ", ".join(f"{row['passage']} {row['p']:.3f}" for row in entry.get("passages", ())),
+            entry.qid, ", ".join(entry.best), entry.share, entry.fragility, entry.survives,
+            len(entry.set),
+            ", ".join(entry.set), entry.exact,
+            ", ".join(f"{row.passage} {row.p:.3f}" for row in entry.passages or ()),
         ]
         for entry in least
     ]  # fmt: skip
@@ -891,47 +905,43 @@ def _stability(data: Data) -> Table:
     return Table("stability", _("How certain the best known answers are"), about, columns, rows)
 
 
-def _pool_sizes(data: Data) -> Table:
+def _pool_sizes(data: Results) -> Table:
     columns = [
         Column("size", _("Passages in the pool"), "count"),
         Column("queries", _("Queries"), "count"),
         Column("share", _("Share"), "share"),
     ]
-    rows = [[size, queries, queries / data["queries"]] for size, queries in data["pool_sizes"]]
+    rows = [[size, queries, queries / data.queries] for size, queries in data.pool_sizes]
     about = _("A pool of one passage needs no judgment.")
     return Table("pool-sizes", _("Pool sizes"), about, columns, rows)
 
 
-# By name: whether these results have it, and the table.
-_TABLES: dict[str, tuple[Callable[[Data], object], Callable[[Data], Table]]] = {
-    "leaderboard": (lambda data: data["leaderboard"], _leaderboard),
-    "neighbours": (lambda data: data["neighbours"], _neighbours),
-    "measures": (lambda data: data.get("measures"), _measures),
-    "measure-tests": (lambda data: (data.get("measures") or {}).get("tests"), _measure_tests),
-    "ranks": (lambda data: data["ranks"], _ranks),
-    "reversed": (lambda data: data["reversed"] and data["reversed"]["conclusions"], _reversed),
-    "champion-split": (lambda data: data["champion"] and data["champion"]["split"], _champion_split),
-    "challenging-runs": (lambda data: data["challengers"], _challenging_runs),
-    "challengers": (lambda data: data["challengers"], _challengers),
-    "champion": (lambda data: data["champion"], _champion),
-    "champion-slices": (lambda data: data["champion"], _champion_slices),
-    "pairs": (lambda data: data["compare"] and data["compare"]["pairs"], _pairs),
-    "outcomes": (lambda data: data["compare"] and data["compare"]["pairs"], _outcomes),
+# By name, each where these results have it.
+_TABLES: dict[str, Callable[[Results], Table | None]] = {
+    "leaderboard": lambda data: _leaderboard(data) if data.leaderboard else None,
+    "neighbours": lambda data: _neighbours(data) if data.neighbours else None,
+    "measures": lambda data: _measures(data) if data.measures else None,
+    "measure-tests": lambda data: _measure_tests(data.measures) if data.measures and data.measures.tests else None,
+    "ranks": lambda data: _ranks(data) if data.ranks else None,
+    "reversed": lambda data: _reversed(data) if data.reversed and data.reversed.conclusions else None,
+    "champion-split": lambda data: _champion_split(data.champion) if data.champion and data.champion.split else None,
+    "challenging-runs": lambda data: _challenging_runs(data.challengers) if data.challengers else None,
+    "challengers": lambda data: _challengers(data.challengers) if data.challengers else None,
+    "champion": lambda data: _champion(data.champion) if data.champion else None,
+    "champion-slices": lambda data: _champion_slices(data.champion) if data.champion else None,
+    "pairs": lambda data: _pairs(data) if data.compare and data.compare.pairs else None,
+    "outcomes": lambda data: _outcomes(data) if data.compare and data.compare.pairs else None,
     "outcomes-original": (
-        lambda data: data["compare_original"] and data["compare_original"]["pairs"],
-        _outcomes_before,
+        lambda data: _outcomes_before(data) if data.compare_original and data.compare_original.pairs else None
     ),
-    "verdict-order": (
-        lambda data: data["compare"] and data["compare"]["order_by_verdicts"] != data["compare"]["order_by_means"],
-        _verdict_order,
-    ),
-    "wins": (lambda data: data["wins"], _win_totals),
-    "win-matrix": (lambda data: data["wins"], _win_matrix),
-    "wins-apart": (lambda data: data["wins"] and data["wins"]["apart"], _wins_apart),
-    "win-pairs": (lambda data: data["wins"], _win_pairs),
-    "order-agreement": (lambda data: data["order_agreement"], _order_agreement),
-    "contributions": (lambda data: data["contributions"], _contributions),
-    "stability": (lambda data: data["stability"], _stability),
-    "positions": (lambda data: data["quality"]["positions"], _positions),
-    "pool-sizes": (lambda data: data["pool_sizes"], _pool_sizes),
+    "verdict-order": lambda data: _verdict_order(data.compare) if data.compare and data.compare.is_reordered else None,
+    "wins": lambda data: _win_totals(data.wins) if data.wins else None,
+    "win-matrix": lambda data: _win_matrix(data.wins) if data.wins else None,
+    "wins-apart": lambda data: _wins_apart(data.wins) if data.wins and data.wins.apart else None,
+    "win-pairs": lambda data: _win_pairs(data.wins) if data.wins else None,
+    "order-agreement": lambda data: _order_agreement(data) if data.order_agreement else None,
+    "contributions": lambda data: _contributions(data) if data.contributions else None,
+    "stability": lambda data: _stability(data) if data.stability else None,
+    "positions": lambda data: _positions(data) if data.quality.positions else None,
+    "pool-sizes": lambda data: _pool_sizes(data) if data.pool_sizes else None,
 }

@@ -35,6 +35,7 @@ from results.models import Result
 from results.pool_detail import pool_detail
 from results.presentation import Shown, cells, heads
 from results.report import ARCHIVE, SETS, is_about_something
+from results.sections.whole import Results
 from results.sentences import findings, headline
 from results.tables import Table
 from runs.models import Passage
@@ -79,18 +80,17 @@ def results(request: Request, pk: int) -> HttpResponse:
     """What the preferences say: the change first, then sentences, then part by part figures before their tables."""
     campaign = campaign_of(request, pk)
     status = result_selectors.result_status(campaign)
-    result = status.result
+    result, data = status.result, status.data
     context: dict[str, Any] = {
         "campaign": campaign,
         "status": status,
-        "waiting": 0 if result is None else status.judgments - result.data["judgments"],
+        "waiting": 0 if data is None else status.judgments - data.judgments,
         "earlier": earlier_results(campaign)[:EARLIER],
         "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
         "refresh": REFRESH if status.stale or campaign.state != Campaign.State.CLOSED else 0,
     }
-    if result is not None:
-        data = result.data
-        parts, first = _parts(request, campaign, result), headline(data)
+    if result is not None and data is not None:
+        parts, first = _parts(request, campaign, result, data), headline(data)
         context |= {
             "data": data,
             "is_about_something": is_about_something(data),
@@ -107,22 +107,22 @@ def results(request: Request, pk: int) -> HttpResponse:
     return render(request, "results/results.html", context)
 
 
-def _parts(request: Request, campaign: Campaign, result: Result) -> dict[str, dict[str, Any]]:
+def _parts(request: Request, campaign: Campaign, result: Result, data: Results) -> dict[str, dict[str, Any]]:
     """The parts of the page that these results have something for, by key."""
-    available, parts = set(tables.tables(result.data)), {}
+    available, parts = tables.tables(data), {}
     for key, title, names, drawings in PARTS:
-        sections = [_section(request, campaign, result.data, name) for name in names if name in available]
+        sections = [_section(request, campaign, data, available[name]) for name in names if name in available]
         drawn = [(figures.FIGURES[name], result.figures[name]) for name in drawings if name in result.figures]
         if sections or drawn:
             parts[key] = {"key": key, "title": title, "figures": drawn, "sections": sections}
     return parts
 
 
-def _section(request: Request, campaign: Campaign, data: dict[str, Any], name: str) -> dict[str, Any]:
+def _section(request: Request, campaign: Campaign, data: Results, table: Table) -> dict[str, Any]:
     """One table of the page. A short one is sorted here; of a long one, the beginning is shown, and its page sorts."""
+    name = table.name
     chosen = request.GET.get("sort", "") if request.GET.get("table") == name else ""
-    table = _table_of(data, name)
-    total = max(len(table.rows), *(data["apart"].get(part, 0) for part in apart.LISTS_OF.get(name, ())[:1]), 0)
+    total = max(len(table.rows), *((data.apart or {}).get(part, 0) for part in apart.LISTS_OF.get(name, ())[:1]), 0)
     longest, short = (GROWING_LONGEST, GROWING_SHORT) if name in GROWING else (apart.LONGEST, apart.SHORT)
     is_cut = total > longest
     unfolded = table.is_folded and "intervals" in request.GET
@@ -169,7 +169,7 @@ def _rows(campaign: Campaign, table: Table, rows: Any) -> Any:
     )
 
 
-def _table_of(data: dict[str, Any] | None, name: str) -> Table:
+def _table_of(data: Results | None, name: str) -> Table:
     table = None if data is None else tables.table(data, name)
     if table is None:
         raise NotYours(_("These results have no such table. Tables appear once the results are computed."))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from results import figures
+from results.sections.whole import Results
 
 _drawings: dict[str, bytes] = {}
 # No page has these, so that they are not drawn at all.
@@ -15,7 +16,7 @@ def draw_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw a figure as SVG once in a process, of whatever data are the first."""
     draw = figures.draw
 
-    def drawn(name: str, data: figures.Data, forms: Iterable[str] = figures.FORMS) -> dict[str, bytes]:
+    def drawn(name: str, data: Results, forms: Iterable[str] = figures.FORMS) -> dict[str, bytes]:
         if "svg" in forms and name not in _drawings:
             _drawings[name] = draw(name, data, ["svg"])["svg"]
         return {form: _drawings[name] if form == "svg" else _FILES[form] for form in forms}

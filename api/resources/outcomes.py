@@ -121,14 +121,14 @@ class Outcomes(Resource):
         """What the preferences say about the runs: in sentences, and which tables there are."""
         campaign = self.campaign
         status = result_selectors.result_status(campaign)
-        data = status.result.data if status.result else None
+        data = status.data
         return {
             "computed_at": status.result.computed_at if status.result else None,
             "final_at": status.result.final_at if status.result else None,
             "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
             "is_current": not status.stale,
             "judgments": status.judgments,
-            "tables": tables.tables(data) if data else [],
+            "tables": list(tables.tables(data)) if data else [],
             "findings": [sentence for finding in findings(data) for sentence in finding.sentences] if data else [],
         }
 

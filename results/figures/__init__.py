@@ -6,15 +6,14 @@ The same results give the same bytes. All words are English: a figure does not d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from results.figures import champion, intervals, measures, pools, ranks, scatter, slopes, wins
 from results.figures.svg import for_pages
+from results.sections.whole import Results
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
-
-Data = dict[str, Any]
 
 FORMS = ("svg", "pdf", "png")
 
@@ -24,9 +23,9 @@ class Figure(NamedTuple):
 
     name: str
     title: str
-    description: Callable[[Data], str]
-    drawable: Callable[[Data], bool]
-    draw: Callable[[Canvas, Data], None]
+    description: Callable[[Results], str]
+    drawable: Callable[[Results], bool]
+    draw: Callable[[Canvas, Results], None]
 
 
 _ALL = (
@@ -54,12 +53,12 @@ _ALL = (
 FIGURES: dict[str, Figure] = {figure.name: figure for figure in _ALL}
 
 
-def drawable(data: Data) -> list[Figure]:
+def drawable(data: Results) -> list[Figure]:
     """The figures that these results have something to draw for, in order."""
     return [figure for figure in FIGURES.values() if figure.drawable(data)]
 
 
-def draw(name: str, data: Data, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
+def draw(name: str, data: Results, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
     """A figure by form: svg, pdf, png.
 
     svg: an `<svg>` element for a file or for a page: no styles, text as text, ink in the colour around it. It has the
@@ -75,6 +74,6 @@ def draw(name: str, data: Data, forms: Iterable[str] = FORMS) -> dict[str, bytes
     return drawings
 
 
-def svg(name: str, data: Data) -> bytes:
+def svg(name: str, data: Results) -> bytes:
     """A figure for a page alone."""
     return draw(name, data, ["svg"])["svg"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from results.figures.style import INK, PERFECT, ROW, RUN, counted, percent
+from results.sections.champion import Champion
+from results.sections.whole import Results
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -20,26 +22,27 @@ class Slice(NamedTuple):
     for_qrel: bool
 
 
-def drawable(data: dict[str, Any]) -> bool:
+def drawable(data: Results) -> bool:
     """Whether the campaign is a champion check with judged pairs."""
-    return data["champion"] is not None and any(part.of for part in slices(data))
+    return data.champion is not None and any(part.of for part in slices(data.champion))
 
 
-def slices(data: dict[str, Any]) -> list[Slice]:
+def slices(champion: Champion) -> list[Slice]:
     """The four outcomes in the paper's order: the run differs and wins, or loses; it agrees and loses, or wins."""
-    agreed, differed = data["champion"]["a"], data["champion"]["b"]
-    both = [part["for_qrel"] + part["against"] for part in (agreed, differed)]
+    agreed, differed = champion.a, champion.b
+    both = [part.for_qrel + part.against for part in (agreed, differed)]
     return [
-        Slice("Run and qrels differ", "run preferred", differed["against"], both[1], False),
-        Slice("Run and qrels differ", "qrel preferred", differed["for_qrel"], both[1], True),
-        Slice("Run and qrels agree", "second passage preferred", agreed["against"], both[0], False),
-        Slice("Run and qrels agree", "top passage preferred", agreed["for_qrel"], both[0], True),
+        Slice("Run and qrels differ", "run preferred", differed.against, both[1], False),
+        Slice("Run and qrels differ", "qrel preferred", differed.for_qrel, both[1], True),
+        Slice("Run and qrels agree", "second passage preferred", agreed.against, both[0], False),
+        Slice("Run and qrels agree", "top passage preferred", agreed.for_qrel, both[0], True),
     ]
 
 
-def description(data: dict[str, Any]) -> str:
+def description(data: Results) -> str:
     """The four outcomes, with numbers and shares."""
-    parts = slices(data)
+    assert data.champion is not None
+    parts = slices(data.champion)
     pairs = sum(part.pairs for part in parts)
     text = "; ".join(
         f"{part.case[0].lower()}{part.case[1:]}, {part.preferred}: {part.pairs:,} ({percent(part.pairs / pairs)})"
@@ -48,9 +51,10 @@ def description(data: dict[str, Any]) -> str:
     return f"Bars of {counted(pairs, 'decided pair', 'decided pairs')} by outcome: {text}."
 
 
-def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+def draw(canvas: Canvas, data: Results) -> None:
     """A bar an outcome, in two groups, each with its number and its share of all pairs."""
-    parts = slices(data)
+    assert data.champion is not None
+    parts = slices(data.champion)
     pairs = sum(part.pairs for part in parts)
     places = [0.0, 1.0, 2.6, 3.6]
     axes = canvas.axes(2.6, ROW * 6.4)

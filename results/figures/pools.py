@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from results.figures.style import INK, RUN, WIDTH, counted
+from results.sections.whole import Results
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -12,14 +13,14 @@ if TYPE_CHECKING:
 _LABELLED = 20  # bars that have room for their numbers
 
 
-def drawable(data: dict[str, Any]) -> bool:
+def drawable(data: Results) -> bool:
     """Whether there are pools."""
-    return bool(data["pool_sizes"])
+    return bool(data.pool_sizes)
 
 
-def description(data: dict[str, Any]) -> str:
+def description(data: Results) -> str:
     """Number of pools, their mean and extreme sizes, and the commonest."""
-    sizes = sorted(data["pool_sizes"])
+    sizes = sorted(data.pool_sizes)
     pools = sum(count for _size, count in sizes)
     mean = sum(size * count for size, count in sizes) / pools
     most, count = max(sizes, key=lambda pair: pair[1])
@@ -32,9 +33,9 @@ def description(data: dict[str, Any]) -> str:
     )
 
 
-def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+def draw(canvas: Canvas, data: Results) -> None:
     """A bar a size; where these are few, with its number."""
-    sizes = dict(data["pool_sizes"])
+    sizes = dict(data.pool_sizes)
     low, high = min(sizes), max(sizes)
     axes = canvas.axes(WIDTH, 2.6)
     bars = axes.bar(list(sizes), list(sizes.values()), width=0.8, color=RUN)
@@ -45,7 +46,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
         axes.set_xticks(range(low, high + 1))
         axes.bar_label(bars, [f"{count:,}" for count in sizes.values()], padding=2, color=INK, fontsize=8)
         axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
+        axes.spines.left.set_visible(False)
         axes.tick_params(axis="x", length=0)
     else:
         axes.locator_params(integer=True)

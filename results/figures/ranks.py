@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from results.figures.style import ROW, RUN, counted, percent, short_names
+from results.sections.whole import Results
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -13,30 +14,32 @@ _GAP, _PLACES, _FIRST = 0.25, 2.7, 0.9  # inches
 _TOLD = 5
 
 
-def drawable(data: dict[str, Any]) -> bool:
+def drawable(data: Results) -> bool:
     """Whether there are ranks."""
-    return bool(data["ranks"])
+    return bool(data.ranks)
 
 
-def description(data: dict[str, Any]) -> str:
+def description(data: Results) -> str:
     """The runs that are most likely first, with their probability and ranks."""
-    likely = sorted(data["ranks"], key=lambda rank: -rank["first"])[:_TOLD]
+    ranks = data.ranks or []
+    likely = sorted(ranks, key=lambda rank: -rank.first)[:_TOLD]
     text = "; ".join(
-        f"{rank['run']} is first with probability {percent(rank['first'])}, ranks {rank['low']} to {rank['high']}"
+        f"{rank.run} is first with probability {percent(rank.first)}, ranks {rank.low} to {rank.high}"
         for rank in likely
-        if rank["first"] > 0
+        if rank.first > 0
     )
-    return f"95% bootstrap intervals of the ranks of {counted(len(data['ranks']), 'run', 'runs')}. {text}."
+    return f"95% bootstrap intervals of the ranks of {counted(len(ranks), 'run', 'runs')}. {text}."
 
 
-def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+def draw(canvas: Canvas, data: Results) -> None:
     """A row per run: the interval of its rank with the median, and a bar for the probability of being first."""
+    ranks = data.ranks or []
     from results.figures.canvas import beside, interval, rows
 
-    ranks = data["ranks"]
+    ranks = ranks
     height = ROW * (len(ranks) + 0.4)
     axes = canvas.axes(_PLACES, height)
-    rows(axes, short_names([rank["run"] for rank in ranks]))
+    rows(axes, short_names([rank.run for rank in ranks]))
     last = max(2, len(ranks))
     axes.set_xlim(0.5, last + 0.5)
     axes.locator_params(axis="x", integer=True, nbins=8)
@@ -49,7 +52,7 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     first.set_xticks([0, 1], ["0", "1"])
     first.set_xlabel("Probability of\nbeing first")
     for row, rank in enumerate(ranks):
-        interval(axes, row, (rank["low"], rank["high"]))
-        axes.plot(rank["median"], row, "o", color=RUN, markersize=5.5, zorder=2.1)
-        first.barh(row, rank["first"], height=0.62, color=RUN)
-        beside(first, row, percent(rank["first"]))
+        interval(axes, row, (rank.low, rank.high))
+        axes.plot(rank.median, row, "o", color=RUN, markersize=5.5, zorder=2.1)
+        first.barh(row, rank.first, height=0.62, color=RUN)
+        beside(first, row, percent(rank.first))

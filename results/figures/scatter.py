@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from results.figures.intervals import PREFERENCE
 from results.figures.placing import Box, Placed, nearest, place
 from results.figures.style import INK, PERFECT, PERFECT_NAME, RUN, THIN, WIDTH, counted, printable, short_names
+from results.sections.leaderboard import Entry
+from results.sections.whole import Results
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -21,75 +23,75 @@ _SOURCE = 60  # letters of where outside scores come from
 _BESIDE = 0.8  # inches right of the axes, where the perfect ranking is named
 
 
-def drawable(data: dict[str, Any]) -> bool:
+def drawable(data: Results) -> bool:
     """Whether any run has both means."""
-    return bool(_runs(data))
+    return bool(data.leaderboard)
 
 
-def description(data: dict[str, Any]) -> str:
+def description(data: Results) -> str:
     """Rank correlation, and what became of the leader."""
-    runs = _runs(data)
+    runs = data.leaderboard
     text = (
-        f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data['k']} on the preference qrels, upwards, "
+        f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data.k} on the preference qrels, upwards, "
         f"against that on the original qrels, to the right."
     )
-    if data["tau"] is not None:
-        text += f" Kendall's tau between the two orders is {data['tau']:.2f}."
-    leader, *tied = sorted(runs, key=lambda run: run["place_original"])
-    tied = [run for run in tied if run["place_original"] == leader["place_original"]]
+    if data.tau is not None:
+        text += f" Kendall's tau between the two orders is {data.tau:.2f}."
+    leader, *tied = sorted(runs, key=lambda run: run.place_original)
+    tied = [run for run in tied if run.place_original == leader.place_original]
     if tied:
         text += f" {len(tied) + 1} runs tie for first on the original qrels."
     else:
-        text += f" First on the original qrels is {leader['run']}; on the preference qrels it has rank "
-        text += f"{leader['place_preference']}."
-    perfect = PREFERENCE.perfect(data)["mean"]
-    return text if perfect is None else f"{text} A dashed line marks the {PERFECT_NAME} at {perfect:.3f}."
+        text += f" First on the original qrels is {leader.run}; on the preference qrels it has rank "
+        text += f"{leader.place_preference}."
+    perfect = PREFERENCE.perfect(data)
+    return text if perfect is None else f"{text} A dashed line marks the {PERFECT_NAME} at {perfect.mean:.3f}."
 
 
-def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+def draw(canvas: Canvas, data: Results) -> None:
     """A point a run with its name; where names have no room, with its number, and the names below.
 
     Numbers too are left away where even they find no room, which takes many hundreds of runs.
     """
-    runs = _runs(data)
-    words = f"Mean RR@{data['k']} on the original qrels"
-    _draw(canvas, data, runs, [run["original"]["mean"] for run in runs], words, data["tau"])
+    runs = data.leaderboard
+    words = f"Mean RR@{data.k} on the original qrels"
+    _draw(canvas, data, runs, [run.original.mean for run in runs], words, data.tau)
 
 
-def outside_drawable(data: dict[str, Any]) -> bool:
+def outside_drawable(data: Results) -> bool:
     """Whether two runs have scores from elsewhere."""
     return len(_outside_runs(data)) > 1
 
 
-def outside_description(data: dict[str, Any]) -> str:
+def outside_description(data: Results) -> str:
     """Where the scores come from, and rank correlation."""
-    runs, tau = _outside_runs(data), data["outside"]["tau"]["preference"]
+    assert data.outside is not None
+    runs, tau = _outside_runs(data), data.outside.tau.preference
     text = (
-        f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data['k']} on the preference qrels, upwards, "
-        f"against outside scores ({data['outside']['source']}), to the right."
+        f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data.k} on the preference qrels, upwards, "
+        f"against outside scores ({data.outside.source}), to the right."
     )
     return text if tau is None else f"{text} Kendall's tau between the two orders is {tau:.2f}."
 
 
-def outside_draw(canvas: Canvas, data: dict[str, Any]) -> None:
+def outside_draw(canvas: Canvas, data: Results) -> None:
     """The same, against the scores from elsewhere."""
-    runs, outside = _outside_runs(data), data["outside"]
-    words = printable(textwrap.shorten(outside["source"], _SOURCE, placeholder="…"))
-    _draw(canvas, data, runs, [run["outside"] for run in runs], words, outside["tau"]["preference"])
+    runs, outside = _outside_runs(data), data.outside
+    assert outside is not None
+    words = printable(textwrap.shorten(outside.source, _SOURCE, placeholder="…"))
+    _draw(canvas, data, runs, [run.outside for run in runs if run.outside is not None], words, outside.tau.preference)
 
 
-def _draw(
-    canvas: Canvas, data: dict[str, Any], runs: list[dict[str, Any]], x: list[float], words: str, tau: float | None
-) -> None:
+def _draw(canvas: Canvas, data: Results, runs: list[Entry], x: list[float], words: str, tau: float | None) -> None:
     from results.figures.canvas import POINTS, text_size
 
     axes = canvas.axes(WIDTH, _HEIGHT)
-    y = [run["preference"]["mean"] for run in runs]
-    perfect = PREFERENCE.perfect(data)["mean"]
+    y = [run.preference.mean for run in runs]
+    perfect = data.perfect.preference.mean if data.perfect else None
     axes.set_xlim(*_limits(x))
     axes.set_ylim(*_limits(y if perfect is None else [*y, perfect]))
     axes.set_xlabel(words)
-    axes.set_ylabel(f"Mean RR@{data['k']} on the preference qrels")
+    axes.set_ylabel(f"Mean RR@{data.k} on the preference qrels")
     axes.plot(x, y, "o", color=RUN, markersize=5.5, zorder=3)
 
     def in_points(across: float, up: float) -> tuple[float, float]:
@@ -112,7 +114,7 @@ def _draw(
         sizes = [text_size(label, _SMALL) for label in labels]
         return place(points, [(width + 3, height + 2) for width, height in sizes], room, furthest, blocked)
 
-    labels = short_names([run["run"] for run in runs])
+    labels = short_names([run.run for run in runs])
     positions = places(labels, _NAMES_WITHIN)
     if positions is None:
         _key(axes, labels)
@@ -122,16 +124,8 @@ def _draw(
         _label(axes, label, point, placed)
 
 
-def _runs(data: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        run
-        for run in data["leaderboard"]
-        if run["original"]["mean"] is not None and run["preference"]["mean"] is not None
-    ]
-
-
-def _outside_runs(data: dict[str, Any]) -> list[dict[str, Any]]:
-    return [run for run in _runs(data) if run["outside"] is not None]
+def _outside_runs(data: Results) -> list[Entry]:
+    return [run for run in data.leaderboard if run.outside is not None]
 
 
 def _limits(values: list[float]) -> tuple[float, float]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from results.figures.style import INK, ROW, RUN, counted, short_names
+from results.sections.whole import Results
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -14,46 +15,44 @@ _TOLD = 5
 _SIDE = 0.04  # of the width, between a line's end and its label
 
 
-def drawable(data: dict[str, Any]) -> bool:
+def drawable(data: Results) -> bool:
     """Whether there are two runs to change ranks."""
-    return len(data["leaderboard"]) > 1
+    return len(data.leaderboard) > 1
 
 
-def description(data: dict[str, Any]) -> str:
+def description(data: Results) -> str:
     """The runs that moved furthest."""
-    runs = data["leaderboard"]
-    moved = [run for run in runs if run["place_original"] != run["place_preference"]]
-    moved.sort(key=lambda run: (-abs(run["place_original"] - run["place_preference"]), run["place_preference"]))
+    runs = data.leaderboard
+    moved = [run for run in runs if run.place_original != run.place_preference]
+    moved.sort(key=lambda run: (-abs(run.place_original - run.place_preference), run.place_preference))
     text = f"Ranks of {counted(len(runs), 'run', 'runs')} on the original and on the preference qrels. "
     if not moved:
         return f"{text}None changed its rank."
-    named = "; ".join(
-        f"{run['run']} from {run['place_original']} to {run['place_preference']}" for run in moved[:_TOLD]
-    )
+    named = "; ".join(f"{run.run} from {run.place_original} to {run.place_preference}" for run in moved[:_TOLD])
     return f"{text}{len(moved)} changed their ranks: {named}{'; …' if len(moved) > _TOLD else ''}."
 
 
-def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+def draw(canvas: Canvas, data: Results) -> None:
     """A line a run, labelled at both ends; runs that rose are in colour and bold, those that kept their rank faint."""
-    runs = data["leaderboard"]
-    names = dict(zip((run["run"] for run in runs), short_names([run["run"] for run in runs]), strict=True))
-    before = sorted(runs, key=lambda run: (run["place_original"], run["run"]))
-    after = sorted(runs, key=lambda run: (run["place_preference"], run["run"]))
-    row_before = {run["run"]: row for row, run in enumerate(before)}
+    runs = data.leaderboard
+    names = dict(zip((run.run for run in runs), short_names([run.run for run in runs]), strict=True))
+    before = sorted(runs, key=lambda run: (run.place_original, run.run))
+    after = sorted(runs, key=lambda run: (run.place_preference, run.run))
+    row_before = {run.run: row for row, run in enumerate(before)}
     axes = canvas.axes(_BETWEEN, ROW * len(runs))
     axes.set_xlim(0, 1)
     axes.set_ylim(len(runs) - 0.5, -0.5)
     axes.axis("off")
     for row, run in enumerate(after):
-        name, rise = run["run"], run["place_original"] - run["place_preference"]
+        name, rise = run.run, run.place_original - run.place_preference
         colour, width, alpha = (RUN, 2.0, 1.0) if rise > 0 else (INK, 1.0, 0.75 if rise < 0 else 0.3)
         weight = "bold" if rise > 0 else "normal"
         ends = [row_before[name], row]
         axes.plot([0, 1], ends, "-", color=colour, linewidth=width, alpha=alpha, solid_capstyle="round")
         axes.plot([0, 1], ends, "o", color=colour, markersize=4, clip_on=False, zorder=2.1)
-        left = f"{names[name]}  {run['original']['mean']:.3f}  {run['place_original']}"
-        right = f"{run['place_preference']}  {run['preference']['mean']:.3f}  {names[name]}"
+        left = f"{names[name]}  {run.original.mean:.3f}  {run.place_original}"
+        right = f"{run.place_preference}  {run.preference.mean:.3f}  {names[name]}"
         axes.text(-_SIDE, ends[0], left, ha="right", va="center", color=INK, weight=weight)
         axes.text(1 + _SIDE, ends[1], right, ha="left", va="center", color=INK, weight=weight)
     for x, side, qrels in ((-_SIDE, "right", "original"), (1 + _SIDE, "left", "preference")):
-        axes.text(x, -1.1, f"RR@{data['k']}, {qrels} qrels", ha=side, va="center", color=INK)
+        axes.text(x, -1.1, f"RR@{data.k}, {qrels} qrels", ha=side, va="center", color=INK)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from results.figures.style import INK, PERFECT, PERFECT_NAME, RUN, counted, short_names
+from results.sections.whole import Results
+from results.sections.wins import Wins
 
 if TYPE_CHECKING:
     from results.figures.canvas import Canvas
@@ -15,22 +17,23 @@ _ORDER = {PERFECT: 1, RUN: 1.1, INK: 1.2}  # cells of one colour after each othe
 _DEEPEST = 0.6  # opacity of a cell that is won or lost always: ink on it is still legible, on paper and in the dark
 
 
-def drawable(data: dict[str, Any]) -> bool:
+def drawable(data: Results) -> bool:
     """Whether any two met."""
-    return data["wins"] is not None and any(any(row) for row in data["wins"]["of"])
+    return data.wins is not None and any(any(row) for row in data.wins.of)
 
 
-def names(data: dict[str, Any]) -> list[str]:
+def names(wins: Wins) -> list[str]:
     """Runs, and the perfect ranking last."""
-    return [*short_names(data["wins"]["names"][:-1]), PERFECT_NAME]
+    return [*short_names(wins.names[:-1]), PERFECT_NAME]
 
 
-def description(data: dict[str, Any]) -> str:
+def description(data: Results) -> str:
     """How many runs beat the perfect ranking, and how many differences are significant."""
-    wins = data["wins"]
-    last = len(wins["names"]) - 1
-    above = [name for row, name in enumerate(wins["names"][:-1]) if (_ratio(wins, row, last) or 0) > 0.5]
-    significant = sum(_significant(wins, row, column) for row in range(last + 1) for column in range(row))
+    wins = data.wins
+    assert wins is not None
+    last = len(wins.names) - 1
+    above = [name for row, name in enumerate(wins.names[:-1]) if (_ratio(wins, row, last) or 0) > 0.5]
+    significant = sum(wins.is_significant(row, column) for row in range(last + 1) for column in range(row))
     text = (
         f"Heat map of {counted(last, 'pooled run', 'pooled runs')} and the {PERFECT_NAME} against each other: the "
         "share of queries, of those with different top passages, in which that of the column was preferred to that of "
@@ -43,13 +46,15 @@ def description(data: dict[str, Any]) -> str:
     return f"{text}Preferred to the {PERFECT_NAME} more often than not: {', '.join(above)}."
 
 
-def draw(canvas: Canvas, data: dict[str, Any]) -> None:
+def draw(canvas: Canvas, data: Results) -> None:
     """A cell for each row and column with the column's share in percent, and below it, of how many decided queries;
     significant ones are bold and framed.
 
     As in the paper, the last row counts the runs that the column beats.
     """
-    wins, labels = data["wins"], names(data)
+    wins = data.wins
+    assert wins is not None
+    labels = names(wins)
     size = len(labels)
     axes = canvas.axes(_CELL * size, _CELL * (size + 1))
     axes.set_xlim(-0.5, size - 0.5)
@@ -65,9 +70,9 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     # Cells of the same shade are neighbours in the file, which makes it smaller.
     for row, column in sorted(cells, key=lambda cell: _depth(wins, *cell)):
         _shade(axes, wins, row, column)
-    for column, total in enumerate(wins["row"]):
-        axes.text(column, size, f"{total['beats']}", ha="center", va="center", size=_SMALL)
-    threshold = wins["threshold"]
+    for column, total in enumerate(wins.row):
+        axes.text(column, size, f"{total.beats}", ha="center", va="center", size=_SMALL)
+    threshold = wins.threshold
     axes.set_xlabel(
         "Percent of meetings that the column wins against the row,\nand of how many. "
         + (f"Framed and bold: significant (p < {threshold:.2g})." if threshold else ""),
@@ -75,25 +80,24 @@ def draw(canvas: Canvas, data: dict[str, Any]) -> None:
     )
 
 
-def _number(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
+def _number(axes: Any, wins: Wins, row: int, column: int) -> None:
     ratio = None if row == column else _ratio(wins, column, row)
     if ratio is None:
         _place(axes.text(column, row, "·" if row == column else "–", ha="center", va="center", size=_SMALL))
         return
-    weight = "bold" if _significant(wins, row, column) else "normal"
+    weight = "bold" if wins.is_significant(row, column) else "normal"
     _place(axes.text(column, row - 0.13, f"{ratio * 100:.0f}", ha="center", va="center", size=_SMALL, weight=weight))
-    of = f"{wins['of'][row][column]:,}"
-    _place(axes.text(column, row + 0.24, of, ha="center", va="center", size=_SMALLER))
+    _place(axes.text(column, row + 0.24, f"{wins.of[row][column]:,}", ha="center", va="center", size=_SMALLER))
 
 
-def _of_how_many(wins: dict[str, Any]) -> str:
+def _of_how_many(wins: Wins) -> str:
     """Of how many decided queries the cells are that have any, from the fewest to the most."""
-    counts = [of for row in wins["of"] for of in row if of]
+    counts = [of for row in wins.of for of in row if of]
     most = counted(max(counts), "decided query", "decided queries")
     return most if min(counts) == max(counts) else f"{min(counts):,} to {most}"
 
 
-def _shade(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
+def _shade(axes: Any, wins: Wins, row: int, column: int) -> None:
     from matplotlib.patches import Rectangle
 
     ratio = None if row == column else _ratio(wins, column, row)
@@ -103,7 +107,7 @@ def _shade(axes: Any, wins: dict[str, Any], row: int, column: int) -> None:
     corner, opacity = (column - 0.47, row - 0.47), _depth(wins, row, column)
     filled = Rectangle(corner, 0.94, 0.94, facecolor=shade, alpha=opacity, linewidth=0, zorder=_ORDER[shade])
     _place(axes.add_artist(filled))
-    if _significant(wins, row, column):
+    if wins.is_significant(row, column):
         corner = (column - 0.44, row - 0.44)
         frame = Rectangle(corner, 0.88, 0.88, fill=False, edgecolor=INK, linewidth=1.1, zorder=_ORDER[INK])
         _place(axes.add_artist(frame))
@@ -115,17 +119,12 @@ def _place(part: Any) -> None:
     part.set_in_layout(False)
 
 
-def _depth(wins: dict[str, Any], row: int, column: int) -> float:
+def _depth(wins: Wins, row: int, column: int) -> float:
     """The opacity of a cell's shade, in twentieths: cells of one opacity are one path; 0 without meetings."""
     ratio = None if row == column else _ratio(wins, column, row)
     return 0.0 if ratio is None else round(20 * _DEEPEST * abs(2 * ratio - 1)) / 20
 
 
-def _ratio(wins: dict[str, Any], row: int, column: int) -> float | None:
-    of = wins["of"][row][column]
-    return wins["won"][row][column] / of if of else None
-
-
-def _significant(wins: dict[str, Any], row: int, column: int) -> bool:
-    p = wins["p"][row][column]
-    return row != column and p is not None and wins["threshold"] is not None and p < wins["threshold"]
+def _ratio(wins: Wins, row: int, column: int) -> float | None:
+    of = wins.of[row][column]
+    return wins.won[row][column] / of if of else None

@@ -29,6 +29,7 @@ from pools import preference_imports
 from pools.models import Campaign
 from results.computing import compute
 from results.inputs import inputs_of
+from results.sections.stored import to_json
 from review.adjudicating import disagreements
 from runs import services as run_services
 from runs.models import Collection, Job
@@ -286,7 +287,7 @@ def test_imported_judgments_have_winners_agreement_and_results_like_any_other(co
     outcome = Evidence(campaign).derived
     assert outcome.qrels == (("q1", "p1"), ("q2", "p6")) and not outcome.incomplete
     assert not Worker.objects.filter(label="ann").exists() and not Worker.objects.exclude(external_id="").exists()
-    result = compute(inputs_of(campaign))
+    result = to_json(compute(inputs_of(campaign)))
     assert result["agreement"] is not None
 
     assignment = campaign.assignments.latest("id")
@@ -354,7 +355,7 @@ def test_an_imported_tie_counts_for_and_against_nobody(collection: Collection, c
     assert counts == {5: (1, 0), 4: (1, 0)}, "two of ann's and bob's judgments are on a pair that neither tied"
     (disagreement,) = disagreements(campaign)
     assert (disagreement.pair.a.pid, disagreement.pair.b.pid) == ("p2", "p3")
-    result = compute(inputs_of(campaign))
+    result = to_json(compute(inputs_of(campaign)))
     assert result["triples"] == {"triples": 0, "intransitive": 0}, "a tie decides no pair"
     (certain,) = (row for row in result["stability"] if row["qid"] == "q3")
     assert {row["passage"]: row["p"] for row in certain["passages"]} == pytest.approx({"p7": 0.5, "p8": 0.5}, abs=0.01)
@@ -444,5 +445,5 @@ def test_people_s_preferences_of_trec_s_passages_become_results(data: Path, lab:
     factories.analyze()
     outcome = Evidence(campaign).derived
     assert not outcome.incomplete and outcome.single > len(queries) / 2
-    assert compute(inputs_of(campaign))["agreement"] is not None
+    assert to_json(compute(inputs_of(campaign)))["agreement"] is not None
     assert exports.Source(campaign).derived.qrels == outcome.qrels

@@ -22,6 +22,8 @@ from pools.models import Campaign, Pair, Pool
 from pools.selectors import version_answers
 from results.computing import compute
 from results.inputs import inputs_of
+from results.sections.stored import to_json
+from results.sections.whole import read
 from results.sentences import findings
 from results.versions import version_add
 from review import adjudicating
@@ -126,9 +128,9 @@ def test_exports_results_and_the_command_tell_the_same(
     assert main(["workers", "--judgments", str(judgments), "--weigh", "dawid-skene"]) == 0
     assert capsys.readouterr().out.encode() == files["counted-preferences.txt"]
 
-    data = compute(inputs_of(uneven))
+    data = to_json(compute(inputs_of(uneven)))
     assert data["weighed"] == len(heavier)
-    text = " ".join(str(line) for finding in findings(data) for line in finding.sentences)
+    text = " ".join(str(line) for finding in findings(read(data)) for line in finding.sentences)
     assert f"{len(heavier)} pairs whose judgments disagreed count as those say that weigh more" in text
     version = version_add(campaign=uneven, by=None, why="First.", at=timezone.now())
     assert {pids[0][0] for pids in version_answers(version).values()} == {"a"}

@@ -6,6 +6,8 @@ from typing import Any
 
 from results.computing import sum_up
 from results.inputs import FORMAT
+from results.sections.compared import Comparison
+from results.sections.stored import from_json, to_json
 
 Json = dict[str, Any]
 
@@ -74,7 +76,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             {
                 "run": name, "low": max(1, place - draw.randint(0, 4)), "high": min(runs, place + draw.randint(0, 4)),
                 "median": place, "first": round(0.7 * 0.35 ** (place - 1), 4),
-                "interval": [after[name] - 0.04, after[name] + 0.04],
+                "interval": [after[name] - 0.04, after[name] + 0.04], "corrected": after[name],
             }
             for place, name in enumerate(names, 1)
         ],
@@ -110,7 +112,7 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             "positions": [[position, 0.95, 9.0] for position in range(1, 14)],
         },
     }  # fmt: skip
-    data["verdicts"] = sum_up(data["compare"]["pairs"], data["compare_original"]["pairs"])
+    data["verdicts"] = verdicts(data)
     if champion:
         data["champion"] = {
             "run": names[0], "qrel": "first", "split": {"a": 134, "b": 366}, "unjudged": 0,
@@ -121,6 +123,13 @@ def sample(runs: int, *, names: list[str] | None = None, champion: bool = False)
             "slices": [{"name": "b against", "share": 0.428}], "crowd_error": 0.343,
         }  # fmt: skip
     return data
+
+
+def verdicts(data: Json) -> Json:
+    """What its comparisons come to."""
+    pairs, before = (from_json(Comparison, data[name]).pairs for name in ("compare", "compare_original"))
+    summed: Json = to_json(sum_up(pairs, before))
+    return summed
 
 
 def _name(number: int) -> str:
@@ -158,12 +167,13 @@ def _compare(names: list[str], means: dict[str, float]) -> Json:
         {
             "a": a, "b": b, "delta": means[b] - means[a], "delta_interval": [means[b] - means[a] - 0.02, 0.02],
             "p": {"wrs": 0.3, "wrs_tie_corrected": 0.29, "wsr": 0.2, "t": 0.21},
-            "outcomes": {"neither": 100, "a_only": 60, "b_only": 40, "both": 280, "p": 0.05},
+            "outcomes": {"neither": 100, "a_only": 60, "b_only": 40, "both": 280, "p": 0.05}, "shares": {},
             "both": {
                 "esl_a": 2.1, "esl_b": 2.3, "rr_a": 0.61, "rr_b": 0.6,
                 "p": {"esl_wsr": 0.4, "esl_t": 0.41, "rr_wsr": 0.5, "rr_t": None},
             },
-            "identical": False, "disagreement": None, "significant": {"outcomes": None, "esl": None},
+            "identical": False, "disagreement": None,
+            "significant": dict.fromkeys(["wrs", "wsr", "t", "outcomes", "esl"]),
             "alignment": {"correlation": 0.6, "joint_misses": 1.4, "unrelated": False},
             "verdict": {
                 "strict": None, "do_no_harm": "a" if a == names[0] else None,

@@ -14,9 +14,11 @@ from results import planning
 from results.computing import SLICES
 from results.models import Result
 from results.refreshing import result_refresh
+from results.sections.whole import read
 from results.sentences import findings
 from results.tables import Table, table
 from tests import factories
+from tests.results.sample_results import sample
 
 # By query: the relevant passages in the order of the file, and what the run ranks.
 QRELS = {
@@ -99,7 +101,7 @@ def test_the_site_finds_what_the_command_finds(
 
 
 def table_of(data: dict[str, Any], name: str) -> Table:
-    drawn = table(data, name)
+    drawn = table(read(data), name)
     assert drawn is not None
     return drawn
 
@@ -137,7 +139,7 @@ def test_the_sentences_say_which_qrel_was_checked(lab: Lab, tmp_path: Path, choi
     campaign = factories.campaign(collection, design="champion_check", champion_qrel=choice)
     judge(campaign)
     result_refresh(campaign=campaign)
-    parts = findings(Result.objects.get(campaign=campaign).data)
+    parts = findings(read(Result.objects.get(campaign=campaign).data))
     assert words in " ".join(sentence for finding in parts for sentence in finding.sentences)
 
 
@@ -148,11 +150,12 @@ def judge(campaign: Campaign) -> None:
 
 def test_an_error_rate_to_plan_by_has_its_interval_and_none_is_above_one_half() -> None:
     """Where people prefer another passage more often than not, it is the qrels that err."""
-    error = {"overlap": 1, "agreement": None}
-    few = {"crowd_error": 0.75, "a": {"for_qrel": 1, "against": 3, "interval": (0.19, 0.99)}}
-    assert planning._own_error(error | {"champion": few}) is None
-    some = {"crowd_error": 0.25, "a": {"for_qrel": 30, "against": 10, "interval": (0.13, 0.41)}}
-    observed = planning._own_error(error | {"champion": some})
+    data = sample(1, champion=True)
+    agreed = data["champion"]["a"]
+    few = {"crowd_error": 0.75, "a": agreed | {"for_qrel": 1, "against": 3, "interval": [0.19, 0.99]}}
+    assert planning._own_error(read(data | {"champion": data["champion"] | few})) is None
+    some = {"crowd_error": 0.25, "a": agreed | {"for_qrel": 30, "against": 10, "interval": [0.13, 0.41]}}
+    observed = planning._own_error(read(data | {"champion": data["champion"] | some}))
     assert observed is not None and observed[:4] == (0.25, 0.13, 0.41, 40)
     assert planning.likely_error(observed) == 0.25
     assert planning.likely_error(observed._replace(compared=29)) == planning.likely_error(None) == 0.3

@@ -16,6 +16,7 @@ import pytest
 from results import figures
 from results.figures import FIGURES, champion, placing, style
 from results.figures.placing import Box
+from results.sections.whole import read
 from tests.results.sample_results import Json, sample
 
 REPOSITORY = Path(__file__).parents[2]
@@ -40,7 +41,7 @@ def words(drawing: bytes) -> list[str]:
 
 def everything(data: Json) -> dict[str, bytes]:
     """All drawable figures as SVG."""
-    return {figure.name: figures.svg(figure.name, data) for figure in figures.drawable(data)}
+    return {figure.name: figures.svg(figure.name, read(data)) for figure in figures.drawable(read(data))}
 
 
 @pytest.fixture(autouse=True)
@@ -72,14 +73,14 @@ def test_the_champion_check_is_drawn_only_where_there_was_one() -> None:
 
 
 def test_the_slices_are_the_papers() -> None:
-    texts = words(figures.svg("champion", sample(1, champion=True)))
+    texts = words(figures.svg("champion", read(sample(1, champion=True))))
     assert [text for text in texts if "%" in text] == [
         "43\xa0%  (214)",
         "30\xa0%  (152)",
         "9\xa0%  (46)",
         "18\xa0%  (88)",
     ]
-    assert sum(part.pairs for part in champion.slices(sample(1, champion=True))) == 500
+    assert sum(part.pairs for part in champion.slices(read(sample(1, champion=True)).champion)) == 500
 
 
 def test_a_cell_has_the_share_of_the_column_against_the_row_and_of_how_many_and_the_last_row_what_it_beats() -> None:
@@ -88,9 +89,9 @@ def test_a_cell_has_the_share_of_the_column_against_the_row_and_of_how_many_and_
         "won": [[0, 30, 5], [10, 0, 4], [5, 6, 0]],
         "of": [[0, 40, 10], [40, 0, 10], [10, 10, 0]],
         "p": [[None, 0.001, 1.0], [0.001, None, 0.7], [1.0, 0.7, None]],
-        "row": [{"beats": 1}, {"beats": 0}, {"beats": 2}],
+        "row": [total | {"beats": beats} for total, beats in zip(data["wins"]["row"], (1, 0, 2), strict=True)],
     }
-    texts = words(figures.svg("win-ratios", data))
+    texts = words(figures.svg("win-ratios", read(data)))
     cells = [text for text in texts if re.fullmatch(r"\d+|·|–", text)]
     assert cells == [
         *("·", "25", "40", "50", "10"),
@@ -104,7 +105,8 @@ def test_a_cell_has_the_share_of_the_column_against_the_row_and_of_how_many_and_
 def test_what_is_significant_is_bold_and_framed() -> None:
     data = sample(2)
     plain, marked = (
-        figures.svg("win-ratios", data | {"wins": data["wins"] | {"p": [[p] * 3] * 3}}).decode() for p in (0.9, 1e-9)
+        figures.svg("win-ratios", read(data | {"wins": data["wins"] | {"p": [[p] * 3] * 3}})).decode()
+        for p in (0.9, 1e-9)
     )
     assert marked.count('font-weight="700"') == 6 and plain.count('font-weight="700"') == 0
     drawn_shapes = [sum(d.count("M") for d in re.findall(r' d="([^"]+)"', drawing)) for drawing in (marked, plain)]
@@ -116,7 +118,7 @@ def test_runs_stand_in_the_order_of_the_original_leaderboard_on_both_interval_fi
     runs = sorted(data["leaderboard"], key=lambda run: run["place_original"])
     names = [*style.short_names([run["run"] for run in runs]), "perfect ranking"]
     for kind, perfect in (("original", "1.000"), ("preference", "0.332")):
-        texts = words(figures.svg(f"intervals-{kind}", data))
+        texts = words(figures.svg(f"intervals-{kind}", read(data)))
         assert [text for text in texts if text in names] == names
         means = [text for text in texts if re.fullmatch(r"\d\.\d{3}", text)]
         assert means == [*(f"{run[kind]['mean']:.3f}" for run in runs), perfect]
@@ -125,10 +127,12 @@ def test_runs_stand_in_the_order_of_the_original_leaderboard_on_both_interval_fi
 @pytest.mark.parametrize("size", SIZES)
 def test_descriptions_say_what_is_drawn(size: int) -> None:
     data = sample(size, champion=True)
-    for figure in figures.drawable(data):
-        text = figure.description(data)
+    for figure in figures.drawable(read(data)):
+        text = figure.description(read(data))
         assert len(text) > 40 and text.endswith(".") and any(sign.isdigit() for sign in text)
-    assert f"{data['leaderboard'][0]['run']} is first with probability 70\xa0%" in FIGURES["ranks"].description(data)
+    assert f"{data['leaderboard'][0]['run']} is first with probability 70\xa0%" in FIGURES["ranks"].description(
+        read(data)
+    )
 
 
 def test_a_share_that_is_not_all_or_nothing_is_not_rounded_to_it() -> None:
@@ -156,23 +160,29 @@ def by_measures(size: int) -> Json:
         {"run": run, "scores": [score(0.5 + at / 1000), score(None if run == runs[-1] else 0.9 - at / 1000)]}
         for at, run in enumerate(runs)
     ]
-    return sample(size) | {"measures": {"names": ["nDCG@10", "Compat(p=0.9)"], "runs": rows, "tests": []}}
+    return sample(size) | {
+        "measures": {
+            **{"names": ["nDCG@10", "Compat(p=0.9)"], "alpha": 0.05, "correction": "none"},
+            "runs": rows,
+            "tests": [],
+        }
+    }
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_other_measures_have_a_panel_each_with_every_run_and_mean(size: int) -> None:
     data = by_measures(size)
-    texts = words(figures.svg("measures", data))
+    texts = words(figures.svg("measures", read(data)))
     names = style.short_names([row["run"] for row in data["leaderboard"]])
     assert [text for text in texts if text in names] == names
     assert {"Mean nDCG@10", "Mean Compat(p=0.9)"} <= set(texts)
     means = [text for text in texts if re.fullmatch(r"\d\.\d{3}", text)]
     expected = [row["scores"][at]["preference"]["mean"] for at in (0, 1) for row in data["measures"]["runs"]]
     assert sorted(means) == sorted(f"{mean:.3f}" for mean in expected if mean is not None)
-    text = FIGURES["measures"].description(data)
+    text = FIGURES["measures"].description(read(data))
     assert f"nDCG@10: {data['leaderboard'][-1]['run']} is highest, {0.5 + (size - 1) / 1000:.3f}" in text
     assert f"Compat(p=0.9): {data['leaderboard'][0]['run']} is highest, 0.900" in text
-    assert "measures" not in [figure.name for figure in figures.drawable(sample(size))]
+    assert "measures" not in [figure.name for figure in figures.drawable(read(sample(size)))]
 
 
 def test_results_without_anything_are_drawn_as_far_as_they_go() -> None:
@@ -187,7 +197,7 @@ def test_an_interval_over_two_queries_is_drawn_as_far_as_a_mean_can_be() -> None
         row["preference"] |= {"t": [-5.9, 6.7]}
     numbers = [
         float(text.replace("\N{MINUS SIGN}", "-"))
-        for text in words(figures.svg("intervals-preference", data))
+        for text in words(figures.svg("intervals-preference", read(data)))
         if re.fullmatch("[\N{MINUS SIGN}-]?[0-9.]+", text)
     ]
     assert numbers and all(-0.1 <= number <= 1.1 for number in numbers)
@@ -206,10 +216,10 @@ def test_one_run_without_intervals_is_drawn() -> None:
 def drawings(every: int = 1, *, alone: bool = False) -> dict[str, str]:
     """Digests of all forms of every so many figures: of one drawn with the others, or alone and the last first."""
     data, digests = sample(3, champion=True), {}
-    drawable = figures.drawable(data)[::every]
+    drawable = figures.drawable(read(data))[::every]
     for figure in reversed(drawable) if alone else drawable:
         for forms in [(form,) for form in reversed(figures.FORMS)] if alone else [figures.FORMS]:
-            drawn = figures.draw(figure.name, data, forms)
+            drawn = figures.draw(figure.name, read(data), forms)
             assert tuple(drawn) == forms
             digests |= {f"{figure.name}.{form}": hashlib.sha256(content).hexdigest() for form, content in drawn.items()}
     return digests
@@ -260,7 +270,7 @@ def test_an_svg_has_nothing_that_the_pages_policy_forbids(size: int) -> None:
         assert root.attrib["aria-labelledby"].split() == [root[0].get("id"), root[1].get("id")]
         assert (root[0].text, root[1].text) == (
             FIGURES[name].title,
-            FIGURES[name].description(sample(size, champion=True)),
+            FIGURES[name].description(read(sample(size, champion=True))),
         )
         ids += declared
     assert len(ids) == len(set(ids))
@@ -269,7 +279,7 @@ def test_an_svg_has_nothing_that_the_pages_policy_forbids(size: int) -> None:
 def test_a_library_that_names_the_elements_of_svgs_otherwise_changes_no_figure() -> None:
     ElementTree.register_namespace("svg", SVG.strip("{}"))  # as qrcode does
     name = next(iter(drawn(SIZES[0])))
-    assert figures.svg(name, sample(SIZES[0], champion=True)) == drawn(SIZES[0])[name]
+    assert figures.svg(name, read(sample(SIZES[0], champion=True))) == drawn(SIZES[0])[name]
     assert drawn(SIZES[0])[name].startswith(b"<svg ")
 
 
@@ -281,8 +291,8 @@ def test_names_are_never_taken_as_markup_or_mathematics() -> None:
             text = " ".join(words(drawing))
             assert "<b>bold</b>" in text and "$x_1$ & \\frac" in text, name
             assert "bell\ufffd and\ufffdline" in text
-    assert figures.draw("scatter", data, ["png"])["png"].startswith(b"\x89PNG")
-    assert figures.draw("win-ratios", data, ["pdf"])["pdf"].startswith(b"%PDF")
+    assert figures.draw("scatter", read(data), ["png"])["png"].startswith(b"\x89PNG")
+    assert figures.draw("win-ratios", read(data), ["pdf"])["pdf"].startswith(b"%PDF")
 
 
 def test_long_names_lose_their_middle_and_stay_different() -> None:
@@ -309,8 +319,8 @@ def test_labels_of_the_scatter_plot_do_not_collide(size: int) -> None:
 
 
 def test_names_that_find_no_room_become_numbers_with_a_key() -> None:
-    assert "team00" in words(figures.svg("scatter", sample(4)))
-    texts = words(figures.svg("scatter", sample(60)))
+    assert "team00" in words(figures.svg("scatter", read(sample(4))))
+    texts = words(figures.svg("scatter", read(sample(60))))
     assert "60" in texts and "1  team00" in texts and "team00" not in texts
 
 

@@ -28,6 +28,7 @@ from results import machines, refreshing
 from results.computing import compute, derive_answers
 from results.inputs import inputs_of
 from results.models import MachineComparison
+from results.sections.stored import to_json
 
 
 def people_of(campaign: Campaign) -> list[Preference]:
@@ -108,7 +109,7 @@ def test_what_people_judged_gives_the_same_bytes_with_and_without_machines(judge
         folder.mkdir()
         exports.write_files(exports.Source(judged), folder)
         files = {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-        files["results"] = json.dumps(compute(inputs_of(judged)), sort_keys=True).encode()
+        files["results"] = json.dumps(to_json(compute(inputs_of(judged))), sort_keys=True).encode()
         releasing.bundle_make(campaign=judged, at=at)
         bundle = StoredFile.objects.get(campaign=judged, kind=StoredFile.Kind.BUNDLE, state=StoredFile.State.CURRENT)
         with bundle.file.open() as file, zipfile.ZipFile(file) as archive:

@@ -30,6 +30,7 @@ from results import figures, report
 from results import selectors as result_selectors
 from results.models import Result
 from results.refreshing import result_refresh
+from results.sections.whole import Results, read
 from results.tables import tables
 from runs.selectors import collection_qrels, load_artifact
 from runs.services import run_release
@@ -52,7 +53,8 @@ def report_files(campaign: Campaign) -> Files:
     with TemporaryDirectory() as name:
         folder = Path(name)
         exported = exports.write_files(exports.Source(campaign), folder / report.DATA)
-        paths = report.write_report(data, exported, report.write_result_files(data, folder), folder)
+        results = read(data)
+        paths = report.write_report(results, exported, report.write_result_files(results, folder), folder)
         return {str(path.relative_to(folder)): path.read_bytes() for path in paths.values()}
 
 
@@ -138,9 +140,9 @@ class Page(HTMLParser):
 
 def test_it_has_every_figure_table_and_export_and_says_so_in_the_manifest(judged: Campaign, reported: Files) -> None:
     files, data = reported, judged.result.data
-    for figure in figures.drawable(data):
+    for figure in figures.drawable(read(data)):
         assert {f"figures/{figure.name}.{form}" for form in ("svg", "pdf", "png")} <= set(files)
-    for name in tables(data):
+    for name in tables(read(data)):
         assert {f"tables/{name}.csv", f"tables/{name}.tex"} <= set(files)
     for name, content in factories.exported(judged).items():
         assert files[f"data/{name}"] == content
@@ -207,7 +209,7 @@ def test_the_same_inputs_give_the_same_bytes_and_the_figures_of_the_page(
     reports = []  # both here: what the world brings was drawn with the figures of other tests
     draw, drawn = figures.draw, dict[tuple[str, ...], Files]()
 
-    def once(name: str, data: figures.Data, forms: Iterable[str] = figures.FORMS) -> Files:
+    def once(name: str, data: Results, forms: Iterable[str] = figures.FORMS) -> Files:
         key = (name, *forms)
         return dict(drawn.get(key) or drawn.setdefault(key, draw(name, data, forms)))
 

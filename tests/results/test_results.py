@@ -32,6 +32,8 @@ from results import refreshing, tables
 from results.computing import compute
 from results.inputs import inputs_of
 from results.models import Result
+from results.sections.stored import to_json
+from results.sections.whole import read
 from results.selectors import whole_data
 from results.sentences import findings
 from results.writing import as_csv, shown
@@ -143,7 +145,7 @@ def test_by_compat_the_table_says_how_many_queries_each_run_has(demo: Campaign, 
     campaign_read_results(campaign=demo, measures="Compat(p=0.9)@50, nDCG@10")
     data = computed(demo)
     scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", "--measure", "Compat(p=0.9)@50")
-    table, measures = tables.table(data, "measures"), data["measures"]
+    table, measures = tables.table(read(data), "measures"), data["measures"]
     assert table is not None
     keys = [column.key for column in table.columns]
     assert [key for key in keys if key.endswith("_queries")] == ["measure1_queries", "measure1_before_queries"]
@@ -159,7 +161,7 @@ def test_without_other_measures_there_are_none(demo: Campaign) -> None:
     campaign_read_results(campaign=demo, measures="")
     data = computed(demo)
     assert data["measures"] is None
-    assert not {"measures", "measure-tests"} & set(tables.tables(data))
+    assert not {"measures", "measure-tests"} & set(tables.tables(read(data)))
 
 
 def test_intransitive_triples_are_those_of_the_exported_files(
@@ -204,7 +206,7 @@ def test_chosen_comparisons_are_those_of_the_command(
     files["groups"].write_text("bm25 ours\nlsa ours\nminilm ours\n")
     files["pairs"].write_text("bm25 lsa\nminilm bm25\n")
     options = [option.format(**files) for option in options]
-    data = compute(inputs_of(demo))
+    data = to_json(compute(inputs_of(demo)))
     runs = [row["run"] for row in data["leaderboard"]]
     if demo.comparisons == "chain":
         runs = list(demo.collection.runs.order_by("imported_at").values_list("name", flat=True))
@@ -225,15 +227,15 @@ def test_a_baseline_that_is_no_longer_there_is_said_and_stops_nothing(demo: Camp
     assert demo.comparisons == "all"
     Campaign.objects.update(comparisons="baseline", baseline="gone")
     demo.refresh_from_db()
-    data = compute(inputs_of(demo))
+    data = to_json(compute(inputs_of(demo)))
     assert (data["compare"]["pairs"], data["comparisons"]["missing"]) == ([], ["gone"])
-    text = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    text = " ".join(sentence for finding in findings(read(data)) for sentence in finding.sentences)
     assert "no two runs are compared." in text
     assert "but that are not scored: gone." in text
-    assert "pairs" not in tables.tables(data)
+    assert "pairs" not in tables.tables(read(data))
     Campaign.objects.update(comparisons="pairs", compared_pairs="bm25 gone\nlsa bm25\n")
     demo.refresh_from_db()
-    data = compute(inputs_of(demo))
+    data = to_json(compute(inputs_of(demo)))
     assert [(pair["a"], pair["b"]) for pair in data["compare"]["pairs"]] == [("lsa", "bm25")]
     assert data["comparisons"]["missing"] == ["gone"]
 
@@ -317,7 +319,7 @@ def test_results_say_what_would_survive_if_judgments_were_reversed(demo: Campaig
         low, high = row["with_judges"]
         assert 0 <= low <= row["preference"]["mean"] <= high <= 1
         assert high - low > 0.05
-    text = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    text = " ".join(sentence for finding in findings(read(data)) for sentence in finding.sentences)
     assert f"{names[0]} would still be first in" in text and "of 27 would survive it." in text
 
 
@@ -471,9 +473,9 @@ def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_some
     assert set(before["wins"]["names"]) == pooled | {"perfect"}
     assert {row["run"] for row in before["wins"]["apart"]} == others
     assert {row["run"]: row["pooled"] for row in before["order_agreement"]}.keys() == pooled | others
-    apart = tables.table(before, "wins-apart")
+    apart = tables.table(read(before), "wins-apart")
     assert apart is not None and {row[0] for row in apart.rows} == others
-    lines = [sentence for finding in findings(before) for sentence in finding.sentences]
+    lines = [sentence for finding in findings(read(before)) for sentence in finding.sentences]
     assert not any(f"{run} agrees most often" in sentence for run in others for sentence in lines)
     assert any("only 2 of the 3 runs were pooled, which favours those" in sentence for sentence in lines)
 
@@ -514,21 +516,21 @@ def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed:
         if row["outside"] is not None
     } == output["outside"]["runs"]
     assert {row["run"]: row["original_all"] for row in data["leaderboard"]} == output["all_queries"]["means"]
-    table = tables.table(data, "leaderboard")
+    table = tables.table(read(data), "leaderboard")
     assert table is not None
     ordered = table.sorted_by("-outside").rows
     assert [row[table.at("run")] for row in ordered][:4] == ["minilm", "fusion", "lsa", "bm25"]
     assert shown(table.columns[table.at("outside")], ordered[4][table.at("outside")]) == "–"
     assert len(table.foot[0]) == len(table.columns)
     assert [",0.5,," in line for line in as_csv(table).splitlines() if ",minilm," in line] == [True]
-    assert any("(Elsewhere, MRR@10)" in sentence for finding in findings(data) for sentence in finding.sentences)
+    assert any("(Elsewhere, MRR@10)" in sentence for finding in findings(read(data)) for sentence in finding.sentences)
     files = set(StoredFile.objects.filter(campaign=demo).values_list("name", flat=True))
     assert {"figures/scatter-outside.svg", "figures/scatter-outside.pdf"} <= files
     run_services.outside_scores_delete(collection=demo.collection)
     demo.refresh_from_db()
     data = computed(demo)
     assert data["outside"] is None
-    assert "outside" not in [column.key for column in tables.table(data, "leaderboard").columns]  # type: ignore[union-attr]
+    assert "outside" not in [column.key for column in tables.table(read(data), "leaderboard").columns]  # type: ignore[union-attr]
 
 
 def test_a_sample_is_set_beside_all_queries(collection: Collection) -> None:
@@ -542,7 +544,7 @@ def test_a_sample_is_set_beside_all_queries(collection: Collection) -> None:
     row = next(row for row in data["leaderboard"] if row["run"] == "red")
     assert row["original_all"] == pytest.approx((1 / 2 + 0 + 1 + 1) / 4)
     assert (data["queries"], data["sampled_from"]) == (2, campaign.sampled_from)
-    lines = [sentence for finding in findings(data) for sentence in finding.sentences]
+    lines = [sentence for finding in findings(read(data)) for sentence in finding.sentences]
     drawn = f"2 of the {campaign.sampled_from} that had a pool of two or more when it was drawn."
     population = f"The queries are a random sample: {drawn}"
     assert any(population in sentence for sentence in lines)

@@ -4,6 +4,7 @@ from typing import Any
 
 from results import sentences
 from results.figures import scatter
+from results.sections.whole import read
 from tests.results.sample_results import sample
 
 NAMES = ["ada", "ben", "cleo"]
@@ -21,49 +22,53 @@ def results(answered: int = 40, queries: int = 53, **places: tuple[int, int]) ->
     return data
 
 
+def headline(data: dict[str, Any]) -> str:
+    return sentences.headline(read(data))
+
+
 def said(data: dict[str, Any]) -> str:
-    return " ".join(sentence for finding in sentences.findings(data) for sentence in finding.sentences)
+    return " ".join(sentence for finding in sentences.findings(read(data)) for sentence in finding.sentences)
 
 
 def test_a_winner_comes_with_its_coverage_and_how_often_it_is_first() -> None:
     same = results(ada=(1, 1), ben=(2, 2), cleo=(3, 3))
-    assert sentences.headline(same).replace("\N{NO-BREAK SPACE}", " ") == (
+    assert headline(same).replace("\N{NO-BREAK SPACE}", " ") == (
         "ada is first on both qrels (40 of 53 queries so far; truly first with a probability of 51 %)."
     )
     other = results(answered=53, ada=(3, 1), ben=(1, 2), cleo=(2, 3))
-    assert sentences.headline(other).replace("\N{NO-BREAK SPACE}", " ") == (
+    assert headline(other).replace("\N{NO-BREAK SPACE}", " ") == (
         "ada is now first (all 53 queries; truly first with a probability of 51 %); it was at rank 3 before. "
         "ben was first and is now at rank 2."
     )
     other["ranks"] = None  # as in designs whose ranks are not resampled
-    assert sentences.headline(other).startswith("ada is now first (all 53 queries); it was at rank 3 before.")
+    assert headline(other).startswith("ada is now first (all 53 queries); it was at rank 3 before.")
 
 
 def test_runs_that_tie_are_named_as_a_tie() -> None:
     everywhere = results(ada=(1, 1), ben=(1, 1), cleo=(1, 1))
-    assert sentences.headline(everywhere) == (
+    assert headline(everywhere) == (
         "3 runs tie for first (40 of 53 queries so far): ada, ben, cleo. They tie for first on the original qrels, too."
     )
     assert "still be first" not in said(everywhere)
-    assert "3 runs tie for first on the original qrels." in scatter.description(everywhere)
+    assert "3 runs tie for first on the original qrels." in scatter.description(read(everywhere))
     now = results(ada=(1, 1), ben=(2, 1), cleo=(3, 3))
-    assert sentences.headline(now) == (
+    assert headline(now) == (
         "2 runs tie for first (40 of 53 queries so far): ada, ben. On the original qrels, ada is first."
     )
     before = results(ada=(3, 1), ben=(1, 2), cleo=(1, 3))
-    assert sentences.headline(before).endswith("On the original qrels, 2 runs tie for first: ben, cleo.")
+    assert headline(before).endswith("On the original qrels, 2 runs tie for first: ben, cleo.")
 
 
 def test_no_run_is_called_first_while_less_than_half_of_the_queries_have_answers() -> None:
     few = results(answered=2, ada=(1, 1), ben=(1, 1), cleo=(1, 1))
-    assert sentences.headline(few).replace("\N{NO-BREAK SPACE}", " ") == (
+    assert headline(few).replace("\N{NO-BREAK SPACE}", " ") == (
         "There are best known answers for 2 of 53 queries so far. No run is called first until 50 % of the queries "
         "have them."
     )
     for words in ("is first", "be first", "now first", "for first", "keep their ranks"):
         assert words not in said(few)
-    assert "ada is first" in sentences.headline(results(answered=27, ada=(1, 1), ben=(2, 2), cleo=(3, 3)))
-    assert "No run is called first" in sentences.headline(results(answered=26, ada=(1, 1), ben=(2, 2), cleo=(3, 3)))
+    assert "ada is first" in headline(results(answered=27, ada=(1, 1), ben=(2, 2), cleo=(3, 3)))
+    assert "No run is called first" in headline(results(answered=26, ada=(1, 1), ben=(2, 2), cleo=(3, 3)))
 
 
 def test_one_answer_for_each_query_is_said_once() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from pools.models import Campaign
 from results import sentences, tables
+from results.sections.whole import read
 from results.views import PARTS
 from tests.results.sample_results import sample
 
@@ -18,10 +19,8 @@ def test_each_reciprocal_rank_is_named_with_its_cutoff(rank_by: str) -> None:
     data["outside"]["source"] = "Elsewhere"
     for stored in ("compare", "compare_original"):
         data[stored] |= {"rank_by": rank_by, "k": 100}
-    whole = [tables.table(data, name) for name in tables.tables(data)]
-    labels = [
-        words for table in whole if table for words in (table.title, table.about, *(c.label for c in table.columns))
-    ]
+    whole = tables.tables(read(data)).values()
+    labels = [words for table in whole for words in (table.title, table.about, *(c.label for c in table.columns))]
 
     assert [words for words in labels if NAMELESS.search(words)] == []
     assert {"RR@10", "RR@10 before", "RR@100 of a", "ESL and RR@100 disagree"} <= set(labels)
@@ -32,7 +31,7 @@ def test_findings_name_it_with_its_cutoff_where_search_length_differs_from_it() 
     differing = {"count": 1, "first": [{"a": "this", "b": "that"}]}
     data["verdicts"] |= {"means_disagree": differing, "significance_disagrees": differing}
     data["compare"]["k"] = 20
-    text = " ".join(sentence for finding in sentences.findings(data) for sentence in finding.sentences)
+    text = " ".join(sentence for finding in sentences.findings(read(data)) for sentence in finding.sentences)
 
     assert text.count("ESL) and mean RR@20 favour") == text.count("only one of ESL and RR@20 differs") == 1
     assert NAMELESS.search(text.replace(data["outside"]["source"], "")) is None

@@ -25,6 +25,8 @@ from results import scoring, version_requests, versions
 from results.computing import compute, held_back
 from results.inputs import inputs_of
 from results.models import VersionRequest, VersionScore
+from results.sections.stored import to_json
+from results.sections.whole import read
 from results.sentences import findings
 from runs import services as run_services
 from runs.models import Collection
@@ -170,10 +172,10 @@ def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(col
     assert (version.held_back, version.added) == (1, 3)
     campaign = Campaign.objects.get()
     inputs = inputs_of(campaign)
-    data = compute(inputs, held_back(inputs, inputs.withheld), is_release=True)
+    data = to_json(compute(inputs, held_back(inputs, inputs.withheld), is_release=True))
     assert (data["held_back"], data["answered"], data["compare"]["queries"], data["incomplete"]) == (1, 3, 3, 0)
     assert {row["qid"] for row in data["stability"]} == {"q2", "q3"}, "as the other answers of the report"
-    limits = next(finding for finding in findings(data) if finding.name == "limits")
+    limits = next(finding for finding in findings(read(data)) if finding.name == "limits")
     words = "1 query is left out here, in the qrels and in every score"
     assert any(sentence.startswith(words) for sentence in limits.sentences)
     run_services.run_release(run=secret, is_released=True)

@@ -26,15 +26,16 @@ from pools.settings import ReadingSettings, names_in
 from results import apart, asking, planning, refreshing, tables, views
 from results import jobs as result_jobs
 from results import selectors as result_selectors
-from results.computing import sum_up
 from results.models import Result
+from results.sections.stored import to_json
+from results.sections.whole import read
 from results.sentences import findings
 from results.tables import Column, Table
 from results.writing import as_csv, as_tex
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.judgments.judged import judge_all
-from tests.results.sample_results import sample
+from tests.results.sample_results import sample, verdicts
 
 
 @pytest.fixture
@@ -73,8 +74,8 @@ def every_page(campaign: Campaign) -> list[str]:
         address("results", campaign),
         address("plan", campaign),
         address("report", campaign),
-        *(address("table", campaign, name) for name in tables.tables(data)),
-        *(address("file", campaign, name, form) for name in tables.tables(data) for form in ("csv", "tex")),
+        *(address("table", campaign, name) for name in tables.tables(read(data))),
+        *(address("file", campaign, name, form) for name in tables.tables(read(data)) for form in ("csv", "tex")),
         *(address("figure", campaign, "scatter", form) for form in ("svg", "pdf", "png")),
     ]
 
@@ -223,10 +224,11 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     ) in text
     assert "Champion check" in text
     data = Result.objects.get().data
-    assert tables.tables(data) == ["champion-split", "champion", "champion-slices", "positions", "pool-sizes"]
+    names = ["champion-split", "champion", "champion-slices", "positions", "pool-sizes"]
+    assert list(tables.tables(read(data))) == names
     assert "leaderboard" not in text
     assert "best known answers stay" not in text
-    table = tables.table(data, "champion")
+    table = tables.table(read(data), "champion")
     assert table is not None
     assert [table.foot[0][at] for at in (1, 2, 4, 6)] == [3, 1, 2, 0]
     assert page.get(address("report", campaign)).status_code == 200
@@ -491,7 +493,7 @@ def test_significance_is_marked_in_every_form_and_the_foot_stays_last() -> None:
 
 def test_the_win_matrix_has_the_columns_share_against_the_row_as_in_the_paper(demo: Campaign) -> None:
     data = Result.objects.get(campaign=demo).data
-    wins, table = data["wins"], tables.table(data, "win-matrix")
+    wins, table = data["wins"], tables.table(read(data), "win-matrix")
     assert table is not None
     for row in range(len(wins["names"])):
         for column in range(len(wins["names"])):
@@ -619,7 +621,7 @@ def test_beat_computes_results() -> None:
 
 def test_stored_data_are_plain_json(judged: Campaign) -> None:
     data = Result.objects.get(campaign=judged).data
-    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert json.loads(json.dumps(data, allow_nan=False)) == data == to_json(read(data))
 
 
 # --- how results are read
@@ -732,21 +734,21 @@ def test_better_disagreement_and_the_order_by_verdicts_are_told() -> None:
     pairs[second, third]["verdict"]["better"] = "b"
     pairs[second, third]["disagreement"] = "means"
     pairs[first, third]["disagreement"] = "significance"
-    assert "verdict-order" not in tables.tables(data)
+    assert "verdict-order" not in tables.tables(read(data))
     data["compare"]["order_by_verdicts"] = [first, third, second, last]
-    data["verdicts"] = sum_up(data["compare"]["pairs"], data["compare_original"]["pairs"])
-    text = " ".join(sentence for finding in findings(data) for sentence in finding.sentences)
+    data["verdicts"] = verdicts(data)
+    text = " ".join(sentence for finding in findings(read(data)) for sentence in finding.sentences)
     assert "In 1 more pair, one run is better, but not significantly" in text
     assert f"favour different runs in 1 pair: {second} and {third}." in text
     assert f"In 1 pair, only one of ESL and RR@10 differs significantly: {first} and {third}." in text
     assert f"differs from that by means: {third} from 3 to 2, {second} from 2 to 3." in text
-    table = tables.table(data, "pairs")
+    table = tables.table(read(data), "pairs")
     assert table is not None
     rows = {(row[0], row[1]): row for row in table.rows}
     assert rows[second, third][table.at("verdict")] == f"{third}, not significantly"
     assert rows[second, third][table.at("disagreement")] == "each favours the other run"
     assert rows[first, last][table.at("disagreement")] is None
-    order = tables.table(data, "verdict-order")
+    order = tables.table(read(data), "verdict-order")
     assert order is not None
     assert [row[:3] for row in order.rows] == [[1, first, 1], [2, third, 3], [3, second, 2], [4, last, 4]]
 
@@ -755,7 +757,7 @@ def test_the_papers_second_table_is_whole_on_both_qrels(demo: Campaign) -> None:
     data = result_selectors.whole_data(demo)
     assert data is not None
     for stored, name in (("compare", "outcomes"), ("compare_original", "outcomes-original")):
-        table = tables.table(data, name)
+        table = tables.table(read(data), name)
         assert table is not None
         assert len(table.rows) == 55
         for pair, row in zip(data[stored]["pairs"], table.rows, strict=True):

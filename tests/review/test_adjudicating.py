@@ -26,6 +26,8 @@ from judgments.models import Acceptance, Adjudication, Disagreement, Judgment
 from pools.models import Campaign, Pair
 from results.computing import compute
 from results.inputs import inputs_of
+from results.sections.stored import to_json
+from results.sections.whole import read
 from results.sentences import findings
 from results.versions import version_add
 from review import adjudicating
@@ -203,24 +205,24 @@ def test_exports_say_what_was_settled_and_keep_what_workers_said_apart_from_what
 
 
 def test_results_say_how_many_were_settled_and_agreement_is_the_workers_alone(split: Campaign, rita: User) -> None:
-    before = compute(inputs_of(split))
+    before = to_json(compute(inputs_of(split)))
     pair, at = pair_on(split, "q1"), timezone.now()
     adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", expected=0, by=rita, at=at)
-    after = compute(inputs_of(split))
+    after = to_json(compute(inputs_of(split)))
     assert (before["adjudicated"], after["adjudicated"]) == (0, 1)
     assert after["agreement"] == before["agreement"] and after["judgments"] == before["judgments"] == 6
     assert (before["changed"], after["changed"]) == (2, 1)
-    text = " ".join(sentence for finding in findings(after) for sentence in finding.sentences)
+    text = " ".join(sentence for finding in findings(read(after)) for sentence in finding.sentences)
     assert "1 pair whose judgments disagreed was adjudicated by a person" in text
 
 
 def test_how_certain_an_answer_is_follows_from_the_workers_judgments_not_from_one_decision(
     split: Campaign, rita: User
 ) -> None:
-    by_query = {answer["qid"]: answer for answer in compute(inputs_of(split))["stability"]}
+    by_query = {answer["qid"]: answer for answer in to_json(compute(inputs_of(split)))["stability"]}
     pair, at = pair_on(split, "q1"), timezone.now()
     adjudicating.pair_adjudicate(campaign=split, pair=pair, choice="a", expected=0, by=rita, at=at)
-    settled = {answer["qid"]: answer for answer in compute(inputs_of(split))["stability"]}
+    settled = {answer["qid"]: answer for answer in to_json(compute(inputs_of(split)))["stability"]}
     assert (by_query["q1"]["best"], settled["q1"]["best"]) == (["p2"], ["p1"])
     assert settled["q1"]["share"] == pytest.approx(1 - by_query["q1"]["share"])  # three judgments cannot tie
     assert settled["q2"] == by_query["q2"]
@@ -242,7 +244,7 @@ def test_a_decision_counts_only_while_the_judgments_disagree(client: Client, spl
     files = factories.exported(split)
     assert b"q1 0 p2 1" in files["preference-qrels.txt"] and b"adjudicated" not in files["pairs.tsv"]
     assert files["counted-preferences.txt"] == files["preferences.txt"]
-    assert compute(inputs_of(split))["adjudicated"] == 0
+    assert to_json(compute(inputs_of(split)))["adjudicated"] == 0
     assert version_add(campaign=split, why="Redone.", by=rita, at=timezone.now()).adjudicated == 0
     page, query = (
         client.get(address).text for address in (page_of(pair), reverse("results:query", args=[split.pk, pair.pool_id]))

@@ -26,6 +26,7 @@ from platforms.models import Message, Operation, Payment, Publication
 from pools.models import Campaign
 from results.computing import compute
 from results.inputs import inputs_of
+from results.sections.stored import to_json
 from review import deciding
 from review import jobs as review_jobs
 from review.models import BulkDecision
@@ -107,7 +108,7 @@ def test_a_campaigns_figures_are_of_accepted_work_and_each_comparison_counts_onc
     assert (row.compared, row.agreed, row.agreement) == (7, 4, 4 / 7)  # seven pairs, three of which they disagree on
     assert (row.pairs, row.median_seconds, row.left_share) == (14, 9.0, lefts / 14)
     assert (row.tests, row.passed) == (6, 4)  # Carol's failures too, or nobody would ever fail
-    results = compute(inputs_of(twice))
+    results = to_json(compute(inputs_of(twice)))
     assert (results["agreement"]["compared"], results["agreement"]["raw"]) == (row.compared, row.agreement)
     assert (results["quality"]["seconds_median"], results["quality"]["left_share"]) == (9.0, row.left_share)
 

@@ -1,0 +1,1 @@
+"""The results of a campaign in sections, each a module."""
