@@ -1,7 +1,7 @@
 """Which runs the results compare two by two, as the campaign's settings say."""
 
 import io
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from evaluation.files.about_runs import read_run_pairs
 from evaluation.statistics.comparing import Comparison, RankBy, choose_matches, compare
@@ -22,15 +22,6 @@ class Choice(NamedTuple):
     teams_apart: bool
     groups: dict[str, str]
     missing: list[str]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; the pairs are those of the results."""
-        return {
-            "comparisons": self.comparisons,
-            "baseline": self.baseline,
-            "teams_apart": self.teams_apart,
-            "missing": self.missing,
-        }
 
 
 def choose_comparisons(inputs: Inputs) -> Choice:
