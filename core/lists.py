@@ -30,7 +30,7 @@ Columns = Mapping[str, str | Callable[[Any], object]]
 
 
 class ListFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
-    """The filter of a list. `given` is what counts where the address says nothing."""
+    """The filter of a list. `defaults` are what counts where the address says nothing."""
 
     defaults: Mapping[str, str] = {}
 

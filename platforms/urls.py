@@ -3,7 +3,7 @@
 from django.urls import path
 
 from platforms import filter_views, lab_account_views, pay_desk_views, testing_views, views
-from platforms.messages import views as message_views
+from platforms.messages import message_views
 
 app_name = "platforms"
 urlpatterns = [

@@ -427,6 +427,7 @@ def test_the_job_that_creates_a_draft_counts_what_it_reuses_and_pages_do_not(
     draft = factories.campaign(collection, "second", start=False)
     request = {"runs": list(draft.runs.values_list("pk", flat=True)), "settings": {}, "draft": draft.pk}
     about = {"lab": draft.lab, "collection": collection, "name": "second", "asked_at": timezone.now()}
+    about["outcome_id"] = draft.pk
     job = Job.objects.create(**about, kind=Job.Kind.CAMPAIGN, request=request)
     with django_capture_on_commit_callbacks(execute=True):
         background.job_do(job_id=job.pk)

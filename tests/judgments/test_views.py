@@ -59,7 +59,7 @@ def every_page(campaign: Campaign, assignment: Assignment) -> list[str]:
     pool = campaign.pools.order_by("id").first()
     assert pool is not None
     return [
-        *(reverse(f"judgments:{name}", args=[campaign.pk]) for name in ("campaign", "queries", "work")),
+        *(reverse(name, args=[campaign.pk]) for name in ("judgments:campaign", "judgments:queries", "review:work")),
         reverse("results:query", args=[campaign.pk, pool.pk]),
         reverse("review:assignment", args=[campaign.pk, assignment.pk]),
         reverse("review:worker", args=[campaign.pk, assignment.worker_id]),
@@ -355,9 +355,10 @@ def test_a_worker_with_thousands_of_assignments_and_decisions_has_a_page_of_the_
         Decision(campaign=campaign, worker=worker, assignment=accepted, kind="restored", why="again", at=now)
         for _number in range(5_000)
     )
-    for name, arguments in (("worker", [worker.pk]), ("work", []), ("campaign", []), ("queries", [])):
+    names = {"review:worker": [worker.pk], "review:work": [], "judgments:campaign": [], "judgments:queries": []}
+    for name, arguments in names.items():
         with CaptureQueriesContext(connection) as capture:
-            answer = page.get(reverse(f"judgments:{name}", args=[campaign.pk, *arguments]))
+            answer = page.get(reverse(name, args=[campaign.pk, *arguments]))
         assert len(answer.content) < 150_000, name
         assert len(capture) <= 40, name
 

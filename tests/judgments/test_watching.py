@@ -73,7 +73,7 @@ def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(
     client: Client, halfway: Campaign, rita: User
 ) -> None:
     client.force_login(rita)
-    page, work = (reverse(f"judgments:{name}", args=[halfway.pk]) for name in ("campaign", "work"))
+    page, work = (reverse(name, args=[halfway.pk]) for name in ("judgments:campaign", "review:work"))
 
     def at_work() -> list[Assignment]:
         return list(client.get(work, {"state": "active"}).context["listing"].page)

@@ -303,7 +303,7 @@ def test_a_process_that_is_killed_loses_no_answer(campaign: Campaign, local: Loc
     code = (
         "import django; django.setup()\nfrom django.conf import settings\n"
         f"settings.DATABASES['default']['NAME'] = {connection.settings_dict['NAME']!r}\n"
-        "from judgments import jobs\njobs.ask_machines()"
+        "from machines import jobs\njobs.ask_machines()"
     )
     env = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "MACHINE_API_URL": local.url}
     process = subprocess.Popen([sys.executable, "-c", code], env=env)
