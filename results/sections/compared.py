@@ -51,8 +51,6 @@ class Significant:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Who is better, and by what."""
-
     strict: Winner
     do_no_harm: Winner
     trade_off: bool

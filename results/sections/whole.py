@@ -29,5 +29,4 @@ class Results(Counts, Crowd, Board, Comparisons, Passages, Certainty):
 
 
 def read(stored: Json) -> Results:
-    """Results as they were stored."""
     return from_json(Results, stored)
