@@ -99,7 +99,7 @@ def test_a_cell_has_the_share_of_the_column_against_the_row_and_of_how_many_and_
         *("50", "10", "40", "10", "·"),
         *("1", "0", "2"),
     ]
-    assert "A cell rests on 10 to 40 decided queries." in FIGURES["win-ratios"].description(data)
+    assert "A cell rests on 10 to 40 decided queries." in FIGURES["win-ratios"].description(read(data))
 
 
 def test_what_is_significant_is_bold_and_framed() -> None:

@@ -121,7 +121,7 @@ def test_scores_by_other_measures_are_those_of_the_exported_files(demo: Campaign
     plain = [name.replace("(rel=2)", "") for name in names]
     options = [part for name in plain for part in ("--measure", name)]
     scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", *options)
-    table = tables.table(data, "measures")
+    table = tables.table(read(data), "measures")
     assert table is not None
     filed = {line["run"]: line for line in csv.DictReader(io.StringIO(as_csv(table)))}
     keys = [column.key for column in table.columns if column.label in names]
