@@ -68,7 +68,8 @@ def said_in_code() -> Iterator[tuple[str, str]]:
 
 def said_on_pages() -> Iterator[tuple[str, str]]:
     """Each text in the package's templates, with the names of its values as `%(name)s`."""
-    for path in sorted((FOLDER / "templates" / "platforms").glob("*.html")):
+    before = [FOLDER / "templates" / "campaigns" / f"{name}.html" for name in OF_NO_PLATFORM]
+    for path in sorted([*(FOLDER / "templates" / "platforms").glob("*.html"), *filter(Path.is_file, before)]):
         source = path.read_text()
         for match in re.finditer(r'{% translate "([^"]*)"|_\("([^"]*)"\)', source):
             yield path.stem, match[1] or match[2]
