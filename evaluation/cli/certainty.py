@@ -24,8 +24,8 @@ from evaluation.cli.common import (
     read_pools,
     read_runs,
     table,
-    tell,
     tell_short_lists,
+    warn,
     write_whole,
 )
 from evaluation.errors import BadInput
@@ -124,12 +124,12 @@ def _certainty(options: argparse.Namespace) -> int:
     pools, preferences = read_pools(options.pools, options.preferences)
     source, _ = error_evidence(preferences, is_given=options.error_rate is not None)
     if source == "assumed":
-        tell("Too few repeated judgments to say how often people err: it is assumed that they err as the model says.")
+        warn("Too few repeated judgments to say how often people err: it is assumed that they err as the model says.")
     runs = read_runs(options.files, options.k, without_query=options.without_query)
     if runs is None:
         return BAD
     done = _rounds(pools, preferences, options)
-    _tell_unjudged(pools, preferences, options)
+    _warn_unjudged(pools, preferences, options)
     try:
         certain = certainty(
             pools, preferences, board=Board(runs, options.k, options.order) if runs else None, measure=measure,
@@ -195,11 +195,11 @@ def _rounds(
     statuses = replay_all(pools, preferences, Settings(partners, finalists, options.seed))
     done = {query: status for query, status in statuses.items() if status.is_done}
     if len(done) < len(statuses):
-        tell(f"{counted(len(statuses) - len(done), 'query', 'queries')} left out: with open requests.")
+        warn(f"{counted(len(statuses) - len(done), 'query', 'queries')} left out: with open requests.")
     return done
 
 
-def _tell_unjudged(
+def _warn_unjudged(
     pools: Mapping[str, Collection[str]], preferences: list[Preference], options: argparse.Namespace
 ) -> None:
     """Say how many pools have pairs that nobody judged, and what becomes of them."""
@@ -207,7 +207,7 @@ def _tell_unjudged(
     lacking = sum(judged[query] < count_full_pairs(len(set(pool))) for query, pool in pools.items())
     if lacking:
         what = "left out" if options.complete else "these pairs say nothing for or against their passages"
-        tell(f"{counted(lacking, 'pool')} with pairs that nobody judged: {what}.")
+        warn(f"{counted(lacking, 'pool')} with pairs that nobody judged: {what}.")
 
 
 def _measure(options: argparse.Namespace) -> Measure:

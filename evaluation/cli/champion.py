@@ -23,7 +23,6 @@ from evaluation.cli.common import (
     read_judged,
     read_runs,
     table,
-    tell,
     tell_left_out,
     warn,
     write_whole,
@@ -123,7 +122,7 @@ def _champion(options: argparse.Namespace) -> int:
     if outcomes is not None and options.qrel == "each":
         warn("Comparisons of one query are not independent: intervals are too narrow, and p-values too small.")
     if unasked:
-        tell(f"{counted(unasked, 'query', 'queries')} without a qrel or without a second passage left out.")
+        warn(f"{counted(unasked, 'query', 'queries')} without a qrel or without a second passage left out.")
     if options.pairs:
         with write_whole(options.pairs) as out:
             out.writelines("\t".join(pair.pair) + "\n" for pair in sorted(pairs, key=lambda pair: pair.pair))

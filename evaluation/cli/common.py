@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import io
 import json
 import os
@@ -117,7 +118,7 @@ def read_texts(
             raise BadInput(path, None, f"passage {quote_value(passage.id)} has two texts.")
     missing = len(set(ids).difference(texts))
     if missing:
-        tell(f"{counted(missing, 'passage')} of the pools not in {path}: {missing_count_as}.")
+        warn(f"{counted(missing, 'passage')} of the pools not in {path}: {missing_count_as}.")
     return texts
 
 
@@ -216,6 +217,35 @@ def print_report(lines: Iterable[str]) -> None:
     """On standard output, with the warnings below."""
     warnings = [f"Note: {warning}" for warning in take_warnings()]
     print("\n".join([*lines, *([""] if warnings else []), *warnings]))
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    """On standard output: what is nested is a column each, an interval two; if there are no rows, the names alone. If
+    there are warnings, all of them are in a last column.
+    """
+    warnings = take_warnings()
+    more = {"warnings": " ".join(warnings)} if warnings else {}
+    flat = [_flat(row) | more for row in rows]
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(flat[0] if flat else names)
+    out.writerows(row.values() for row in flat)
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, Mapping):
+            flat |= _flat(inner, f"{prefix}{name}_")
+        elif name.endswith("interval"):
+            flat |= dict(zip((f"{prefix}{name}_low", f"{prefix}{name}_high"), inner or (None, None), strict=True))
+        else:
+            flat[prefix + name] = inner
+    return flat
+
+
+def print_latex(lines: Iterable[str]) -> None:
+    """On standard output, with the warnings as comments below."""
+    print("\n".join([*lines, *(f"% Note: {warning}" for warning in take_warnings())]))
 
 
 def positive(text: str) -> int:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -21,7 +19,9 @@ from evaluation.cli.common import (
     measure_name,
     needs_two_runs,
     p_shown,
+    print_csv,
     print_json,
+    print_latex,
     print_report,
     read_judged,
     read_runs,
@@ -172,9 +172,9 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json:
         print_json(comparison.as_dict())
     elif options.csv:
-        _print_csv(comparison)
+        print_csv([pair.as_dict() for pair in comparison.pairs], ())
     elif options.latex:
-        print("\n".join(_latex(comparison)))
+        print_latex(_latex(comparison))
     else:
         print_report(_report(comparison))
     return OK
@@ -218,7 +218,7 @@ def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
             }
         )
     elif options.csv:
-        _write_rows([test._asdict() for test in tests], PairTest._fields)
+        print_csv([test._asdict() for test in tests], PairTest._fields)
     else:
         print_report(_report_by(measure, scores, tests, thresholds["wsr"], CORRECTED[options.correction]))
     return OK
@@ -436,32 +436,6 @@ def _alignment(pair: Compared) -> list[str]:
 
 
 # --- as files
-
-
-def _print_csv(comparison: Comparison) -> None:
-    _write_rows([pair.as_dict() for pair in comparison.pairs])
-
-
-def _write_rows(pairs: list[dict[str, Any]], names: Sequence[str] = ()) -> None:
-    """A line a pair, intervals as two columns; if there are none, the names alone."""
-    rows = [_flat(pair) for pair in pairs]
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    if rows or names:
-        out.writerow(rows[0] if rows else names)
-    out.writerows(row.values() for row in rows)
-
-
-def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The pair as one level, names joined by underscores: what is nested in the JSON is a column each."""
-    flat: dict[str, Any] = {}
-    for name, inner in value.items():
-        if isinstance(inner, Mapping):
-            flat |= _flat(inner, f"{prefix}{name}_")
-        elif name == "delta_interval":
-            flat |= dict(zip((f"{name}_low", f"{name}_high"), inner or (None, None), strict=True))
-        else:
-            flat[prefix + name] = inner
-    return flat
 
 
 def _latex(comparison: Comparison) -> Iterator[str]:

@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from evaluation.cli.common import OK, add_command, print_json, tell, with_names
+from evaluation.cli.common import OK, add_command, print_json, warn, with_names
 from evaluation.errors import BadInput
 from evaluation.files.preferences import read_preferences
 from evaluation.statistics.strengths import PENALTY, TIE, fit_strengths
@@ -50,7 +50,7 @@ def _strengths(options: argparse.Namespace) -> int:
     apart = [query for query, passages in strengths.items() if passages[-1].group > 1]
     if apart:
         names = with_names(len(apart), apart[:5])
-        tell(f"Queries with groups of passages that were never compared, not even through others: {names}.")
+        warn(f"Queries with groups of passages that were never compared, not even through others: {names}.")
     if options.json:
         rows = [
             {

@@ -19,10 +19,11 @@ from evaluation.cli.common import (
     is_same_file,
     positive,
     print_json,
+    print_report,
     read_judged,
     read_runs,
     table,
-    tell,
+    warn,
     write_whole,
 )
 from evaluation.errors import BadInput
@@ -161,7 +162,7 @@ def _upkeep(options: argparse.Namespace) -> int:
         steps.append((step, *alike, wrong))
     year = _simulate(list(tops.values()), qrels, knows, options) if options.year else None
     if lacked:
-        tell(
+        warn(
             f"{options.preferences} lacks {counted(len(lacked), 'pair')} that would be judged, such as "
             f"{' '.join(min(lacked))}: their challengers stay open."
         )
@@ -179,7 +180,7 @@ def _upkeep(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join(_report(started, steps, year, options)))
+        print_report(_report(started, steps, year, options))
     return OK
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
@@ -18,7 +16,9 @@ from evaluation.cli.common import (
     add_pool_runs,
     p_shown,
     pooled_runs,
+    print_csv,
     print_json,
+    print_latex,
     print_report,
     read_judged,
     read_runs,
@@ -106,15 +106,12 @@ def _wins(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"order": options.order, **wins.as_dict(), "better_than_perfect": wins.that_beat(PERFECT)})
     elif options.csv:
-        _print_csv(wins)
+        print_csv([meeting._asdict() for meeting in wins.meetings], Meeting._fields)
     elif options.latex:
-        print("\n".join(_latex(wins)))
+        print_latex(_latex(wins))
     else:
         print_report(_report(wins))
     return OK
-
-
-_ENDS = ["interval_low", "interval_high"]
 
 
 def _unjudged(tops: Mapping[str, Tops], queries: Iterable[str], preferences: Iterable[Preference]) -> dict[str, int]:
@@ -140,14 +137,6 @@ def _better_than_perfect(wins: Wins) -> str:
     better = wins.that_beat(PERFECT)
     count = counted(len(better), "run")
     return f"{count} significantly beat{'s' if len(better) == 1 else ''} the perfect ranking."
-
-
-def _print_csv(wins: Wins) -> None:
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow([part for name in Meeting._fields for part in (_ENDS if name == "interval" else [name])])
-    for meeting in wins.meetings:
-        at = Meeting._fields.index("interval")
-        out.writerow([*meeting[:at], *(meeting.interval or (None, None)), *meeting[at + 1 :]])
 
 
 def _latex(wins: Wins) -> Iterator[str]:

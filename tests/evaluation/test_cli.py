@@ -273,7 +273,7 @@ def test_compare_tests_runs_by_any_measure(files: dict[str, str], write: Write) 
     assert printed.startswith("nDCG@2 over 3 queries: 2 runs, 1 pair.\n") and "mean nDCG@2" in printed
     lines = run("compare", "--qrels", graded, "--measure", "AP", *both, "--csv").stdout.splitlines()
     columns = "a,b,delta,delta_interval_low,delta_interval_high,higher,lower,equal,sign,wsr,t,direction"
-    assert lines[0] == columns and len(lines) == 2
+    assert lines[0] == f"{columns},warnings" and len(lines) == 2
     by_k = [
         good("compare", "--qrels", graded, *both, "--json", *option) for option in (["--k", "2"], ["--measure", "RR@2"])
     ]
@@ -433,3 +433,38 @@ def test_qrels_with_levels_have_every_passage_and_the_winners_on_top(write: Writ
     texts = write("texts.tsv", "a\tone\nb\ttwo\nc\tthree\nd\tfour\ne\ttwo\nx\tfive\ny\tsix\nm\tm\nn\tn\no\to\n")
     done = run("qrels", judged, "--levels", "--passages", texts)
     assert "q 0 e 1" in done.stdout.splitlines() and "1 more passage with the text of a passage above." in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pool --qrels {qrels} {red} {blue}",
+        "score --qrels {qrels} --measure nDCG@10 {red} {blue}",
+        "compare --qrels {qrels} --k 10 {red} {blue}",
+        "compare --qrels {qrels} --k 10 --json {red} {blue}",
+        "compare --qrels {qrels} --k 10 --csv {red} {blue}",
+        "compare --qrels {qrels} --k 10 --latex {red} {blue}",
+        "compare --qrels {qrels} --measure AP@10 --csv {red} {blue}",
+        "wins --qrels {qrels} --preferences {preferences} {red} {blue}",
+        "wins --qrels {qrels} --preferences {preferences} --json {red} {blue}",
+        "wins --qrels {qrels} --preferences {preferences} --csv {red} {blue}",
+        "wins --qrels {qrels} --preferences {preferences} --latex {red} {blue}",
+        "leaderboard --qrels {qrels} --preference-qrels {qrels} {red} {blue}",
+        "leaderboard --qrels {qrels} --preference-qrels {qrels} --json {red} {blue}",
+        "certainty --preferences {preferences} --pools {pools} --json {red} {blue}",
+        "champion --qrels {qrels} --qrel each --preferences {preferences} --json {red}",
+        "strengths --judgments {apart} --json",
+        "upkeep --qrels {qrels} --first 1 --preferences {few} --json {red} {blue}",
+        "upkeep --qrels {qrels} --first 1 --preferences {few} {red} {blue}",
+    ],
+)
+def test_what_a_command_warns_of_is_with_its_numbers(files: dict[str, str], write: Write, command: str) -> None:
+    files["pools"] = write("pools.txt", "q1 p1\nq1 p2\nq1 p3\nq1 p8\nq2 p4\nq2 p5\n")
+    files["apart"] = write("apart.txt", "q1 p1 p2 p1\nq1 p3 p4 p3\n")
+    files["few"] = write("few.txt", "q1 p1 p3 p1\n")
+    done = run(*shlex.split(command.format(**files)))
+    assert done.returncode == 0, done.stderr
+    warnings = done.stderr.splitlines()
+    assert warnings
+    for warning in warnings:
+        assert warning in done.stdout

@@ -1,5 +1,6 @@
 """How the level is shared by many tests: Holm and Benjamini-Hochberg by definition and by scipy, and in commands."""
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -149,9 +150,9 @@ def test_wins_of_pooled_runs_have_their_counts_and_the_others_stand_apart(
     assert (apart["share"], apart["low"], apart["high"]) == (1.0, 0.25, 1.0)
     text = run_cli(*words, "--pool-runs", "one,two")
     assert "100.0%* (12)" in text and "Not pooled" in text and "25.0%" in text
-    head, *lines = run_cli(*words, "--pool-runs", "one,two", "--csv").splitlines()
-    assert head.split(",")[8:10] == ["interval_low", "interval_high"] and len(lines) == 3
-    assert {len(line.split(",")) for line in lines} == {len(head.split(","))}
+    head, *lines = csv.reader(run_cli(*words, "--pool-runs", "one,two", "--csv").splitlines())
+    assert head[8:10] == ["interval_low", "interval_high"] and len(lines) == 3
+    assert {len(line) for line in lines} == {len(head)}
 
 
 def test_the_leaderboard_warns_of_passages_that_no_pool_has_and_sets_other_runs_apart(
