@@ -1,4 +1,4 @@
-"""Templates: what a lab's campaigns can begin with. They are saved from campaigns in platforms/templating.py."""
+"""Templates: what a lab's campaigns can begin with. They are saved from campaigns in campaigns/template_terms.py."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -29,7 +29,7 @@ class User(AbstractUser, ComparedModel):
 
     # As SessionsEnd renews log-ins: some minutes behind.
     last_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Since when nothing says any more who it was (judgments/closing.py).
+    # Since when nothing says any more who it was (protection/closing.py).
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
     username_key = ComparedField(of="username", unique=True)
     objects: ClassVar[Users] = Users()

@@ -1,9 +1,9 @@
 """Who may do what: one table of what each role may do. What a view needs, it says itself, by `@needs`.
 
 `RolesAreKept` (config/middleware.py) asks this of every view. An address that names a thing is checked by the lookup
-that finds the thing: `campaign_of`, `collection_of` and the others of pools/views.py for pages, and what these call in
-pools/selectors.py (`campaign_for` …) for whatever knows the right that it needs. Somebody of the lab without the right
-is told whom to ask; for everybody else the thing is not there.
+that finds the thing: `campaign_of` (pools/http.py), `collection_of` (runs/http.py) and the like for pages, and what
+these call in selectors (`campaign_for` …) for whatever knows the right that it needs. Somebody of the lab without the
+right is told whom to ask; for everybody else the thing is not there.
 """
 
 from collections.abc import Callable, Iterable, Iterator

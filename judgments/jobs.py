@@ -1,4 +1,4 @@
-"""What runs in the background: checking confirmed work, counting it, decisions on many, and making export files."""
+"""What runs in the background: checking confirmed work, counting it, planning rounds, and making export files."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""How the lists of a campaign's queries, work and decisions can be narrowed and sorted."""
+"""How the lists of a campaign's queries and decisions can be narrowed and sorted."""
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy

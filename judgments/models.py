@@ -432,9 +432,6 @@ class Disagreement(models.Model):
         return f"{self.for_a} to {self.for_b} on {self.pair_id}"
 
 
-# --- one decision on many
-
-
 # --- mails about alarms
 
 

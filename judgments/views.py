@@ -1,4 +1,4 @@
-"""The researcher's pages about judgments: a campaign as it stands, its queries, the work behind it, the exports."""
+"""The researcher's pages about judgments: a campaign as it stands, its queries, the exports."""
 
 import logging
 from collections.abc import Callable
@@ -202,9 +202,6 @@ def queries(request: Request, pk: int) -> HttpResponseBase:
         "lang": campaign.collection.language,
     }
     return render_lists(request, "judgments/queries.html", context)
-
-
-# --- work
 
 
 # --- exports

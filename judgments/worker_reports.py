@@ -1,6 +1,4 @@
-"""What workers tell the research group: that something is wrong with a pair, and notes from their receipts. And what
-people decide about reported pairs.
-"""
+"""What workers tell the research group: that something is wrong with a pair, and notes from their receipts."""
 
 from datetime import datetime
 

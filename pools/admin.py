@@ -1,4 +1,4 @@
-"""The admin site's view of collections, runs and campaigns: few fields can be changed."""
+"""The admin site's view of campaigns: few fields can be changed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How the lists of campaigns, collections and runs can be narrowed and sorted."""
+"""How the lists of campaigns and versions can be narrowed and sorted."""
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy

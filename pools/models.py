@@ -1,4 +1,4 @@
-"""Collections, runs and campaigns, and the pools and pairs that are made from them."""
+"""Campaigns, their pools, pairs and rounds, and the versions of preference qrels."""
 
 import secrets
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Reading collections, runs, pools and pairs."""
+"""What is read of campaigns, pools, pairs and versions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast

@@ -1,4 +1,4 @@
-"""Writing collections, runs and campaigns. Whatever is refused leaves everything as it was."""
+"""Writing campaigns, their pools and pairs. Whatever is refused leaves everything as it was."""
 
 import io
 import logging
@@ -46,15 +46,6 @@ from runs.services import QUERIES_AT_ONCE, execute, keys_by_id
 log = logging.getLogger(__name__)
 
 
-# --- collections
-
-
-# --- judgments that were made elsewhere
-
-
-# --- runs
-
-
 @transaction.atomic
 def later_runs_score(*, campaign: Campaign) -> int:
     """Have the results of a campaign whose runs are fixed score all runs of its collection. How many are new.
@@ -69,9 +60,6 @@ def later_runs_score(*, campaign: Campaign) -> int:
     locked.save(update_fields=["fixed_runs"])
     campaign_mark_changed(campaign_id=campaign.pk)
     return len(later)
-
-
-# --- campaigns
 
 
 @dataclass(frozen=True)

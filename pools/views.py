@@ -1,4 +1,4 @@
-"""The researcher's pages about collections, runs and campaigns, and the log-in."""
+"""The pages of a collection and of a run, with the campaigns that use them, and of imported preferences."""
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -33,12 +33,6 @@ from runs.http import (
 from runs.models import Job
 
 VERSIONS = 10  # of the preference qrels, on a collection's page
-
-
-# --- what all of the researcher's pages share
-
-
-# --- collections
 
 
 @needs(Right.SEE)
@@ -85,9 +79,6 @@ def _campaigns(request: Request, campaigns: QuerySet[Campaign]) -> Listing:
     return campaign_listing(request, campaigns.select_related("collection", "lab"), key="campaigns")
 
 
-# --- preferences that were made elsewhere
-
-
 @needs(Right.DESIGN)
 @require_POST
 def preferences_delete(request: Request, pk: int, import_pk: int) -> HttpResponse:
@@ -98,9 +89,6 @@ def preferences_delete(request: Request, pk: int, import_pk: int) -> HttpRespons
     preference_imports.preference_import_delete(preference_import=imported)
     messages.success(request, _("The imported preferences “%(name)s” have been deleted.") % {"name": imported.name})
     return see_other("pools:collection", pk)
-
-
-# --- runs
 
 
 @needs(Right.SEE)
@@ -116,12 +104,6 @@ def run(request: Request, pk: int) -> HttpResponseBase:
         "file_size": run_selectors.file_size(run),
     }
     return render_lists(request, "pools/run.html", context)
-
-
-# --- jobs
-
-
-# --- campaigns
 
 
 PREFERENCES = ImportPage(

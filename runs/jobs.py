@@ -1,4 +1,4 @@
-"""What runs in the background: reading files that were sent, and creating campaigns."""
+"""What runs in the background: doing what members asked for, and fetching public collections."""
 
 import time
 

@@ -337,7 +337,7 @@ def test_judgments_cannot_be_deleted_in_another_way_nor_those_of_a_campaign_that
 
 
 def test_every_row_that_protects_a_campaigns_rows_is_thought_of() -> None:
-    """Whoever adds one deletes it in judgments/campaign_erasing.py, or names it there as what stands in the way."""
+    """Whoever adds one deletes it in protection/campaign_erasing.py, or names it there as what stands in the way."""
     protecting = {
         relation.related_model._meta.label
         for model in (Campaign, Assignment, Pair, Hit, Item, TestPair, ConsentText, Judgment, Reuse, BulkDecision)

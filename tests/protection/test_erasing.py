@@ -271,7 +271,7 @@ def test_a_worker_gets_all_that_is_stored(worker: Worker) -> None:
 
 
 def test_every_relation_to_a_worker_is_thought_of() -> None:
-    """Whoever adds a table about workers says here what becomes of it, and in judgments/erasing.py does it."""
+    """Whoever adds a table about workers says here what becomes of it, and in protection/erasing.py does it."""
     expected = {
         "tasks.Invitation", "tasks.Consent", "tasks.Assignment", "judgments.Judgment", "judgments.Acceptance",
         "judgments.ReusedJudgment", "judgments.Decision", "platforms.Submission", "platforms.Payment",
