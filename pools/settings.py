@@ -283,8 +283,8 @@ class ChallengerSettings(Settings):
         blank=True,
         default=Decimal("0.900"),
         help_text=_(
-            "Asking again ends once it is this probable which of the two is better, by earlier judgments and the pair’s "
-            "own, or once a challenger neither leads nor is likelier. Leave empty for the majority alone."
+            "Asking again ends once it is this probable which of the two is better, by earlier judgments and the "
+            "pair’s own, or once a challenger neither leads nor is likelier. Leave empty for the majority alone."
         ),
     )
 
