@@ -1,1 +1,1 @@
-"""What protects people's data: erasing, periods of keeping, closing accounts, and what may be released."""
+"""What protects people's data: erasing, periods, closing accounts, and release."""

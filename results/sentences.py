@@ -683,9 +683,9 @@ def _held_back(data: Results) -> Iterator[str]:
         yield text % {"count": f"{data.held_back:,}"}
     if data.held_back_runs and data.wins:
         text = (
-            _("Whose passages people preferred is told here from the judgments that are exported, without %(names)s.")
+            _("The tables of preferred passages rest on the exported judgments, without %(names)s: not for release.")
             if data.is_release
-            else _("Whose passages people preferred is told in the report without %(names)s: not for release.")
+            else _("In the report, the tables of preferred passages are without %(names)s: not for release.")
         )
         yield text % {"names": ", ".join(data.held_back_runs)}
 

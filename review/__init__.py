@@ -1,1 +1,1 @@
-"""Looking work over: decisions on assignments, many at once too, disagreements, and what workers reported."""
+"""Decisions on work, one piece or many, disagreements, and what workers reported."""

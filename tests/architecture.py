@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).parent.parent
 PICTURE = REPOSITORY / "docs" / "images" / "architecture.svg"
 ALONE = "marketplace"
 LEFT, WIDTH, HEIGHT, GAP = 100, 650, 64, 18
-SIDE = 26  # between an arrow that passes packages by and the next one
+SIDE = 15  # between an arrow that passes packages by and the next one
 STYLE = """
   rect { fill: #fbfaf6; stroke: #17807a; stroke-width: 1.5 }
   .alone { stroke: #b06a00 }
@@ -78,11 +78,12 @@ def picture() -> str:
         else:
             side += 1
             x, first, last = LEFT - side * SIDE + SIDE / 2, top[package] + HEIGHT / 2, top[used] + HEIGHT / 2
-            parts.append(_path(f"M {LEFT} {first} H {x} V {last + side * 6} H {LEFT - 2}"))
+            parts.append(_path(f"M {LEFT} {first} H {x} V {last + side * 4} H {LEFT - 2}"))
     for package in order:
         used = [other for other in order if other in uses[package]]
+        below = order[order.index(package) + 1 :]
         parts += _box(
-            package, LEFT, top[package], WIDTH, f"imports {', '.join(used)}" if used else "imports no other package"
+            package, LEFT, top[package], WIDTH, _imports(used, [other for other in below if other not in used])
         )
     x, middle = LEFT + WIDTH + 130, top["platforms"]
     words = wrap(_docstring(ALONE), 40)
@@ -103,6 +104,15 @@ def picture() -> str:
         f"<defs>{_marker('to', '')}{_marker('to-http', 'orange')}</defs>\n"
         f'<rect x="0" y="0" width="100%" height="100%" style="fill: white; stroke: none"/>\n{shown}\n</svg>\n'
     )
+
+
+def _imports(used: list[str], unused: list[str]) -> str:
+    """Which packages below it a package imports, in as few words as can be."""
+    if not used:
+        return "imports no other package"
+    if len(unused) < len(used):
+        return f"imports all packages below but {', '.join(unused)}" if unused else "imports all packages below"
+    return f"imports {', '.join(used)}"
 
 
 def _docstring(package: str) -> str:
