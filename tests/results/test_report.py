@@ -292,7 +292,7 @@ def test_scores_of_a_report_are_those_of_its_own_qrels_whichever_run_is_held_bac
             assert results["wins"]["of"][row][column] == meeting.a_wins + meeting.b_wins
         assert results["pairings"]["preference"]["of"] == pairings(qrels.relevant(), leaving).pairings
         assert run.name not in {row["run"] for row in results["order_agreement"]}
-        assert f"without {run.name}." in (folder / "index.html").read_text()
+        assert f"without {run.name}: not for release." in (folder / "index.html").read_text()
         inside = result_selectors.whole_data(judged)
         assert inside is not None and inside["answered"] == results["answered"] + results["held_back"]
         if results["held_back"]:
