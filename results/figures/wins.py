@@ -74,7 +74,7 @@ def draw(canvas: Canvas, data: Results) -> None:
         axes.text(column, size, f"{total.beats}", ha="center", va="center", size=_SMALL)
     threshold = wins.threshold
     axes.set_xlabel(
-        "Percent of meetings that the column wins against the row,\nand of how many. "
+        "Above: percent of decided queries on which the column beats the row.\nBelow: how many decided queries. "
         + (f"Framed and bold: significant (p < {threshold:.2g})." if threshold else ""),
         loc="left",
     )
