@@ -15,6 +15,7 @@ from evaluation.cli.common import (
     cutoff,
     p_shown,
     print_json,
+    print_report,
     read_runs,
     read_texts,
     table,
@@ -123,7 +124,7 @@ def _agreement(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join(_report(result)))
+        print_report(_report(result))
     return OK
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from evaluation.boards.csvfiles import BoardFile, read_board
 from evaluation.boards.entries import Entry, Summary, ordered, ranks, summarize
 from evaluation.boards.gaps import Trend, gap_trend
-from evaluation.cli.common import OK, add_command, p_shown, positive, print_json, table, tell
+from evaluation.cli.common import OK, add_command, p_shown, positive, print_json, print_report, table, warn
 from evaluation.errors import BadInput
 from evaluation.files.textfiles import counted
 
@@ -61,7 +61,7 @@ def _board(options: argparse.Namespace) -> int:
     file = read_board(options.file, name=options.file)
     entries = [entry for entry in file.entries if options.until is None or entry.date <= options.until]
     for line, message in file.notes:
-        tell(str(BadInput(options.file, line, message)))
+        warn(str(BadInput(options.file, line, message)))
     summary = summarize(entries)
     if options.json:
         wrong = [
@@ -79,7 +79,7 @@ def _board(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join(_report(file, entries, summary, options)))
+        print_report(_report(file, entries, summary, options))
     return OK
 
 

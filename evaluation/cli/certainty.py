@@ -21,6 +21,7 @@ from evaluation.cli.common import (
     measure_name,
     positive,
     print_json,
+    print_report,
     read_pools,
     read_runs,
     table,
@@ -181,7 +182,7 @@ def _certainty(options: argparse.Namespace) -> int:
             }
         )
     else:
-        print("\n".join(_report(certain, fragile, measure, options)))
+        print_report(_report(certain, fragile, measure, options))
     return OK
 
 

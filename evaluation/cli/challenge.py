@@ -16,6 +16,7 @@ from evaluation.cli.common import (
     add_without_query,
     is_same_file,
     print_json,
+    print_report,
     read_judged,
     read_runs,
     table,
@@ -180,7 +181,7 @@ def _challenge(options: argparse.Namespace) -> int:
     if options.json:
         print_json(_as_dict(result))
     else:
-        print("\n".join(_report(result)))
+        print_report(_report(result))
     return OK
 
 

@@ -18,6 +18,7 @@ from evaluation.cli.common import (
     margin,
     p_shown,
     print_json,
+    print_report,
     read_runs,
     table,
 )
@@ -113,11 +114,8 @@ def _machines(options: argparse.Namespace) -> int:
             }
         )
         return OK
-    if runs:
-        print("\n".join(_scores(scored)))
-    print("\n".join(_standing_in(stand_in)))
-    if options.own:
-        print("\n".join(_favour(favoured)))
+    scores = _scores(scored) if runs else []
+    print_report([*scores, *_standing_in(stand_in), *(_favour(favoured) if options.own else [])])
     return OK
 
 

@@ -32,7 +32,8 @@ GUESSES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6)
 RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 _USUAL, _VARIES = math.log(1.4), 0.7  # a spread's logarithm before anything is judged: normal
 _RARE = 5.0  # guesses before anything is judged: exponential with this rate
-_ORDERED = 10  # passages of the largest pool whose orders are all summed over
+_ORDERED = 10  # passages of the largest pool whose orders are all summed over; a larger one is learned from in parts
+_CHAINS, _SETTLING = 60, 10  # of orders that are drawn of a larger pool: how many, after how many rounds of moves
 _LEARNED = 3500  # pairs of the pools that weigh the hypotheses
 _TELLING = 0.9  # of the judged pairs: what pools of the most usual sizes have
 _TRIALS, _DRAWS = 150, 600  # draws of a pool's strengths, to weigh a hypothesis, and to say which passage is best
@@ -112,6 +113,8 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
     judged = []
     for size, pools, raw in groups:
         counts = _counts(size, pools, raw)
+        if size > _ORDERED:
+            size, counts = _ORDERED, _part(size, counts, np.random.default_rng([seed, size]))
         rows = np.flatnonzero(counts.any(axis=(1, 2)))
         judged.append((int(counts[rows].any(axis=2).sum()), size, counts, rows))
     pairs = sum(count for count, *_ in judged)
@@ -130,6 +133,37 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
     weights = {hypothesis: weight for hypothesis, weight in weights.items() if weight >= _LEAST}
     total = sum(weights.values())
     return Judging({hypothesis: weight / total for hypothesis, weight in weights.items()})
+
+
+def _part(size: int, counts: Integers, random: np.random.Generator) -> Integers:
+    """Large pools as pools of `_ORDERED` passages, each a passage by lot and those that were compared with it and with
+    one another most often; the last of a pool has passages that nobody judged, which say nothing.
+    """
+    wins, rows = _wins(size, counts), np.arange(len(counts))
+    met, left, order = (
+        wins + wins.swapaxes(1, 2),
+        np.ones((len(counts), size), bool),
+        np.zeros((len(counts), size), int),
+    )
+    for place in range(size):
+        if place % _ORDERED == 0:
+            near = random.random((len(counts), size))
+        order[:, place] = np.where(left, near, -1).argmax(axis=1)
+        left[rows, order[:, place]] = False
+        near += met[rows, order[:, place]]
+    number = np.zeros((size, size), int)
+    first, second = np.triu_indices(size, 1)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    parts = []
+    for start in range(0, size, _ORDERED):
+        members = order[:, start : start + _ORDERED]
+        one, other = (members[:, ends] for ends in np.triu_indices(members.shape[1], 1))
+        part = counts[rows[:, None], number[one, other]]
+        part[one > other] = part[one > other][:, [1, 0, 2]]
+        whole = np.zeros((len(counts), math.comb(_ORDERED, 2), 3), np.int64)
+        whole[:, np.triu_indices(_ORDERED, 1)[1] < members.shape[1]] = part
+        parts.append(whole)
+    return np.concatenate(parts)
 
 
 def best_chances(group: SizedPools, judging: Judging, *, seed: int = 0) -> Floats:
@@ -253,10 +287,9 @@ def _draw_truths(
 ) -> _Truths:
     """Of pairs, by their number in `combinations` [pools x pairs]."""
     size = wins.shape[1]
-    hypothesis = _usable(hypothesis, size)
     first, second = (ends[pairs][:, None] for ends in np.triu_indices(size, 1))
     if isinstance(hypothesis, Order):
-        places = _draw_orders(*_sum_orders(_lead(hypothesis, wins)), draws, random)
+        places = _draw_orders(hypothesis, wins, draws, random)
         weights = np.full(places.shape[:2], 1 / draws)
         strengths = -places.astype(np.float32)
         ahead = np.take_along_axis(strengths, first, axis=2) > np.take_along_axis(strengths, second, axis=2)
@@ -297,28 +330,27 @@ def _tell(
     rivals: Integers | None = None,
     again: bool = False,
 ) -> _Told:
-    hypothesis = _usable(hypothesis, size)
     pairs = int(counts.any(axis=2).sum(axis=1).max())
-    step = _NUMBERS // (size << size if isinstance(hypothesis, Order) else draws * max(pairs, size))
+    if not isinstance(hypothesis, Order):
+        numbers = draws * max(pairs, size)
+    elif size > _ORDERED:
+        numbers = max(draws, _CHAINS) * size
+    else:
+        numbers = size << size
+    step = max(1, _NUMBERS // numbers)
     pieces = []
-    for start in range(0, len(counts), max(1, step)):
-        part = slice(start, start + max(1, step))
+    for start in range(0, len(counts), step):
+        part = slice(start, start + step)
         rivals_of_part = None if rivals is None else rivals[part]
         wins = _wins(size, counts[part])
-        pieces.append(
-            _tell_orders(hypothesis, wins, random, rivals_of_part, again)
-            if isinstance(hypothesis, Order)
-            else _tell_strengths(
-                hypothesis, wins, draws, random if rivals is None else deepcopy(random), rivals_of_part, again
-            )
-        )
+        same = random if rivals is None else deepcopy(random)
+        if not isinstance(hypothesis, Order):
+            pieces.append(_tell_strengths(hypothesis, wins, draws, same, rivals_of_part, again))
+        elif size > _ORDERED:
+            pieces.append(_tell_drawn_orders(hypothesis, wins, 1 if again else draws, same, rivals_of_part))
+        else:
+            pieces.append(_tell_orders(hypothesis, wins, same, rivals_of_part, again))
     return _Told(*(np.concatenate(parts) for parts in zip(*pieces, strict=True)))
-
-
-def _usable(hypothesis: Hypothesis, size: int) -> Hypothesis:
-    if isinstance(hypothesis, Order) and size > _ORDERED:  # strengths that lie far apart are an order
-        return Strengths(SPREADS[-1], 2 * hypothesis.error_rate)
-    return hypothesis
 
 
 def _wins(size: int, counts: Integers) -> Floats:
@@ -441,7 +473,7 @@ def _likeliest(of: Strengths, wins: Floats) -> tuple[Floats, Floats]:
     return strengths, information
 
 
-# --- a true order: the likelihoods of all orders are added up, subset by subset
+# --- a true order: the likelihoods of all orders are added up, subset by subset; of large pools, orders are drawn
 
 
 def _tell_orders(of: Order, wins: Floats, random: np.random.Generator, rivals: Integers | None, again: bool) -> _Told:
@@ -454,13 +486,29 @@ def _tell_orders(of: Order, wins: Floats, random: np.random.Generator, rivals: I
     better = np.zeros(pools)
     chances = np.zeros((pools, 0))
     if again:
-        places = _draw_orders(above, sums, 1, random)[:, 0]
-        first, second = np.triu_indices(size, 1)
-        chances = np.where(places[:, first] < places[:, second], 1 - of.error_rate, of.error_rate)
+        chances = _chances(of, _draw_summed_orders(above, sums, 1, random))
     if rivals is not None:
         lead[rivals[:, 1], rivals[:, 0], np.arange(pools)] = -1e9  # the other is never above
         better = np.exp(_sum_orders(lead)[1][-1] - sums[-1])
     return _Told(evidence, best, better, chances)
+
+
+def _tell_drawn_orders(
+    of: Order, wins: Floats, draws: int, random: np.random.Generator, rivals: Integers | None
+) -> _Told:
+    """Without evidence, for which large pools are parted."""
+    places = _draw_moved_orders(of, wins, draws, random, alike=rivals is not None)
+    better = np.zeros(len(wins))
+    if rivals is not None:
+        challenger, other = (places[np.arange(len(wins)), :, rivals[:, at]] for at in (0, 1))
+        better = (challenger < other).mean(axis=1)
+    return _Told(np.zeros(len(wins)), (places == 0).mean(axis=1), better, _chances(of, places))
+
+
+def _chances(of: Order, places: Integers) -> Floats:
+    """How probable it is, by the first order of each pool, that the first of each pair is preferred [pools x pairs]."""
+    first, second = np.triu_indices(places.shape[2], 1)
+    return np.where(places[:, 0, first] < places[:, 0, second], 1 - of.error_rate, of.error_rate)
 
 
 def _lead(of: Order, wins: Floats) -> Floats:
@@ -469,8 +517,47 @@ def _lead(of: Order, wins: Floats) -> Floats:
     return np.ascontiguousarray((wins - wins.swapaxes(1, 2)).transpose(1, 2, 0)) * gain / 2
 
 
-def _draw_orders(above: Floats, sums: Floats, draws: int, random: np.random.Generator) -> Integers:
+def _draw_orders(of: Order, wins: Floats, draws: int, random: np.random.Generator) -> Integers:
     """The places of passages, from 0, in orders that are drawn by how probable they are [pools x draws x size]."""
+    if wins.shape[1] > _ORDERED:
+        return _draw_moved_orders(of, wins, draws, random)
+    return _draw_summed_orders(*_sum_orders(_lead(of, wins)), draws, random)
+
+
+def _draw_moved_orders(
+    of: Order, wins: Floats, draws: int, random: np.random.Generator, *, alike: bool = False
+) -> Integers:
+    """By Gibbs sampling: chains of orders, in which each passage in turn is taken out and put back by how probable each
+    place is. `alike` is as for `_draw_strengths`.
+    """
+    pools, size, _ = wins.shape
+    chains = min(draws, _CHAINS)
+    pool = np.repeat(np.arange(pools), chains)
+    lead = _lead(of, wins).transpose(2, 0, 1).astype(np.float32) * 2
+
+    def draw_numbers(count: int) -> Singles:
+        """As many for each chain [chains of all pools x count]."""
+        numbers = random.random((1 if alike else pools, chains, count), np.float32)
+        return np.broadcast_to(numbers, (pools, chains, count)).reshape(-1, count)
+
+    order = np.argsort(-lead.sum(axis=2)[pool] - 2 * draw_numbers(size), axis=1)
+    row, slots = np.arange(len(pool)), np.arange(size)
+    places = np.zeros((pools, -(-draws // chains), chains, size), np.int64)
+    for number in range(-_SETTLING, places.shape[1]):
+        for passage in random.permutation(size):
+            others = order[order != passage].reshape(len(pool), size - 1)
+            behind = np.cumsum(-lead[pool[:, None], passage, others], axis=1)
+            logs = np.concatenate([np.zeros((len(pool), 1), np.float32), behind], axis=1)
+            likely = np.cumsum(np.exp(logs - logs.max(axis=1, keepdims=True)), axis=1)
+            slot = (likely > draw_numbers(1) * likely[:, -1:]).argmax(axis=1)
+            order = np.take_along_axis(others, np.minimum(slots - (slots > slot[:, None]), size - 2), axis=1)
+            order[row, slot] = passage
+        if number >= 0:
+            places[:, number] = np.argsort(order, axis=1).reshape(pools, chains, size)
+    return places.reshape(pools, -1, size)[:, :draws]
+
+
+def _draw_summed_orders(above: Floats, sums: Floats, draws: int, random: np.random.Generator) -> Integers:
     size, _, pools = above.shape
     rows = np.repeat(np.arange(pools), draws)
     left, places = np.full(len(rows), (1 << size) - 1), np.zeros((len(rows), size), np.int64)

@@ -209,7 +209,8 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
 
 def test_the_command_recounts_a_board(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     printed = told(capsys, write("documents.csv", DOCUMENTS))
-    assert list(printed) == ["entries", "baselines", "trophies", "disagreements", "both", "pearson", "kendall"]
+    keys = ["entries", "baselines", "trophies", "disagreements", "both", "pearson", "kendall", "warnings"]
+    assert list(printed) == keys and "documents.csv, line" in printed["warnings"][0]
     assert (printed["entries"], printed["baselines"], printed["trophies"], printed["both"]) == (5, 1, 2, 3)
     assert printed["disagreements"] == []
     assert printed["pearson"] == pytest.approx(0.87734, abs=1e-5)

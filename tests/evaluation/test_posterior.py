@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.files.preferences import Preference, read_preferences
+from evaluation.judging import posterior
 from evaluation.judging.batch_tournaments import SizedPools, by_size
 from evaluation.judging.pooling import canonical
 from evaluation.judging.posterior import Judging, Strengths, best_chances, better_chances, given, learn
@@ -138,14 +139,35 @@ def test_many_judgments_of_a_pair_decide_and_ties_are_half_for_each() -> None:
         assert sure[0] > 0.99 and even[0] == pytest.approx(0.5, abs=0.04)
 
 
-def test_large_pools_take_bounded_time_and_hold_the_best() -> None:
-    group, strengths = simulate(60, 40, 1, 2)
-    is_in = np.random.default_rng(1).random(group.counts.shape[:2]) < 0.3
-    sparse = SizedPools(60, group.pools, group.counts * is_in[..., None])
-    chances = best_chances(sparse, Judging({Strengths(1.6, 0.05): 1.0}))
+@pytest.mark.parametrize(("share", "people"), [(0.3, {"rate": 0.2}), (0.3, {"spread": 1.4})])
+def test_sets_of_large_pools_hold_the_best_though_few_pairs_were_judged(share: float, people: dict[str, float]) -> None:
+    group, strengths = simulate(40, 40, 1, 2, **people)
+    judged = np.random.default_rng(1).random(group.counts.shape[:2]) < share
+    sparse = SizedPools(40, group.pools, group.counts * judged[..., None])
+    judging = learn([sparse])
+    chances, best = best_chances(sparse, judging), strengths.argmax(axis=1)
     assert chances.sum(axis=1) == pytest.approx(1)
-    holding, passages = hold(chances, strengths.argmax(axis=1))
-    assert holding >= 0.78 and passages < 12
+    holding, passages = hold(chances, best)
+    assert holding >= 0.85 and passages < 10
+    rivals = np.stack([best, (best + 1) % 40], axis=1)
+    better = better_chances(sparse, rivals, judging)
+    few = SizedPools(40, dict(list(sparse.pools.items())[:2]), sparse.counts[:2])
+    assert better_chances(few, rivals[:2], judging) == pytest.approx(better[:2], abs=0.01)
+    assert better.mean() > 0.8
+
+
+def test_orders_that_are_drawn_are_as_probable_as_the_sum_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    group, _ = simulate(7, 40, 1, 4, rate=0.25)
+    rivals = np.tile([0, 3], (40, 1))
+    summed = best_chances(group, given(0.25)), better_chances(group, rivals, given(0.25))
+    monkeypatch.setattr(posterior, "_ORDERED", 6)
+    posterior._best_chances.cache_clear()
+    drawn = best_chances(group, given(0.25)), better_chances(group, rivals, given(0.25))
+    posterior._best_chances.cache_clear()
+    assert not (drawn[0] == summed[0]).all()
+    for sums, draws in zip(summed, drawn, strict=True):
+        assert draws == pytest.approx(sums, abs=0.1)
+        assert np.abs(draws - sums).mean() < 0.02
 
 
 def test_the_same_seed_gives_the_same_and_error_rates_have_limits() -> None:
