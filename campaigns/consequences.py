@@ -18,12 +18,15 @@ from tasks.selectors import PACE_HITS, Pace, expected_pace
 
 
 class Consequences(NamedTuple):
-    """What settings lead to. `hours` are those of all assignments, work done again included; None without texts."""
+    """What settings lead to. `hours` are those of all assignments, work done again included; None without texts.
+    `is_repeated` says whether several people judge each pair, or some of them, which shows how often they err.
+    """
 
     preview: Preview
     bill: Bill
     pace: Pace | None
     offers: list[Offer]
+    is_repeated: bool
 
     @property
     def asked(self) -> int:
@@ -44,7 +47,8 @@ def consequences_of(campaign: Campaign, runs: Sequence[Run]) -> Consequences:
     pairs = preview.pairs - preview.reused
     pace = expected_pace(campaign, pairs=_texts(campaign, preview))
     bill = campaign_bill(_publication(campaign), pairs=pairs)
-    return Consequences(preview, bill, pace, offers_of(campaign, pairs))
+    is_repeated = campaign.overlap > 1 or campaign.repeated_hits(bill.hits) > 0
+    return Consequences(preview, bill, pace, offers_of(campaign, pairs), is_repeated)
 
 
 def _texts(campaign: Campaign, preview: Preview) -> list[ShownItem]:

@@ -16,6 +16,9 @@ from pools import reuse
 from pools.models import Campaign, CampaignTemplate
 from runs.background import job_ask
 from runs.models import Collection, Job, Run
+from tasks import services as task_services
+
+SUGGESTED = 10  # test pairs of a new draft
 
 
 def campaign_ask(
@@ -43,7 +46,9 @@ def campaign_ask(
 
 
 def job_do(job: Job, report: Report) -> None:
-    """Do what a form of settings asked for. Its page then finds counted what the draft would reuse. Raises Refused."""
+    """Do what a form of settings asked for. A new draft has test pairs to review, and its page finds counted what it
+    would reuse. Raises Refused.
+    """
     assert job.collection is not None
     runs = Run.objects.filter(pk__in=job.request["runs"]).order_by("name")
     if "draft" in job.request:
@@ -69,6 +74,10 @@ def job_do(job: Job, report: Report) -> None:
         **job.request["settings"],
     )
     job.outcome_id = campaign.pk
+    if campaign.tests_per_hit and campaign.pair_count:
+        task_services.test_pairs_suggest(
+            campaign=campaign, count=SUGGESTED, seed=task_services.next_test_seed(campaign)
+        )
     _count_reuse(campaign)
 
 

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
-from django.db.models import Model, Q
+from django.db.models import Field, Model, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from campaigns.starts import Start
 from campaigns.templating import INSTEAD, KEPT, template_settings
+from campaigns.usual import is_changed
 from core.errors import Refused
 from core.forms import EditForm, Group
 from evaluation.judging.designs import DESIGNS
@@ -16,7 +18,16 @@ from pools import selectors as pool_selectors
 from pools.forms import VersionChoiceField, check_reading
 from pools.models import Campaign, CampaignTemplate, QrelsVersion
 from pools.practice import read_practice_pairs
-from pools.settings import EXAMPLE, MaterialSettings, Part, kept_in_templates, names_in, sections_of, settings_of
+from pools.settings import (
+    EXAMPLE,
+    MaterialSettings,
+    Part,
+    fields_in,
+    kept_in_templates,
+    names_in,
+    sections_of,
+    settings_of,
+)
 from runs.forms import OFFERED
 from runs.models import Collection, Run
 
@@ -48,9 +59,12 @@ def runs_chosen(campaign: Campaign) -> dict[str, Any]:
 
 
 class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # generic in its stubs only
-    """The settings of a campaign, of a template too. `first` are fields before those of the first part."""
+    """The settings of a campaign, of a template too. `open` are the fields that are shown at once; the others are
+    folded, those in `first` before those of the first part.
+    """
 
-    first: ClassVar[tuple[str, ...]] = ("name",)
+    open: ClassVar[tuple[str, ...]] = ("name",)
+    first: ClassVar[tuple[str, ...]] = ()
 
     class Meta:
         model = Campaign
@@ -71,15 +85,22 @@ class SettingsForm(EditForm, forms.ModelForm):  # type: ignore[type-arg]  # gene
 
     def fieldsets(self) -> Iterator[Group]:
         """The parts of the form, with those fields that it has."""
+        yield Group("", [self[name] for name in self.open], folded=False)
         for part in sections_of(Campaign):
             fields = [self[name] for name in self.names_in(part) if name in self.fields]
-            yield Group(part.section.title, fields, part.section.folded)
+            changed = [field.verbose_name for field in fields_in(Campaign, part) if self._is_changed(field)]
+            is_open = part is MaterialSettings and "all_runs" in self.open and not self["all_runs"].value()
+            yield Group(part.section.title, fields, folded=True, changed=changed, is_open=is_open)
+
+    def _is_changed(self, field: "Field[Any, Any]") -> bool:
+        return field.name in self.fields and is_changed(self.instance, field)
 
 
 class CampaignForm(SettingsForm):
     """Every setting of a new campaign over one collection."""
 
-    first = ("name", "all_runs", "runs", "more_runs")
+    open = ("name", "all_runs")
+    first = ("runs", "more_runs")
 
     all_runs = forms.BooleanField(required=False)
     runs = RunChoiceField(
@@ -106,9 +127,9 @@ class CampaignForm(SettingsForm):
         fields: ClassVar = ["name", "runs", *(field.name for field in settings_of(Campaign))]
 
     def __init__(self, *args: Any, collection: Collection, **kwargs: Any) -> None:
-        kwargs.setdefault("initial", {"language": collection.language})
+        kwargs.setdefault("initial", {"language": collection.language, "all_runs": True})
         super().__init__(*args, **kwargs)
-        self.collection = collection
+        self.collection = self.instance.collection = collection
         versions = self.fields["base_version"]
         assert isinstance(versions, VersionChoiceField)
         newest = QrelsVersion.objects.filter(collection=collection).order_by("-number")
@@ -127,6 +148,16 @@ class CampaignForm(SettingsForm):
             choice.widget.choices = [(run.pk, choice.label_from_instance(run)) for run in offered[:OFFERED]]
         else:
             del self.fields["more_runs"]
+
+    @property
+    def changed(self) -> list[object]:
+        """The labels of the settings that differ from what is usual."""
+        return [label for group in self.fieldsets() for label in group.changed]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether runs have to be chosen, or an error to be seen, among the settings that are folded."""
+        return any(group.folded and (group.is_open or group.has_errors) for group in self.fieldsets())
 
     @classmethod
     def copying(cls, campaign: Campaign, collection: Collection) -> "CampaignForm":
@@ -147,11 +178,17 @@ class CampaignForm(SettingsForm):
         return cls(data, collection=campaign.collection, instance=campaign, initial=runs_chosen(campaign))
 
     @classmethod
+    def starting(cls, start: Start, collection: Collection) -> "CampaignForm":
+        """A form filled in with all that a way to begin needs."""
+        draft = Campaign(collection=collection, language=collection.language, **start.settings)
+        return cls(collection=collection, instance=draft, initial={"all_runs": start.takes_all_runs})
+
+    @classmethod
     def beginning(cls, template: CampaignTemplate, collection: Collection) -> "CampaignForm":
         """A form filled in with what a template has. A template of texts in no language takes the collection's."""
         draft = Campaign(collection=collection, **template_settings(template))
         draft.language = draft.language or collection.language
-        return cls(collection=collection, instance=draft, initial={})
+        return cls(collection=collection, instance=draft, initial={"all_runs": True})
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -2,12 +2,16 @@
 
 from django.urls import path
 
-from campaigns import draft_views, drafting_views, template_views, views
+from campaigns import campaign_views, draft_views, drafting_views, template_views, views
 
 app_name = "campaigns"
 urlpatterns = [
+    path("search/", views.search, name="search"),
     path("campaigns/", views.campaigns, name="campaigns"),
     path("campaigns/new/", views.campaign_new, name="campaign_new"),
+    path("campaigns/<int:pk>/", campaign_views.campaign, name="campaign"),
+    path("campaigns/<int:pk>/plan/", campaign_views.plan, name="plan"),
+    path("campaigns/<int:pk>/settings/", campaign_views.settings, name="settings"),
     path("campaigns/<int:pk>/edit/", drafting_views.campaign_edit, name="campaign_edit"),
     path("campaigns/<int:pk>/name/", views.campaign_rename, name="campaign_rename"),
     path("campaigns/<int:pk>/archive/", views.campaign_archive, name="campaign_archive"),

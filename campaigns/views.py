@@ -11,8 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from campaigns import drawing
+from campaigns import drawing, searching
 from campaigns.forms import CampaignForm, RenameForm
+from campaigns.starts import STARTS
 from campaigns.templating import default_template
 from core.errors import Refused
 from core.http import Request, edits, refuse_in, see_other
@@ -21,7 +22,7 @@ from core.roles import Right, needs
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.http import campaign_listing, campaign_of
-from pools.models import CampaignTemplate
+from pools.models import Campaign, CampaignTemplate
 from runs.forms import (
     OFFERED,
 )
@@ -34,6 +35,8 @@ from runs.http import (
     jobs_shown,
 )
 from runs.models import Collection, Job
+
+COPIES = 3  # of the newest campaigns that a new one is offered to copy
 
 
 @needs(Right.SIGNED_IN)
@@ -51,7 +54,19 @@ def campaigns(request: Request) -> HttpResponseBase:
         "labs": labs,
         "jobs": jobs_shown(request, kind=Job.Kind.CAMPAIGN),
     }
+    if not campaigns.filter(created_by=request.user).exists():
+        example = campaigns.filter(state=Campaign.State.CLOSED, result__isnull=False).order_by("-pk").first()
+        context |= {"is_beginner": True, "example": example}
     return render_lists(request, "campaigns/campaigns.html", context)
+
+
+@needs(Right.SIGNED_IN)
+@require_GET
+def search(request: Request) -> HttpResponse:
+    """What the user may see with some words in its name."""
+    words = request.GET.get("q", "").strip()[:200]
+    kinds = searching.search(request.user, words) if len(words) > 1 else []
+    return render(request, "campaigns/search.html", {"words": words, "kinds": kinds})
 
 
 @needs(Right.DESIGN)
@@ -67,7 +82,7 @@ def campaign_new(request: Request) -> HttpResponse:
     collection = collection_of(request, chosen)
     if request.method == "GET":
         form, template = _campaign_form(request, collection)
-        return render(request, "campaigns/campaign_new.html", _campaign_context(form, collection, template))
+        return render(request, "campaigns/campaign_new.html", _campaign_context(request, form, collection, template))
     form, template = CampaignForm(request.POST, collection=collection), _template_of(collection, request.POST)
     if form.is_valid():
         job = drawing.campaign_ask(
@@ -80,12 +95,14 @@ def campaign_new(request: Request) -> HttpResponse:
             template=template,
         )
         return begin(request, job)
-    return render(request, "campaigns/campaign_new.html", _campaign_context(form, collection, template), status=400)
+    return render(
+        request, "campaigns/campaign_new.html", _campaign_context(request, form, collection, template), status=400
+    )
 
 
 def _campaign_form(request: Request, collection: Collection) -> tuple[CampaignForm, CampaignTemplate | None]:
     """The form of a new campaign, and the template that it was filled in from: what was asked for before, in vain; a
-    copy; what a template has, the lab's default if none was chosen; or the usual settings.
+    copy; a way to begin; what a template has, the lab's default if none was chosen; or the usual settings.
     """
     before, copied = job_asked_again(request, Job.Kind.CAMPAIGN), request.GET.get("copy", "")
     if before is not None and before.collection_id == collection.pk:
@@ -94,6 +111,8 @@ def _campaign_form(request: Request, collection: Collection) -> tuple[CampaignFo
         return form, _template_of(collection, before.request)
     if copied.isdecimal():
         return CampaignForm.copying(campaign_of(request, int(copied[:18]), Right.SEE), collection), None
+    if start := STARTS.get(request.GET.get("start", "")):
+        return CampaignForm.starting(start, collection), None
     template = _template_of(collection, request.GET)
     if template is None and "template" not in request.GET:
         template = default_template(collection.lab)
@@ -110,12 +129,22 @@ def _template_of(collection: Collection, fields: Mapping[str, Any]) -> CampaignT
 
 
 def _campaign_context(
-    form: CampaignForm, collection: Collection, template: CampaignTemplate | None
+    request: Request, form: CampaignForm, collection: Collection, template: CampaignTemplate | None
 ) -> dict[str, object]:
     offered = list(collection.lab.templates.order_by("name")[:OFFERED])
     if template is not None and template not in offered:
         offered.append(template)
-    return {"form": form, "collection": collection, "template": template, "templates": offered}
+    copied, start = request.GET.get("copy", ""), request.GET.get("start", "")
+    return {
+        "form": form,
+        "collection": collection,
+        "template": template,
+        "templates": offered,
+        "starts": STARTS.items(),
+        "start": start or ("" if template or copied else "paper"),
+        "copied": copied,
+        "campaigns": Campaign.objects.filter(collection=collection).order_by("-pk")[:COPIES],
+    }
 
 
 @needs(Right.DESIGN)
@@ -134,7 +163,7 @@ def campaign_rename(request: Request, pk: int) -> HttpResponse:
                 status = refuse_in(form, error)
             else:
                 messages.success(request, _("The campaign has been renamed."))
-                return see_other("judgments:campaign", pk)
+                return see_other("campaigns:campaign", pk)
     return render(request, "campaigns/campaign_rename.html", {"campaign": campaign, "form": form}, status=status)
 
 
@@ -144,7 +173,7 @@ def campaign_archive(request: Request, pk: int) -> HttpResponse:
     """Leave a campaign out of lists."""
     pool_services.campaign_archive(campaign=campaign_of(request, pk), at=timezone.now())
     messages.success(request, _("The campaign has been archived. To see it in a list, choose the archive there."))
-    return see_other("judgments:campaign", pk)
+    return see_other("campaigns:campaign", pk)
 
 
 @needs(Right.DESIGN)
@@ -153,7 +182,7 @@ def campaign_unarchive(request: Request, pk: int) -> HttpResponse:
     """List a campaign again."""
     pool_services.campaign_unarchive(campaign=campaign_of(request, pk))
     messages.success(request, _("The campaign is listed again."))
-    return see_other("judgments:campaign", pk)
+    return see_other("campaigns:campaign", pk)
 
 
 @needs(Right.DESIGN)

@@ -1,7 +1,7 @@
 """Form parts that the researcher's pages share."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -13,11 +13,15 @@ from django.utils.translation import gettext as _
 
 @dataclass(frozen=True)
 class Group:
-    """Fields that are shown together; `folded` ones can be opened."""
+    """Fields that are shown together; `folded` ones can be opened, and are open at first if `is_open`. `changed` are
+    the labels of those that differ from what is usual.
+    """
 
     title: Promise | str
     fields: list[forms.BoundField]
     folded: bool
+    changed: Sequence[object] = ()
+    is_open: bool = False
 
     @property
     def has_errors(self) -> bool:

@@ -122,7 +122,7 @@ def _mail(episode: AlarmEpisode) -> dict[str, str]:
     vocabulary = vocabulary_of(Publication.objects.filter(campaign=episode.campaign_id).first())
     what = {"what": vocabulary.phrase(str(kinds.get(episode.kind, episode.kind))), "campaign": episode.campaign.name}
     subject = _("%(campaign)s: %(what)s") % what
-    address = settings.SITE_URL.rstrip("/") + reverse("judgments:campaign", args=[episode.campaign_id])
+    address = settings.SITE_URL.rstrip("/") + reverse("campaigns:campaign", args=[episode.campaign_id])
     choose = settings.SITE_URL.rstrip("/") + reverse("judgments:alarm_choice")
     text = _(
         "The campaign “%(campaign)s” needs somebody to look at it: %(what)s.\n\n%(address)s\n\n"

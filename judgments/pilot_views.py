@@ -78,4 +78,4 @@ def rest_repay(request: Request, pk: int) -> HttpResponse:
         "The pilot is closed. This copy reuses what it judged, and asks about the rest at the new pay. Start it here."
     )
     messages.success(request, text)
-    return see_other("judgments:campaign", draft.pk)
+    return see_other("campaigns:campaign", draft.pk)

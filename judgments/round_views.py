@@ -20,4 +20,4 @@ def round_ask(request: Request, pk: int, number: int) -> HttpResponse:
     current = rounds.round_ask(campaign=campaign, number=number, by=request.user, at=timezone.now())
     singular, plural = "Round %(number)d is asked, in %(hits)d HIT.", "Round %(number)d is asked, in %(hits)d HITs."
     messages.success(request, ngettext(singular, plural, current.hits) % {"number": number, "hits": current.hits})
-    return see_other("judgments:campaign", pk, fragment="rounds")
+    return see_other("campaigns:campaign", pk, fragment="rounds")

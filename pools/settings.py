@@ -24,12 +24,11 @@ KEPT = 100  # passages of each query that are kept of a run
 
 
 class Section(NamedTuple):
-    """A part of the form, which is opened when asked for if it is `folded`. `of_design` is the only design that reads
-    its settings; those `of_one_collection` name queries, runs or versions, and mean nothing in another.
+    """A part of the form. `of_design` is the only design that reads its settings; those `of_one_collection` name
+    queries, runs or versions, and mean nothing in another.
     """
 
     title: Promise
-    folded: bool
     of_design: str = ""
     of_one_collection: frozenset[str] = frozenset()
 
@@ -98,7 +97,7 @@ class MaterialSettings(Settings):
         LIST = "list", _("a list of queries")
         SAMPLE = "sample", _("a sample of the queries with a pool of two or more")
 
-    section = Section(_("What is judged"), folded=False, of_one_collection=frozenset({"base_version", "query_list"}))
+    section = Section(_("What is judged"), of_one_collection=frozenset({"base_version", "query_list"}))
 
     design = models.CharField(
         _("Pairing design"),
@@ -157,7 +156,7 @@ class PoolSettings(Settings):
         DAWID_SKENE = "dawid-skene", _("by how often each worker is right (Dawid–Skene)")
         MACE = "mace", _("by how rarely each worker guesses (MACE)")
 
-    section = Section(_("Pool settings"), folded=True)
+    section = Section(_("Pool settings"))
 
     order = models.CharField(
         _("Order of the runs"),
@@ -218,7 +217,7 @@ class PoolSettings(Settings):
 class RoundSettings(Settings):
     """How rounds narrow large pools down."""
 
-    section = Section(_("Design “rounds”"), folded=True, of_design=Rounds.name)
+    section = Section(_("Design “rounds”"), of_design=Rounds.name)
 
     partners = models.PositiveSmallIntegerField(
         _("Partners in a round"),
@@ -263,7 +262,7 @@ class RoundSettings(Settings):
 class ChallengerSettings(Settings):
     """When a newcomer replaces an answer."""
 
-    section = Section(_("Design “challengers”"), folded=True, of_design=Challengers.name)
+    section = Section(_("Design “challengers”"), of_design=Challengers.name)
 
     confirmations = models.PositiveSmallIntegerField(
         _("Judgments that confirm a challenger"),
@@ -300,7 +299,7 @@ class JudgingSettings(Settings):
         CAMPAIGNS = "campaigns", _("of the collection's campaigns that ask the same question")
         ALL = "all", _("of the collection's campaigns that ask the same question, and imported preferences")
 
-    section = Section(_("How it is judged"), folded=False)
+    section = Section(_("How it is judged"))
 
     overlap = models.PositiveSmallIntegerField(
         _("Judgments per pair"),
@@ -355,7 +354,7 @@ class QualitySettings(Settings):
         CHECKED = "checked", _("if all its test pairs were judged and passed")
         NEVER = "never", _("never")
 
-    section = Section(_("Judging settings"), folded=True)
+    section = Section(_("Judging settings"))
 
     fill_last_hit = models.BooleanField(
         _("Fill the last HIT"),
@@ -414,7 +413,7 @@ class PracticeSettings(Settings):
         REQUIRED = "required", _("practice for everybody")
         CHECK = "check", _("a comprehension check, with a second try")
 
-    section = Section(_("Practice"), folded=True)
+    section = Section(_("Practice"))
 
     practice = models.CharField(
         _("Before a worker's first HIT"),
@@ -471,9 +470,7 @@ class ReadingSettings(Settings):
         RR_WSR = "rr-wsr", _("mean RR@k, signed-rank test")
         RR_T = "rr-t", _("mean RR@k, t-test")
 
-    section = Section(
-        _("How results are read"), folded=True, of_one_collection=frozenset({"baseline", "compared_pairs"})
-    )
+    section = Section(_("How results are read"), of_one_collection=frozenset({"baseline", "compared_pairs"}))
 
     error_rate = ShareField(
         _("Wrong judgments"),
@@ -571,7 +568,7 @@ class ReadingSettings(Settings):
 class CostSettings(Settings):
     """The pay of a HIT, and what the bill adds to it."""
 
-    section = Section(_("Cost"), folded=False)
+    section = Section(_("Cost"))
 
     reward = models.DecimalField(
         _("Reward per HIT"),
@@ -609,7 +606,7 @@ class CostSettings(Settings):
 class WordingSettings(Settings):
     """What workers read beside the passages."""
 
-    section = Section(_("What workers read"), folded=False)
+    section = Section(_("What workers read"))
 
     language = models.CharField(
         _("Language of the texts below"),

@@ -171,15 +171,15 @@ def lead_on(request: Request, done: Job) -> HttpResponse:
         return see_other("pools:run", done.run_id)
     if done.kind == Job.Kind.CAMPAIGN and done.outcome_id and "draft" in done.request:
         messages.success(request, _("The draft has been changed. Its pools and its bill follow from the new settings."))
-        return see_other("judgments:campaign", done.outcome_id)
+        return see_other("campaigns:campaign", done.outcome_id)
     if done.kind == Job.Kind.JUDGMENTS and done.outcome_id:
         messages.success(request, _("The judgments have been imported. The results follow in a moment."))
-        return see_other("judgments:campaign", done.outcome_id)
+        return see_other("campaigns:campaign", done.outcome_id)
     if done.kind == Job.Kind.CAMPAIGN and done.outcome_id:
         messages.success(
             request, _("The campaign has been created as a draft. Check its pools and its bill, then start it.")
         )
-        return see_other("judgments:campaign", done.outcome_id)
+        return see_other("campaigns:campaign", done.outcome_id)
     if done.kind == Job.Kind.COLLECTION and done.collection_id:
         if done.counts.get("refused"):
             return see_other("runs:job", done.pk)

@@ -402,7 +402,7 @@ def launch(request: Request, pk: int) -> HttpResponse:
     task_services.campaign_launch(campaign=campaign, pilot_hits=int(pilot) if pilot else None)
     transaction.on_commit(_pack_soon)
     messages.success(request, _("The campaign has started. It opens as soon as its HITs are packed."))
-    return see_other("judgments:campaign", pk)
+    return see_other("campaigns:campaign", pk)
 
 
 def _pack_soon() -> None:

@@ -81,6 +81,11 @@ def bound_waiting(patch: "pytest.MonkeyPatch") -> None:
     patch.setattr(Keyboard, "press", press)
 
 
+def unfold(page: "Page") -> None:
+    """Open all that is folded on a page."""
+    page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+
+
 def sign_in(context: "BrowserContext", url: str, user: "User") -> "Page":
     """A page of somebody who is logged in, without the form for that, which has tests of its own."""
     from django.conf import settings

@@ -161,9 +161,9 @@ def _judged_demo(url: str) -> Demo:
     return Demo(
         worker=campaign_address(unjudged),
         run=url + reverse("pools:run", args=[runs.get(name="bm25").pk]),
-        draft=url + reverse("judgments:campaign", args=[draft.pk]),
+        draft=url + reverse("campaigns:campaign", args=[draft.pk]),
         test_pairs=url + reverse("tasks:tests", args=[draft.pk]),
-        campaign=url + reverse("judgments:campaign", args=[campaign.pk]),
+        campaign=url + reverse("campaigns:campaign", args=[campaign.pk]),
         results=url + reverse("results:results", args=[campaign.pk]),
         runs=runs.count(),
     )

@@ -103,7 +103,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "platforms:ledger": ("",),
     "platforms:messages": ("",),
     "platforms:pay": ("",),
-    "judgments:campaign": ("alike",),
+    "campaigns:campaign": ("alike",),
     "platforms:costs": ("",),
     "judgments:queries": ("",),
     "review:work": ("", "workers", "decisions"),
@@ -134,7 +134,7 @@ FEW = {("results:query", "passages"), ("protection:protection_lab", "kept")}
 # What shows a member few rows or nothing, and an admin of the site many.
 OF_ALL_LABS = {"core:lab_new", "protection:protection", "campaigns:templates"}
 MOST_VISITED = (
-    *("campaigns:campaigns", "pools:collection", "runs:runs", "tasks:tests", "judgments:campaign", "judgments:queries"),
+    *("campaigns:campaigns", "pools:collection", "runs:runs", "tasks:tests", "campaigns:campaign", "judgments:queries"),
     *("review:work", "review:worker", "platforms:publication", "platforms:submissions"),
     *("platforms:ledger", "results:query", "results:results", "judging:home"),
     *("results:version", "results:version_scores", "results:machines"),

@@ -60,7 +60,7 @@ def addresses(user: User, campaign: Campaign | None = None) -> list[str]:
         values = others | {"pk": getattr(first.get(route.partition("/")[0]), "pk", None)}
         if not name.startswith(ELSEWHERE) and all(values.get(key) is not None for key in asked):
             found.append(reverse(name, kwargs={key: values[key] for key in asked}))
-    drafts = ("judgments:campaign", "tasks:tests", "results:results", "campaigns:campaign_delete")
+    drafts = ("campaigns:campaign", "tasks:tests", "results:results", "campaigns:campaign_delete")
     return [
         *dict.fromkeys(found),
         *(reverse(name, args=[draft.pk]) for name in drafts),

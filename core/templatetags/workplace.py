@@ -24,6 +24,7 @@ _AREAS = {
     "results:version": "collections",
     "core:lab_": "people",
     "core:reset_link": "people",
+    "campaigns:search": "",
     "campaigns:": "campaigns",
     "pools:run": "runs",
     "runs:run": "runs",

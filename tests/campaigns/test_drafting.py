@@ -231,7 +231,7 @@ def test_the_steps_of_a_draft_say_what_is_done_and_what_is_missing(page: Client,
     steps = {step.key: step for step in steps_of(draft)}
     assert list(steps) == ["collection", "runs", "pools", "tests", "task", "wording", "pay", "platform"]
     assert [key for key, step in steps.items() if not step.is_done] == ["tests", "pay"]
-    text = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    text = page.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
     assert 'aria-current="step"' in text
     for step in steps.values():
         assert page.get(step.url.partition("#")[0]).status_code == 200, step.key
@@ -248,7 +248,7 @@ def test_the_platform_and_its_fees_are_chosen_before_the_start(page: Client, dra
     publication_write(campaign=draft, platform="marketplace")
     chosen = {offer.platform: offer for offer in offers_of(draft)}["marketplace"]
     assert chosen.is_chosen
-    answer = page.get(reverse("judgments:campaign", args=[draft.pk]))
+    answer = page.get(reverse("campaigns:campaign", args=[draft.pk]))
     assert answer.context["bill"].total == chosen.total
     reach = page.get(reverse("campaigns:draft_reach", args=[draft.pk]))
     assert "is not known at this platform" in reach.content.decode()  # there is none in this test

@@ -30,7 +30,11 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
 
     page.goto(reverse("campaigns:campaign_new") + f"?collection={collection.pk}")
     beside = page.locator("#consequences")
+    expect(beside).to_contain_text("Pools and pairs are counted exactly.")
+    looks_right(page)
+    page.get_by_label("All 3 runs").uncheck()
     expect(beside).to_contain_text("Choose at least one run.")
+    browser.unfold(page)
     page.get_by_label("Find runs by name").fill("re")
     page.get_by_role("button", name="Tick all shown", exact=True).click()
     expect(page.locator("#run-count")).to_have_text("2 ticked")  # red and green
@@ -49,7 +53,10 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
     draft = Campaign.objects.get(name="mine")
     factories.write_tests(draft)
 
-    page.get_by_role("link", name="Edit the draft").first.click()
+    page.get_by_role("link", name="Settings", exact=True).click()
+    looks_right(page)
+    page.get_by_role("link", name="Edit the draft").click()
+    browser.unfold(page)
     expect(beside.locator("dd").nth(1)).to_have_text("7")
     page.fill("#id_overlap", "2")
     page.get_by_role("button", name="Save the draft").click()
@@ -72,7 +79,7 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
     expect(phone.get_by_text("TRIAL-ONLY")).to_be_visible()
     assert not (Judgment.objects.exists() or Assignment.objects.exists() or Worker.objects.exists())
 
-    page.goto(reverse("judgments:campaign", args=[draft.pk]))
+    page.goto(reverse("campaigns:campaign", args=[draft.pk]))
     page.get_by_label("Begin with a pilot").fill("2")
     page.get_by_role("button", name="Start", exact=True).click()
     page.get_by_text("The campaign has started.").wait_for()

@@ -154,7 +154,7 @@ def test_a_campaign_that_pays_less_than_the_labs_floor_cannot_be_started(
     with pytest.raises(Refused, match=text + r"least \$0.20 a HIT"):
         task_services.campaign_launch(campaign=draft)
     assert Campaign.objects.get(pk=draft.pk).state == "draft"
-    page = client.get(reverse("judgments:campaign", args=[draft.pk])).text
+    page = client.get(reverse("campaigns:campaign", args=[draft.pk])).text
     assert "floor of $12.00 an hour, so the campaign cannot be started" in page
 
     Campaign.objects.update(reward="0.20")

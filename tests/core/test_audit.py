@@ -233,7 +233,7 @@ def test_an_alarm_that_a_person_dismissed_is_recorded_and_one_that_a_job_settled
 def test_pausing_stopping_and_archiving_ask_why_and_keep_the_answer(campaign: Campaign, rita: User) -> None:
     publication = published(campaign, state="open")
     client = browser_of(rita)
-    page = client.get(reverse("judgments:campaign", args=[campaign.pk])).text
+    page = client.get(reverse("campaigns:campaign", args=[campaign.pk])).text
     assert page.count('name="why"') == 1
     client.post(reverse("platforms:move", args=[campaign.pk]), {"to": "paused", "why": "The wording is unclear"})
     assert newest().why == newest("platforms_publication").why == "The wording is unclear"
@@ -246,7 +246,8 @@ def test_pausing_stopping_and_archiving_ask_why_and_keep_the_answer(campaign: Ca
     publication.refresh_from_db()
     assert publication.state == "stopped"
     Campaign.objects.update(state="closed")
-    assert client.get(reverse("judgments:campaign", args=[campaign.pk])).text.count('name="why"') == 2
+    for name in ("campaigns:campaign", "campaigns:settings"):
+        assert client.get(reverse(name, args=[campaign.pk])).text.count('name="why"') == 1
     client.post(reverse("campaigns:campaign_archive", args=[campaign.pk]), "why=It+is+over", content_type=form)
     assert said(newest()) == "rita put the campaign pilot into the archive"
     assert newest().why == "It is over"
@@ -274,7 +275,7 @@ def test_launching_consent_and_roles_ask_why_and_keep_the_answer(collection: Col
         **{"consent-text": "Stop at will."},
     )
     assert (said(wrote), wrote.why) == ("rita wrote version 1 of the consent text of pilot", "The board wants it")
-    started = ask("judgments:campaign", draft.pk, "tasks:launch", [draft.pk], why="All agree")
+    started = ask("campaigns:campaign", draft.pk, "tasks:launch", [draft.pk], why="All agree")
     assert (said(started), started.why) == ("rita started the campaign pilot", "All agree")
     membership = anna.memberships.get()
     keys = [collection.lab_id, membership.pk]

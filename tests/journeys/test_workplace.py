@@ -172,6 +172,9 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     nora.press("New campaign")
     page = nora.page
     page.get_by_label("Name", exact=True).fill("Six questions")
+    page.get_by_label(re.compile("All .* runs")).uncheck()
+    page.get_by_text("Change the settings").click()
+    page.get_by_text("What is judged", exact=True).click()
     page.get_by_label("Find runs by name").fill(some_runs)
     page.get_by_role("button", name="Tick all shown", exact=True).click()
     expect(page.locator("#run-count")).to_have_text(re.compile(r"^[1-9]\d* ticked$"))
@@ -179,8 +182,7 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     page.locator("#id_sample_size").fill("6")
     expect(page.locator("#consequences")).to_contain_text("Pools and pairs are counted exactly.")
     nora.press("Create draft", then="Steps")
-    nora.press("Test pairs")
-    nora.press("Suggest more")
+    nora.press("Review the test pairs")
     for opened in (2, 3):  # the first is open
         page.get_by_role("button", name="Read both passages").first.click()
         expect(page.locator("[name=confirm_one]")).to_have_count(opened)
@@ -197,7 +199,7 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     expect(trial.locator("#state")).to_have_text("Saved")
     assert not Assignment.objects.exists()
 
-    nora.press("Platform")
+    nora.press("Platform and pay")
     page.locator("#id_platform").select_option("marketplace")
     page.get_by_role("button", name="Remove all requirements").click()
     nora.press("Save and preview what would be sent", then="The campaign is a draft.")
@@ -226,7 +228,7 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     assert crowd(1) == 2  # a second person judges the pilot's HIT, too
     held = Hit.objects.filter(is_held=True).count()
     assert held + 1 == Hit.objects.count() > 2
-    nora.press("Overview", then="The pilot's work is done.")
+    nora.press("Judging", then="The pilot's work is done.")
     nora.press("See what the pilot taught, and launch the rest.")
     nora.press(f"Launch the remaining {held} HITs", then=f"{held} more HITs have been launched.")
     assert crowd(2) == held + 2  # and two of these
@@ -249,7 +251,7 @@ def test_a_newcomer_goes_from_an_invitation_to_preference_qrels(
     result_jobs.compute_results()
     judgment_jobs.make_exports()
     nora.press("Results", then="6 of 6 queries have best known answers.")
-    nora.press("Overview")
+    nora.press("Data")
     downloaded = nora.download("preference-qrels.txt")
     call_command("export_campaign", campaign.name, "--to", str(tmp_path / "exported"))
     assert downloaded == (tmp_path / "exported" / "preference-qrels.txt").read_bytes()

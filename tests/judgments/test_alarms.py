@@ -190,5 +190,5 @@ def test_the_choice_of_mails_is_found_from_the_account_and_from_a_campaign(
     campaign: Campaign, rita: User, client: Client
 ) -> None:
     client.force_login(rita)
-    for address in (reverse("core:account"), reverse("judgments:campaign", args=[campaign.pk])):
+    for address in (reverse("core:account"), reverse("campaigns:campaign", args=[campaign.pk])):
         assert f'href="{reverse("judgments:alarm_choice")}"' in client.get(address).text

@@ -416,7 +416,7 @@ def test_judgments_come_in_by_the_page(collection: Collection, rita: User, clien
     sent = {"question": "Which is better?", "note": "In spring.", "file": SimpleUploadedFile("old.tsv", LINES)}
     answer = client.post(address, sent, follow=True)
     campaign = Campaign.objects.get(name="old")
-    assert answer.redirect_chain[-1] == (reverse("judgments:campaign", args=[campaign.pk]), 303)
+    assert answer.redirect_chain[-1] == (reverse("campaigns:campaign", args=[campaign.pk]), 303)
     page = answer.content.decode()
     assert "Imported: 4 judgments of 2 workers, from old.tsv (query a b preferred)." in page
     assert "In spring." in page and "Open again" not in page and "Panel" not in page

@@ -79,7 +79,7 @@ def agrees(page: Page) -> None:
 def test_progress_goes_on_by_itself_and_says_aloud_only_what_has_changed(
     ritas: Page, campaign: Campaign, alice: Worker
 ) -> None:
-    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.goto(reverse("campaigns:campaign", args=[campaign.pk]))
     meter = ritas.locator("progress[aria-labelledby=hits-label]")
     assert meter.get_attribute("value") == "0"
 
@@ -97,12 +97,12 @@ def test_progress_goes_on_by_itself_and_says_aloud_only_what_has_changed(
 def test_focus_and_what_is_typed_stay_while_the_page_around_them_changes(
     ritas: Page, campaign: Campaign, alice: Worker, rita: User
 ) -> None:
-    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.goto(reverse("campaigns:campaign", args=[campaign.pk]))
     meter = ritas.locator("progress[aria-labelledby=hits-label]")
     why = ritas.get_by_label("Why").first
     ritas.get_by_text("Add a reason").first.click()
     why.fill("The lab is away")
-    link = ritas.get_by_role("link", name="View work")
+    link = ritas.get_by_role("link", name="Which problems are mailed to you")
     link.focus()
 
     factories.do(alice, campaign)
@@ -113,7 +113,7 @@ def test_focus_and_what_is_typed_stay_while_the_page_around_them_changes(
 
 
 def test_a_button_that_is_gone_leaves_no_other_under_the_fingers(ritas: Page, campaign: Campaign) -> None:
-    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.goto(reverse("campaigns:campaign", args=[campaign.pk]))
     ritas.get_by_role("button", name="Pause").focus()
     task_services.campaign_move(campaign=campaign, to="paused")
     next_turn(ritas)
@@ -124,7 +124,7 @@ def test_a_button_that_is_gone_leaves_no_other_under_the_fingers(ritas: Page, ca
 def test_chosen_text_and_words_typed_for_what_is_gone_keep_the_page_as_it_is(
     ritas: Page, campaign: Campaign, alice: Worker
 ) -> None:
-    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.goto(reverse("campaigns:campaign", args=[campaign.pk]))
     meter = ritas.locator("progress[aria-labelledby=hits-label]")
     ritas.locator("h1").select_text()
     factories.do(alice, campaign)
@@ -147,7 +147,7 @@ def test_the_overview_agrees_with_itself_from_packing_to_the_end(
 ) -> None:
     campaigns = Campaign.objects.filter(pk=campaign.pk)
     campaigns.update(state=Campaign.State.PACKING)
-    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.goto(reverse("campaigns:campaign", args=[campaign.pk]))
     expect(ritas.get_by_text("The HITs are being packed.")).to_be_visible()
     expect(ritas.locator(".head .state")).to_have_text("being packed")
 
@@ -165,7 +165,6 @@ def test_the_overview_agrees_with_itself_from_packing_to_the_end(
     agrees(ritas)
     judgment_jobs.make_exports()
     agrees(ritas)
-    expect(ritas.get_by_role("link", name="preference-qrels.txt", exact=True)).to_be_visible()
     campaign.refresh_from_db()
     task_services.campaign_move(campaign=campaign, to="paused")
     agrees(ritas)
@@ -246,7 +245,7 @@ def test_results_agree_with_their_status_whenever_they_are_computed_anew(
 
 
 def test_what_was_said_when_the_page_came_goes_once_it_is_no_longer_so(ritas: Page, campaign: Campaign) -> None:
-    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.goto(reverse("campaigns:campaign", args=[campaign.pk]))
     ritas.get_by_role("button", name="Pause").click()
     notice = ritas.locator(".messages .notice")
     expect(notice).to_be_visible()
@@ -259,7 +258,7 @@ def test_what_was_said_when_the_page_came_goes_once_it_is_no_longer_so(ritas: Pa
 
 
 def test_a_page_that_is_left_open_does_not_keep_anybody_logged_in(ritas: Page, campaign: Campaign) -> None:
-    ritas.goto(reverse("judgments:campaign", args=[campaign.pk]))
+    ritas.goto(reverse("campaigns:campaign", args=[campaign.pk]))
     Session.objects.all().delete()
     ritas.clock.fast_forward(A_TURN)
     ritas.wait_for_url("**/login/**")
@@ -268,7 +267,7 @@ def test_a_page_that_is_left_open_does_not_keep_anybody_logged_in(ritas: Page, c
 
 def test_asking_again_does_not_renew_a_log_in(client: Client, rita: User, campaign: Campaign) -> None:
     client.force_login(rita)
-    page = reverse("judgments:campaign", args=[campaign.pk])
+    page = reverse("campaigns:campaign", args=[campaign.pk])
     session = client.session
     long_ago = (timezone.now() - timedelta(hours=1)).timestamp()
     session["seen"] = session["began"] = long_ago
@@ -285,7 +284,7 @@ def test_what_can_no_longer_change_is_not_asked_for_again(
 ) -> None:
     client.force_login(rita)
     assignment = factories.take(alice, campaign)
-    page = reverse("judgments:campaign", args=[campaign.pk])
+    page = reverse("campaigns:campaign", args=[campaign.pk])
     task_services.campaign_move(campaign=campaign, to="closed")
     assert "data-refresh" in client.get(page).text  # Alice may still finish
 

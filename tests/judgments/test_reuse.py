@@ -191,7 +191,7 @@ def test_a_draft_with_nothing_left_to_judge_asks_for_no_further_steps(collection
     client.force_login(factories.user("ria", is_staff=True))
     for runs, steps in ((["red", "blue"], False), (["red", "green"], True)):
         draft = factories.campaign(collection, " ".join(runs), runs=runs, tests=0, start=False)
-        answer = client.get(reverse("judgments:campaign", args=[draft.pk]))
+        answer = client.get(reverse("campaigns:campaign", args=[draft.pk]))
         page = " ".join(answer.content.decode().split())
         assert (answer.context["next_step"] is not None) == steps
         assert ("Nothing is left to judge, so the results follow at once." in page) != steps
@@ -227,7 +227,7 @@ def test_what_was_judged_in_a_sandbox_counts_in_that_trial_alone(collection: Col
     assert Evidence(trial).preferences
     client = Client()
     client.force_login(factories.user("ria", is_staff=True))
-    page = " ".join(client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode().split())
+    page = " ".join(client.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode().split())
     assert "1 other campaign over this collection was a trial" in page
     assert "asked another question" not in page
     factories.begin(draft)
@@ -365,7 +365,7 @@ def test_what_is_excluded_at_its_source_stays_and_is_said(collection: Collection
     make_exports(second.pk)
     client = Client()
     client.force_login(factories.user("ria", is_staff=True))
-    page = client.get(f"/campaigns/{second.pk}/").content.decode()
+    page = client.get(reverse("campaigns:plan", args=[second.pk])).text
     assert "2 of the reused judgments were excluded later" in page
     revision = second.revision
     second.refresh_from_db()
@@ -516,7 +516,7 @@ def test_the_page_of_a_query_names_the_sources_of_its_reused_judgments(collectio
         pool = second.pools.get(query__qid=qid)
         return client.get(reverse("results:query", args=[second.pk, pool.pk])).content.decode()
 
-    assert reverse("judgments:campaign", args=[first.pk]) in page("q1") and "reused" in page("q1")
+    assert reverse("campaigns:campaign", args=[first.pk]) in page("q1") and "reused" in page("q1")
     assert "old" in page("q3") and "imported" in page("q3")
     assert "excluded there later" not in page("q1")
     work = first.assignments.get()
@@ -530,9 +530,9 @@ def test_a_draft_names_what_it_reuses_and_what_it_does_not(collection: Collectio
     draft = factories.campaign(collection, "second", start=False)
     client = Client()
     client.force_login(factories.user("ria", is_staff=True))
-    page = " ".join(client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode().split())
+    page = " ".join(client.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode().split())
     assert "7 pairs to compare (all pairs), 2 of them already judged and 5 to ask about, in 1 HIT." in page
-    assert reverse("judgments:campaign", args=[first.pk]) in page
+    assert reverse("campaigns:campaign", args=[first.pk]) in page
     assert "1 other campaign over this collection asked another question" in page
 
 

@@ -31,8 +31,8 @@ def test_the_pages_about_reused_judgments_fit_and_can_be_read(
     judgment_services.assignment_exclude(assignment=work, why="careless", by=rita, at=timezone.now())
     make_exports(packed.pk)
     pages = [
-        reverse("judgments:campaign", args=[draft.pk]),
-        reverse("judgments:campaign", args=[packed.pk]),
+        reverse("campaigns:campaign", args=[draft.pk]),
+        reverse("campaigns:campaign", args=[packed.pk]),
         reverse("results:query", args=[packed.pk, packed.pools.get(query__qid="q1").pk]),
         reverse("pools:collection", args=[collection.pk]),
         reverse("pools:preferences_import", args=[collection.pk]),

@@ -285,7 +285,7 @@ def test_a_round_waits_for_a_look_and_is_asked_once(client: Client, deep: Collec
     alarm = CampaignAlarm.objects.get(campaign=campaign, settled_at=None)
     assert alarm.kind == "round" and "Look at it, and ask it" in alarm.text
     assert campaigns_finish(at=timezone.now()) == 0 and jobs.advance_rounds() == "rounds planned: 0"
-    page, ask = reverse("judgments:campaign", args=[campaign.pk]), reverse("judgments:round_ask", args=[campaign.pk, 2])
+    page, ask = reverse("campaigns:campaign", args=[campaign.pk]), reverse("judgments:round_ask", args=[campaign.pk, 2])
     assert watching.forecast(campaign, timezone.now()).why == "The work of this round is done."
     client.force_login(factories.member(deep.lab, "viewer"))
     assert "waits for you" in client.get(page).text and ask not in client.get(page).text
@@ -371,7 +371,7 @@ def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy
 ) -> None:
     client.force_login(rita)
     draft = make(deep, start=False)
-    page = client.get(reverse("judgments:campaign", args=[draft.pk])).text
+    page = client.get(reverse("campaigns:campaign", args=[draft.pk])).text
     expected = draft.pairing.estimate(draft.pool_sizes, draft.pair_count)
     assert f"judged in rounds: 48 pairs in the first, about {expected.pairs} in all," in " ".join(page.split())
     assert "In rounds, and by all pairs" in page and "rounds, as set" in page

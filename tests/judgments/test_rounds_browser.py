@@ -10,6 +10,7 @@ from core.models import User
 from judgments import jobs
 from pools.models import Campaign
 from runs.models import Collection
+from tests import browser
 from tests.judgments.test_rounds import deep, judge, make  # noqa: F401
 from tests.looking import looks_right
 from tests.results.test_browser import logged_in
@@ -26,10 +27,8 @@ def test_a_campaign_in_rounds_is_made_in_the_form_and_its_next_round_is_asked(
     with logged_in(chromium, live_server, settings, rita.get_username()) as page:
         page.goto(reverse("campaigns:campaign_new") + f"?collection={deep.pk}")
         page.get_by_label("Name", exact=True).fill("in the browser")
-        page.locator("input[name=all_runs]").check()
+        browser.unfold(page)
         page.get_by_label("Pairing design").select_option(label="rounds")
-        page.get_by_text("Pool settings", exact=True).click()
-        page.locator("summary").get_by_text("Design “rounds”", exact=True).click()
         page.get_by_label("Depth", exact=True).fill("24")
         page.get_by_label("Partners in a round").fill("3")
         page.get_by_label("Finalists").fill("4")
@@ -47,7 +46,7 @@ def test_a_campaign_in_rounds_is_made_in_the_form_and_its_next_round_is_asked(
         for width in (360, 1280):
             page.set_viewport_size({"width": width, "height": 900})
             for each in (draft, campaign):
-                page.goto(reverse("judgments:campaign", args=[each.pk]))
+                page.goto(reverse("campaigns:campaign", args=[each.pk]))
                 looks_right(page)
         page.get_by_role("button", name="Ask round 2").click()
         expect(page.get_by_text("Round 2 is asked")).to_be_visible()

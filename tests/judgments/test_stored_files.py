@@ -44,16 +44,16 @@ def test_before_any_job_a_download_says_when_it_will_be_there(page: Client, camp
     assert answer.status_code == 404
     assert "within a minute or two" in answer.content.decode()
     assert not StoredFile.objects.exists()
-    assert QRELS not in page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    assert QRELS not in page.get(reverse("judgments:files", args=[campaign.pk])).content.decode()
 
 
 def test_the_page_says_as_of_when_and_has_the_files_made_now(page: Client, campaign: Campaign, alice: Worker) -> None:
     judgment_jobs.make_exports()
-    html = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    html = page.get(reverse("judgments:files", args=[campaign.pk])).content.decode()
     assert "Nothing has changed since." in html
     before = current(campaign)
     factories.do(alice, campaign)
-    html = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    html = page.get(reverse("judgments:files", args=[campaign.pk])).content.decode()
     assert "Work has been done since." in html
     address = reverse("judgments:export", args=[campaign.pk, QRELS])
     assert page.get(address).getvalue() == before.file.read()  # no GET makes it

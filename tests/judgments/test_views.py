@@ -59,7 +59,8 @@ def every_page(campaign: Campaign, assignment: Assignment) -> list[str]:
     pool = campaign.pools.order_by("id").first()
     assert pool is not None
     return [
-        *(reverse(name, args=[campaign.pk]) for name in ("judgments:campaign", "judgments:queries", "review:work")),
+        *(reverse(name, args=[campaign.pk]) for name in ("campaigns:campaign", "campaigns:plan", "campaigns:settings")),
+        *(reverse(name, args=[campaign.pk]) for name in ("judgments:queries", "judgments:files", "review:work")),
         reverse("results:query", args=[campaign.pk, pool.pk]),
         reverse("review:assignment", args=[campaign.pk, assignment.pk]),
         reverse("review:worker", args=[campaign.pk, assignment.worker_id]),
@@ -100,7 +101,7 @@ def test_nested_things_belong_to_the_campaign_in_the_address(
     page: Client, collection: Collection, campaign: Campaign, failed: Assignment
 ) -> None:
     other = factories.campaign(collection, "other")
-    for address in every_page(campaign, failed)[3:6]:
+    for address in every_page(campaign, failed)[6:9]:
         assert page.get(address).status_code == 200, address
         assert page.get(address.replace(f"/{campaign.pk}/", f"/{other.pk}/", 1)).status_code == 404, address
 
@@ -119,18 +120,18 @@ def test_a_draft_shows_its_pools_its_bill_and_what_it_lacks(page: Client, collec
     draft = factories.campaign(
         collection, "draft", tests=1, start=False, pairs_per_hit=3, tests_per_hit=2, redo_rate="0.1"
     )
-    text = text_of(page, "judgments:campaign", draft.pk)
+    text = text_of(page, "campaigns:campaign", draft.pk)
     assert "3 runs over small: 4 queries, 7 pairs to compare (all pairs), in 3 HITs." in text
     assert "at least 2 confirmed test pairs but has 1" in text
     assert "Total $9.60" in text  # 3 HITs at $2.00 and $0.40, and one of them again
-    source = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    source = page.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
     assert 'type="submit" disabled>Start</button>' in source
     assert "<rect" in source
 
 
 def test_a_draft_that_has_all_it_needs_can_be_started(page: Client, collection: Collection) -> None:
     draft = factories.campaign(collection, "draft", start=False, tests_per_hit=2)
-    source = page.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    source = page.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
     assert 'type="submit">Start</button>' in source
     assert reverse("campaigns:campaign_delete", args=[draft.pk]) in source
 
@@ -139,13 +140,14 @@ def test_an_open_campaign_shows_how_far_how_good_and_how_much(
     page: Client, campaign: Campaign, failed: Assignment, accepted: Assignment
 ) -> None:
     judgment_jobs.make_exports()
-    text = text_of(page, "judgments:campaign", campaign.pk)
+    text = text_of(page, "campaigns:campaign", campaign.pk)
     assert "3 of 7 (43 %)" in text
     assert "1 of 3 (33 %)" in text
     assert "1 barred" in text
     assert "Owed so far $4.00" in text
     assert "Preferred the off-topic passage in 2 of 2 test pairs." in text
     assert f"/c/{campaign.link}/" in text
+    text = text_of(page, "judgments:files", campaign.pk)
     for name in exports.NAMES:
         assert name in text
 
@@ -155,8 +157,7 @@ def test_every_setting_is_shown_but_those_of_other_designs(page: Client, campaig
     of_designs = [*names_in(RoundSettings), *names_in(ChallengerSettings)]
     for design, part in parts.items():
         Campaign.objects.filter(pk=campaign.pk).update(design=design)
-        source = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
-        settings = source[source.index('id="settings"') :]
+        settings = page.get(reverse("campaigns:settings", args=[campaign.pk])).text
         read = names_in(part) if part else []
         # and the runs, and when it was made
         assert settings.count("<dt>") == len(settings_of(Campaign)) - len(of_designs) + len(read) + 2
@@ -298,7 +299,7 @@ def test_the_campaigns_page_computes_nothing(
     monkeypatch.setattr(judgment_selectors, "judging_progress", refuse)
     for name in ("pools", "waiting", "preferences"):
         monkeypatch.setattr(Evidence, name, property(refuse))
-    text = text_of(page, "judgments:campaign", campaign.pk)
+    text = text_of(page, "campaigns:campaign", campaign.pk)
     assert "3 of 7 (43 %)" in text
     assert "Queries with one best known answer: 2 of 4; still without all their judgments: 2." in text
 
@@ -355,7 +356,7 @@ def test_a_worker_with_thousands_of_assignments_and_decisions_has_a_page_of_the_
         Decision(campaign=campaign, worker=worker, assignment=accepted, kind="restored", why="again", at=now)
         for _number in range(5_000)
     )
-    names = {"review:worker": [worker.pk], "review:work": [], "judgments:campaign": [], "judgments:queries": []}
+    names = {"review:worker": [worker.pk], "review:work": [], "campaigns:campaign": [], "judgments:queries": []}
     for name, arguments in names.items():
         with CaptureQueriesContext(connection) as capture:
             answer = page.get(reverse(name, args=[campaign.pk, *arguments]))
@@ -366,5 +367,5 @@ def test_a_worker_with_thousands_of_assignments_and_decisions_has_a_page_of_the_
 def test_the_campaigns_page_leads_to_the_alarms_of_its_publication(page: Client, campaign: Campaign) -> None:
     publication = Publication.objects.create(campaign=campaign, title="Mine", description="Mine")
     publication.alarms.create(kind="funds", text="The account is empty.", raised_at=timezone.now())
-    text = page.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    text = page.get(reverse("campaigns:campaign", args=[campaign.pk])).content.decode()
     assert f'<a href="{reverse("platforms:publication", args=[campaign.pk])}">See the problems</a>' in text

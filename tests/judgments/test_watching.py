@@ -58,7 +58,7 @@ def test_the_page_says_pace_quality_cost_and_what_needs_a_person(client: Client,
     client.force_login(rita)
     judgment_jobs.summarize()
     halfway.alarms.create(kind="exports", text="The disk is full.", raised_at=timezone.now())
-    page = client.get(reverse("judgments:campaign", args=[halfway.pk])).content.decode()
+    page = client.get(reverse("campaigns:campaign", args=[halfway.pk])).content.decode()
     assert "Done " in page
     assert "1 more assignment is needed; 6 were accepted in the last 8 h 0 min." in page
     assert "The disk is full." in page
@@ -73,7 +73,7 @@ def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(
     client: Client, halfway: Campaign, rita: User
 ) -> None:
     client.force_login(rita)
-    page, work = (reverse(name, args=[halfway.pk]) for name in ("judgments:campaign", "review:work"))
+    page, work = (reverse(name, args=[halfway.pk]) for name in ("campaigns:campaign", "review:work"))
 
     def at_work() -> list[Assignment]:
         return list(client.get(work, {"state": "active"}).context["listing"].page)
@@ -117,10 +117,10 @@ def test_six_who_look_share_one_count_and_see_at_once_what_ends(
 
     monkeypatch.setattr(task_selectors, "progress", counting)
     for _viewer in range(6):
-        client.get(reverse("judgments:campaign", args=[halfway.pk]))
+        client.get(reverse("campaigns:campaign", args=[halfway.pk]))
     assert len(counts) == 1
     factories.do(factories.worker(halfway, "another"), halfway)
-    page = client.get(reverse("judgments:campaign", args=[halfway.pk])).content.decode()
+    page = client.get(reverse("campaigns:campaign", args=[halfway.pk])).content.decode()
     assert "All the work is done." in page
     assert len(counts) == 2
 

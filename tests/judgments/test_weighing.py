@@ -142,7 +142,7 @@ def test_the_setting_is_asked_for_and_a_querys_page_says_what_weighs_more(
     client.force_login(rita)
     assert (
         "by how often each worker is right (Dawid–Skene)"
-        in client.get(reverse("judgments:campaign", args=[uneven.pk])).text
+        in client.get(reverse("campaigns:settings", args=[uneven.pk])).text
     )
     pool = Pool.objects.filter(campaign=uneven, pairs__disagreement__isnull=False).order_by("pk").first()
     assert pool is not None

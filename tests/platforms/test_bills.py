@@ -88,7 +88,7 @@ def test_pools_too_large_for_a_tournament_have_the_bills_of_rounds_beside_their_
     assert adds_up(k7.bill) and k5.bill.total < k7.bill.total < campaign_bill(likely).total
 
     client.force_login(rita)
-    page = client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    page = client.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', page.partition('id="rounds"')[2])
     cells = {name: re.findall(r">([^<>]+)</td>", cells) for name, cells in rows[:3]}
     assert cells == {
@@ -109,7 +109,7 @@ def test_pools_in_which_rounds_save_nothing_have_no_bill_of_rounds(
     draft.pool_histogram, draft.design = {"30": 1}, "champion_check"
     assert rounds_bills(publication_unsaved(draft)) == []
     client.force_login(rita)
-    assert 'id="rounds"' not in client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    assert 'id="rounds"' not in client.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
 
 
 def test_the_draft_the_dry_run_the_plan_and_the_commands_say_the_same_to_the_cent(
@@ -118,7 +118,7 @@ def test_the_draft_the_dry_run_the_plan_and_the_commands_say_the_same_to_the_cen
     settings = {"reward": "1.13", "redo_rate": "0.25", "overlap": 3, "pairs_per_hit": 3, "tests_per_hit": 2}
     campaign = factories.campaign(collection, start=False, **settings)
     client.force_login(rita)
-    pages = ["judgments:campaign", "results:plan", "platforms:terms"]
+    pages = ["campaigns:campaign", "results:plan", "platforms:terms"]
 
     def shown() -> set[Decimal]:
         """The total of each page that has one now."""

@@ -56,7 +56,7 @@ def test_each_campaign_costs_what_its_own_pages_say(page: Client, campaigns: dic
     rows = {row.campaign.name: row for row in page.get(COSTS).context["rows"]}
     assert set(rows) == {"turked", "linked", "quiet"}  # a draft costs nothing yet
     for name, row in rows.items():
-        context = page.get(reverse("judgments:campaign", args=[campaigns[name].pk])).context
+        context = page.get(reverse("campaigns:campaign", args=[campaigns[name].pk])).context
         cost, amounts = context["cost"], row.amounts
         assert (amounts.expected, amounts.owed, amounts.paid, amounts.outstanding) == (
             context["bill"].total, cost.owed, cost.paid, cost.to_pay

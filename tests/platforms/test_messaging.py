@@ -43,7 +43,7 @@ def test_a_workers_question_arrives_once_is_answered_and_the_worker_reads_it(
     page = client.get(reverse("platforms:messages", args=[campaign.pk])).content.decode()
     assert "Which one?" in page
     assert wanda.id not in page  # a pseudonym stands for the worker
-    assert "Answer 1 message" in client.get(reverse("judgments:campaign", args=[campaign.pk])).content.decode()
+    assert "Answer 1 message" in client.get(reverse("campaigns:campaign", args=[campaign.pk])).content.decode()
 
     # the platform takes messages to those alone whose work was decided on
     done = work(published, wanda)

@@ -77,7 +77,7 @@ def mark(
 def assert_sums(page: Client, campaign: Campaign, *, owed: Decimal, paid: Decimal) -> None:
     """Owed = paid + to be paid, and the same wherever it is shown."""
     cache.clear()  # the overview's count is some seconds old where only a platform has paid
-    desk, overview = page.get(address(campaign), {"show": "all"}), reverse("judgments:campaign", args=[campaign.pk])
+    desk, overview = page.get(address(campaign), {"show": "all"}), reverse("campaigns:campaign", args=[campaign.pk])
     (cost,) = page.get(reverse("platforms:costs")).context["rows"]
     assert_same(
         campaign,

@@ -69,8 +69,8 @@ def test_a_worker_by_the_link_is_paid_and_the_pages_fit(
     page.get_by_text("The answer is on the receipt").wait_for()
     for address in (
         reverse("tasks:wording", args=[campaign.pk]),
-        reverse("judgments:campaign", args=[draft.pk]),
-        reverse("judgments:campaign", args=[campaign.pk]),
+        reverse("campaigns:campaign", args=[draft.pk]),
+        reverse("campaigns:campaign", args=[campaign.pk]),
     ):
         page.goto(address)
         looks_right(page)

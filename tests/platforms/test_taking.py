@@ -189,7 +189,7 @@ def test_whose_time_is_over_is_not_counted_as_judging(campaign: Campaign, alice:
     assert counts() == (1, 0) and "<td>being judged</td>" in work()
     Assignment.objects.filter(pk=assignment.pk).update(leased_until=timezone.now())
     assert counts() == (0, 1) and "<td>not finished in time</td>" in work()
-    overview = pages.get(reverse("judgments:campaign", args=[campaign.pk])).text
+    overview = pages.get(reverse("campaigns:campaign", args=[campaign.pk])).text
     assert "<dt>Not finished in time</dt><dd>1</dd>" in overview
 
 

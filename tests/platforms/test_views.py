@@ -324,7 +324,7 @@ def test_the_step_platform_of_a_draft_is_not_done_while_money_is_missing(
 ) -> None:
     draft = factories.campaign(collection, "draft", start=False, pairs_per_hit=3)
     page.post(at("terms", draft), typed(draft))
-    publication, address = Publication.objects.get(campaign=draft), reverse("judgments:campaign", args=[draft.pk])
+    publication, address = Publication.objects.get(campaign=draft), reverse("campaigns:campaign", args=[draft.pk])
     assert page.get(address).context["steps"][-1].is_done  # nothing is known yet
     assert platform_jobs.look_at_balance(publication.pk) == "asked"
     platform = page.get(address).context["steps"][-1]
@@ -354,7 +354,7 @@ def test_opening_a_draft_asks_no_platform_but_has_a_job_ask_once(
     )
     with django_capture_on_commit_callbacks(execute=True):
         for _visit in range(3):
-            assert page.get(reverse("judgments:campaign", args=[draft.pk])).status_code == 200
+            assert page.get(reverse("campaigns:campaign", args=[draft.pk])).status_code == 200
     assert calls == [publication.pk]
 
 

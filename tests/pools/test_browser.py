@@ -28,7 +28,7 @@ def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
         reverse("campaigns:campaigns") + "?archive=only",
         reverse("campaigns:campaign_rename", args=[draft.pk]),
         reverse("tasks:tests", args=[draft.pk]),
-        reverse("judgments:campaign", args=[archived.pk]),
+        reverse("campaigns:campaign", args=[archived.pk]),
         reverse("campaigns:campaign_new") + f"?collection={collection.pk}&copy={draft.pk}",
     ]
     page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
@@ -45,14 +45,15 @@ def test_the_pages_that_keep_campaigns_in_order_fit_and_can_be_read(
     assert page.get_by_role("link", name="first", exact=True).count() == 0
     # What only challengers are asked, and how many runs are ticked where each run counts anyway.
     page.goto(reverse("campaigns:campaign_new") + f"?collection={collection.pk}")
+    browser.unfold(page)
     assert not page.get_by_label("Version to challenge").is_visible()
     page.get_by_label("Pairing design").select_option("challengers")
     assert page.get_by_label("Version to challenge").is_visible()
-    assert page.locator("#run-count").inner_text() == "0 ticked"
-    page.get_by_label("All 3 runs").check()
     assert page.locator("#run-count").inner_text() == ""
+    page.get_by_label("All 3 runs").uncheck()
+    assert page.locator("#run-count").inner_text() == "0 ticked"
     # A reason is asked for where somebody wants to give one.
-    page.goto(reverse("judgments:campaign", args=[draft.pk]))
+    page.goto(reverse("campaigns:campaign", args=[draft.pk]))
     why = page.locator("#why-start")
     assert not why.is_visible()
     page.locator("form", has=why).get_by_text("Add a reason").click()

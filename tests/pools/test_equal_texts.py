@@ -261,7 +261,7 @@ def test_a_sample_says_what_it_was_drawn_from_though_texts_that_come_later_merge
     draft.refresh_from_db()
     assert (draft.pool_histogram, draft.sampled_from) == ({"1": 1, "2": 1}, 2)
     client.force_login(rita)
-    page = client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    page = client.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
     assert "The queries are a random sample: 2 of the 2 that had a pool of two or more when it was drawn." in page
 
 
@@ -283,7 +283,7 @@ def test_a_draft_that_is_left_with_no_challenger_does_not_hold_up_an_import(
     draft.refresh_from_db()
     assert (draft.pair_count, draft.untexted_count, draft.pools.count()) == (0, 0, 0)
     client.force_login(rita)
-    page = client.get(reverse("judgments:campaign", args=[draft.pk])).content.decode()
+    page = client.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
     assert "the runs bring nothing new" in page
     with pytest.raises(Refused, match="the runs bring nothing new"):
         task_services.campaign_launch(campaign=draft)

@@ -352,7 +352,7 @@ def test_a_new_campaign_with_the_forms_own_settings(page: Client, rita: User, co
     answer = page.post(address, settings_of(collection))
     saved = Campaign.objects.get(name="autumn")
     assert answer.status_code == 303
-    assert answer.url == reverse("judgments:campaign", args=[saved.pk])
+    assert answer.url == reverse("campaigns:campaign", args=[saved.pk])
     assert (saved.state, saved.created_by, saved.lab, saved.language) == ("draft", rita, collection.lab, "en")
     assert saved.pools.count() == 4
     fields = declared_settings(Campaign)
@@ -396,7 +396,7 @@ def test_the_archive_is_left_out_of_lists_unless_somebody_asks_for_it(page: Clie
         ):  # fmt: skip
             text = page.get(address, {} if which is None else {f"{key}archive": which}).content.decode()
             assert {row.name for row in (old, new) if f">{row.name}</a>" in text} == names, (address, which)
-    path = reverse("judgments:campaign", args=[old.pk])
+    path = reverse("campaigns:campaign", args=[old.pk])
     assert "In the archive since" in page.get(path).content.decode()
     page.post(reverse("campaigns:campaign_unarchive", args=[old.pk]))
     assert "In the archive since" not in page.get(path).content.decode()
@@ -468,7 +468,7 @@ def test_a_copy_of_a_campaign_begins_with_its_settings_and_its_runs(page: Client
         title="Kept as it was",
         error_rate=Decimal("0.2"),
     )
-    text = page.get(reverse("judgments:campaign", args=[first.pk])).content.decode()
+    text = page.get(reverse("campaigns:campaign", args=[first.pk])).content.decode()
     address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
     assert address.replace("&", "&amp;") in text
     form = page.get(address).context["form"]

@@ -180,7 +180,7 @@ def test_the_page_shows_the_bill_first_and_asks_once(client: Client, open_campai
     assert "more:" in sentence and where in sentence
     assert (
         reverse("results:offer", args=[open_campaign.pk])
-        in client.get(reverse("judgments:campaign", args=[open_campaign.pk])).text
+        in client.get(reverse("campaigns:campaign", args=[open_campaign.pk])).text
     )
     answer = client.get(where, {"budget": "1000", "judgments": "3", "wanted": "1"})
     offer = answer.context["offer"]

@@ -124,10 +124,10 @@ def test_the_pages_of_challengers_and_of_a_champion_check_fit_and_can_be_read(
         refreshing.result_refresh(campaign=campaign)
     with logged_in(chromium, live_server, settings, "rita") as page:
         for campaign in (challenge, check):
-            for name in ("results:results", "results:plan", "judgments:campaign"):
+            for name in ("results:results", "results:plan", "campaigns:campaign"):
                 page.goto(reverse(name, args=[campaign.pk]))
                 looks_right(page)
-        page.goto(reverse("judgments:campaign", args=[draft.pk]))
+        page.goto(reverse("campaigns:campaign", args=[draft.pk]))
         looks_right(page)
         page.goto(f"{reverse('campaigns:campaign_new')}?collection={collection.pk}")
         looks_right(page)

@@ -53,7 +53,7 @@ def member(client: Client, rita: User) -> Client:
 
 
 def test_a_campaign_is_finished_once_its_hits_are_done_and_its_files_are_made(done: Campaign, member: Client) -> None:
-    page = reverse("judgments:campaign", args=[done.pk])
+    page = reverse("campaigns:campaign", args=[done.pk])
     assert result_jobs.finish_campaigns() == "campaigns finished: 0"
     assert "finished</span>" not in member.get(page).content.decode()
     assert turn(done)

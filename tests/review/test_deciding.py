@@ -406,7 +406,7 @@ def test_the_count_of_pairs_follows_a_decision_on_data_at_once(
     judgment_jobs.make_exports(twice.pk)
     calls: list[tuple[object, ...]] = []
     monkeypatch.setattr(judgment_jobs.make_exports, "delay", lambda *args: calls.append(args))
-    page, review = (reverse(name, args=[twice.pk]) for name in ("judgments:campaign", "review:review"))
+    page, review = (reverse(name, args=[twice.pk]) for name in ("campaigns:campaign", "review:review"))
     assert "7 of 7 (100 %)" in client.get(page).text and "being recounted" not in client.get(page).text
     chosen = {"row": [works[0].pk], "action": "exclude", "why": "Careless.", "expected": "1 0.00"}
     assert client.post(review, chosen).status_code == 303

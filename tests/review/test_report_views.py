@@ -85,7 +85,7 @@ def test_the_campaigns_page_counts_what_workers_reported_and_wrote_until_somebod
     assert finish(assignment).verdict == Assignment.Verdict.HELD
     note = worker_reports.note_write(assignment_id=assignment.pk, text="Both were cut off.", at=timezone.now())
 
-    page = client.get(reverse("judgments:campaign", args=[campaign.pk])).text
+    page = client.get(reverse("campaigns:campaign", args=[campaign.pk])).text
     work = reverse("review:work", args=[campaign.pk])
     for address, text in (
         (page_of(campaign), "Decide on 2 reported pairs."),

@@ -57,7 +57,7 @@ def test_work_is_chosen_and_excluded_with_the_keyboard_and_the_pages_fit(
     page.get_by_text("The decision is undone").wait_for()
 
     for address in (
-        reverse("judgments:campaign", args=[campaign.pk]),
+        reverse("campaigns:campaign", args=[campaign.pk]),
         reverse("review:worker", args=[campaign.pk, campaign.assignments.order_by("id")[0].worker_id]),
         reverse("judgments:alarm_choice"),
     ):

@@ -139,7 +139,7 @@ def test_a_large_campaign_is_created_by_a_job(page: Client, collection: Collecti
     assert not Campaign.objects.exists()
     jobs.work()
     campaign = Campaign.objects.get(name="autumn")
-    assert page.get(answer.url).url == reverse("judgments:campaign", args=[campaign.pk])
+    assert page.get(answer.url).url == reverse("campaigns:campaign", args=[campaign.pk])
     assert (campaign.pair_count, campaign.created_by) == (7, User.objects.get(username="rita"))
 
 

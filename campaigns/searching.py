@@ -1,0 +1,127 @@
+"""One search for what a person may see: by name, id, or a part of it."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.models import User
+from core.roles import Right, labs_of
+from pools.models import Campaign, Candidate, Pool
+from pools.selectors import campaigns_of
+from pools.settings import settings_of
+from runs.models import Passage, Query
+from runs.selectors import collections_of, runs_of
+from tasks.models import Assignment
+
+SHOWN = 8  # of each kind
+
+
+class Match(NamedTuple):
+    """Something with the words in its name; `address` is empty where it has no page of its own."""
+
+    name: str
+    detail: str
+    address: str
+
+
+class Kind(NamedTuple):
+    """What matches among things of one kind, and whether there is more."""
+
+    title: Promise
+    matches: list[Match]
+    has_more: bool
+
+
+def search(user: User, words: str) -> list[Kind]:
+    """What a user may see with the words in its name or id, by kind. Queries match by their text too; of passages and
+    of workers, ids match as a whole.
+    """
+    kinds = (
+        (gettext_lazy("Campaigns"), _campaigns(user, words)),
+        (gettext_lazy("Collections"), _collections(user, words)),
+        (gettext_lazy("Runs"), _runs(user, words)),
+        (gettext_lazy("Queries"), _queries(user, words)),
+        (gettext_lazy("Passages"), _passages(user, words)),
+        (gettext_lazy("Workers"), _workers(user, words)),
+        (gettext_lazy("People"), _people(user, words)),
+        (gettext_lazy("Settings"), _settings(words)),
+    )
+    parts = ((title, list(islice(matches, SHOWN + 1))) for title, matches in kinds)
+    return [Kind(title, matches[:SHOWN], len(matches) > SHOWN) for title, matches in parts if matches]
+
+
+def _campaigns(user: User, words: str) -> Iterable[Match]:
+    either = Q(name__icontains=words) | Q(pk=_key(words))
+    for campaign in campaigns_of(user).filter(either)[: SHOWN + 1]:
+        detail = f"{campaign.collection.name}, {campaign.get_state_display()}"
+        yield Match(campaign.name, detail, reverse("campaigns:campaign", args=[campaign.pk]))
+
+
+def _collections(user: User, words: str) -> Iterable[Match]:
+    for collection in collections_of(user).filter(name__icontains=words)[: SHOWN + 1]:
+        yield Match(collection.name, collection.lab.name, reverse("pools:collection", args=[collection.pk]))
+
+
+def _runs(user: User, words: str) -> Iterable[Match]:
+    for run in runs_of(user).filter(Q(name__icontains=words) | Q(team__icontains=words))[: SHOWN + 1]:
+        yield Match(run.name, run.collection.name, reverse("pools:run", args=[run.pk]))
+
+
+def _queries(user: User, words: str) -> Iterable[Match]:
+    of_user = Query.objects.filter(collection__in=collections_of(user).order_by())
+    rows = list(of_user.filter(Q(qid=words) | Q(text__icontains=words)).select_related("collection")[: SHOWN + 1])
+    pools = Pool.objects.filter(query__in=rows).exclude(campaign__state=Campaign.State.DRAFT).order_by("pk")
+    newest = {pool.query_id: pool for pool in pools}
+    for query in rows:
+        pool = newest.get(query.pk)
+        address = reverse("results:query", args=[pool.campaign_id, pool.pk]) if pool else ""
+        yield Match(query.qid, query.text or query.collection.name, address)
+
+
+def _passages(user: User, words: str) -> Iterable[Match]:
+    collections = list(collections_of(user).order_by("-pk").values_list("pk", flat=True))
+    passages = Passage.objects.filter(collection__in=collections, pid=words).select_related("collection")
+    for passage in passages.order_by("-pk")[: SHOWN + 1]:
+        candidates = Candidate.objects.filter(passage=passage).exclude(pool__campaign__state=Campaign.State.DRAFT)
+        candidate = candidates.select_related("pool").order_by("-pk").first()
+        address = ""
+        if candidate is not None:
+            address = reverse("results:query", args=[candidate.pool.campaign_id, candidate.pool_id])
+        yield Match(passage.pid, passage.text[:200] or passage.collection.name, address)
+
+
+def _workers(user: User, words: str) -> Iterable[Match]:
+    named = Q(worker__external_id=words) | Q(worker__label__iexact=words)
+    labs = labs_of(user, Right.DECIDE)
+    work = Assignment.objects.filter(named, worker__lab__in=labs).select_related("worker", "hit__campaign")
+    seen: set[int] = set()
+    for assignment in work.order_by("-pk")[:200]:
+        campaign = assignment.hit.campaign
+        if assignment.worker_id not in seen:
+            seen.add(assignment.worker_id)
+            name = assignment.worker.label or assignment.worker.external_id
+            yield Match(name, campaign.name, reverse("review:worker", args=[campaign.pk, assignment.worker_id]))
+
+
+def _people(user: User, words: str) -> Iterable[Match]:
+    either = Q(username__icontains=words) | Q(email__icontains=words)
+    people = User.objects.filter(either, memberships__lab__in=labs_of(user)).distinct().order_by("username")
+    for person in people[: SHOWN + 1]:
+        yield Match(person.username, person.get_full_name(), reverse("core:labs"))
+
+
+def _settings(words: str) -> Iterable[Match]:
+    for field in settings_of(Campaign):
+        label = str(field.verbose_name)
+        if words.casefold() in label.casefold() or words == field.name:
+            yield Match(label, str(field.help_text) or _("a setting of campaigns"), "")
+
+
+def _key(words: str) -> int:
+    return int(words) if words.isdecimal() and len(words) < 10 else 0

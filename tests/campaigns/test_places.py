@@ -1,0 +1,79 @@
+"""Where the pages of a campaign are at home."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from campaigns.places import PLACES, page_at
+from campaigns.starts import STARTS
+from core.models import User
+from pools.models import Campaign
+from runs.models import Collection
+from tests import factories
+
+
+def addresses(patterns: Any = None, route: str = "", names: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        if hasattr(pattern, "url_patterns"):
+            inner = (*names, pattern.namespace) if pattern.namespace else names
+            yield from addresses(pattern.url_patterns, route + str(pattern.pattern), inner)
+        else:
+            yield route + str(pattern.pattern), ":".join([*names, str(pattern.name)])
+
+
+def test_each_page_of_a_campaign_is_at_home_in_a_place_of_at_most_six_entries() -> None:
+    names = [name for route, name in addresses() if route.startswith("campaigns/<int:pk>/")]
+    assert len(names) > 80
+    homes = {name: page_at(name) for name in names}
+    assert homes["review:worker"].address == "review:work" and homes["results:query"].address == "judgments:queries"
+    assert [str(place.title) for place in PLACES] == ["Plan", "Judging", "Results", "Data"]
+    assert all(len(place.pages) <= 6 for place in PLACES)
+
+
+@pytest.mark.parametrize("address", [page.address for place in PLACES for page in place.pages])
+def test_a_page_shows_its_place_and_itself_once(
+    address: str, client: Client, rita: User, collection: Collection
+) -> None:
+    if address in ("platforms:publication", "audit:entries"):
+        pytest.skip("a draft has no publication, and the audit is not of one campaign")
+    draft = factories.campaign(collection, "draft", tests=3, start=False)
+    client.force_login(rita)
+    text = client.get(reverse(address, args=[draft.pk])).text
+    tabs = text[text.index('class="tabs"') : text.index("</nav>", text.index('class="tabs inner"'))]
+    assert tabs.count('aria-current="true"') == tabs.count('aria-current="page"') == 1, tabs
+    for place in PLACES:
+        assert f">{place.title}</a>" in tabs
+
+
+@pytest.mark.parametrize("key", ["paper", "deep", "champion"])
+def test_a_way_to_begin_needs_a_name_alone_and_brings_test_pairs_to_review(
+    key: str, client: Client, rita: User, collection: Collection
+) -> None:
+    client.force_login(rita)
+    factories.elsewhere(collection)
+    address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}"
+    form = client.get(f"{address}&start={key}").context["form"]
+    sent = {name: form[name].value() for name in form.fields} | {"name": "mine", "collection": collection.pk}
+    sent |= {"redo_rate": "10"}
+    if key == "champion":
+        assert not sent["all_runs"]
+        sent["runs"] = [collection.runs.order_by("name")[0].pk]
+    answer = client.post(address, {name: value for name, value in sent.items() if value not in (None, False)})
+    assert answer.status_code == 303
+    draft = Campaign.objects.get(name="mine")
+    assert draft.runs.count() == (1 if key == "champion" else collection.runs.count())
+    assert {name: getattr(draft, name) for name in STARTS[key].settings} == STARTS[key].settings
+    assert draft.test_pairs.exists() and not draft.test_pairs.filter(state="confirmed").exists()
+
+
+def test_the_settings_page_marks_what_differs_from_the_usual(
+    client: Client, rita: User, collection: Collection
+) -> None:
+    draft = factories.campaign(collection, "draft", tests=3, start=False)
+    Campaign.objects.filter(pk=draft.pk).update(overlap=2)
+    client.force_login(rita)
+    text = client.get(reverse("campaigns:settings", args=[draft.pk])).text
+    assert "usually 1" in text and '<dt>Judgments per pair</dt><dd dir="auto">2 <strong' in text
