@@ -15,13 +15,13 @@ from django.utils import timezone, translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
-from core import typed
 from core.audit.origin import acting, request_origin
 from core.errors import Refused
 from core.logs import REQUEST_ID
 from core.models import User
 from core.roles import NotAllowed, Right, check_address, right_of
 from judgments.pages.framing import allow_frame
+from ui import typed
 
 PERMISSIONS = ", ".join(
     f"{feature}=()"

@@ -147,6 +147,7 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "rest_framework",
+    "ui",
     "config",
     "core",
     "runs",
@@ -197,7 +198,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "config.health.job_notice",
             ],
-            "builtins": ["core.templatetags.typed"],
+            "builtins": ["ui.templatetags.typed"],
         },
     }
 ]
@@ -469,7 +470,7 @@ MESSAGE_STORAGE = "core.messages.Messages"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "core.typed.refuse_token"
+CSRF_FAILURE_VIEW = "ui.typed.refuse_token"
 SECURE_REFERRER_POLICY = "same-origin"  # addresses contain tokens, which must not leave with a link
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {

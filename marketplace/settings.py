@@ -110,6 +110,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "csp",
+    "ui",
     "marketplace",
 ]
 MIDDLEWARE = [
@@ -134,7 +135,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["marketplace.templatetags.typed"],
+            "builtins": ["ui.templatetags.typed"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -245,7 +246,7 @@ MESSAGE_STORAGE = "marketplace.messages.Messages"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "marketplace.typed.refuse_token"
+CSRF_FAILURE_VIEW = "ui.typed.refuse_token"
 SECURE_REFERRER_POLICY = "same-origin"
 # A question in a sandboxed frame of another origin must not lose its window to a script of ours, nor gain it.
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"

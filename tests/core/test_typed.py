@@ -11,7 +11,6 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
 from core.models import Lab, User
-from core.typed import sign
 from leaderboards.boards import board_create
 from pools.models import Campaign
 from tasks import links
@@ -20,6 +19,7 @@ from tasks.services import consent_write
 from tests import factories
 from tests.core.test_editing import form_of
 from tests.looking import DESK, looks_right
+from ui.typed import sign
 
 pytestmark = pytest.mark.django_db
 TEXT = "Line one,\nline “two” <b>."

@@ -1,4 +1,4 @@
-"""Django's own tag for the CSRF token, in every template here: it says as well whom the form is shown to."""
+"""Django's own tag for the CSRF token, in every template: it says as well whom the form is shown to."""
 
 from django import template
 from django.conf import settings
@@ -7,7 +7,7 @@ from django.template.context import Context
 from django.template.defaulttags import CsrfTokenNode
 from django.utils.html import format_html
 
-from marketplace.typed import FIELD, sign
+from ui.typed import FIELD, sign
 
 register = template.Library()
 
