@@ -27,6 +27,16 @@ class IdConverter(StringConverter):
     regex = "[A-Za-z0-9-]{1,64}"
 
 
+def shared_context(request: HttpRequest) -> dict[str, Any]:
+    """What every page may show: the worker who is logged in, how many messages wait, whether anybody may register."""
+    worker = worker_of_session(request)
+    return {
+        "worker": worker,
+        "unread": unread_count(worker) if worker else 0,
+        "open_registration": settings.OPEN_REGISTRATION,
+    }
+
+
 def show_page(
     request: HttpRequest,
     template: str,
@@ -36,13 +46,6 @@ def show_page(
     frames: Sequence[str] = (NONE,),
 ) -> HttpResponse:
     """Render a page that no cache keeps. `frames` are the origins that it may open in frames."""
-    worker = worker_of_session(request)
-    context = {
-        "worker": worker,
-        "unread": unread_count(worker) if worker else 0,
-        "open_registration": settings.OPEN_REGISTRATION,
-        **(context or {}),
-    }
     response = render(request, f"marketplace/{template}", context, status=status)
     response._csp_replace = {"frame-src": list(frames)}  # type: ignore[attr-defined]  # read by csp's middleware
     add_never_cache_headers(response)

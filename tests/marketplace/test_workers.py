@@ -88,6 +88,7 @@ def test_registration_needs_an_invitation_that_fits(people: Marketplace) -> None
             return client.post("/register", data=form)
 
     assert "by invitation" in people.http.get("/register").text
+    assert "/register" not in people.http.get("/login").text
     assert sent("", "nobody@example.org").status_code == 403
     path = people.invite(email="only@example.org")
     assert sent(path, "other@example.org").status_code == 403
@@ -106,12 +107,13 @@ def test_registration_needs_an_invitation_that_fits(people: Marketplace) -> None
 def test_open_registration_needs_none(tmp_path: Path, visitor: Visitor) -> None:
     running = Marketplace(tmp_path, workers=1, MARKETPLACE_OPEN_REGISTRATION="1")
     try:
-        assert "Register" in running.http.get("/").text
+        assert all('href="/register"' in running.http.get(path).text for path in ("/", "/login"))
         running.http.get("/register")
         form = {"email": "open@example.org", "password": PASSWORD, "country": "US"}
         form["csrfmiddlewaretoken"] = cookie_of(running.http, "csrf")[1]
         assert running.http.post("/register", data=form).status_code == 303
         assert running.http.get("/tasks").status_code == 200
+        assert 'href="/history"' in running.http.get("/account/password").text
         tries = running.in_one_span(
             lambda: [
                 running.http.post(
