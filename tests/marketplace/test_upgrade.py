@@ -1,16 +1,16 @@
 """A database of an earlier version, with data, becomes one of this version, and nothing in it is lost."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.databases import database_create, execute, rows_of_tables, schema
+from tests.databases import execute, rows_of_tables, schema
 from tests.marketplace.people import OPERATOR, Person
 from tests.marketplace.server import Marketplace, database_migrate, database_with_tables
-
-DUMPS = sorted((Path(__file__).parent / "upgrades").glob("*.sql"))
+from tests.marketplace.upgrades import KEPT, restored
 
 
 class Upgraded(Marketplace):
@@ -22,8 +22,7 @@ class Upgraded(Marketplace):
 
     def make_database(self, name: str) -> str:
         """Restore the dump, as it was left, and migrate it."""
-        address = database_create(name)
-        execute(address, self._dump.read_text())
+        address = restored(self._dump, name)
         self.before = rows_of_tables(address, ("marketplace_",))
         ((moment,),) = execute(address, "SELECT max(at) FROM marketplace_auditevent")
         database_migrate(address)
@@ -31,7 +30,7 @@ class Upgraded(Marketplace):
         return address
 
 
-@pytest.fixture(scope="module", params=DUMPS, ids=lambda dump: dump.stem)
+@pytest.fixture(scope="module", params=KEPT, ids=lambda dump: dump.stem)
 def upgraded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgraded]:
     """A marketplace on each earlier version's database."""
     running = Upgraded(tmp_path_factory.mktemp("upgraded"), request.param)
@@ -43,17 +42,6 @@ def test_an_upgraded_database_has_the_schema_of_a_new_one(upgraded: Upgraded) ->
     new = database_with_tables(f"marketplace_new_{os.getpid()}")
 
     assert schema(upgraded.database) == schema(new)
-
-
-def test_the_first_migration_makes_the_schema_of_the_squashed_state() -> None:
-    old, new = (database_create(f"marketplace_{name}_{os.getpid()}") for name in ("kept", "first"))
-    execute(old, (Path(__file__).parent / "upgrades" / "squashed.sql").read_text())
-
-    database_migrate(new, "marketplace", "0001")
-    database_migrate(new, "auth")
-    database_migrate(new, "sessions")
-
-    assert schema(new) == schema(old)
 
 
 def test_an_upgrade_keeps_every_row_and_the_books(upgraded: Upgraded) -> None:
@@ -82,7 +70,7 @@ def test_people_and_programs_go_on_after_an_upgrade(upgraded: Upgraded) -> None:
     assert "More soon" in worker.get("/messages").text
     olga = Person(upgraded, OPERATOR)
     audit = olga.get("/operator/audit").text
-    assert audit.count(f"<td>{OPERATOR}</td>") == 8  # who did it, and twice on whom
+    assert len(re.findall(f"<td[^>]*>{OPERATOR}</td>", audit)) == 8  # who did it, and twice on whom
     assert "account 1" not in audit
     assert "$0.50" in olga.get("/operator/books").text
 
