@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marketplace.models import Assignment, BonusPayment, Hit, Qualification, QualificationRequest, QualificationType
+from marketplace.models import (
+    Assignment,
+    BonusPayment,
+    Hit,
+    Qualification,
+    QualificationRequest,
+    QualificationType,
+    WorkerBlock,
+)
 from marketplace.requirements import SYSTEM
 
 
@@ -73,6 +81,11 @@ def bonus(row: BonusPayment) -> dict[str, Any]:
         "Reason": row.reason,
         "GrantTime": row.granted_at,
     }
+
+
+def block(row: WorkerBlock) -> dict[str, Any]:
+    """A block. Its worker must be loaded."""
+    return {"WorkerId": row.worker.worker_id, "Reason": row.reason}
 
 
 def qualification_type(row: QualificationType) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """One call of one operation, and the table of what answers each."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from marketplace.api.paging import Page
+from django.db.models import Model, QuerySet
+
+from marketplace.api.paging import page
 from marketplace.models import AccessKey, Requester
 
 
@@ -19,14 +21,14 @@ class Call(NamedTuple):
     def requester(self) -> Requester:
         return self.key.requester
 
-    @property
-    def scope(self) -> str:
-        """What a page token of this call is good for."""
-        return f"{self.requester.pk} {self.operation}"
+    def named(self, **names: str) -> dict[str, Any]:
+        """Arguments by the names of their parameters: `hit_id="HITId"`. What was not sent is left out."""
+        return {argument: self.parameters[name] for argument, name in names.items() if name in self.parameters}
 
 
 Handler = Callable[[Call], dict[str, Any]]
 HANDLERS: dict[str, Handler] = {}
+Row = TypeVar("Row", bound=Model)
 
 
 def handles(operation: str) -> Callable[[Handler], Handler]:
@@ -40,7 +42,27 @@ def handles(operation: str) -> Callable[[Handler], Handler]:
     return register
 
 
-def listed(page: Page, name: str, items: list[dict[str, Any]]) -> dict[str, Any]:
-    """The answer of an operation that lists something."""
-    answer: dict[str, Any] = {"NumResults": len(items), name: items}
-    return answer | {"NextToken": page.next_token} if page.next_token else answer
+def performs(operation: str, service: Callable[..., object], **names: str) -> None:
+    """Register a service as what an operation does for the requester. Its answer is empty; for `names`, see Call."""
+
+    @handles(operation)
+    def perform(call: Call) -> dict[str, Any]:
+        service(requester=call.requester, **call.named(**names))
+        return {}
+
+
+def lists(
+    operation: str, name: str, write: Callable[[Row], dict[str, Any]], *, by: str = "", newest_first: bool = False
+) -> Callable[[Callable[[Call], QuerySet[Row]]], None]:
+    """Register a function that gives rows as what an operation lists, page by page: see paging.page for the order."""
+
+    def register(rows: Callable[[Call], QuerySet[Row]]) -> None:
+        @handles(operation)
+        def answer(call: Call) -> dict[str, Any]:
+            of = f"{call.requester.pk} {operation}"
+            listed = page(rows(call), call.parameters, of=of, by=by, newest_first=newest_first)
+            items = [write(row) for row in listed.rows]
+            next_page = {"NextToken": listed.next_token} if listed.next_token else {}
+            return {"NumResults": len(items), name: items, **next_page}
+
+    return register

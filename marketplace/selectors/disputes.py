@@ -2,8 +2,8 @@
 
 from django.db.models import QuerySet
 
-from marketplace.errors import DoesNotExist
 from marketplace.models import Assignment, Dispute
+from marketplace.selectors.lookups import get_or_refuse
 
 
 def dispute_of(assignment: Assignment) -> Dispute | None:
@@ -21,10 +21,7 @@ def disputes_all() -> QuerySet[Dispute]:
 
 def dispute_by_pk(dispute_pk: int) -> Dispute:
     """One dispute, with what it is about. Raises DoesNotExist."""
-    dispute = disputes_all().filter(pk=dispute_pk).first()
-    if dispute is None:
-        raise DoesNotExist("Dispute", str(dispute_pk))
-    return dispute
+    return get_or_refuse(disputes_all().filter(pk=dispute_pk), "Dispute", dispute_pk)
 
 
 def disputes_open() -> int:

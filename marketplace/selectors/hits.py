@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 
 from marketplace.errors import DoesNotExist, WrongState
 from marketplace.models import LIVE_STATES, Assignment, BonusPayment, Hit, Requester
+from marketplace.selectors.lookups import get_or_refuse
 
 State = Assignment.State
 SUBMITTED = [State.SUBMITTED, State.APPROVED, State.REJECTED]
@@ -24,10 +25,8 @@ def hits_requiring(requester: Requester, type_id: str) -> QuerySet[Hit]:
 
 def hit_of(requester: Requester, hit_id: str) -> Hit:
     """One HIT, deleted or not. Raises DoesNotExist."""
-    hit = Hit.objects.select_related("hit_type").filter(requester=requester, hit_id=hit_id).first()
-    if hit is None:
-        raise DoesNotExist("HIT", hit_id)
-    return hit
+    rows = Hit.objects.select_related("hit_type").filter(requester=requester, hit_id=hit_id)
+    return get_or_refuse(rows, "HIT", hit_id)
 
 
 def assignments_submitted(hit: Hit, states: Sequence[str] | None = None) -> QuerySet[Assignment]:

@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from marketplace.errors import DoesNotExist
 from marketplace.models import Assignment, Hit, Message, Requester, Worker
 from marketplace.requirements import Action
+from marketplace.selectors.lookups import get_or_refuse
 from marketplace.selectors.records import unmet_by
 
 
@@ -27,19 +28,13 @@ def unread_count(worker: Worker) -> int:
 def message_of(worker: Worker, message_pk: int) -> Message:
     """One of the worker's messages, in either direction. Raises DoesNotExist."""
     rows = Message.objects.select_related("requester", "hit__hit_type")
-    message = rows.filter(worker=worker, pk=message_pk).first()
-    if message is None:
-        raise DoesNotExist("Message", str(message_pk))
-    return message
+    return get_or_refuse(rows.filter(worker=worker, pk=message_pk), "Message", message_pk)
 
 
 def requester_message(requester: Requester, message_pk: int) -> Message:
     """A message that a worker wrote to the requester. Raises DoesNotExist."""
-    rows = Message.objects.select_related("worker", "requester", "hit__hit_type")
-    message = rows.filter(requester=requester, direction=Message.Direction.TO_REQUESTER, pk=message_pk).first()
-    if message is None:
-        raise DoesNotExist("Message", str(message_pk))
-    return message
+    rows = messages_to(requester).select_related("worker", "requester", "hit__hit_type").filter(pk=message_pk)
+    return get_or_refuse(rows, "Message", message_pk)
 
 
 def hit_to_ask_about(worker: Worker, hit_id: str) -> Hit:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from django.db.models import Count, QuerySet, Sum
 
-from marketplace.errors import DoesNotExist
 from marketplace.models import Entry, PayoutList, Worker
+from marketplace.selectors.lookups import get_or_refuse
 
 
 class Owed(NamedTuple):
@@ -61,7 +61,4 @@ def payouts_of(reference: str) -> QuerySet[Entry]:
 def payout_by_pk(payout_pk: int) -> Entry:
     """One payout. Raises DoesNotExist."""
     rows = Entry.objects.select_related("worker__account", "bounce", "payout_list")
-    payout = rows.filter(kind=Entry.Kind.PAYOUT, pk=payout_pk).first()
-    if payout is None:
-        raise DoesNotExist("Payout", str(payout_pk))
-    return payout
+    return get_or_refuse(rows.filter(kind=Entry.Kind.PAYOUT, pk=payout_pk), "Payout", payout_pk)

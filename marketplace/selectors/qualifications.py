@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db.models import Exists, Func, JSONField, OuterRef, Q, QuerySet
 from django.db.models import Value as Literal
 
-from marketplace.errors import DoesNotExist, WrongState
+from marketplace.errors import WrongState
 from marketplace.models import (
     HitType,
     Qualification,
@@ -15,7 +15,7 @@ from marketplace.models import (
     Worker,
 )
 from marketplace.requirements import SYSTEM, Requirement
-from marketplace.selectors.lookups import qualification_type_of, worker_of
+from marketplace.selectors.lookups import get_or_refuse, qualification_type_of, worker_of
 
 
 def types(*, owner: Requester | None, requestable: bool, query: str) -> QuerySet[QualificationType]:
@@ -34,9 +34,8 @@ def qualification_granted(requester: Requester, type_id: str, worker_id: str) ->
     """A worker's qualification. Raises DoesNotExist, or WrongState if it was revoked."""
     owned = qualification_type_of(requester, type_id)
     rows = Qualification.objects.select_related("qualification_type", "worker")
-    qualification = rows.filter(qualification_type=owned, worker=worker_of(worker_id)).first()
-    if qualification is None:
-        raise DoesNotExist("Qualification", f"{type_id} of worker {worker_id}")
+    rows = rows.filter(qualification_type=owned, worker=worker_of(worker_id))
+    qualification = get_or_refuse(rows, "Qualification", f"{type_id} of worker {worker_id}")
     if qualification.status != Qualification.Status.GRANTED:
         raise WrongState("Qualification", Qualification.Status.GRANTED)
     return qualification

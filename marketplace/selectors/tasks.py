@@ -18,6 +18,7 @@ from marketplace.models import (
 )
 from marketplace.questions import Question, question_read
 from marketplace.requirements import Action, Requirement, unmet
+from marketplace.selectors.lookups import get_or_refuse
 from marketplace.selectors.records import unmet_by, values_of
 
 
@@ -124,10 +125,7 @@ def group_of(hit_id: str) -> str:
 
 def hit_type_linked(kind_id: str) -> HitType:
     """The HIT type that a link names, as tools print it: by its own id or by its group's. Raises DoesNotExist."""
-    hit_type = HitType.objects.filter(Q(group_id=kind_id) | Q(type_id=kind_id)).first() if kind_id else None
-    if hit_type is None:
-        raise DoesNotExist("HITType", kind_id)
-    return hit_type
+    return get_or_refuse(HitType.objects.filter(Q(group_id=kind_id) | Q(type_id=kind_id)), "HITType", kind_id)
 
 
 def hit_next_locked(worker: Worker, *, group_id: str) -> Hit | None:
@@ -164,10 +162,7 @@ def question_of(hit: Hit) -> Question:
 def assignment_of(worker: Worker, assignment_id: str) -> Assignment:
     """A worker's own assignment. Raises DoesNotExist."""
     rows = Assignment.objects.select_related("hit__hit_type", "hit__requester")
-    assignment = rows.filter(worker=worker, assignment_id=assignment_id).first()
-    if assignment is None:
-        raise DoesNotExist("Assignment", assignment_id)
-    return assignment
+    return get_or_refuse(rows.filter(worker=worker, assignment_id=assignment_id), "Assignment", assignment_id)
 
 
 def assignments_held(worker: Worker) -> QuerySet[Assignment]:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from marketplace import clock, ids
 from marketplace.errors import (
@@ -29,6 +30,7 @@ from marketplace.models import (
 from marketplace.money import bonus_fee, reward_fee
 from marketplace.questions import ANSWER_BYTES, answers_write
 from marketplace.requirements import Action
+from marketplace.selectors.lookups import get_or_refuse
 from marketplace.selectors.records import unmet_by
 from marketplace.selectors.tasks import hit_next_locked
 from marketplace.services.events import Event, events_note
@@ -100,7 +102,7 @@ def _accept(worker: Worker, hit: Hit) -> Assignment:
 @transaction.atomic(savepoint=False)
 def assignment_return(*, worker: Worker, assignment_id: str) -> Assignment:
     """Give an accepted HIT back, without consequences. Returning again is no error. Raises DoesNotExist, WrongState."""
-    hit, assignment = _lock_own(worker, assignment_id)
+    hit, assignment = _lock(Assignment.objects.filter(assignment_id=assignment_id, worker=worker), assignment_id)
     if assignment.state in (State.RETURNED, State.ABANDONED):
         return assignment
     if assignment.state != State.ACCEPTED:
@@ -132,12 +134,7 @@ def assignment_submit(
         raise InvalidValue(f"The answers have more than {ANSWER_BYTES:,} bytes.")
     rows = Assignment.objects.filter(assignment_id=assignment_id)
     rows = rows.filter(worker=worker) if worker else rows
-    newest = rows.order_by("-pk").values_list("pk", "hit__hit_id").first()
-    if newest is None:
-        raise DoesNotExist("Assignment", assignment_id)
-    hit = _lock_hit(newest[1])
-    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=newest[0])
-    assignment.hit = hit
+    hit, assignment = _lock(rows.order_by("-pk"), assignment_id)
     if assignment.submitted_at:
         return assignment
     at = clock.now()
@@ -256,26 +253,15 @@ def _active(worker: Worker) -> Worker:
 
 
 def _lock_hit(hit_id: str) -> Hit:
-    hit = (
-        Hit.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("hit_type", "requester")
-        .filter(hit_id=hit_id)
-        .first()
-    )
-    if hit is None:
-        raise DoesNotExist("HIT", hit_id)
-    return hit
+    hits = Hit.objects.select_for_update(of=("self",), no_key=True).select_related("hit_type", "requester")
+    return get_or_refuse(hits.filter(hit_id=hit_id), "HIT", hit_id)
 
 
-def _lock_own(worker: Worker, assignment_id: str) -> tuple[Hit, Assignment]:
-    """A worker's assignment and its HIT, locked in the order that everybody locks them in."""
-    keys = (
-        Assignment.objects.filter(assignment_id=assignment_id, worker=worker).values_list("pk", "hit__hit_id").first()
-    )
-    if keys is None:
-        raise DoesNotExist("Assignment", assignment_id)
-    hit = _lock_hit(keys[1])
-    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=keys[0])
+def _lock(rows: QuerySet[Assignment], assignment_id: str) -> tuple[Hit, Assignment]:
+    """The first of some assignments and its HIT, locked in the order that everybody locks them in."""
+    chosen = get_or_refuse(rows.select_related("hit").only("pk", "hit__hit_id"), "Assignment", assignment_id)
+    hit = _lock_hit(chosen.hit.hit_id)
+    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=chosen.pk)
     assignment.hit = hit
     return hit, assignment
 
@@ -283,12 +269,9 @@ def _lock_own(worker: Worker, assignment_id: str) -> tuple[Hit, Assignment]:
 def _lock_of(requester: Requester, assignment_id: str) -> tuple[Hit, Assignment]:
     """The live assignment of that id on a HIT of the requester, and the HIT, locked."""
     rows = Assignment.objects.filter(assignment_id=assignment_id, hit__requester=requester)
-    keys = rows.filter(state__in=LIVE_STATES).values_list("pk", "hit__hit_id").first()
-    if keys is None:
+    try:
+        return _lock(rows.filter(state__in=LIVE_STATES), assignment_id)
+    except DoesNotExist:
         if rows.exists():
-            raise WrongState("Assignment", State.SUBMITTED)
-        raise DoesNotExist("Assignment", assignment_id)
-    hit = _lock_hit(keys[1])
-    assignment = Assignment.objects.select_for_update(of=("self",), no_key=True).get(pk=keys[0])
-    assignment.hit = hit
-    return hit, assignment
+            raise WrongState("Assignment", State.SUBMITTED) from None
+        raise

@@ -5,8 +5,9 @@ from decimal import Decimal
 from django.db import transaction
 
 from marketplace import clock
-from marketplace.errors import DoesNotExist, InvalidValue, WrongState
+from marketplace.errors import InvalidValue, WrongState
 from marketplace.models import Account, AuditEvent, DepositRequest, Requester
+from marketplace.selectors.lookups import get_or_refuse
 from marketplace.services.accounts import audit_note
 from marketplace.services.ledger import MOST_REASON, deposit_make
 
@@ -61,9 +62,7 @@ def deposit_request_decline(*, request_pk: int, actor: Account) -> DepositReques
 
 def _open_request(pk: int) -> DepositRequest:
     requests = DepositRequest.objects.select_for_update(of=("self",), no_key=True).select_related("requester")
-    request = requests.filter(pk=pk).first()
-    if request is None:
-        raise DoesNotExist("DepositRequest", str(pk))
+    request = get_or_refuse(requests.filter(pk=pk), "DepositRequest", pk)
     if request.closed_at is not None:
         raise WrongState("DepositRequest", "open", because="It was granted or declined before.")
     return request

@@ -13,13 +13,13 @@ from django.db import transaction
 from django.db.models import Count, F, Manager
 
 from marketplace import clock, ids
-from marketplace.errors import DoesNotExist, InvalidIncrease, InvalidValue, WrongState
+from marketplace.errors import InvalidIncrease, InvalidValue, WrongState
 from marketplace.models import Assignment, Entry, EventKind, Hit, HitType, Requester
 from marketplace.money import LARGE_HIT, LARGEST, ZERO, bonus_read, reward_fee
 from marketplace.questions import question_check, question_read
 from marketplace.requirements import MOST_REQUIREMENTS, SYSTEM, requirement_read
 from marketplace.selectors.ledger import balance
-from marketplace.selectors.lookups import hit_type_of, qualification_type_known
+from marketplace.selectors.lookups import get_or_refuse, hit_type_of, qualification_type_known
 from marketplace.services.events import Event, events_note
 from marketplace.services.ledger import Movement, entries_write, shortage, spendable_lock
 
@@ -240,15 +240,8 @@ def rows_save(rows: Sequence[Row], fields: Sequence[str]) -> None:
 
 def hit_lock(requester: Requester, hit_id: str) -> Hit:
     """The requester's HIT, locked until the transaction ends. Raises DoesNotExist."""
-    hit = (
-        Hit.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("hit_type")
-        .filter(requester=requester, hit_id=hit_id)
-        .first()
-    )
-    if hit is None:
-        raise DoesNotExist("HIT", hit_id)
-    return hit
+    hits = Hit.objects.select_for_update(of=("self",), no_key=True).select_related("hit_type")
+    return get_or_refuse(hits.filter(requester=requester, hit_id=hit_id), "HIT", hit_id)
 
 
 @transaction.atomic
@@ -306,7 +299,7 @@ def hit_change_type(*, requester: Requester, hit_id: str, type_id: str) -> Hit:
 
 
 @transaction.atomic
-def hit_mark_reviewing(*, requester: Requester, hit_id: str, revert: bool) -> Hit:
+def hit_mark_reviewing(*, requester: Requester, hit_id: str, revert: bool = False) -> Hit:
     """Reviewable to Reviewing, or back. Raises WrongState from any other status; done already is no error."""
     hit = hit_lock(requester, hit_id)
     allowed, after = (Status.REVIEWING, Status.REVIEWABLE) if revert else (Status.REVIEWABLE, Status.REVIEWING)

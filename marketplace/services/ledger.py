@@ -10,10 +10,11 @@ from django.db import transaction
 from django.db.models import Sum
 
 from marketplace import clock
-from marketplace.errors import DoesNotExist, InsufficientFunds, InvalidValue, NotAllowed, WrongState
+from marketplace.errors import InsufficientFunds, InvalidValue, NotAllowed, WrongState
 from marketplace.models import Assignment, BonusPayment, Entry, Hit, PayoutList, Requester, Worker
 from marketplace.money import LARGEST, ZERO, bonus_fee
 from marketplace.selectors.ledger import Balance, balance, balance_after, entry_newest
+from marketplace.selectors.lookups import get_or_refuse
 
 MOST_REASON = 200
 
@@ -209,9 +210,8 @@ def payout_bounce(*, payout_pk: int, reason: str) -> Entry:
     reason = reason.strip()
     if not reason or len(reason) > MOST_REASON:
         raise InvalidValue(f"Say why the payout came back, in up to {MOST_REASON} characters.")
-    payout = Entry.objects.select_for_update(no_key=True).filter(pk=payout_pk, kind=Entry.Kind.PAYOUT).first()
-    if payout is None:
-        raise DoesNotExist("Payout", str(payout_pk))
+    payouts = Entry.objects.select_for_update(no_key=True).filter(pk=payout_pk, kind=Entry.Kind.PAYOUT)
+    payout = get_or_refuse(payouts, "Payout", payout_pk)
     if Entry.objects.filter(payout=payout).exists():
         raise WrongState("Payout", "paid", because="It came back before.")
     return Entry.objects.create(

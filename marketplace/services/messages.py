@@ -6,8 +6,9 @@ from typing import NamedTuple
 from django.db import transaction
 
 from marketplace import clock
-from marketplace.errors import DoesNotExist, InvalidValue, NotAllowed, WrongState
+from marketplace.errors import InvalidValue, NotAllowed, WrongState
 from marketplace.models import Assignment, Dispute, Hit, Message, Requester, Worker
+from marketplace.selectors.lookups import get_or_refuse
 from marketplace.services.assignments import assignment_approve
 
 MOST_WORKERS = 100
@@ -16,10 +17,9 @@ Direction = Message.Direction
 
 
 class NotNotified(NamedTuple):
-    """A worker that was not notified, and why: hard failures stay, soft ones may pass."""
+    """A worker that was not notified, and why. It stays so."""
 
     worker_id: str
-    hard: bool
     message: str
 
 
@@ -48,78 +48,44 @@ def workers_notify(*, requester: Requester, subject: str, text: str, worker_ids:
     for worker_id in dict.fromkeys(worker_ids):
         worker = workers.get(worker_id)
         if worker is None:
-            failures.append(NotNotified(worker_id, hard=True, message=f"Worker {worker_id} does not exist."))
+            failures.append(NotNotified(worker_id, f"Worker {worker_id} does not exist."))
         elif worker_id not in known_workers:
-            failures.append(
-                NotNotified(
-                    worker_id,
-                    hard=True,
-                    message="Cannot send a notification to a worker who has not done any work for you",
-                )
-            )
+            why = "Cannot send a notification to a worker who has not done any work for you"
+            failures.append(NotNotified(worker_id, why))
         elif worker.status == Worker.Status.CLOSED:
-            failures.append(NotNotified(worker_id, hard=True, message="The worker's account is closed."))
+            failures.append(NotNotified(worker_id, "The worker's account is closed."))
         else:
-            messages.append(
-                Message(
-                    requester=requester,
-                    worker=worker,
-                    direction=Direction.TO_WORKER,
-                    subject=subject,
-                    text=text,
-                    sent_at=at,
-                )
-            )
+            ends = {"requester": requester, "worker": worker, "direction": Direction.TO_WORKER}
+            messages.append(Message(**ends, subject=subject, text=text, sent_at=at))
     Message.objects.bulk_create(messages)
     return failures
 
 
 def requester_contact(*, worker: Worker, hit_id: str, subject: str, text: str) -> Message:
     """A worker writes to the requester of a HIT. Raises DoesNotExist, InvalidValue."""
-    _check_texts(subject, text)
-    hit = Hit.objects.select_related("requester").filter(hit_id=hit_id).first()
-    if hit is None:
-        raise DoesNotExist("HIT", hit_id)
-    return Message.objects.create(
-        requester=hit.requester,
-        worker=worker,
-        direction=Direction.TO_REQUESTER,
-        hit=hit,
-        subject=subject,
-        text=text,
-        sent_at=clock.now(),
-    )
+    hit = get_or_refuse(Hit.objects.select_related("requester").filter(hit_id=hit_id), "HIT", hit_id)
+    return _send(hit.requester, worker, Direction.TO_REQUESTER, hit, subject, text)
 
 
 def message_answer_by_worker(*, worker: Worker, message: Message, subject: str, text: str) -> Message:
     """A worker answers a requester, about a HIT or not. Raises InvalidValue, NotAllowed if it is another's message."""
-    _check_texts(subject, text)
     if message.worker_id != worker.pk:
         raise NotAllowed("This message is not yours.")
-    return Message.objects.create(
-        requester=message.requester,
-        worker=worker,
-        direction=Direction.TO_REQUESTER,
-        hit=message.hit,
-        subject=subject,
-        text=text,
-        sent_at=clock.now(),
-    )
+    return _send(message.requester, worker, Direction.TO_REQUESTER, message.hit, subject, text)
 
 
 def message_answer_by_requester(*, message: Message, text: str) -> Message:
     """Answer a worker's message in the requester's name. Raises InvalidValue."""
     subject = subject_of_answer(message)
+    return _send(message.requester, message.worker, Direction.TO_WORKER, message.hit, subject, text)
+
+
+def _send(
+    requester: Requester, worker: Worker, direction: Message.Direction, hit: Hit | None, subject: str, text: str
+) -> Message:
     _check_texts(subject, text)
-    return Message.objects.create(
-        requester=message.requester,
-        worker=message.worker,
-        direction=Direction.TO_WORKER,
-        hit=message.hit,
-        subject=subject,
-        text=text,
-        sent_at=clock.now(),
-    )
+    ends = {"requester": requester, "worker": worker, "direction": direction, "hit": hit}
+    return Message.objects.create(**ends, subject=subject, text=text, sent_at=clock.now())
 
 
 def subject_of_answer(message: Message) -> str:
@@ -128,9 +94,8 @@ def subject_of_answer(message: Message) -> str:
 
 def message_read(*, worker: Worker, message_pk: int) -> Message:
     """Mark a message to a worker as read. Raises DoesNotExist."""
-    message = Message.objects.filter(pk=message_pk, worker=worker, direction=Direction.TO_WORKER).first()
-    if message is None:
-        raise DoesNotExist("Message", str(message_pk))
+    rows = Message.objects.filter(pk=message_pk, worker=worker, direction=Direction.TO_WORKER)
+    message = get_or_refuse(rows, "Message", message_pk)
     if message.read_at is None:
         message.read_at = clock.now()
         message.save(update_fields=["read_at"])
@@ -142,13 +107,8 @@ def dispute_open(*, worker: Worker, assignment_id: str, text: str) -> Dispute:
     """A worker asks the operator to look at a rejection, once. Raises DoesNotExist, WrongState, InvalidValue."""
     if not text.strip() or len(text) > MOST_TEXT:
         raise InvalidValue(f"Say why the work should be approved, in up to {MOST_TEXT:,} characters.")
-    assignment = (
-        Assignment.objects.select_for_update(of=("self",), no_key=True)
-        .filter(worker=worker, assignment_id=assignment_id)
-        .first()
-    )
-    if assignment is None:
-        raise DoesNotExist("Assignment", assignment_id)
+    rows = Assignment.objects.select_for_update(of=("self",), no_key=True)
+    assignment = get_or_refuse(rows.filter(worker=worker, assignment_id=assignment_id), "Assignment", assignment_id)
     if assignment.state != Assignment.State.REJECTED:
         raise WrongState("Assignment", Assignment.State.REJECTED)
     dispute, _ = Dispute.objects.get_or_create(assignment=assignment, defaults={"text": text, "opened_at": clock.now()})
@@ -161,14 +121,8 @@ def dispute_close(*, dispute_pk: int, overturn: bool, answer: str) -> Dispute:
 
     Raises DoesNotExist, NotAllowed if it is closed, and what assignment_approve raises.
     """
-    dispute = (
-        Dispute.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("assignment__hit__requester")
-        .filter(pk=dispute_pk)
-        .first()
-    )
-    if dispute is None:
-        raise DoesNotExist("Dispute", str(dispute_pk))
+    rows = Dispute.objects.select_for_update(of=("self",), no_key=True).select_related("assignment__hit__requester")
+    dispute = get_or_refuse(rows.filter(pk=dispute_pk), "Dispute", dispute_pk)
     if dispute.state != Dispute.State.OPEN:
         raise NotAllowed("This dispute is closed.")
     assignment = dispute.assignment

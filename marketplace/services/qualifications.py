@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.db import IntegrityError, transaction
 
 from marketplace import clock, ids
-from marketplace.errors import DoesNotExist, InvalidValue, NameTaken, NotAllowed, WrongState
+from marketplace.errors import InvalidValue, NameTaken, NotAllowed, WrongState
 from marketplace.models import (
     HitType,
     Message,
@@ -16,7 +16,7 @@ from marketplace.models import (
     Requester,
     Worker,
 )
-from marketplace.selectors.lookups import qualification_type_of, worker_of
+from marketplace.selectors.lookups import get_or_refuse, qualification_type_of, worker_of
 
 Status = QualificationType.Status
 
@@ -75,7 +75,7 @@ def qualification_type_create(
 @transaction.atomic
 def qualification_type_update(*, requester: Requester, type_id: str, changes: Changes) -> QualificationType:
     """Change a type. Retries can be enabled or delayed, never disabled. Raises DoesNotExist, InvalidValue."""
-    qualification_type = _own_locked(requester, type_id)
+    qualification_type = qualification_type_of(requester, type_id, lock=True)
     if changes.description is not None:
         if not changes.description.strip() or len(changes.description) > 2000:
             raise InvalidValue("Description must have from 1 to 2,000 characters.")
@@ -99,7 +99,7 @@ def qualification_type_update(*, requester: Requester, type_id: str, changes: Ch
 @transaction.atomic
 def qualification_type_delete(*, requester: Requester, type_id: str) -> None:
     """Retire a type: HIT types that need it go with it, pending requests are rejected, who has it keeps it."""
-    qualification_type = _own_locked(requester, type_id)
+    qualification_type = qualification_type_of(requester, type_id, lock=True)
     at = clock.now()
     qualification_type.retired_at = at
     qualification_type.status = Status.INACTIVE
@@ -124,11 +124,13 @@ def qualification_grant(
     worker = worker_of(worker_id)
     qualification = _grant(qualification_type, worker, value)
     if notify:
-        _tell(
-            qualification_type,
-            worker,
-            "You have been granted a qualification",
-            f"You now have: {qualification_type.name}\n\n{qualification_type.description}",
+        Message.objects.create(
+            requester=requester,
+            worker=worker,
+            direction=Message.Direction.TO_WORKER,
+            subject="You have been granted a qualification",
+            text=f"You now have: {qualification_type.name}\n\n{qualification_type.description}",
+            sent_at=clock.now(),
         )
     return qualification
 
@@ -136,15 +138,9 @@ def qualification_grant(
 @transaction.atomic
 def qualification_revoke(*, requester: Requester, type_id: str, worker_id: str, reason: str = "") -> Qualification:
     """Take a qualification back. The worker sees the reason. Raises DoesNotExist, or WrongState if revoked before."""
-    qualification_type = qualification_type_of(requester, type_id)
-    worker = worker_of(worker_id)
-    qualification = (
-        Qualification.objects.select_for_update(no_key=True)
-        .filter(qualification_type=qualification_type, worker=worker)
-        .first()
-    )
-    if qualification is None:
-        raise DoesNotExist("Qualification", f"{type_id} of worker {worker_id}")
+    rows = Qualification.objects.select_for_update(no_key=True)
+    rows = rows.filter(qualification_type=qualification_type_of(requester, type_id), worker=worker_of(worker_id))
+    qualification = get_or_refuse(rows, "Qualification", f"{type_id} of worker {worker_id}")
     if qualification.status != Qualification.Status.GRANTED:
         raise WrongState("Qualification", Qualification.Status.GRANTED)
     qualification.status = Qualification.Status.REVOKED
@@ -159,9 +155,8 @@ def qualification_request(*, worker: Worker, type_id: str) -> QualificationReque
 
     Raises DoesNotExist, or NotAllowed (not open to requests, had one before and no retry, retried too early).
     """
-    locked = QualificationType.objects.select_for_update(no_key=True).filter(type_id=type_id, retired_at=None).first()
-    if locked is None:
-        raise DoesNotExist("QualificationType", type_id)
+    types = QualificationType.objects.select_for_update(no_key=True).filter(type_id=type_id, retired_at=None)
+    locked = get_or_refuse(types, "QualificationType", type_id)
     earlier = QualificationRequest.objects.filter(qualification_type=locked, worker=worker).order_by("-pk").first()
     if earlier is not None and earlier.state == QualificationRequest.State.PENDING:
         return earlier
@@ -222,34 +217,11 @@ def _grant(qualification_type: QualificationType, worker: Worker, value: int | N
     return qualification
 
 
-def _tell(qualification_type: QualificationType, worker: Worker, subject: str, text: str) -> None:
-    Message.objects.create(
-        requester=qualification_type.requester,
-        worker=worker,
-        direction=Message.Direction.TO_WORKER,
-        subject=subject,
-        text=text,
-        sent_at=clock.now(),
-    )
-
-
-def _own_locked(requester: Requester, type_id: str) -> QualificationType:
-    rows = QualificationType.objects.select_for_update(of=("self",), no_key=True)
-    qualification_type = rows.filter(requester=requester, type_id=type_id, retired_at=None).first()
-    if qualification_type is None:
-        raise DoesNotExist("QualificationType", type_id)
-    return qualification_type
-
-
 def _pending(requester: Requester, request_id: str) -> QualificationRequest:
-    request = (
-        QualificationRequest.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("qualification_type", "worker")
-        .filter(request_id=request_id, qualification_type__requester=requester)
-        .first()
-    )
-    if request is None:
-        raise DoesNotExist("QualificationRequest", request_id)
+    rows = QualificationRequest.objects.select_for_update(of=("self",), no_key=True)
+    rows = rows.select_related("qualification_type", "worker")
+    rows = rows.filter(request_id=request_id, qualification_type__requester=requester)
+    request = get_or_refuse(rows, "QualificationRequest", request_id)
     if request.state != QualificationRequest.State.PENDING:
         raise WrongState("QualificationRequest", "Submitted")
     return request

@@ -2,11 +2,17 @@
 
 from typing import Any
 
-from marketplace.api.calls import Call, handles, listed
-from marketplace.api.paging import page
+from django.db.models import QuerySet
+
+from marketplace.api import answers
+from marketplace.api.calls import Call, handles, lists, performs
+from marketplace.models import WorkerBlock
 from marketplace.selectors import requesters as select
 from marketplace.selectors.ledger import balance
 from marketplace.services import accounts, messages
+
+performs("CreateWorkerBlock", accounts.block_create, worker_id="WorkerId", reason="Reason")
+performs("DeleteWorkerBlock", accounts.block_delete, worker_id="WorkerId")
 
 
 @handles("GetAccountBalance")
@@ -16,42 +22,20 @@ def get_account_balance(call: Call) -> dict[str, Any]:
     return {"AvailableBalance": f"{now.available:.2f}", "OnHoldBalance": f"{now.on_hold:.2f}"}
 
 
-@handles("CreateWorkerBlock")
-def create_worker_block(call: Call) -> dict[str, Any]:
-    """Keep a worker from the caller's HITs."""
-    accounts.block_create(
-        requester=call.requester, worker_id=call.parameters["WorkerId"], reason=call.parameters["Reason"]
-    )
-    return {}
-
-
-@handles("DeleteWorkerBlock")
-def delete_worker_block(call: Call) -> dict[str, Any]:
-    """Take a block back; there need not be one."""
-    accounts.block_delete(requester=call.requester, worker_id=call.parameters["WorkerId"])
-    return {}
-
-
-@handles("ListWorkerBlocks")
-def list_worker_blocks(call: Call) -> dict[str, Any]:
-    """Whom the caller blocks, and why."""
-    page_of_blocks = page(select.blocks_of(call.requester), call.parameters, of=call.scope)
-    blocks = [{"WorkerId": row.worker.worker_id, "Reason": row.reason} for row in page_of_blocks.rows]
-    return listed(page_of_blocks, "WorkerBlocks", blocks)
+@lists("ListWorkerBlocks", "WorkerBlocks", answers.block)
+def list_worker_blocks(call: Call) -> QuerySet[WorkerBlock]:
+    return select.blocks_of(call.requester)
 
 
 @handles("NotifyWorkers")
 def notify_workers(call: Call) -> dict[str, Any]:
     """Send a message to workers that the caller knows. Who was not told comes back."""
     failures = messages.workers_notify(
-        requester=call.requester,
-        subject=call.parameters["Subject"],
-        text=call.parameters["MessageText"],
-        worker_ids=call.parameters["WorkerIds"],
+        requester=call.requester, **call.named(subject="Subject", text="MessageText", worker_ids="WorkerIds")
     )
     statuses = [
         {
-            "NotifyWorkersFailureCode": "HardFailure" if failure.hard else "SoftFailure",
+            "NotifyWorkersFailureCode": "HardFailure",
             "NotifyWorkersFailureMessage": failure.message,
             "WorkerId": failure.worker_id,
         }

@@ -2,23 +2,22 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
+
 from marketplace.api import answers
-from marketplace.api.calls import Call, handles, listed
-from marketplace.api.paging import page
+from marketplace.api.calls import Call, handles, lists
 from marketplace.errors import InvalidValue, Unsupported
+from marketplace.models import Assignment, BonusPayment
 from marketplace.money import amount_read
 from marketplace.selectors import hits as select
 from marketplace.services import assignments
 from marketplace.services.tokens import token_claim
 
 
-@handles("ListAssignmentsForHIT")
-def list_assignments(call: Call) -> dict[str, Any]:
-    """What was submitted for a HIT, in the order that it came."""
+@lists("ListAssignmentsForHIT", "Assignments", answers.assignment, by="submitted_at")
+def list_assignments(call: Call) -> QuerySet[Assignment]:
     hit = select.hit_of(call.requester, call.parameters["HITId"])
-    rows = select.assignments_submitted(hit, call.parameters.get("AssignmentStatuses"))
-    page_of_assignments = page(rows, call.parameters, of=call.scope, by="submitted_at")
-    return listed(page_of_assignments, "Assignments", [answers.assignment(row) for row in page_of_assignments.rows])
+    return select.assignments_submitted(hit, call.parameters.get("AssignmentStatuses"))
 
 
 @handles("GetAssignment")
@@ -31,21 +30,16 @@ def get_assignment(call: Call) -> dict[str, Any]:
 @handles("ApproveAssignment")
 def approve(call: Call) -> dict[str, Any]:
     """Pay for submitted work."""
-    assignments.assignment_approve(
-        requester=call.requester,
-        assignment_id=call.parameters["AssignmentId"],
-        feedback=_feedback(call),
-        override=call.parameters.get("OverrideRejection", False),
-    )
+    arguments = call.named(assignment_id="AssignmentId", override="OverrideRejection")
+    assignments.assignment_approve(requester=call.requester, feedback=_feedback(call), **arguments)
     return {}
 
 
 @handles("RejectAssignment")
 def reject(call: Call) -> dict[str, Any]:
     """Do not pay for submitted work, and say why. An empty reason is taken: the worker reads that there is none."""
-    assignments.assignment_reject(
-        requester=call.requester, assignment_id=call.parameters["AssignmentId"], feedback=_feedback(call)
-    )
+    arguments = call.named(assignment_id="AssignmentId")
+    assignments.assignment_reject(requester=call.requester, feedback=_feedback(call), **arguments)
     return {}
 
 
@@ -54,25 +48,19 @@ def send_bonus(call: Call) -> dict[str, Any]:
     """Pay a worker something on top."""
     token = call.parameters.get("UniqueRequestToken")
     token_claim(requester=call.requester, operation=call.operation, token=token, subject=call.request_id)
-    assignments.bonus_send(
-        requester=call.requester,
-        assignment_id=call.parameters["AssignmentId"],
-        worker_id=call.parameters["WorkerId"],
-        amount=amount_read(call.parameters["BonusAmount"]),
-        reason=call.parameters["Reason"],
-    )
+    arguments = call.named(assignment_id="AssignmentId", worker_id="WorkerId", reason="Reason")
+    amount = amount_read(call.parameters["BonusAmount"])
+    assignments.bonus_send(requester=call.requester, amount=amount, **arguments)
     return {}
 
 
-@handles("ListBonusPayments")
-def list_bonus_payments(call: Call) -> dict[str, Any]:
+@lists("ListBonusPayments", "BonusPayments", answers.bonus)
+def list_bonus_payments(call: Call) -> QuerySet[BonusPayment]:
     """Bonuses paid for a HIT, or for an assignment."""
-    hit_id, assignment_id = call.parameters.get("HITId"), call.parameters.get("AssignmentId")
-    if not hit_id and not assignment_id:
+    chosen = call.named(hit_id="HITId", assignment_id="AssignmentId")
+    if not any(chosen.values()):
         raise InvalidValue("Either the HITId parameter or the AssignmentId parameter must be specified.")
-    rows = select.bonuses_of(call.requester, hit_id=hit_id, assignment_id=assignment_id)
-    page_of_bonuses = page(rows, call.parameters, of=call.scope)
-    return listed(page_of_bonuses, "BonusPayments", [answers.bonus(row) for row in page_of_bonuses.rows])
+    return select.bonuses_of(call.requester, **chosen)
 
 
 @handles("GetFileUploadURL")
