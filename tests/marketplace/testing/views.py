@@ -1,7 +1,6 @@
 """Orders of tests over HTTP: JSON in, JSON out, no keys."""
 
 import json
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,7 +9,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
 
 from marketplace import clock
 from marketplace.errors import InvalidValue, Refused
@@ -24,24 +22,6 @@ from marketplace.services.delivery import Sender
 from marketplace.services.due import catch_up, tick
 from tests.marketplace.testing import faults
 from tests.marketplace.testing.models import Clock
-
-Action = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-def _json(action: Action) -> Callable[[HttpRequest], HttpResponse]:
-    @csrf_exempt
-    def view(request: HttpRequest) -> HttpResponse:
-        try:
-            body = json.loads(request.body) if request.method == "POST" and request.body else {}
-            if not isinstance(body, dict):
-                raise InvalidValue("Send a JSON object.")
-            return JsonResponse(action(body))
-        except Refused as refused:
-            return JsonResponse({"error": str(refused), "code": refused.code}, status=400)
-        except (ValueError, KeyError, TypeError) as error:
-            return JsonResponse({"error": f"{type(error).__name__}: {error}"}, status=400)
-
-    return view
 
 
 def _clock(body: dict[str, Any]) -> dict[str, Any]:
@@ -169,17 +149,20 @@ def _look(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-move_clock = _json(_clock)
-order_faults = _json(_faults)
-run_tick = require_POST(_json(_tick))
-run_deliver = require_POST(_json(_deliver))
-make_requester = require_POST(_json(_requester))
-make_deposit = require_POST(_json(_deposit))
-make_worker = require_POST(_json(_worker))
-make_invitation = require_POST(_json(_invitation))
-find = require_POST(_json(_find))
-accept = require_POST(_json(_accept))
-accept_next = require_POST(_json(_accept_next))
-give_back = require_POST(_json(_return))
-request_qualification = require_POST(_json(_request_qualification))
-look = require_POST(_json(_look))
+_WORKERS = (_worker, _find, _accept, _accept_next, _return, _request_qualification, _look)
+_OTHERS = (_clock, _faults, _tick, _deliver, _requester, _deposit, _invitation)
+ACTIONS = {action.__name__.strip("_").replace("_", "-"): action for action in (*_WORKERS, *_OTHERS)}
+
+
+@csrf_exempt
+def order(request: HttpRequest, name: str) -> HttpResponse:
+    """Do what a test orders."""
+    try:
+        body = json.loads(request.body or b"{}")
+        if not isinstance(body, dict):
+            raise InvalidValue("Send a JSON object.")
+        return JsonResponse(ACTIONS[name](body))
+    except Refused as refused:
+        return JsonResponse({"error": str(refused), "code": refused.code}, status=400)
+    except (ValueError, KeyError, TypeError) as error:
+        return JsonResponse({"error": f"{type(error).__name__}: {error}"}, status=400)
