@@ -1,5 +1,9 @@
 """Messages between a worker and requesters."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
@@ -40,31 +44,30 @@ def message(request: HttpRequest, worker: Worker, message_pk: int) -> HttpRespon
 @for_worker
 def contact(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     """A message to the requester of a task."""
-    if request.method == "POST" and limit_exceeded(MESSAGE, worker.worker_id):
-        return show_too_many(request)
     hit = hit_to_ask_about(worker, hit_id)
-    initial = {"subject": read_query(request, "subject") or hit.hit_type.title}
-    form = MessageForm(request.POST) if request.method == "POST" else MessageForm(initial=initial)
-    if form.is_bound and form.is_valid():
-        requester_contact(worker=worker, hit_id=hit_id, **form.cleaned_data)
-        notices.success(request, _("Your message has been sent. The answer will appear under Messages."))
-        return see_other("workers:messages")
-    context = {"form": form, "hit": hit, "requester": hit.requester}
-    return show_page(request, "workers/contact.html", context, status=400 if form.is_bound else 200)
+    subject = read_query(request, "subject") or hit.hit_type.title
+    send = partial(requester_contact, worker=worker, hit_id=hit_id)
+    return _write(request, worker, subject, send, {"hit": hit, "requester": hit.requester})
 
 
 @require_http_methods(["GET", "POST"])
 @for_worker
 def message_answer(request: HttpRequest, worker: Worker, message_pk: int) -> HttpResponse:
     """An answer to a requester's message, which may be about no task, or one more message after one's own."""
+    message = message_of(worker, message_pk)
+    send = partial(message_answer_by_worker, worker=worker, message=message)
+    about = {"hit": message.hit, "requester": message.requester}
+    return _write(request, worker, subject_of_answer(message), send, about)
+
+
+def _write(
+    request: HttpRequest, worker: Worker, subject: str, send: Callable[..., Message], about: dict[str, Any]
+) -> HttpResponse:
     if request.method == "POST" and limit_exceeded(MESSAGE, worker.worker_id):
         return show_too_many(request)
-    message = message_of(worker, message_pk)
-    initial = {"subject": subject_of_answer(message)}
-    form = MessageForm(request.POST) if request.method == "POST" else MessageForm(initial=initial)
-    if form.is_bound and form.is_valid():
-        message_answer_by_worker(worker=worker, message=message, **form.cleaned_data)
+    form = MessageForm(request.POST if request.method == "POST" else None, initial={"subject": subject})
+    if form.is_valid():
+        send(**form.cleaned_data)
         notices.success(request, _("Your message has been sent. The answer will appear under Messages."))
         return see_other("workers:messages")
-    context = {"form": form, "hit": message.hit, "requester": message.requester}
-    return show_page(request, "workers/contact.html", context, status=400 if form.is_bound else 200)
+    return show_page(request, "workers/contact.html", about | {"form": form}, status=400 if form.is_bound else 200)
