@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.looking import looks_right
-from tests.marketplace.server import Marketplace, Worker, cookie_of
+from tests.marketplace.server import Marketplace, Requester, Worker, cookie_of
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
@@ -142,6 +142,26 @@ def people(market: Marketplace) -> Marketplace:
     """The marketplace, with its clock right."""
     market.test("clock", reset=True)
     return market
+
+
+@pytest.fixture
+def olga(people: Marketplace) -> Iterator[Person]:
+    """The operator, logged in."""
+    person = Person(people, OPERATOR)
+    yield person
+    person.http.close()
+
+
+@pytest.fixture
+def rosa(people: Marketplace) -> Requester:
+    """A requester with $1,000."""
+    return people.requester()
+
+
+@pytest.fixture
+def wanda(people: Marketplace) -> Wanda:
+    """A worker in the United States."""
+    return Wanda(people)
 
 
 @pytest.fixture(scope="module")

@@ -20,25 +20,15 @@ from tests.marketplace.people import (
     market,
     people,
     requesters_site,
+    rosa,
     visitor,
+    wanda,
 )
 from tests.marketplace.server import Marketplace, Requester
 
-__all__ = ["market", "people", "requesters_site", "visitor"]
+__all__ = ["market", "people", "requesters_site", "rosa", "visitor", "wanda"]
 
 Visitor = Callable[..., Page]
-
-
-@pytest.fixture
-def rosa(people: Marketplace) -> Requester:
-    """A requester with $1,000."""
-    return people.requester()
-
-
-@pytest.fixture
-def wanda(people: Marketplace) -> Wanda:
-    """A worker in the United States."""
-    return Wanda(people)
 
 
 @pytest.mark.parametrize(

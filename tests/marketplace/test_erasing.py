@@ -1,20 +1,9 @@
 """Workers' own data at the marketplace: downloading it, closing an account, erasing a worker."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from tests.marketplace.people import OPERATOR, Person, Wanda, market, people
+from tests.marketplace.people import Person, Wanda, market, olga, people
 from tests.marketplace.server import Marketplace
 
-__all__ = ["market", "people"]
-
-
-@pytest.fixture
-def olga(people: Marketplace) -> Iterator[Person]:
-    person = Person(people, OPERATOR)
-    yield person
-    person.http.close()
+__all__ = ["market", "olga", "people"]
 
 
 def test_a_worker_downloads_what_is_stored_closes_the_account_and_is_erased(people: Marketplace, olga: Person) -> None:

@@ -14,39 +14,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.marketplace.conftest import refusing
-from tests.marketplace.people import (
-    OPERATOR,
-    PASSWORD,
-    Person,
-    look_well,
-    market,
-    people,
-    visitor,
-)
+from tests.marketplace.people import OPERATOR, PASSWORD, Person, look_well, market, olga, people, rosa, visitor, wanda
 from tests.marketplace.server import Marketplace, Requester, Worker
 
-__all__ = ["market", "people", "visitor"]
+__all__ = ["market", "olga", "people", "rosa", "visitor", "wanda"]
 
 Visitor = Callable[..., Page]
 Confirm = Callable[[str], httpx.Response]
-
-
-@pytest.fixture
-def olga(people: Marketplace) -> Iterator[Person]:
-    person = Person(people, OPERATOR)
-    yield person
-    person.http.close()
-
-
-@pytest.fixture
-def rosa(people: Marketplace) -> Requester:
-    """A requester with $1,000."""
-    return people.requester()
-
-
-@pytest.fixture
-def wanda(people: Marketplace) -> Worker:
-    return people.worker()
 
 
 def hidden(answer: httpx.Response, name: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.marketplace.people import OPERATOR, Person, market, people
+from tests.marketplace.people import OPERATOR, Person, market, people, rosa
 from tests.marketplace.server import Marketplace, Requester
 from tests.marketplace.test_list_messages import ask
 
-__all__ = ["market", "people"]
+__all__ = ["market", "people", "rosa"]
 
 PATH, TARGET = "/extensions/request-deposit", "BestknownMarketplace.RequestDeposit"
 ACTION = re.compile(r'action="(/operator/deposit-requests/\d+)".*?name="amount" value="([\d.]+)"')
@@ -80,8 +80,3 @@ def test_what_is_no_amount_is_refused(people: Marketplace, rosa: Requester, amou
 @pytest.mark.parametrize("reason", ["", "x" * 201, None])
 def test_a_request_says_what_the_money_is_for(people: Marketplace, rosa: Requester, reason: object) -> None:
     assert request_money(people, rosa, "1.00", reason).json()["__type"] == "RequestError"
-
-
-@pytest.fixture
-def rosa(people: Marketplace) -> Requester:
-    return people.requester()
