@@ -163,3 +163,8 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.number or self.pk}"
+
+    @property
+    def offers_places(self) -> bool:
+        """Whether it holds money for workers who may come, and not for one who did."""
+        return self.kind == Entry.Kind.HOLD and self.assignment_id is None

@@ -24,6 +24,7 @@ from marketplace.operator.forms import (
 from marketplace.operator.pages import for_operator, show_operator_page
 from marketplace.pages import paginate, read_query, see_other
 from marketplace.selectors import requesters as requester_selectors
+from marketplace.selectors.ledger import balance
 from marketplace.selectors.lookups import requester_of
 from marketplace.selectors.messages import messages_to, requester_message
 from marketplace.services.accounts import audit_note, requester_create, requester_deactivate, requester_reactivate
@@ -73,7 +74,7 @@ def requester(request: HttpRequest, _operator: Account, account_id: str) -> Http
     owner = requester_of(account_id)
     context = {
         "requester": owner,
-        "balance": requester_selectors.requester_balance(owner),
+        "balance": balance(owner.pk),
         "rejections": requester_selectors.requester_rejections(owner),
         "keys": paginate(request, requester_selectors.requester_keys(owner), 20, "keys"),
         "messages_to": paginate(request, messages_to(owner), 20, "messages"),
@@ -133,7 +134,7 @@ def deposit(request: HttpRequest, operator: Account, account_id: str) -> HttpRes
     """Money into a requester's account, or out of it: asked first, then done, and done once."""
     owner = requester_of(account_id)
     form = DepositForm(request.POST)
-    context = {"requester": owner, "balance": requester_selectors.requester_balance(owner), "form": form}
+    context = {"requester": owner, "balance": balance(owner.pk), "form": form}
     if not form.is_valid():
         return show_operator_page(request, "deposit.html", context, status=400)
     amount, note = form.cleaned_data["amount"], form.cleaned_data["note"]
@@ -193,7 +194,7 @@ def requester_status(request: HttpRequest, operator: Account, account_id: str) -
             )
             messages.success(request, text % {"count": ended})
         return see_other("operator:requester", account_id)
-    context = {"requester": owner, "form": form, "balance": requester_selectors.requester_balance(owner)}
+    context = {"requester": owner, "form": form, "balance": balance(owner.pk)}
     return show_operator_page(request, "requester_status.html", context, status=400 if form.is_bound else 200)
 
 

@@ -17,7 +17,7 @@ from marketplace.models import (
     WorkerBlock,
 )
 from marketplace.money import ZERO
-from marketplace.selectors.ledger import Balance, balance
+from marketplace.selectors.ledger import Balance
 
 # API calls that a page goes through at most.
 MOST_CALLS = 10_000
@@ -62,10 +62,6 @@ def requester_rows(requesters: Iterable[Requester]) -> list[RequesterRow]:
 def deposit_requests_open() -> QuerySet[DepositRequest]:
     """What requesters have asked the operator for and was neither granted nor declined, the oldest first."""
     return DepositRequest.objects.filter(closed_at=None).select_related("requester").order_by("asked_at", "pk")
-
-
-def requester_balance(requester: Requester) -> Balance:
-    return balance(requester.pk)
 
 
 def requester_rejections(requester: Requester) -> Rejections:

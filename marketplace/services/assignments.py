@@ -35,7 +35,7 @@ from marketplace.selectors.records import unmet_by
 from marketplace.selectors.tasks import hit_next_locked
 from marketplace.services.events import Event, events_note
 from marketplace.services.hits import hits_settle, rows_save
-from marketplace.services.ledger import Movement, bonus_movements, entries_write, reward_movements
+from marketplace.services.ledger import bonus_entries, entries_write, reward_entries
 
 OVERRIDE_DAYS = 30
 MOST_FEEDBACK = 1024
@@ -108,12 +108,7 @@ def assignment_return(*, worker: Worker, assignment_id: str) -> Assignment:
     if assignment.state != State.ACCEPTED:
         raise WrongState("Assignment", State.ACCEPTED)
     at = clock.now()
-    assignment.move(State.RETURNED)
-    assignment.left_at = at
-    assignment.save(update_fields=["state", "left_at"])
-    events_note([Event(EventKind.ASSIGNMENT_RETURNED, hit, assignment)], at=at)
-    hits_settle([hit], at=at)
-    return assignment
+    return _move(hit, assignment, State.RETURNED, EventKind.ASSIGNMENT_RETURNED, at, left_at=at)
 
 
 @transaction.atomic(savepoint=False)
@@ -142,14 +137,9 @@ def assignment_submit(
         raise TooLate("The time for this HIT was up, so this could not be submitted.")
     if assignment.state != State.ACCEPTED:
         raise WrongState("Assignment", State.ACCEPTED, because="It was returned.")
-    assignment.move(State.SUBMITTED)
-    assignment.answer = answer
-    assignment.submitted_at = at
-    assignment.auto_approval_at = at + timedelta(seconds=assignment.auto_approval_seconds)
-    assignment.save(update_fields=["state", "answer", "submitted_at", "auto_approval_at"])
-    events_note([Event(EventKind.ASSIGNMENT_SUBMITTED, hit, assignment)], at=at)
-    hits_settle([hit], at=at)
-    return assignment
+    approval = at + timedelta(seconds=assignment.auto_approval_seconds)
+    changes = {"answer": answer, "submitted_at": at, "auto_approval_at": approval}
+    return _move(hit, assignment, State.SUBMITTED, EventKind.ASSIGNMENT_SUBMITTED, at, **changes)
 
 
 @transaction.atomic(savepoint=False)
@@ -168,8 +158,8 @@ def assignment_approve(
             )
         # The rejection gave back what was held for it.
         again = assignment.reward + assignment.fee
-        hold = Movement(Entry.Kind.HOLD, available=-again, on_hold=again, hit=hit, assignment=assignment)
-        entries_write(requester_pk=requester.pk, movements=[hold] if again else [], at=at)
+        hold = Entry(kind=Entry.Kind.HOLD, available=-again, on_hold=again, hit=hit, assignment=assignment)
+        entries_write(requester_pk=requester.pk, entries=[hold] if again else [], at=at)
         hit.held += again
     elif assignment.state != State.SUBMITTED:
         raise WrongState("Assignment", State.SUBMITTED)
@@ -184,18 +174,18 @@ def assignments_approve(
 ) -> None:
     """Pay for locked assignments of locked HITs, out of what is held."""
     by_pk = {hit.pk: hit for hit in hits}
-    movements: dict[int, list[Movement]] = {}
+    payments: dict[int, list[Entry]] = {}
     for assignment in assignments:
         hit = assignment.hit = by_pk[assignment.hit_id]
         assignment.move(State.APPROVED)
         assignment.approved_at = at
         assignment.approved_by_clock = by_clock
-        paid = reward_movements(assignment)
-        hit.held += sum((movement.on_hold for movement in paid), Decimal(0))
-        movements.setdefault(hit.requester_id, []).extend(paid)
+        paid = reward_entries(assignment)
+        hit.held += sum((entry.on_hold for entry in paid), Decimal(0))
+        payments.setdefault(hit.requester_id, []).extend(paid)
     rows_save(assignments, ["state", "approved_at", "approved_by_clock", "feedback"])
     events_note([Event(EventKind.ASSIGNMENT_APPROVED, assignment.hit, assignment) for assignment in assignments], at=at)
-    hits_settle(hits, at=at, movements=movements)
+    hits_settle(hits, at=at, payments=payments)
 
 
 @transaction.atomic(savepoint=False)
@@ -204,14 +194,8 @@ def assignment_reject(*, requester: Requester, assignment_id: str, feedback: str
     hit, assignment = _lock_of(requester, assignment_id)
     if assignment.state != State.SUBMITTED:
         raise WrongState("Assignment", State.SUBMITTED)
-    at = clock.now()
-    assignment.move(State.REJECTED)
-    assignment.rejected_at = at
-    assignment.feedback = feedback
-    assignment.save(update_fields=["state", "rejected_at", "feedback"])
-    events_note([Event(EventKind.ASSIGNMENT_REJECTED, hit, assignment)], at=at)
-    hits_settle([hit], at=at)
-    return assignment
+    at, event = clock.now(), EventKind.ASSIGNMENT_REJECTED
+    return _move(hit, assignment, State.REJECTED, event, at, rejected_at=at, feedback=feedback)
 
 
 @transaction.atomic(savepoint=False)
@@ -241,8 +225,21 @@ def bonus_send(
         reason=reason if reason.strip() else "",
         granted_at=at,
     )
-    entries_write(requester_pk=requester.pk, movements=bonus_movements(bonus), at=at)
+    entries_write(requester_pk=requester.pk, entries=bonus_entries(bonus), at=at)
     return bonus
+
+
+def _move(
+    hit: Hit, assignment: Assignment, state: State, event: EventKind, at: datetime, **changes: object
+) -> Assignment:
+    """Put a locked assignment into another state, and its locked HIT in line."""
+    assignment.move(state)
+    for name, value in changes.items():
+        setattr(assignment, name, value)
+    assignment.save(update_fields=["state", *changes])
+    events_note([Event(event, hit, assignment)], at=at)
+    hits_settle([hit], at=at)
+    return assignment
 
 
 def _active(worker: Worker) -> Worker:

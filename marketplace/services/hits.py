@@ -21,7 +21,7 @@ from marketplace.requirements import MOST_REQUIREMENTS, SYSTEM, requirement_read
 from marketplace.selectors.ledger import balance
 from marketplace.selectors.lookups import get_or_refuse, hit_type_of, qualification_type_known
 from marketplace.services.events import Event, events_note
-from marketplace.services.ledger import Movement, entries_write, shortage, spendable_lock
+from marketplace.services.ledger import entries_write, shortage, spendable_lock
 
 YEAR = 31_536_000
 MONTH = 2_592_000
@@ -78,15 +78,9 @@ def hit_type_register(*, requester: Requester, facts: HitTypeFacts) -> HitType:
         group_id=ids.entity_id(),
         requester=requester,
         fingerprint=facts.fingerprint(),
-        title=facts.title,
-        description=facts.description,
-        keywords=facts.keywords,
-        reward=facts.reward,
         bonus_up_to=bonus_read(facts.keywords),
-        assignment_seconds=facts.assignment_seconds,
-        auto_approval_seconds=facts.auto_approval_seconds,
-        requirements=list(facts.requirements),
         created_at=clock.now(),
+        **facts.__dict__,
     )
     HitType.objects.bulk_create([new], ignore_conflicts=True)  # of two at once, one is first
     return same.get()
@@ -126,8 +120,8 @@ def hit_create(
     hit.save(force_insert=True)
     events_note([Event(EventKind.HIT_CREATED, hit)], at=at)
     # Money last: it locks the requester, and others who publish for it wait until this transaction ends.
-    hold = Movement(Entry.Kind.HOLD, available=-hit.held, on_hold=hit.held, hit=hit)
-    entries_write(requester_pk=requester.pk, movements=[hold] if hit.held else [], at=at)
+    hold = Entry(kind=Entry.Kind.HOLD, available=-hit.held, on_hold=hit.held, hit=hit)
+    entries_write(requester_pk=requester.pk, entries=[hold] if hit.held else [], at=at)
     return hit
 
 
@@ -135,12 +129,12 @@ def hits_settle(
     hits: Sequence[Hit],
     *,
     at: datetime,
-    movements: Mapping[int, Sequence[Movement]] | None = None,
+    payments: Mapping[int, Sequence[Entry]] | None = None,
     may_refuse: bool = False,
 ) -> None:
     """Bring locked HITs in line with their assignments and the time: counts, status, money held, events.
 
-    `movements` are further ones to write, by the requester's primary key: all of a requester's are written together,
+    `payments` are further entries to write, by the requester's primary key: all of a requester's are written together,
     and last, because that locks the requester until the transaction ends.
 
     The status follows from what is left to do. Assignable: a slot is free, and time is left. Unassignable: none is,
@@ -162,18 +156,18 @@ def hits_settle(
             hit.expires_at = at
             required[hit.pk] = _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at)
             hit.save(update_fields=["expires_at"])
-    entries = {requester_pk: list(paid) for requester_pk, paid in (movements or {}).items()}
+    entries = {requester_pk: list(paid) for requester_pk, paid in (payments or {}).items()}
     for hit in hits:
         if more := required[hit.pk] - hit.held:
             if required[hit.pk] > LARGEST:
                 raise shortage(more, balance(hit.requester_id).available)
             kind = Entry.Kind.HOLD if more > 0 else Entry.Kind.RELEASE
-            entries.setdefault(hit.requester_id, []).append(Movement(kind, available=-more, on_hold=more, hit=hit))
+            entries.setdefault(hit.requester_id, []).append(Entry(kind=kind, available=-more, on_hold=more, hit=hit))
             hit.held = required[hit.pk]
     rows_save(hits, ["expired", "status", "reviewable_at", "held", *(f"n_{state.lower()}" for state in _COUNTED)])
     events_note(events, at=at)
     for requester_pk in sorted(entries):
-        entries_write(requester_pk=requester_pk, movements=entries[requester_pk], at=at)
+        entries_write(requester_pk=requester_pk, entries=entries[requester_pk], at=at)
 
 
 # How many live assignments a HIT has, by their state and what they cost.

@@ -1,7 +1,6 @@
 """Money. Every movement is a row, written under the requester's lock; the newest row is the balance."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -11,97 +10,44 @@ from django.db.models import Sum
 
 from marketplace import clock
 from marketplace.errors import InsufficientFunds, InvalidValue, NotAllowed, WrongState
-from marketplace.models import Assignment, BonusPayment, Entry, Hit, PayoutList, Requester, Worker
+from marketplace.models import Assignment, BonusPayment, Entry, PayoutList, Requester, Worker
 from marketplace.money import LARGEST, ZERO, bonus_fee
-from marketplace.selectors.ledger import Balance, balance, balance_after, entry_newest
+from marketplace.selectors.ledger import balance, balance_after, entry_newest
 from marketplace.selectors.lookups import get_or_refuse
 
 MOST_REASON = 200
 
-__all__ = [
-    "Balance",
-    "Movement",
-    "Payout",
-    "balance",
-    "bonus_movements",
-    "deposit_make",
-    "entries_write",
-    "payout_bounce",
-    "payouts_make",
-    "reward_movements",
-    "shortage",
-    "spendable_lock",
-]
-
-
-@dataclass
-class Movement:
-    """One entry to be written: see Entry."""
-
-    kind: Entry.Kind
-    available: Decimal = ZERO
-    on_hold: Decimal = ZERO
-    earned: Decimal = ZERO
-    worker_pk: int | None = None
-    hit: Hit | None = None
-    assignment: Assignment | None = None
-    bonus: BonusPayment | None = None
-    note: str = field(default="")
-
-    @property
-    def offers_places(self) -> bool:
-        """Whether it holds money for workers who may come, and not for one who did."""
-        return self.kind == Entry.Kind.HOLD and self.assignment is None
-
 
 @transaction.atomic(savepoint=False)
-def entries_write(*, requester_pk: int, movements: Iterable[Movement], at: datetime) -> list[Entry]:
-    """Write movements of one requester, in order, all or none.
+def entries_write(*, requester_pk: int, entries: Sequence[Entry], at: datetime) -> list[Entry]:
+    """Write entries of one requester, which say what moves and for what, in order, all or none.
 
     Raises InsufficientFunds if what is available does not suffice for the sum of them, and NotAllowed if places are
     offered for a requester that is not active.
     """
-    movements = list(movements)
-    if not movements:
+    if not entries:
         return []
     # "No key": others may go on writing rows that refer to this requester, and so do not wait for each other.
     requester = Requester.objects.select_for_update(of=("self",), no_key=True).only("is_active").get(pk=requester_pk)
-    if not requester.is_active and any(movement.offers_places for movement in movements):
+    if not requester.is_active and any(entry.offers_places for entry in entries):
         raise NotAllowed("This requester's account is not active.")  # it was when the request began
     newest = entry_newest(requester_pk)
     number = newest.number or 0 if newest else 0
     available, on_hold = balance_after(newest)
-    needed = -sum((movement.available for movement in movements), ZERO)
+    needed = -sum((entry.available for entry in entries), ZERO)
     if needed > available:
         raise shortage(needed, available)
-    deposited = any(movement.kind == Entry.Kind.DEPOSIT for movement in movements)
+    deposited = any(entry.kind == Entry.Kind.DEPOSIT for entry in entries)
     if deposited and available + on_hold - needed > LARGEST:  # so that whatever is released later fits a row
         raise InvalidValue(f"An account holds ${LARGEST:,} at most, and ${available + on_hold:,} is there already.")
-    entries = []
     # What gives comes before what takes, so that no row in between shows less than nothing.
-    for movement in sorted(movements, key=lambda movement: movement.available < 0):
+    for entry in (ordered := sorted(entries, key=lambda entry: entry.available < 0)):
         number += 1
-        available += movement.available
-        on_hold += movement.on_hold
-        entries.append(
-            Entry(
-                at=at,
-                kind=movement.kind,
-                requester_id=requester_pk,
-                number=number,
-                available=movement.available,
-                on_hold=movement.on_hold,
-                available_after=available,
-                on_hold_after=on_hold,
-                worker_id=movement.worker_pk,
-                earned=movement.earned,
-                hit=movement.hit,
-                assignment=movement.assignment,
-                bonus=movement.bonus,
-                note=movement.note,
-            )
-        )
-    return Entry.objects.bulk_create(entries)
+        available += entry.available
+        on_hold += entry.on_hold
+        entry.at, entry.requester_id, entry.number = at, requester_pk, number
+        entry.available_after, entry.on_hold_after = available, on_hold
+    return Entry.objects.bulk_create(ordered)
 
 
 def shortage(needed: Decimal, available: Decimal) -> InsufficientFunds:
@@ -123,45 +69,25 @@ def deposit_make(*, requester: Requester, amount: Decimal, note: str = "") -> En
     if amount == 0 or amount != amount.quantize(Decimal("0.01")):
         raise InvalidValue(f"A deposit is an amount in whole cents, and {amount} is not.")
     kind = Entry.Kind.DEPOSIT if amount > 0 else Entry.Kind.WITHDRAWAL
-    movement = Movement(kind, available=amount, note=note)
-    return entries_write(requester_pk=requester.pk, movements=[movement], at=clock.now())[0]
+    entry = Entry(kind=kind, available=amount, note=note)
+    return entries_write(requester_pk=requester.pk, entries=[entry], at=clock.now())[0]
 
 
-def reward_movements(assignment: Assignment) -> list[Movement]:
+def reward_entries(assignment: Assignment) -> list[Entry]:
     """What an approval moves out of what is held: the reward to the worker, the fee to the marketplace."""
-    worker = assignment.worker_id
-    reward = Movement(
-        Entry.Kind.REWARD,
-        on_hold=-assignment.reward,
-        earned=assignment.reward,
-        worker_pk=worker,
-        hit=assignment.hit,
-        assignment=assignment,
-    )
-    fee = Movement(Entry.Kind.FEE, on_hold=-assignment.fee, hit=assignment.hit, assignment=assignment)
-    return [movement for movement in (reward, fee) if movement.on_hold]
+    about = {"hit": assignment.hit, "assignment": assignment}
+    paid = {"on_hold": -assignment.reward, "earned": assignment.reward, "worker_id": assignment.worker_id}
+    reward = Entry(kind=Entry.Kind.REWARD, **paid, **about)
+    fee = Entry(kind=Entry.Kind.FEE, on_hold=-assignment.fee, **about)
+    return [entry for entry in (reward, fee) if entry.on_hold]
 
 
-def bonus_movements(bonus: BonusPayment) -> list[Movement]:
+def bonus_entries(bonus: BonusPayment) -> list[Entry]:
     """What a bonus moves: the amount to the worker, the fee to the marketplace."""
-    assignment = bonus.assignment
-    paid = Movement(
-        Entry.Kind.BONUS,
-        available=-bonus.amount,
-        earned=bonus.amount,
-        worker_pk=assignment.worker_id,
-        hit=assignment.hit,
-        assignment=assignment,
-        bonus=bonus,
-    )
-    fee = Movement(
-        Entry.Kind.BONUS_FEE,
-        available=-bonus_fee(bonus.amount),
-        hit=assignment.hit,
-        assignment=assignment,
-        bonus=bonus,
-    )
-    return [paid, fee]
+    about = {"hit": bonus.assignment.hit, "assignment": bonus.assignment, "bonus": bonus}
+    paid = {"available": -bonus.amount, "earned": bonus.amount, "worker_id": bonus.assignment.worker_id}
+    fee = Entry(kind=Entry.Kind.BONUS_FEE, available=-bonus_fee(bonus.amount), **about)
+    return [Entry(kind=Entry.Kind.BONUS, **paid, **about), fee]
 
 
 class Payout(NamedTuple):
