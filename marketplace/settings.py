@@ -1,24 +1,6 @@
 """The marketplace's settings, driven by the environment, secure unless DEVELOPMENT is set.
 
-| variable | meaning | default |
-|---|---|---|
-| DEVELOPMENT | conveniences for one machine: http, a generated secret key, localhost | off |
-| MARKETPLACE_DATABASE_URL | the marketplace's own PostgreSQL database | `marketplace` here, or make run's |
-| MARKETPLACE_STATEMENT_SECONDS | how long a statement may take there; 0 for no limit | web servers 60, commands 0 |
-| MARKETPLACE_DATABASE_POOLER | whether it is reached through a pooler such as PgBouncer, in transaction mode | off |
-| MARKETPLACE_SECRET_KEY | signs sessions | required, except in development |
-| MARKETPLACE_ENCRYPTION_KEYS | encrypt access keys: the first writes, all read | MARKETPLACE_SECRET_KEY |
-| MARKETPLACE_URL | its public address: where requesters and workers find it | http://localhost:8001 in development |
-| MARKETPLACE_ALLOWED_HOSTS | host names that are served, with commas between | that of MARKETPLACE_URL |
-| MARKETPLACE_OPEN_REGISTRATION | whether workers may register without an invitation | off |
-| MARKETPLACE_RATE_LIMITS | limits on log-ins, registrations, workers' messages and API requests | on |
-| MARKETPLACE_API_RATE | API requests a second of one access key, over ten seconds; 0 for no limit | 200 |
-| MARKETPLACE_HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
-| MARKETPLACE_CLIENT_ADDRESS_HEADER | where the proxy puts the client's address, such as HTTP_X_REAL_IP | REMOTE_ADDR |
-| MARKETPLACE_NOTIFICATION_PORTS | ports of requesters' addresses that notifications may be sent to | 443 |
-| MARKETPLACE_NOTIFICATION_NETWORKS | networks that they may be sent to beside the internet, as 10.1.0.0/16 | none |
-| STATIC_ROOT | where `collectstatic` puts its static files, apart from the site's | staticfiles-marketplace/ |
-| BESTKNOWN_VAR | where the generated key lives in development | var/ beside manage.py |
+docs/marketplace.md says what each variable means.
 """
 
 import hashlib
