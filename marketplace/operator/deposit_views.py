@@ -5,7 +5,6 @@ from decimal import Decimal, InvalidOperation
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from marketplace.errors import InvalidValue
 from marketplace.models import Account
@@ -14,8 +13,7 @@ from marketplace.pages import see_other
 from marketplace.services.deposits import deposit_request_decline, deposit_request_grant
 
 
-@require_POST
-@for_operator
+@for_operator("POST")
 def decide(request: HttpRequest, operator: Account, request_pk: int) -> HttpResponse:
     """Grant a requester the amount that was shown, or decline it. Once: pressed again, it is refused."""
     if request.POST.get("decision") == "decline":

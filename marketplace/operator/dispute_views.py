@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods
 
 from marketplace.errors import Refused
 from marketplace.models import Account, AuditEvent, Dispute
@@ -16,15 +15,13 @@ from marketplace.services.accounts import audit_note
 from marketplace.services.messages import dispute_close
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def disputes(request: HttpRequest, _operator: Account) -> HttpResponse:
     """All disputes, those to decide first."""
     return show_operator_page(request, "disputes.html", {"page": paginate(request, disputes_all())})
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def dispute(request: HttpRequest, operator: Account, dispute_pk: int) -> HttpResponse:
     """One dispute: what was said, and the decision, which is confirmed before it counts."""
     row = dispute_by_pk(dispute_pk)

@@ -1,7 +1,6 @@
 """The operator's overview, the check of the books, and the audit."""
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
 
 from marketplace.models import Account, DailyRun, Worker
 from marketplace.money import ZERO
@@ -17,8 +16,7 @@ from marketplace.selectors.workers import workers_matching
 MOST_ASKED = 50  # requests for money that are shown at a time
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def home(request: HttpRequest, _operator: Account) -> HttpResponse:
     """What is waiting for the operator, and the money in sums."""
     requests = deposit_requests_open()
@@ -42,16 +40,14 @@ def home(request: HttpRequest, _operator: Account) -> HttpResponse:
     return show_operator_page(request, "home.html", context)
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def books(request: HttpRequest, _operator: Account) -> HttpResponse:
     """The sums of the ledger and the income from fees as they are now, and what the last check of the books found."""
     context = {"sums": totals(), "fees": fee_months(), "books": daily_run(DailyRun.Name.BOOKS)}
     return show_operator_page(request, "books.html", context)
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def audit(request: HttpRequest, _operator: Account) -> HttpResponse:
     words = read_query(request)
     page = paginate(request, audit_all(words), 100)

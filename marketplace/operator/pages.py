@@ -8,6 +8,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
 
 from marketplace.errors import Refused
 from marketplace.models import Account
@@ -27,29 +28,28 @@ def show_operator_page(
 
 
 def for_operator(
-    view: Callable[Concatenate[HttpRequest, Account, P], HttpResponse],
-) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
-    """Let only operators see a page, once everything that is due has been done. Refusals become pages."""
+    *methods: str,
+) -> Callable[[Callable[Concatenate[HttpRequest, Account, P], HttpResponse]], Callable[..., HttpResponse]]:
+    """Let only operators see a page, by these methods, once all that is due has been done. Refusals become pages."""
 
-    @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return redirect_to_login(request.get_full_path())
-        if not request.user.is_operator:
-            return show_message(
-                request, _("No access"), _("This page is for the people who run the marketplace."), status=403
-            )
-        catch_up()
-        try:
-            return view(request, request.user, *args, **kwargs)
-        except Refused as refused:
-            is_missing = refused.code.endswith("DoesNotExist")
-            return show_message(
-                request,
-                _("Nothing here") if is_missing else _("This cannot be done"),
-                str(refused),
-                status=404 if is_missing else 409,
-                link=(reverse("operator:home"), _("Go to the overview")),
-            )
+    def guard(view: Callable[Concatenate[HttpRequest, Account, P], HttpResponse]) -> Callable[..., HttpResponse]:
+        @require_http_methods(methods)
+        @wraps(view)
+        def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path())
+            if not request.user.is_operator:
+                text = _("This page is for the people who run the marketplace.")
+                return show_message(request, _("No access"), text, status=403)
+            catch_up()
+            try:
+                return view(request, request.user, *args, **kwargs)
+            except Refused as refused:
+                is_missing = refused.code.endswith("DoesNotExist")
+                title = _("Nothing here") if is_missing else _("This cannot be done")
+                link = (reverse("operator:home"), _("Go to the overview"))
+                return show_message(request, title, str(refused), status=404 if is_missing else 409, link=link)
 
-    return guarded
+        return guarded
+
+    return guard

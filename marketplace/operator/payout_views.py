@@ -15,7 +15,6 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_GET, require_http_methods
 
 from marketplace.errors import DoesNotExist
 from marketplace.models import Account, AuditEvent, Entry
@@ -28,8 +27,7 @@ from marketplace.services.accounts import audit_note
 from marketplace.services.ledger import payout_bounce, payouts_make
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
     """What workers are owed; a list to pay from takes it off the books, and can be downloaded again."""
     owed = owed_all()
@@ -69,8 +67,7 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
     return see_other("operator:payout", query={"reference": reference})
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def payout(request: HttpRequest, _operator: Account) -> HttpResponse:
     reference = read_query(request, "reference")
     rows = payouts_of(reference)
@@ -80,8 +77,7 @@ def payout(request: HttpRequest, _operator: Account) -> HttpResponse:
     return show_operator_page(request, "payout.html", context, status=200 if page.paginator.count else 404)
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def payout_csv(request: HttpRequest, operator: Account) -> HttpResponse:
     """The same as a CSV file, to pay from."""
     reference = read_query(request, "reference")
@@ -114,8 +110,7 @@ def _disarm(text: str) -> str:
     return f"'{text}" if text[:1] in "=+-@\t\r" else text
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def payout_bounced(request: HttpRequest, operator: Account, payout_pk: int) -> HttpResponse:
     """A payout came back: the worker is owed it again. Asked first, with a reason."""
     row = payout_by_pk(payout_pk)

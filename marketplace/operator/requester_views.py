@@ -10,7 +10,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from marketplace.errors import AlreadyDone, Refused, WrongState
 from marketplace.models import Account, AuditEvent
@@ -40,8 +39,7 @@ _ONCE = "marketplace.operator.once"
 ONCE_SECONDS = 12 * 3600
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def requesters(request: HttpRequest, operator: Account) -> HttpResponse:
     """All requesters, and a form for another."""
     form = RequesterForm(request.POST or None)
@@ -67,8 +65,7 @@ def requesters(request: HttpRequest, operator: Account) -> HttpResponse:
     return show_operator_page(request, "requesters.html", context, status=400 if form.is_bound else 200)
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def requester(request: HttpRequest, _operator: Account, account_id: str) -> HttpResponse:
     """One requester: balance, keys, messages, ledger."""
     owner = requester_of(account_id)
@@ -87,8 +84,7 @@ def requester(request: HttpRequest, _operator: Account, account_id: str) -> Http
     return show_operator_page(request, "requester.html", context)
 
 
-@require_POST
-@for_operator
+@for_operator("POST")
 def issue_key(request: HttpRequest, operator: Account, account_id: str) -> HttpResponse:
     """A new access key. Its secret is in this answer, and nowhere else."""
     owner = requester_of(account_id)
@@ -110,8 +106,7 @@ def issue_key(request: HttpRequest, operator: Account, account_id: str) -> HttpR
     return show_operator_page(request, "key.html", context, status=201)
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def revoke_key(request: HttpRequest, operator: Account, account_id: str, key_id: str) -> HttpResponse:
     """Refuse a key from now on, after a question."""
     owner = requester_of(account_id)
@@ -128,8 +123,7 @@ def revoke_key(request: HttpRequest, operator: Account, account_id: str, key_id:
     return see_other("operator:requester", account_id)
 
 
-@require_POST
-@for_operator
+@for_operator("POST")
 def deposit(request: HttpRequest, operator: Account, account_id: str) -> HttpResponse:
     """Money into a requester's account, or out of it: asked first, then done, and done once."""
     owner = requester_of(account_id)
@@ -172,8 +166,7 @@ def deposit(request: HttpRequest, operator: Account, account_id: str) -> HttpRes
     return see_other("operator:requester", account_id)
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def requester_status(request: HttpRequest, operator: Account, account_id: str) -> HttpResponse:
     """Deactivate a requester, or take it back: asked first, with a reason."""
     owner = requester_of(account_id)
@@ -198,8 +191,7 @@ def requester_status(request: HttpRequest, operator: Account, account_id: str) -
     return show_operator_page(request, "requester_status.html", context, status=400 if form.is_bound else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def requester_undecided(request: HttpRequest, operator: Account, account_id: str) -> HttpResponse:
     """What was submitted to a deactivated requester, to be approved in its place. Others decide for themselves."""
     owner = requester_of(account_id)
@@ -235,8 +227,7 @@ def requester_undecided(request: HttpRequest, operator: Account, account_id: str
     return show_operator_page(request, "undecided.html", context, status=400 if form.is_bound else 200)
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def message(request: HttpRequest, operator: Account, account_id: str, message_pk: int) -> HttpResponse:
     """What a worker wrote to a requester, and an answer in the requester's name."""
     owner = requester_of(account_id)
@@ -257,8 +248,7 @@ def message(request: HttpRequest, operator: Account, account_id: str, message_pk
     return show_operator_page(request, "message.html", context, status=400 if form.is_bound else 200)
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def requester_calls(request: HttpRequest, _operator: Account, account_id: str) -> HttpResponse:
     """What the requester's keys did, newest first."""
     owner, words = requester_of(account_id), read_query(request)

@@ -9,7 +9,6 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from marketplace.models import Account, AuditEvent, DailyRun, Worker
 from marketplace.operator.forms import (
@@ -44,8 +43,7 @@ _STATUS_ACTIONS = {
 }
 
 
-@require_GET
-@for_operator
+@for_operator("GET")
 def workers(request: HttpRequest, _operator: Account) -> HttpResponse:
     words = read_query(request)
     context = {
@@ -58,8 +56,7 @@ def workers(request: HttpRequest, _operator: Account) -> HttpResponse:
     return show_operator_page(request, "workers.html", context)
 
 
-@require_POST
-@for_operator
+@for_operator("POST")
 def invite(request: HttpRequest, operator: Account) -> HttpResponse:
     """A new invitation. Its link is in this answer, and nowhere else."""
     form = InvitationForm(request.POST)
@@ -75,8 +72,7 @@ def invite(request: HttpRequest, operator: Account) -> HttpResponse:
     return show_operator_page(request, "invite.html", {"form": form}, status=400)
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 @transaction.atomic
 def worker(request: HttpRequest, operator: Account, worker_id: str) -> HttpResponse:
     """One worker, and a form for another status."""
@@ -112,8 +108,7 @@ def _place_of(person: Worker) -> dict[str, str]:
     return {"country": person.country, "subdivision": person.subdivision}
 
 
-@require_POST
-@for_operator
+@for_operator("POST")
 @transaction.atomic
 def worker_country(request: HttpRequest, operator: Account, worker_id: str) -> HttpResponse:
     """Where a worker lives now."""
@@ -136,8 +131,7 @@ def worker_country(request: HttpRequest, operator: Account, worker_id: str) -> H
     return see_other("operator:worker", worker_id)
 
 
-@require_POST
-@for_operator
+@for_operator("POST")
 def worker_password(request: HttpRequest, operator: Account, worker_id: str) -> HttpResponse:
     """A link to a new password. It is in this answer, and nowhere else."""
     person = worker_of(worker_id)
@@ -158,8 +152,7 @@ def worker_password(request: HttpRequest, operator: Account, worker_id: str) -> 
     return show_operator_page(request, "password_link.html", context, status=201)
 
 
-@require_http_methods(["GET", "POST"])
-@for_operator
+@for_operator("GET", "POST")
 def worker_erase_page(request: HttpRequest, operator: Account, worker_id: str) -> HttpResponse:
     """What erasing a worker would do; a form does it."""
     person = worker_of(worker_id)

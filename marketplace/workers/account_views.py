@@ -158,8 +158,7 @@ def account(request: HttpRequest) -> HttpResponse:
     return show_page(request, "workers/account.html")
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def account_data(request: HttpRequest, worker: Worker) -> HttpResponse:
     """All that is stored of the worker, as a file."""
     response = JsonResponse(personal_data(worker), json_dumps_params={"ensure_ascii": False, "indent": 1})
@@ -167,8 +166,7 @@ def account_data(request: HttpRequest, worker: Worker) -> HttpResponse:
     return response
 
 
-@require_http_methods(["GET", "POST"])
-@for_worker
+@for_worker("GET", "POST")
 def account_closing(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Closing one's own account, after asking once."""
     if request.method == "POST":

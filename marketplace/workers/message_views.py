@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods
 
 from marketplace.models import Message, Worker
 from marketplace.pages import paginate, read_query, see_other, show_page
@@ -23,15 +22,13 @@ from marketplace.workers.forms import MessageForm
 from marketplace.workers.pages import for_worker, show_too_many
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def messages(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Messages in both directions."""
     return show_page(request, "workers/messages.html", {"page": paginate(request, messages_of(worker))})
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def message(request: HttpRequest, worker: Worker, message_pk: int) -> HttpResponse:
     """One message. Opening it marks it as read."""
     message = message_of(worker, message_pk)
@@ -40,8 +37,7 @@ def message(request: HttpRequest, worker: Worker, message_pk: int) -> HttpRespon
     return show_page(request, "workers/message.html", {"message": message})
 
 
-@require_http_methods(["GET", "POST"])
-@for_worker
+@for_worker("GET", "POST")
 def contact(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     """A message to the requester of a task."""
     hit = hit_to_ask_about(worker, hit_id)
@@ -50,8 +46,7 @@ def contact(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     return _write(request, worker, subject, send, {"hit": hit, "requester": hit.requester})
 
 
-@require_http_methods(["GET", "POST"])
-@for_worker
+@for_worker("GET", "POST")
 def message_answer(request: HttpRequest, worker: Worker, message_pk: int) -> HttpResponse:
     """An answer to a requester's message, which may be about no task, or one more message after one's own."""
     message = message_of(worker, message_pk)

@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_POST
 
 from marketplace.errors import NotAllowed
 from marketplace.models import Qualification, QualificationRequest, Worker
@@ -17,8 +16,7 @@ from marketplace.services.qualifications import qualification_request
 from marketplace.workers.pages import for_worker
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
     """What was earned and paid."""
     context = {
@@ -28,8 +26,7 @@ def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
     return show_page(request, "workers/earnings.html", context)
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
     """The qualifications that the worker has, is waiting for, and may request."""
     states = QualificationRequest.State
@@ -54,8 +51,7 @@ def qualifications(request: HttpRequest, worker: Worker) -> HttpResponse:
     return show_page(request, "workers/qualifications.html", context)
 
 
-@require_POST
-@for_worker
+@for_worker("POST")
 def qualification_request_new(request: HttpRequest, worker: Worker, type_id: str) -> HttpResponse:
     try:
         outcome = qualification_request(worker=worker, type_id=type_id)

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from marketplace.errors import NothingLeft
 from marketplace.models import Assignment, Worker
@@ -30,8 +29,7 @@ def write_requirements(missing: list[Any]) -> list[str]:
     ]
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def tasks(request: HttpRequest, worker: Worker) -> HttpResponse:
     """The tasks that the worker can find, the best paid first."""
     words, is_qualified_only = read_query(request), bool(request.GET.get("mine"))
@@ -48,8 +46,7 @@ def tasks(request: HttpRequest, worker: Worker) -> HttpResponse:
     return show_page(request, "workers/tasks.html", context)
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     """A preview of a task, before it is accepted: in its frame, without a worker."""
     assignment = task_selectors.assignments_held(worker).filter(hit__hit_id=hit_id).first()
@@ -63,8 +60,7 @@ def preview(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     return show_page(request, "workers/preview.html", context, frames=frame.origins)
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def linked(request: HttpRequest, worker: Worker, kind_id: str = "") -> HttpResponse:
     """Where the links of Mechanical Turk lead: to the preview of a task of that kind, or to the one in progress.
 
@@ -80,8 +76,7 @@ def linked(request: HttpRequest, worker: Worker, kind_id: str = "") -> HttpRespo
     return see_other("workers:preview", hit.hit_id)
 
 
-@require_POST
-@for_worker
+@for_worker("POST")
 def accept(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     """Accept this task; if somebody else was faster, another of its kind."""
     try:
@@ -92,15 +87,13 @@ def accept(request: HttpRequest, worker: Worker, hit_id: str) -> HttpResponse:
     return see_other("workers:work", assignment.assignment_id)
 
 
-@require_POST
-@for_worker
+@for_worker("POST")
 def accept_next(_request: HttpRequest, worker: Worker, group_id: str) -> HttpResponse:
     """Accept a task of this kind, whichever is free."""
     return see_other("workers:work", assignment_accept_next(worker=worker, group_id=group_id).assignment_id)
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def work_page(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
     """A task in progress, in its frame; once it is over, what became of it."""
     assignment = task_selectors.assignment_of(worker, assignment_id)
@@ -120,16 +113,14 @@ def work_page(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpR
     return show_page(request, "workers/work.html", context, frames=frame.origins)
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def work_state(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
     """The state of an assignment, for the script of its page."""
     assignment = task_selectors.assignment_of(worker, assignment_id)
     return JsonResponse({"state": assignment.state, "seconds": task_selectors.seconds_left(assignment)})
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def work_check(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
     """The way on without JavaScript: to the outcome, or a page that says that nothing has been submitted yet."""
     assignment = task_selectors.assignment_of(worker, assignment_id)
@@ -138,8 +129,7 @@ def work_check(request: HttpRequest, worker: Worker, assignment_id: str) -> Http
     return show_page(request, "workers/unsubmitted.html", {"assignment": assignment})
 
 
-@require_http_methods(["GET", "POST"])
-@for_worker
+@for_worker("GET", "POST")
 def work_return(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
     """Return a task, after a question."""
     assignment = task_selectors.assignment_of(worker, assignment_id)
@@ -164,8 +154,7 @@ def describe_state(assignment: Assignment) -> str:
     }[Assignment.State(assignment.state)]
 
 
-@require_GET
-@for_worker
+@for_worker("GET")
 def history(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Tasks in progress, and all earlier ones."""
     page = paginate(request, task_selectors.assignments_past(worker))
@@ -178,8 +167,7 @@ def history(request: HttpRequest, worker: Worker) -> HttpResponse:
     return show_page(request, "workers/history.html", context)
 
 
-@require_POST
-@for_worker
+@for_worker("POST")
 def dispute(request: HttpRequest, worker: Worker, assignment_id: str) -> HttpResponse:
     """Ask the operator to look at a rejection."""
     form = DisputeForm(request.POST)
