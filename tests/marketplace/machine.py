@@ -52,11 +52,8 @@ from marketplace.money import reward_fee  # noqa: E402
 from marketplace.selectors import books  # noqa: E402
 from marketplace.services import accounts, assignments, due, hits, lapsing, ledger  # noqa: E402
 from marketplace.steps import MOVES  # noqa: E402
+from tests.marketplace.server import HTML_QUESTION  # noqa: E402
 
-QUESTION = (
-    '<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">'
-    "<HTMLContent><![CDATA[<form></form>]]></HTMLContent><FrameHeight>0</FrameHeight></HTMLQuestion>"
-)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 REWARDS = [Decimal(text) for text in ("0.00", "0.01", "1.00", "5.00", "500.00")]
 WORKERS = 3
@@ -175,7 +172,7 @@ class MarketplaceMachine(RuleBasedStateMachine):
             hit_id=ids.entity_id(),
             requester=self.cast.requesters[who],
             hit_type=self.cast.types[who][price],
-            question=QUESTION,
+            question=HTML_QUESTION,
             lifetime_seconds=lifetime,
             max_assignments=slots,
         )

@@ -13,33 +13,45 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.looking import looks_right
-from tests.marketplace.server import Marketplace, Requester, Worker, cookie_of
+from tests.marketplace.server import EXTERNAL, Marketplace, Requester, Worker, cookie_of
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1280, "height": 800}
 PASSWORD = "correct horse battery"
 OPERATOR = "olga@example.org"
-EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
-HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
 BLOCKED = ("enableThirdPartyCookieRestriction", "disableThirdPartyCookieMetadata", "disableThirdPartyCookieHeuristics")
 _numbers = itertools.count(1)
 
 
-class Person:
-    """Somebody who is logged in, without a browser."""
+class Guest:
+    """Somebody without a browser who is not logged in."""
 
-    def __init__(self, marketplace: Marketplace, email: str) -> None:
-        self.http = httpx.Client(base_url=marketplace.url, timeout=30, trust_env=False, verify=False)
-        self.http.get("/login")
-        answer = self.post("/login", username=email, password=PASSWORD)
-        assert answer.status_code == 302, answer.text
+    def __init__(self, marketplace: Marketplace) -> None:
+        self.http = marketplace.visitor()
 
     def get(self, path: str) -> httpx.Response:
         return self.http.get(path)
 
     def post(self, path: str, **fields: str) -> httpx.Response:
-        """A form, sent."""
-        return self.http.post(path, data=fields, headers={"X-CSRFToken": cookie_of(self.http, "csrf")[1]})
+        """A form, sent as a browser sends it."""
+        origin = str(self.http.base_url).rstrip("/")
+        token = cookie_of(self.http, "csrf")[1]
+        headers = {"Origin": origin, "Referer": f"{origin}{path}", "X-CSRFToken": token}
+        return self.http.post(path, data=fields, headers=headers)
+
+    def log_in(self, email: str, password: str = PASSWORD) -> httpx.Response:
+        """Through the page."""
+        self.get("/login")
+        return self.post("/login", username=email, password=password)
+
+
+class Person(Guest):
+    """Somebody who is logged in, without a browser."""
+
+    def __init__(self, marketplace: Marketplace, email: str) -> None:
+        super().__init__(marketplace)
+        answer = self.log_in(email)
+        assert answer.status_code == 302, answer.text
 
     def session(self) -> dict[str, str]:
         """The session's cookie."""
@@ -105,14 +117,6 @@ PAGE = """<!doctype html><html lang="en"><title>Compare</title><h1>Compare two p
 <label>Which one? <input name="choice" value="left"></label>
 <button>Send in</button></form>
 <script>document.cookie = "mine=1; SameSite=None; Secure";</script></html>"""
-
-
-def html_question(body: str, height: int = 450) -> str:
-    """An HTMLQuestion."""
-    return (
-        f'<HTMLQuestion xmlns="{HTML}"><HTMLContent><![CDATA[{body}]]></HTMLContent>'
-        f"<FrameHeight>{height}</FrameHeight></HTMLQuestion>"
-    )
 
 
 # As people write them: for one marketplace's address, with the id left to a script.

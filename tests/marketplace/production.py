@@ -15,11 +15,10 @@ import httpx
 from botocore.awsrequest import AWSResponse  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
 
-from tests.marketplace.server import Marketplace, cookie_of
+from tests.marketplace.people import OPERATOR, PASSWORD, Guest
+from tests.marketplace.server import Marketplace
 
 HOST = "market.example.org"
-PASSWORD = "correct horse battery"
-OPERATOR = "olga@example.org"
 _numbers = itertools.count(1)
 
 
@@ -53,31 +52,10 @@ class _Body(io.BytesIO):
         yield self.read()
 
 
-class Person:
-    """Somebody with a browser of their own, at an address of their own."""
-
-    def __init__(self, market: "Production") -> None:
-        self.http = market.visitor()
-
-    def get(self, path: str) -> httpx.Response:
-        return self.http.get(path)
-
-    def post(self, path: str, **fields: str) -> httpx.Response:
-        """A form, sent as a browser sends it over https."""
-        token = cookie_of(self.http, "csrf")[1]
-        headers = {"Referer": f"https://{HOST}{path}", "Origin": f"https://{HOST}", "X-CSRFToken": token}
-        return self.http.post(path, data=fields, headers=headers)
-
-    def log_in(self, email: str, password: str = PASSWORD) -> httpx.Response:
-        """Through the page."""
-        self.get("/login")
-        return self.post("/login", username=email, password=password)
-
-
 INVITE = "from marketplace.services.accounts import invitation_make; print(invitation_make().token)"
 
 
-class Worker(Person):
+class Worker(Guest):
     """A worker who was invited and registered through the pages."""
 
     def __init__(self, market: "Production", country: str = "US") -> None:
@@ -150,9 +128,9 @@ class Production(Marketplace):
         printed = self.run("issue_key", account_id).split()
         return self.client(printed[2], printed[5])
 
-    def person(self) -> Person:
+    def person(self) -> Guest:
         """Somebody who is not logged in."""
-        return Person(self)
+        return Guest(self)
 
     def registered(self, **facts: str) -> Worker:
         """A new worker, logged in."""

@@ -23,14 +23,10 @@ from tests.ports import free_port
 from tests.tied import tied
 
 REPOSITORY = Path(__file__).parent.parent.parent
-HTML_QUESTION = (
-    '<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">'
-    "<HTMLContent><![CDATA[<!doctype html><form><input name='answer'></form>]]></HTMLContent>"
-    "<FrameHeight>450</FrameHeight></HTMLQuestion>"
-)
+EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
 EXTERNAL_QUESTION = (
-    "<ExternalQuestion "
-    'xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">'
+    f'<ExternalQuestion xmlns="{EXTERNAL}">'
     "<ExternalURL>https://example.org/task?a=1&amp;b=2</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
 )
 SECRET_KEY = "a key for tests, and only for tests, long enough to be one"
@@ -42,6 +38,17 @@ BUSY = """
         AND state <> 'idle'
 """
 T = TypeVar("T")
+
+
+def html_question(body: str, height: int = 450) -> str:
+    """An HTMLQuestion."""
+    return (
+        f'<HTMLQuestion xmlns="{HTML}"><HTMLContent><![CDATA[{body}]]></HTMLContent>'
+        f"<FrameHeight>{height}</FrameHeight></HTMLQuestion>"
+    )
+
+
+HTML_QUESTION = html_question("<!doctype html><form><input name='answer'></form>")
 _numbers = itertools.count(1)
 
 

@@ -16,7 +16,6 @@ from tests.marketplace.people import (
     Person,
     RequestersSite,
     Wanda,
-    html_question,
     market,
     people,
     requesters_site,
@@ -24,7 +23,7 @@ from tests.marketplace.people import (
     visitor,
     wanda,
 )
-from tests.marketplace.server import Marketplace, Requester
+from tests.marketplace.server import Marketplace, Requester, html_question
 
 __all__ = ["market", "people", "requesters_site", "rosa", "visitor", "wanda"]
 

@@ -16,7 +16,6 @@ from tests.marketplace.people import (
     Person,
     RequestersSite,
     Wanda,
-    html_question,
     look_well,
     market,
     people,
@@ -25,7 +24,7 @@ from tests.marketplace.people import (
     visitor,
     wanda,
 )
-from tests.marketplace.server import Marketplace, Requester, cookie_of
+from tests.marketplace.server import Marketplace, Requester, cookie_of, html_question
 
 __all__ = ["market", "people", "requesters_site", "rosa", "visitor", "wanda"]
 
