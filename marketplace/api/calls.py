@@ -21,7 +21,7 @@ class Call(NamedTuple):
     def requester(self) -> Requester:
         return self.key.requester
 
-    def named(self, **names: str) -> dict[str, Any]:
+    def arguments(self, **names: str) -> dict[str, Any]:
         """Arguments by the names of their parameters: `hit_id="HITId"`. What was not sent is left out."""
         return {argument: self.parameters[name] for argument, name in names.items() if name in self.parameters}
 
@@ -47,7 +47,7 @@ def performs(operation: str, service: Callable[..., object], **names: str) -> No
 
     @handles(operation)
     def perform(call: Call) -> dict[str, Any]:
-        service(requester=call.requester, **call.named(**names))
+        service(requester=call.requester, **call.arguments(**names))
         return {}
 
 
@@ -60,9 +60,9 @@ def lists(
         @handles(operation)
         def answer(call: Call) -> dict[str, Any]:
             of = f"{call.requester.pk} {operation}"
-            listed = page(rows(call), call.parameters, of=of, by=by, newest_first=newest_first)
-            items = [write(row) for row in listed.rows]
-            next_page = {"NextToken": listed.next_token} if listed.next_token else {}
+            page_of_rows = page(rows(call), call.parameters, of=of, by=by, newest_first=newest_first)
+            items = [write(row) for row in page_of_rows.rows]
+            next_page = {"NextToken": page_of_rows.next_token} if page_of_rows.next_token else {}
             return {"NumResults": len(items), name: items, **next_page}
 
     return register

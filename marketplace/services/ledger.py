@@ -41,7 +41,8 @@ def entries_write(*, requester_pk: int, entries: Sequence[Entry], at: datetime) 
     if deposited and available + on_hold - needed > LARGEST:  # so that whatever is released later fits a row
         raise InvalidValue(f"An account holds ${LARGEST:,} at most, and ${available + on_hold:,} is there already.")
     # What gives comes before what takes, so that no row in between shows less than nothing.
-    for entry in (ordered := sorted(entries, key=lambda entry: entry.available < 0)):
+    ordered = sorted(entries, key=lambda entry: entry.available < 0)
+    for entry in ordered:
         number += 1
         available += entry.available
         on_hold += entry.on_hold

@@ -31,7 +31,7 @@ def list_worker_blocks(call: Call) -> QuerySet[WorkerBlock]:
 def notify_workers(call: Call) -> dict[str, Any]:
     """Send a message to workers that the caller knows. Who was not told comes back."""
     failures = messages.workers_notify(
-        requester=call.requester, **call.named(subject="Subject", text="MessageText", worker_ids="WorkerIds")
+        requester=call.requester, **call.arguments(subject="Subject", text="MessageText", worker_ids="WorkerIds")
     )
     statuses = [
         {

@@ -30,7 +30,7 @@ def get_assignment(call: Call) -> dict[str, Any]:
 @handles("ApproveAssignment")
 def approve(call: Call) -> dict[str, Any]:
     """Pay for submitted work."""
-    arguments = call.named(assignment_id="AssignmentId", override="OverrideRejection")
+    arguments = call.arguments(assignment_id="AssignmentId", override="OverrideRejection")
     assignments.assignment_approve(requester=call.requester, feedback=_feedback(call), **arguments)
     return {}
 
@@ -38,7 +38,7 @@ def approve(call: Call) -> dict[str, Any]:
 @handles("RejectAssignment")
 def reject(call: Call) -> dict[str, Any]:
     """Do not pay for submitted work, and say why. An empty reason is taken: the worker reads that there is none."""
-    arguments = call.named(assignment_id="AssignmentId")
+    arguments = call.arguments(assignment_id="AssignmentId")
     assignments.assignment_reject(requester=call.requester, feedback=_feedback(call), **arguments)
     return {}
 
@@ -48,7 +48,7 @@ def send_bonus(call: Call) -> dict[str, Any]:
     """Pay a worker something on top."""
     token = call.parameters.get("UniqueRequestToken")
     token_claim(requester=call.requester, operation=call.operation, token=token, subject=call.request_id)
-    arguments = call.named(assignment_id="AssignmentId", worker_id="WorkerId", reason="Reason")
+    arguments = call.arguments(assignment_id="AssignmentId", worker_id="WorkerId", reason="Reason")
     amount = amount_read(call.parameters["BonusAmount"])
     assignments.bonus_send(requester=call.requester, amount=amount, **arguments)
     return {}
@@ -57,7 +57,7 @@ def send_bonus(call: Call) -> dict[str, Any]:
 @lists("ListBonusPayments", "BonusPayments", answers.bonus)
 def list_bonus_payments(call: Call) -> QuerySet[BonusPayment]:
     """Bonuses paid for a HIT, or for an assignment."""
-    chosen = call.named(hit_id="HITId", assignment_id="AssignmentId")
+    chosen = call.arguments(hit_id="HITId", assignment_id="AssignmentId")
     if not any(chosen.values()):
         raise InvalidValue("Either the HITId parameter or the AssignmentId parameter must be specified.")
     return select.bonuses_of(call.requester, **chosen)

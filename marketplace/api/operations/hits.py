@@ -70,7 +70,7 @@ def list_hits_for_qualification_type(call: Call) -> QuerySet[Hit]:
 def create_additional_assignments(call: Call) -> dict[str, Any]:
     """Ask for more assignments."""
     _claimed(call, call.request_id)
-    hits.hit_extend(requester=call.requester, **call.named(hit_id="HITId", more="NumberOfAdditionalAssignments"))
+    hits.hit_extend(requester=call.requester, **call.arguments(hit_id="HITId", more="NumberOfAdditionalAssignments"))
     return {}
 
 
@@ -95,7 +95,7 @@ def _claimed(call: Call, subject: str) -> str:
 
 
 def _hit_type(call: Call) -> HitType:
-    given = call.named(
+    arguments = call.arguments(
         title="Title",
         description="Description",
         keywords="Keywords",
@@ -103,7 +103,7 @@ def _hit_type(call: Call) -> HitType:
         auto_approval_seconds="AutoApprovalDelayInSeconds",
         requirements="QualificationRequirements",
     )
-    facts = hits.HitTypeFacts(reward=amount_read(call.parameters["Reward"]), **given)
+    facts = hits.HitTypeFacts(reward=amount_read(call.parameters["Reward"]), **arguments)
     return hits.hit_type_register(requester=call.requester, facts=facts)
 
 
@@ -113,10 +113,10 @@ def _hit(call: Call, hit_id: str, hit_type: HitType) -> Hit:
             raise Unsupported(f"{name} is not supported by this marketplace.")
     if not call.parameters.get("Question"):
         raise InvalidValue("Question is missing. Give an HTMLQuestion or an ExternalQuestion.")
-    given = call.named(
+    arguments = call.arguments(
         question="Question",
         lifetime_seconds="LifetimeInSeconds",
         max_assignments="MaxAssignments",
         annotation="RequesterAnnotation",
     )
-    return hits.hit_create(hit_id=hit_id, requester=call.requester, hit_type=hit_type, **given)
+    return hits.hit_create(hit_id=hit_id, requester=call.requester, hit_type=hit_type, **arguments)

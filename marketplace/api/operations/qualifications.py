@@ -26,8 +26,8 @@ _CHANGEABLE = {
 def create_type(call: Call) -> dict[str, Any]:
     """A new qualification type."""
     _no_tests(call)
-    given = call.named(name="Name", keywords="Keywords", **_CHANGEABLE)
-    qualification_type = qualifications.qualification_type_create(requester=call.requester, **given)
+    arguments = call.arguments(name="Name", keywords="Keywords", **_CHANGEABLE)
+    qualification_type = qualifications.qualification_type_create(requester=call.requester, **arguments)
     return {"QualificationType": answers.qualification_type(qualification_type)}
 
 
@@ -44,7 +44,7 @@ def get_type(call: Call) -> dict[str, Any]:
 def update_type(call: Call) -> dict[str, Any]:
     """Change a qualification type."""
     _no_tests(call)
-    type_id, changes = call.parameters["QualificationTypeId"], qualifications.Changes(**call.named(**_CHANGEABLE))
+    type_id, changes = call.parameters["QualificationTypeId"], qualifications.Changes(**call.arguments(**_CHANGEABLE))
     changed = qualifications.qualification_type_update(requester=call.requester, type_id=type_id, changes=changes)
     return {"QualificationType": answers.qualification_type(changed)}
 
@@ -62,8 +62,8 @@ def list_types(call: Call) -> QuerySet[QualificationType]:
 @handles("GetQualificationScore")
 def get_score(call: Call) -> dict[str, Any]:
     """A worker's score in one of the caller's types."""
-    named = call.named(type_id="QualificationTypeId", worker_id="WorkerId")
-    return {"Qualification": answers.qualification(select.qualification_granted(call.requester, **named))}
+    arguments = call.arguments(type_id="QualificationTypeId", worker_id="WorkerId")
+    return {"Qualification": answers.qualification(select.qualification_granted(call.requester, **arguments))}
 
 
 @lists("ListWorkersWithQualificationType", "Qualifications", answers.qualification)
