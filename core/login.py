@@ -1,6 +1,5 @@
 """Logging in, with a limit on tries."""
 
-import secrets
 from typing import Any
 
 from allauth.account.utils import perform_login
@@ -11,10 +10,8 @@ from allauth.socialaccount.adapter import get_adapter as get_social_adapter
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
-from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -25,6 +22,7 @@ from core.errors import Refused
 from core.http import see_other
 from core.models import User
 from core.roles import Right, needs
+from ui.browsers import known_browser, remember_browser
 
 
 class TooManyTries(Refused):
@@ -34,29 +32,11 @@ class TooManyTries(Refused):
     title = "One moment, please"
 
 
-_KNOWN = "known-browser"
-
-
-KNOWN_SECONDS = 365 * 86_400
-
-
-def _known_cookie() -> str:
-    return f"{_KNOWN}-{settings.COOKIE_MARK}"
-
-
 def _name_key(_group: str, request: HttpRequest) -> str:
-    """What tries are counted by: the name, or the name in a browser that has logged in with it before.
-
-    So an attacker who tries passwords for a name does not lock out its owner, who uses their own browser.
-    """
+    """What tries are counted by: the name, or the browser where that has logged in before."""
     name = compared(request.POST.get("username", ""))
-    try:
-        known_name, browser = signing.loads(
-            request.COOKIES.get(_known_cookie(), ""), salt=_KNOWN, max_age=KNOWN_SECONDS
-        )
-    except (signing.BadSignature, ValueError, TypeError):
-        return f"name {name}"
-    return f"browser {browser}" if known_name == name else f"name {name}"
+    browser = known_browser(request, name)
+    return f"browser {browser}" if browser else f"name {name}"
 
 
 class LoginForm(AuthenticationForm):
@@ -109,16 +89,7 @@ class LimitedLogin(LoginView):
         """Log in, and remember in a signed cookie that this name has logged in from this browser."""
         user = form.get_user()
         response: HttpResponse = perform_login(self.request, user, redirect_url=self.get_success_url())
-        name = compared(form.data["username"])
-        response.set_cookie(
-            _known_cookie(),
-            signing.dumps([name, secrets.token_hex(8)], salt=_KNOWN),
-            max_age=KNOWN_SECONDS,
-            path=reverse("login"),
-            secure=self.request.is_secure(),
-            httponly=True,
-            samesite="Lax",
-        )
+        remember_browser(self.request, response, compared(form.data["username"]))
         return response
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

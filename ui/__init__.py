@@ -1,1 +1,1 @@
-"""What the pages of site and marketplace share: their style, and that nothing typed is lost."""
+"""What the pages of site and marketplace share: style, known browsers, and that nothing typed is lost."""

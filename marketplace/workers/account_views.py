@@ -1,16 +1,13 @@
 """The front door, and workers' accounts: logging in and out, registering, passwords."""
 
-import secrets
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView, PasswordResetConfirmView
-from django.core import signing
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -24,10 +21,8 @@ from marketplace.services.erasing import account_close, personal_data
 from marketplace.services.limits import LOGIN_FROM_ADDRESS, LOGIN_TO_ACCOUNT, REGISTRATION, limit_exceeded
 from marketplace.workers.forms import RegisterForm
 from marketplace.workers.pages import for_worker, show_too_many
+from ui.browsers import known_browser, remember_browser
 
-_KNOWN = "marketplace_known"
-_KNOWN_COOKIE = f"{_KNOWN}_{settings.COOKIE_MARK}"
-KNOWN_SECONDS = 365 * 86_400
 OPERATOR_SECONDS = 8 * 3600
 
 
@@ -36,17 +31,6 @@ def home(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return see_other("operator:home" if request.user.is_operator else "workers:tasks")
     return show_page(request, "workers/welcome.html")
-
-
-def read_known_browser(request: HttpRequest, account: str) -> str:
-    """Return the browser's own name, if this account has logged in from it before; else empty."""
-    try:
-        known_account, browser = signing.loads(
-            request.COOKIES.get(_KNOWN_COOKIE, ""), salt=_KNOWN, max_age=KNOWN_SECONDS
-        )
-    except (signing.BadSignature, ValueError, TypeError):
-        return ""
-    return str(browser) if known_account == account else ""
 
 
 class LogIn(LoginView):
@@ -65,7 +49,7 @@ class LogIn(LoginView):
         account = request.POST.get("username", "").strip().lower()
         too_many = [
             limit_exceeded(LOGIN_FROM_ADDRESS, client_address(request)),
-            limit_exceeded(LOGIN_TO_ACCOUNT, read_known_browser(request, account) or account),
+            limit_exceeded(LOGIN_TO_ACCOUNT, known_browser(request, account) or account),
         ]
         return show_too_many(request) if any(too_many) else super().post(request, *args, **kwargs)
 
@@ -75,15 +59,7 @@ class LogIn(LoginView):
         account = form.get_user()
         if account.is_operator:
             self.request.session.set_expiry(OPERATOR_SECONDS)
-        response.set_cookie(
-            _KNOWN_COOKIE,
-            signing.dumps([account.get_username().strip().lower(), secrets.token_hex(8)], salt=_KNOWN),
-            max_age=KNOWN_SECONDS,
-            path=reverse("workers:login"),
-            secure=self.request.is_secure(),
-            httponly=True,
-            samesite="Lax",
-        )
+        remember_browser(self.request, response, account.get_username().strip().lower())
         return response
 
 
