@@ -93,7 +93,8 @@ def test_no_english_is_on_a_workers_page_in_arabic_and_operators_and_programs_re
     visitor = people.http
     headers = {"Accept-Language": "ar"}
     invitation = people.invite()
-    pages = {path: visitor.get(path, headers=headers).text for path in ("/welcome", "/login", "/nothing", invitation)}
+    for_anybody = ("/welcome", "/login", "/nothing", "/mturk/externalSubmit", invitation)
+    pages = {path: visitor.get(path, headers=headers).text for path in for_anybody}
     paths = ("/tasks", "/history", "/earnings", "/qualifications", "/messages", "/account", "/account/password")
     pages |= {
         path: person.get(path).text for path in (*paths, "/account/close", f"/tasks/{hit_id}", f"/contact/{hit_id}")
