@@ -1,11 +1,11 @@
 """What a platform must offer, and nothing of how any of them does it.
 
-An `Adapter` is one platform; a `Handler` is one kind of operation there. `platforms.registry` knows all of them. What
-a call is made through (`client`) is the adapter's own business: the rest of the package hands it on.
+An `Adapter` is one platform, and `platforms.registry` knows all of them. What a call is made through (`client`) is the
+adapter's own business: the rest of the package hands it on.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -15,13 +15,12 @@ from django.utils.translation import gettext as _
 
 from core.errors import Refused
 from core.money import DOLLARS
+from platforms.calls import Answer, Handler
 from platforms.demands import Demands, FilterKind
 from platforms.models import Operation, Payment, Publication
 from platforms.vocabulary import Vocabulary
 from tasks.models import Hit
 from tasks.outside_panels import Exit
-
-Answer = dict[str, Any]
 
 
 class Trouble(StrEnum):
@@ -38,89 +37,6 @@ class Trouble(StrEnum):
 
 class NotTold(Refused):
     """The platform does not tell what was asked for."""
-
-
-class Handler(ABC):
-    """One kind of operation at one platform: all that is to be known about it.
-
-    `spends`: whether it needs money in the account. `runs_while_paused`, `runs_while_stopped`: whether its call is made
-    while the publication is paused, or stopped by the kill switch; what is open runs everything. `opens`: whether a HIT
-    is open at the platform once it is done, which is ended if the call could not be made any more. `is_sought`: whether
-    one in doubt is looked for, and not made again, while its call may not be made. `at_once`: how many that were never
-    tried are made together; whatever comes of none of them then is made again alone.
-    """
-
-    kind: ClassVar[Operation.Kind]
-    spends: ClassVar[bool]
-    runs_while_paused: ClassVar[bool]
-    runs_while_stopped: ClassVar[bool]
-    opens: ClassVar[bool] = False
-    is_sought: ClassVar[bool] = False
-    at_once: ClassVar[int] = 1
-
-    @abstractmethod
-    def request(self, operation: Operation) -> Answer:
-        """What is asked for, from the relations of a planned operation alone; the token is added when it is sent."""
-
-    @abstractmethod
-    def make(self, client: Any, operation: Operation) -> Answer:
-        """Make the call once. The answer, as it is stored."""
-
-    @abstractmethod
-    def find(self, client: Any, operation: Operation) -> Answer | None:
-        """What it was to do, where the platform says that this is done; None if it is not, or cannot be told.
-
-        What may be made again without harm is never looked for.
-        """
-
-    @abstractmethod
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """Store what follows here once it is done. Runs in the transaction that marks it done."""
-
-    @abstractmethod
-    def recall(self, client: Any, error: Exception, operation: Operation) -> Answer:
-        """The answer of a call that was refused because the platform has seen its token: what was done the first time.
-
-        Raises the error again where that cannot be told.
-        """
-
-    def make_together(self, client: Any, operations: Sequence[Operation]) -> dict[int, Answer]:
-        """Make several calls as one. The answers, as they are stored, by key, of those that are surely done."""
-        return {}
-
-    def apply_together(self, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> None:
-        """Store what follows, as `apply` does for one."""
-        for operation in operations:
-            self.apply(operation, answers[operation.pk], at)
-
-    def is_overtaken(self, operation: Operation) -> bool:
-        """Whether a later decision has made the call pointless. It is done then, and not sent."""
-        return False
-
-    def overtake(self, operation: Operation) -> None:
-        """Store what follows from having been overtaken."""
-        return
-
-    def may_repeat(self, operation: Operation) -> bool:
-        """Whether a call that may have been done can be made again without harm, by its token or by what it asks for.
-
-        Where it cannot, it is only looked for; what cannot be told is decided by a person.
-        """
-        return True
-
-    def comes_until(self, operation: Operation) -> datetime | None:
-        """Until when the platform may still do what it was asked for, though nothing shows it: before that, nobody can
-        know that it was not done. None if what is not seen was not done.
-        """
-        return None
-
-    def may_run(self, state: str) -> bool:
-        """Whether its call is made while the publication is in this state."""
-        return {
-            Publication.State.OPEN: True,
-            Publication.State.PAUSED: self.runs_while_paused,
-            Publication.State.STOPPED: self.runs_while_stopped,
-        }.get(Publication.State(state), False)
 
 
 class Work(NamedTuple):
@@ -224,7 +140,7 @@ class Ending(StrEnum):
 class Adapter(ABC):
     """One platform: its operations, its errors, its money, and what it tells.
 
-    `operations` has a handler for each kind of operation but those that the platform `lacks`.
+    `operations` has a handler for each kind of operation that the platform has.
     `errors` are what a failed call raises; `token_life` is how long the platform surely knows a token;
     `spends_real_money` says whether people are paid real money there. `has_lab_accounts`: whether each lab has an
     account of its own there, whose token is stored here; if not, the keys are this site's. `opens_together`: whether
@@ -240,7 +156,6 @@ class Adapter(ABC):
     accounts there can try a study with test participants.
     """
 
-    lacks: ClassVar[frozenset[str]] = frozenset()
     vocabulary: ClassVar[Vocabulary] = Vocabulary()
     has_lab_accounts: ClassVar[bool] = False
     unused_terms: ClassVar[frozenset[str]] = frozenset()
@@ -256,7 +171,7 @@ class Adapter(ABC):
     bonus_purposes: ClassVar[frozenset[str]] = frozenset(Payment.BONUSES)
 
     platform: str
-    operations: Mapping[str, Handler]
+    operations: Mapping[Operation.Kind, Handler]
     errors: ClassVar[tuple[type[Exception], ...]]
     token_life: ClassVar[timedelta]
     spends_real_money: bool

@@ -10,9 +10,9 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
+from platforms.calls import may_run
 from platforms.ledger_comparison import comparison_begin
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
-from platforms.registry import adapter_of
 from platforms.reviewing.compensations import GRACE, uncompensated
 from pools import services as pool_services
 from pools.models import Campaign
@@ -94,8 +94,7 @@ def _is_going_on(publication: Publication, at: datetime) -> bool:
 
 def _held_back(publication: Publication) -> Q:
     """Calls that were never sent, pay nobody, and wait for a person to resume the publication."""
-    handlers = adapter_of(publication).operations.values()
-    waiting = [handler.kind for handler in handlers if not handler.may_run(publication.state)]
+    waiting = [kind for kind in Operation.Kind if not may_run(kind, publication.state)]
     return Q(kind__in=waiting, state=Operation.State.PLANNED, first_sent_at=None, payment=None)
 
 

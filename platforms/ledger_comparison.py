@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from core.locks import alone
 from platforms.adapter import Adapter, MarkedHit, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
+from platforms.calls import payments_settle
 from platforms.models import (
     Alarm,
     LedgerComparison,
@@ -32,7 +33,6 @@ from platforms.models import (
     Submission,
 )
 from platforms.money.ledger import totals
-from platforms.payments import payment_settle
 from platforms.registry import adapter_of, phrase
 from platforms.submitted import batches
 from tasks.campaign_alarms import in_words
@@ -257,7 +257,7 @@ def _compared(adapter: Adapter, client: Any, published_hit: PublishedHit, at: da
     ).exclude(state=State.PAID)
     for payment in unpaid.select_related("submission"):
         when = approved[payment.submission.platform_assignment_id] if payment.submission else ""
-        payment_settle(payment_id=payment.pk, evidence={"found": "Approved", "ApprovalTime": when}, at=at)
+        payments_settle(evidence={payment.pk: {"found": "Approved", "ApprovalTime": when}}, at=at)
     # Two questions, as one with an “or” would look through all payments for each HIT.
     offered = Payment.objects.filter(
         operations__published_hit=published_hit, purpose=Purpose.COMPENSATION, state=State.PAID

@@ -19,8 +19,9 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from core.retrying import Pauses
 from core.updating import json_by_key
-from platforms.adapter import Adapter, Answer, Trouble
+from platforms.adapter import Adapter, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
+from platforms.calls import SOUGHT, SPENDING, Answer, Handler, may_run
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit
 from platforms.planning import end_plan
 from platforms.registry import adapter_of, handler_of, phrase
@@ -88,12 +89,15 @@ def operations_run(
         if call.wait > 0:
             sleep(call.wait)
         adapter.assert_host(client)
-        together = [operation, *_take_more(publication, operation, adapter, clock())]
+        handler = adapter.operations[Operation.Kind(operation.kind)]
+        together = [operation, *_take_more(operation, handler.at_once, clock())]
         calls += len(together)
-        done = _attempt(client, call, clock) if len(together) == 1 else _attempt_together(client, together, clock)
+        if len(together) == 1:
+            done = _attempt(adapter, client, call, clock)
+        else:
+            done = _attempt_together(adapter, client, together, clock)
         if done:
-            spends = adapter.operations[operation.kind].spends
-            over = {Alarm.Kind.ACCOUNT, Alarm.Kind.FUNDS} if spends else {Alarm.Kind.ACCOUNT}
+            over = {Alarm.Kind.ACCOUNT} | ({Alarm.Kind.FUNDS} if operation.kind in SPENDING else set())
             for kind in over - settled:
                 alarm_settle(publication=publication, kind=kind, at=clock())
             settled |= over
@@ -108,10 +112,8 @@ def _sendable(publication: Publication, at: datetime) -> QuerySet[Operation]:
         return ready
     if publication.state == Publication.State.DRAFT:
         return ready.none()
-    handlers = adapter_of(publication).operations.values()
-    running = [handler.kind for handler in handlers if handler.may_run(publication.state)]
-    sought = [handler.kind for handler in handlers if handler.is_sought]
-    return ready.filter(Q(kind__in=running) | (lost & Q(kind__in=sought)))
+    running = [kind for kind in Operation.Kind if may_run(kind, publication.state)]
+    return ready.filter(Q(kind__in=running) | (lost & Q(kind__in=SOUGHT)))
 
 
 @transaction.atomic
@@ -151,9 +153,8 @@ def _take(publication: Publication, at: datetime) -> Taken | None:
 
 
 @transaction.atomic
-def _take_more(publication: Publication, first: Operation, adapter: Adapter, at: datetime) -> list[Operation]:
+def _take_more(first: Operation, at_once: int, at: datetime) -> list[Operation]:
     """More operations of a kind that is made together, where the `first` was never tried either: committed as sent."""
-    at_once = adapter.operations[first.kind].at_once
     if at_once == 1 or first.attempts > 1:
         return []
     ready = _sendable(first.publication, at).filter(kind=first.kind, state=State.PLANNED, attempts=0)
@@ -169,22 +170,25 @@ def _take_more(publication: Publication, first: Operation, adapter: Adapter, at:
     return more
 
 
-def _attempt_together(client: Any, operations: list[Operation], clock: Callable[[], datetime]) -> bool:
+def _attempt_together(
+    adapter: Adapter, client: Any, operations: list[Operation], clock: Callable[[], datetime]
+) -> bool:
     """Make calls that were never tried as one, and write down what came of it. What is not surely done is tried again
     alone, where each call looks first. Whether the platform took any.
     """
     publication = operations[0].publication
-    adapter, handler = adapter_of(publication), handler_of(publication, operations[0].kind)
+    handler = adapter.operations[Operation.Kind(operations[0].kind)]
     try:
         answers = handler.make_together(client, operations)
-        operations_finish(operations=[row for row in operations if row.pk in answers], answers=answers, at=clock())
+        done = [row for row in operations if row.pk in answers]
+        operations_finish(handler=handler, operations=done, answers=answers, at=clock())
     except adapter.errors as error:
         if adapter.trouble_of(error) in (Trouble.STATE, Trouble.REFUSED):  # because of one of them, perhaps
             log.warning("%d calls of publication %s: %s", len(operations), publication.pk, error)
             answers = {}
         else:
             for operation in operations:
-                _fail(Taken(operation, 0.0, in_doubt=False), error, clock())
+                _fail(adapter, Taken(operation, 0.0, in_doubt=False), error, clock())
             return False
     except Exception as error:
         log.exception("%d calls of publication %s", len(operations), publication.pk)
@@ -198,7 +202,9 @@ def _attempt_together(client: Any, operations: list[Operation], clock: Callable[
 
 
 @transaction.atomic
-def operations_finish(*, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> int:
+def operations_finish(
+    *, handler: Handler, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime
+) -> int:
     """Write down that operations of one kind are done, with their effects. How many were not before."""
     locked = Operation.objects.select_for_update(no_key=True).filter(pk__in=[row.pk for row in operations])
     keys = set(locked.filter(state__in=UNFINISHED).order_by("pk").values_list("pk", flat=True))
@@ -206,22 +212,22 @@ def operations_finish(*, operations: Sequence[Operation], answers: Mapping[int, 
     if rows:
         results = json_by_key({row.pk: answers[row.pk] for row in rows})
         Operation.objects.filter(pk__in=keys).update(state=State.DONE, ended_at=at, result=results, error="")
-        handler_of(rows[0].publication, rows[0].kind).apply_together(rows, answers, at)
+        handler.apply_together(rows, answers, at)
     return len(rows)
 
 
-def _attempt(client: Any, call: Taken, clock: Callable[[], datetime]) -> bool:
+def _attempt(adapter: Adapter, client: Any, call: Taken, clock: Callable[[], datetime]) -> bool:
     """Make a taken call and write down what came of it. Whether the platform took it."""
-    operation = call.operation
+    operation, handler = call.operation, adapter.operations[Operation.Kind(call.operation.kind)]
     try:
-        answer = _answer(client, operation, clock())
+        answer = _answer(adapter, handler, client, operation, clock())
         if answer is not None:
-            operation_finish(operation=operation, answer=answer, at=clock())
+            operation_finish(handler=handler, operation=operation, answer=answer, at=clock())
     except Unsettled:
         _unsettle(operation, clock())
         return False
-    except adapter_of(operation.publication).errors as error:
-        _fail(call, error, clock())
+    except adapter.errors as error:
+        _fail(adapter, call, error, clock())
         return False
     except Exception as error:
         log.exception("%s of publication %s", operation, operation.publication_id)
@@ -235,9 +241,8 @@ def _attempt(client: Any, call: Taken, clock: Callable[[], datetime]) -> bool:
     return "superseded" not in answer
 
 
-def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
+def _answer(adapter: Adapter, handler: Handler, client: Any, operation: Operation, at: datetime) -> Answer | None:
     """What the platform says to a call, new or repeated; None if it was only looked for, and is not there."""
-    adapter, handler = adapter_of(operation.publication), handler_of(operation.publication, operation.kind)
     if handler.is_overtaken(operation):
         return {"superseded": True}
     if not handler.may_repeat(operation):
@@ -246,7 +251,7 @@ def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
             raise Unsettled
         return recalled
     first = operation.first_sent_at or at
-    held_back = handler.is_sought and not handler.may_run(operation.publication.state)
+    held_back = operation.kind in SOUGHT and not may_run(operation.kind, operation.publication.state)
     if operation.attempts > 1 and (held_back or at - first > adapter.token_life):
         recalled = handler.find(client, operation)
         if recalled is not None or held_back:
@@ -267,19 +272,18 @@ def _answer(client: Any, operation: Operation, at: datetime) -> Answer | None:
 
 
 @transaction.atomic
-def operation_finish(*, operation: Operation, answer: Answer, at: datetime) -> bool:
+def operation_finish(*, handler: Handler, operation: Operation, answer: Answer, at: datetime) -> bool:
     """Write down that an operation is done, with its effects. Returns False where that stood before."""
     done = Operation.objects.filter(pk=operation.pk, state__in=UNFINISHED).update(
         state=State.DONE, ended_at=at, result=answer, error=""
     )
     if done:
-        _apply(operation, answer, at)
+        _apply(handler, operation, answer, at)
     return bool(done)
 
 
-def _apply(operation: Operation, answer: Answer, at: datetime) -> None:
+def _apply(handler: Handler, operation: Operation, answer: Answer, at: datetime) -> None:
     """Store what follows from what was done. A HIT that should not have been opened by now is ended."""
-    handler = handler_of(operation.publication, operation.kind)
     if "superseded" in answer:
         handler.overtake(operation)
         return
@@ -291,13 +295,12 @@ def _apply(operation: Operation, answer: Answer, at: datetime) -> None:
     published_hit = PublishedHit.objects.select_for_update(no_key=True, of=("self",)).get(operations=operation)
     operation.published_hit = published_hit
     withdrawn = Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).exists()
-    if not handler.is_overtaken(operation) and (withdrawn or not handler.may_run(publication.state)):
+    if not handler.is_overtaken(operation) and (withdrawn or not may_run(operation.kind, publication.state)):
         end_plan(publication=publication, published_hits=[published_hit], at=at)
 
 
-def _fail(call: Taken, error: Exception, at: datetime) -> None:
+def _fail(adapter: Adapter, call: Taken, error: Exception, at: datetime) -> None:
     operation, publication = call.operation, call.operation.publication
-    adapter = adapter_of(publication)
     trouble = adapter.trouble_of(error)
     text = f"{adapter.code_of(error)}: {error}"[:2000]
     log.warning("%s of publication %s: %s", operation, publication.pk, text)
@@ -428,9 +431,10 @@ def operation_decide(*, operation: Operation, was_done: bool, why: str, by: User
         .select_related("publication")
         .get(pk=operation.pk)
     )
-    if row.state != State.UNKNOWN or handler_of(row.publication, row.kind).may_repeat(row):
+    handler = handler_of(row.publication, row.kind)
+    if row.state != State.UNKNOWN or handler.may_repeat(row):
         return False
-    comes_until = handler_of(row.publication, row.kind).comes_until(row)
+    comes_until = handler.comes_until(row)
     if not was_done and comes_until is not None and at < comes_until:
         words = _(
             "The platform may still do what it was asked for. Look again after %(time)s UTC: what is not there by then "
@@ -440,7 +444,7 @@ def operation_decide(*, operation: Operation, was_done: bool, why: str, by: User
     decided = {"decided": why.strip(), "by": by.get_username(), "was_done": was_done}
     alarm_settle(publication=row.publication, kind=Alarm.Kind.DOUBT, operation=row, at=at)
     if was_done:
-        return operation_finish(operation=row, answer=row.result | decided, at=at)
+        return operation_finish(handler=handler, operation=row, answer=row.result | decided, at=at)
     row.state, row.next_try, row.first_sent_at, row.attempts = State.PLANNED, at, None, 0
     row.result, row.error = {}, why.strip()
     row.save(update_fields=["state", "next_try", "first_sent_at", "attempts", "result", "error"])

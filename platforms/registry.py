@@ -4,7 +4,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from platforms.adapter import Adapter, Handler
+from platforms.adapter import Adapter
+from platforms.calls import Handler
 from platforms.models import PUBLISHED_TO, LabAccount, Operation, Publication
 from platforms.mturk.adapter import MTurkAdapter
 from platforms.prolific.adapter import ProlificAdapter

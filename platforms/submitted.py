@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 
 from platforms.adapter import Work
 from platforms.alarms import alarm_raise, alarm_settle
-from platforms.erased import erased_name
+from platforms.calls import payments_settle
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
-from platforms.payments import payment_settle
 from platforms.registry import phrase
 from tasks.models import Assignment
+from tasks.names import erased_name
 
 log = logging.getLogger(__name__)
 # How long before an automatic approval unchecked work raises an alarm.
@@ -227,7 +227,7 @@ def _compensated(published_hit: PublishedHit, submission: Submission, work: Work
     operation = published_hit.operations.filter(payment__purpose=Payment.Purpose.COMPENSATION).first()
     if operation is not None and operation.payment_id is not None and submission.status == Status.APPROVED:
         evidence = {"ApprovalTime": work.approval, "token": operation.token}
-        payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
+        payments_settle(evidence={operation.payment_id: evidence}, at=at)
 
 
 # --- in sets

@@ -22,7 +22,6 @@ from core.comparing import compared
 from core.errors import NotNow
 from core.models import Lab
 from judgments.models import Decision, Judgment, PairReport, WorkerNote
-from platforms.erased import erased_name
 from platforms.models import Alarm, HandPayment, Message, Operation, Payment, Publication, Submission
 from platforms.money.pay_desk import OWED_BY_HAND, ZERO, with_pay
 from platforms.reviewing.compensations import GRACE
@@ -30,7 +29,7 @@ from pools.models import Campaign
 from protection.models import Retention, RetentionResult
 from review.models import BulkRow
 from tasks.models import Assignment, Consent, Invitation, PanelVisit, Platform, Practice, Worker
-from tasks.names import pseudonym, with_name
+from tasks.names import erased_name, pseudonym, with_name
 from tasks.paying import pay_detail_opened
 
 PSEUDONYM_LENGTH = 16

@@ -18,6 +18,13 @@ def pseudonym(campaign: Campaign, key: int, kind: str = "worker") -> str:
     return _keyed(campaign.pseudonym_key, key, kind)
 
 
+def erased_name(campaign: Campaign, assignment_id: str) -> str:
+    """What takes the place of an assignment's id at its platform once the worker is erased: it leads nowhere, and is
+    known if the id is seen again.
+    """
+    return f"erased-{_keyed(campaign.pseudonym_key, assignment_id, 'assignment', 32)}"
+
+
 def with_name(workers: QuerySet[Worker]) -> QuerySet[Worker]:
     """With what `name_of` needs: the key of the campaign that each worked in last, or else was invited to last."""
     worked = Assignment.objects.filter(worker=OuterRef("pk")).order_by("-taken_at", "-pk")
@@ -44,5 +51,5 @@ def worker_names(pairs: Iterable[tuple[int | None, int]]) -> dict[tuple[int | No
     }
 
 
-def _keyed(secret: bytes | memoryview, key: int, kind: str) -> str:
-    return hmac.new(bytes(secret), f"{kind} {key}".encode(), hashlib.sha256).hexdigest()[:16]
+def _keyed(secret: bytes | memoryview, key: int | str, kind: str, digits: int = 16) -> str:
+    return hmac.new(bytes(secret), f"{kind} {key}".encode(), hashlib.sha256).hexdigest()[:digits]

@@ -10,7 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from platforms.adapter import Adapter, Answer, Heard, MarkedHit, NotTold, Trouble, Work
+from platforms.adapter import Adapter, Heard, MarkedHit, NotTold, Trouble, Work
+from platforms.calls import Answer
 from platforms.demands import Demands
 from platforms.models import Operation, Publication, PublishedHit
 from platforms.mturk import endpoints, notifications, requirements
@@ -41,13 +42,12 @@ MESSAGES_TARGET = "BestknownMarketplace.ListMessages"
 class MTurkAdapter(Adapter):
     """Mechanical Turk, its sandbox, or our own marketplace."""
 
-    lacks = frozenset({Kind.ASK_RETURN})
     errors = (BotoCoreError, ClientError)
     token_life = timedelta(hours=23)  # platforms forget a token after 24 hours
 
     def __init__(self, platform: str) -> None:
         self.platform = platform
-        self.operations = {handler.kind: handler for handler in HANDLERS}
+        self.operations = HANDLERS
         self.spends_real_money = platform == Platform.MTURK
 
     # --- connecting
@@ -296,7 +296,7 @@ class MTurkAdapter(Adapter):
 
     def mark_of(self, operation: Operation) -> str:
         """The annotation of the HIT that an operation publishes."""
-        handler = self.operations[operation.kind]
+        handler = self.operations[Kind(operation.kind)]
         assert isinstance(handler, Posting)
         return handler.mark_in(operation.request)
 

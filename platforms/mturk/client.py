@@ -35,7 +35,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from platforms.adapter import Answer, Trouble
+from platforms.adapter import Trouble
+from platforms.calls import Answer
 from platforms.mturk.endpoints import Endpoint
 
 REGION = "us-east-1"

@@ -1,21 +1,32 @@
-"""Every kind of operation at a platform that speaks the Mechanical Turk API: one class each.
+"""How the calls of each kind are made at a platform that speaks the Mechanical Turk API.
 
-A class says what is asked for (`request`), the call (`call`), how to see at the platform whether it was done (`look`),
-what changes here then (`apply`), whether it spends, and whether it runs while the publication is paused or stopped.
+A class says what is asked for (`request`), by which call (`method`), and how to see at the platform whether it was done
+(`look`).
 """
 
-from abc import abstractmethod
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from platforms.adapter import Answer, Handler
 from platforms.addresses import frame_address
-from platforms.models import Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
+from platforms.calls import (
+    COMPENSATION_TIME,
+    DECISIONS,
+    Answer,
+    Handler,
+    exclusion_name,
+    hit_of,
+    payment_of,
+    submission_of,
+    terms_of,
+    worker_of,
+)
+from platforms.models import Operation, Publication, PublishedHit, TermsVersion
 from platforms.mturk.client import (
     as_json,
     code_of,
@@ -27,8 +38,7 @@ from platforms.mturk.client import (
 )
 from platforms.mturk.endpoints import endpoint_of
 from platforms.mturk.requirements import exclusion_of
-from platforms.payments import COMPENSATION_TIME, payment_settle
-from tasks.models import Assignment, Platform, Worker
+from tasks.models import Assignment, Platform
 from tasks.selectors import expected_pace
 
 Kind = Operation.Kind
@@ -45,29 +55,34 @@ def token_of(operation: Operation) -> dict[str, str]:
 
 
 class MTurkHandler(Handler):
-    """One kind of operation by one call of the API, or by some that may all be repeated."""
+    """Makes calls by one `method` of the API, with a token where it takes one."""
 
-    @abstractmethod
+    method: ClassVar[str]
+    has_token: ClassVar[bool] = False
+
     def call(self, client: Any, operation: Operation) -> Answer:
         """Make the call once: what the API answers."""
+        call: Callable[..., Answer] = getattr(client, self.method)
+        return dict(call(**operation.request, **(token_of(operation) if self.has_token else {})))
 
-    @abstractmethod
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        """What the API says of what was to be done; None if it is not done, or need not be looked for."""
+        """What the API says of what was to be done; None if it is not done, or may be done again and is the same."""
+        return None
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        """Make the call once. The answer, as it is stored."""
         answer: Answer = as_json(self.call(client, operation))
         return answer
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
-        """What it was to do, where the platform says that this is done."""
         answer = self.look(client, operation)
         return None if answer is None else as_json(answer) | {"found": True}
 
     def recall(self, client: Any, error: Exception, operation: Operation) -> Answer:
-        """What was done the first time: the code of the error says that it was."""
+        """The code of the error says that it was done the first time."""
         return {"repeated": code_of(error)}
+
+    def evidence(self, operation: Operation, answer: Answer) -> Answer:
+        return super().evidence(operation, {"token": operation.token} | answer)
 
 
 # --- what must be there before the first HIT
@@ -76,31 +91,15 @@ class MTurkHandler(Handler):
 class ExclusionType(MTurkHandler):
     """Makes the qualification of workers who get no more HITs: one for each lab and platform."""
 
-    kind = Kind.EXCLUSION_TYPE
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
-
     def request(self, operation: Operation) -> Answer:
-        """CreateQualificationType, under a name by which it is found again, also after the lab was renamed."""
-        campaign, platform = operation.publication.campaign, operation.publication.platform
-        others = Operation.objects.filter(
-            kind=self.kind, publication__campaign__lab=campaign.lab_id, publication__platform=platform
-        )
-        first = others.filter(request__has_key="Name").order_by("pk").first()
         return {
-            "Name": first.request["Name"]
-            if first
-            else f"No further tasks of {campaign.lab.name[:100]} ({campaign.lab_id})",
+            "Name": exclusion_name(operation, "Name"),
             "Description": EXCLUSION_DESCRIPTION,
             "QualificationTypeStatus": "Active",
         }
 
     def call(self, client: Any, operation: Operation) -> Answer:
         return make_own_qualification(client, operation.request)
-
-    def look(self, client: Any, operation: Operation) -> None:
-        """Made again, it is found by its name."""
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         type_id = answer["QualificationType"]["QualificationTypeId"]
@@ -128,23 +127,12 @@ def make_own_qualification(client: Any, request: Answer) -> Answer:
 
 
 class HitType(MTurkHandler):
-    """Makes the HIT type of one version of the terms."""
+    """Makes the HIT type of one version of the terms: the same terms give the same HIT type."""
 
-    kind = Kind.HIT_TYPE
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
+    method = "create_hit_type"
 
     def request(self, operation: Operation) -> Answer:
-        """CreateHITType for the publication's terms as they are."""
         return hit_type_request(operation.publication, operation.publication.exclusion_id)
-
-    def call(self, client: Any, operation: Operation) -> Answer:
-        """Make it: the same terms give the same HIT type."""
-        return dict(client.create_hit_type(**operation.request))
-
-    def look(self, client: Any, operation: Operation) -> None:
-        """Made again, it is the same."""
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """The publication's HIT type is that of its newest terms, whichever answer comes last."""
@@ -211,7 +199,7 @@ def mark_of(publication: Publication) -> str:
 class Posting(MTurkHandler):
     """Publishes a HIT, which bears a mark by which it is found again."""
 
-    spends = True
+    method, has_token = "create_hit_with_hit_type", True
     opens = True
 
     def mark_in(self, request: Answer) -> str:
@@ -245,15 +233,9 @@ class Posting(MTurkHandler):
 
 
 class Create(Posting):
-    """Publishes one of our HITs. In doubt while the publication is halted, it is looked for."""
-
-    kind = Kind.CREATE
-    runs_while_paused = False
-    runs_while_stopped = False
-    is_sought = True
+    """Publishes one of our HITs."""
 
     def request(self, operation: Operation) -> Answer:
-        """CreateHITWithHITType, but for the token."""
         publication, published_hit = operation.publication, hit_of(operation)
         assert published_hit.hit is not None
         return {
@@ -264,21 +246,13 @@ class Create(Posting):
             "RequesterAnnotation": f"{mark_of(publication)}{published_hit.hit.number}/{published_hit.round}",
         }
 
-    def call(self, client: Any, operation: Operation) -> Answer:
-        return dict(client.create_hit_with_hit_type(**operation.request, **token_of(operation)))
-
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The HIT is at the platform."""
         body = operation.request
         self.store(operation, answer, lifetime=body["LifetimeInSeconds"], hit_type_id=body.get("HITTypeId", ""), at=at)
 
 
 class Compensate(Posting):
     """Offers a compensation: a HIT that only one worker can take. Taken and approved, it is paid."""
-
-    kind = Kind.COMPENSATE
-    runs_while_paused = True
-    runs_while_stopped = False
 
     def request(self, operation: Operation) -> Answer:
         """The steps: a qualification that one worker gets, a HIT type that asks for it, one HIT."""
@@ -326,35 +300,26 @@ class Compensate(Posting):
         return dict(client.create_hit_with_hit_type(HITTypeId=hit_type, **body["hit"], **token_of(operation)))
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The offer is at the platform. It is paid when it was taken and approved."""
+        """It is paid when it was taken and approved."""
         self.store(operation, answer, lifetime=operation.request["hit"]["LifetimeInSeconds"], hit_type_id="", at=at)
 
 
 class Retype(MTurkHandler):
     """Puts a HIT under the HIT type of newer terms."""
 
-    kind = Kind.RETYPE
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
+    method = "update_hit_type_of_hit"
 
     def request(self, operation: Operation) -> Answer:
-        """UpdateHITTypeOfHIT."""
         return {"HITId": hit_of(operation).platform_hit_id, "HITTypeId": terms_of(operation).hit_type_id}
-
-    def call(self, client: Any, operation: Operation) -> Answer:
-        return dict(client.update_hit_type_of_hit(**operation.request))
 
     def look(self, client: Any, operation: Operation) -> Answer | None:
         hit = read(client.get_hit, HITId=operation.request["HITId"])["HIT"]
         return {"HIT": hit} if hit["HITTypeId"] == operation.request["HITTypeId"] else None
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The HIT is under the type."""
         PublishedHit.objects.filter(operations=operation).update(hit_type_id=operation.request["HITTypeId"])
 
     def is_overtaken(self, operation: Operation) -> bool:
-        """There are newer terms."""
         newer = TermsVersion.objects.filter(
             publication_id=operation.publication_id, version__gt=terms_of(operation).version
         )
@@ -368,45 +333,35 @@ class Retype(MTurkHandler):
 class Extend(MTurkHandler):
     """Asks for more assignments of a HIT. The operation's turn is how many there are to be."""
 
-    kind = Kind.EXTEND
-    spends = True
-    runs_while_paused = False
-    runs_while_stopped = False
+    method, has_token = "create_additional_assignments_for_hit", True
 
     def request(self, operation: Operation) -> Answer:
-        """CreateAdditionalAssignmentsForHIT, but for the token, before the HIT counts them."""
+        """Made before the HIT counts them: nothing is left to be stored afterwards."""
         published_hit = hit_of(operation)
         return {
             "HITId": published_hit.platform_hit_id,
             "NumberOfAdditionalAssignments": operation.turn - published_hit.max_assignments,
         }
 
-    def call(self, client: Any, operation: Operation) -> Answer:
-        return dict(client.create_additional_assignments_for_hit(**operation.request, **token_of(operation)))
-
     def look(self, client: Any, operation: Operation) -> Answer | None:
         hit = read(client.get_hit, HITId=operation.request["HITId"])["HIT"]
         return {"HIT": hit} if hit["MaxAssignments"] >= operation.turn else None
 
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """They were counted when they were planned."""
 
+class Expire(MTurkHandler):
+    """Ends a HIT, by changing when it expires to a time that is past."""
 
-class Ending(MTurkHandler):
-    """Changes when a HIT expires: the newest turn of a HIT counts."""
+    method = "update_expiration_for_hit"
 
-    spends = False
+    def request(self, operation: Operation) -> Answer:
+        return {"HITId": hit_of(operation).platform_hit_id, "ExpireAt": LONG_AGO}
 
     def call(self, client: Any, operation: Operation) -> Answer:
         moved = {"ExpireAt": datetime.fromtimestamp(operation.request["ExpireAt"], UTC)}
         return dict(client.update_expiration_for_hit(**{**operation.request, **moved}))
 
-    def look(self, client: Any, operation: Operation) -> None:
-        """Said again, it is the same."""
-
-    def is_overtaken(self, operation: Operation) -> bool:
-        """The HIT had a later turn."""
-        return operation.turn < hit_of(operation).turn
+    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
+        self.store(operation, at, at)
 
     def store(self, operation: Operation, expires_at: datetime, at: datetime) -> None:
         """The HIT ends then, and is asked about now."""
@@ -415,37 +370,16 @@ class Ending(MTurkHandler):
         published_hit.save(update_fields=["expires_at", "next_poll_at"])
 
 
-class Expire(Ending):
-    """Ends a HIT."""
-
-    kind = Kind.EXPIRE
-    runs_while_paused = True
-    runs_while_stopped = True
-
-    def request(self, operation: Operation) -> Answer:
-        """UpdateExpirationForHIT to a time that is past."""
-        return {"HITId": hit_of(operation).platform_hit_id, "ExpireAt": LONG_AGO}
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The HIT is over."""
-        self.store(operation, at, at)
-
-
-class Reopen(Ending):
+class Reopen(Expire):
     """Opens a HIT again, or keeps it open for longer."""
 
-    kind = Kind.REOPEN
-    runs_while_paused = False
-    runs_while_stopped = False
     opens = True
 
     def request(self, operation: Operation) -> Answer:
-        """UpdateExpirationForHIT to the time until which it is to be open."""
         assert operation.until is not None
         return {"HITId": hit_of(operation).platform_hit_id, "ExpireAt": int(operation.until.timestamp())}
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The HIT is open until then."""
         self.store(operation, datetime.fromtimestamp(operation.request["ExpireAt"], tz=at.tzinfo), at)
 
 
@@ -453,78 +387,53 @@ class Reopen(Ending):
 
 
 class Approve(MTurkHandler):
-    """Approves submitted work, which pays the listed reward."""
+    """Approves submitted work, which pays the listed reward. What is approved cannot be approved again."""
 
-    kind = Kind.APPROVE
-    spends = True
-    runs_while_paused = True
-    runs_while_stopped = False
+    method = "approve_assignment"
 
     def request(self, operation: Operation) -> Answer:
         return {"AssignmentId": submission_of(operation).platform_assignment_id}
 
-    def call(self, client: Any, operation: Operation) -> Answer:
-        """Approve it: what is approved cannot be approved again."""
-        return dict(client.approve_assignment(**operation.request))
-
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        return _assignment_with(client, operation, "Approved")
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        _settle_payment(operation, answer, at)
-        Submission.objects.filter(pk__in=[operation.submission_id]).update(status=Submission.Status.APPROVED)
+        answer = read(client.get_assignment, AssignmentId=operation.request["AssignmentId"])["Assignment"]
+        is_decided = answer["AssignmentStatus"] == DECISIONS[Kind(operation.kind)]
+        return {"Assignment": answer} if is_decided else None
 
 
-class Reject(MTurkHandler):
-    """Rejects submitted work; the worker reads why."""
+class Reject(Approve):
+    """Rejects submitted work; the worker reads the reason of whoever decided."""
 
-    kind = Kind.REJECT
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
+    method = "reject_assignment"
 
     def request(self, operation: Operation) -> Answer:
-        """RejectAssignment, with the reason of whoever decided."""
-        submission = submission_of(operation)
-        return {"AssignmentId": submission.platform_assignment_id, "RequesterFeedback": submission.reason[:1024]}
-
-    def call(self, client: Any, operation: Operation) -> Answer:
-        return dict(client.reject_assignment(**operation.request))
-
-    def look(self, client: Any, operation: Operation) -> Answer | None:
-        return _assignment_with(client, operation, "Rejected")
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        Submission.objects.filter(pk__in=[operation.submission_id]).update(status=Submission.Status.REJECTED)
+        return super().request(operation) | {"RequesterFeedback": submission_of(operation).reason[:1024]}
 
 
 class Bonus(MTurkHandler):
-    """Pays the part of what is owed that the listed reward leaves, as a bonus: one at most."""
+    """Pays an assignment a bonus: the part of what is owed that the listed reward leaves; one that a person granted
+    beyond that; what brings the pay of an hour to what a person wants. One of each kind at most.
+    """
 
-    kind = Kind.BONUS
-    spends = True
-    runs_while_paused = True
-    runs_while_stopped = False
+    method, has_token = "send_bonus", True
 
     def request(self, operation: Operation) -> Answer:
-        """SendBonus, but for the token."""
-        submission = submission_of(operation)
-        assert submission.assignment is not None
-        text = _("For the comparisons that you made: receipt %(receipt)s.") % {"receipt": submission.assignment.receipt}
+        """The worker reads why."""
+        submission, payment = submission_of(operation), payment_of(operation)
+        why = payment.why
+        if operation.kind == Kind.BONUS:
+            assert submission.assignment is not None
+            why = _("For the comparisons that you made: receipt %(receipt)s.") % {
+                "receipt": submission.assignment.receipt
+            }
         return {
             "AssignmentId": submission.platform_assignment_id,
             "WorkerId": submission.platform_worker_id,
-            "BonusAmount": f"{payment_of(operation).amount:.2f}",
-            "Reason": text,
+            "BonusAmount": f"{payment.amount:.2f}",
+            "Reason": why,
         }
 
-    def call(self, client: Any, operation: Operation) -> Answer:
-        return dict(client.send_bonus(**operation.request, **token_of(operation)))
-
     def look(self, client: Any, operation: Operation) -> Answer | None:
-        """We pay an assignment one bonus for what it is owed, and one extra bonus, at most: one of this amount, with
-        these words, to this worker is it.
-        """
+        """One of this amount, with these words, to this worker is it."""
         body = operation.request
         for bonus in listed(client.list_bonus_payments, "BonusPayments", AssignmentId=body["AssignmentId"]):
             same = Decimal(bonus["BonusAmount"]) == Decimal(body["BonusAmount"])
@@ -533,142 +442,27 @@ class Bonus(MTurkHandler):
                 return {"BonusPayment": bonus}
         return None
 
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        _settle_payment(operation, answer, at)
 
-
-class ExtraBonus(Bonus):
-    """Pays a bonus that a person granted beyond what is owed: one at most. The worker reads why."""
-
-    kind = Kind.EXTRA_BONUS
-    spends = True
-    runs_while_paused = True
-    runs_while_stopped = False
-
-    def request(self, operation: Operation) -> Answer:
-        submission, payment = submission_of(operation), payment_of(operation)
-        return {
-            "AssignmentId": submission.platform_assignment_id,
-            "WorkerId": submission.platform_worker_id,
-            "BonusAmount": f"{payment.amount:.2f}",
-            "Reason": payment.why,
-        }
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        _settle_payment(operation, answer, at)
-
-
-class Adjust(ExtraBonus):
-    """Pays what brings the pay of an hour to what a person wants, once for each assignment."""
-
-    kind = Kind.ADJUST
-    spends = True
-    runs_while_paused = True
-    runs_while_stopped = False
-
-    def request(self, operation: Operation) -> Answer:
-        return super().request(operation)
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        _settle_payment(operation, answer, at)
-
-
-def _assignment_with(client: Any, operation: Operation, status: str) -> Answer | None:
-    answer = read(client.get_assignment, AssignmentId=operation.request["AssignmentId"])["Assignment"]
-    return {"Assignment": answer} if answer["AssignmentStatus"] == status else None
-
-
-def _settle_payment(operation: Operation, answer: Answer, at: datetime) -> None:
-    if operation.payment_id is not None:
-        evidence = {"operation": operation.kind, "token": operation.token, **answer}
-        payment_settle(payment_id=operation.payment_id, evidence=evidence, at=at)
-
-
-# --- workers who get no more
+# --- workers who get no more: done again, it is the same
 
 
 class Exclude(MTurkHandler):
     """Gives a barred worker the exclusion qualification, silently."""
 
-    kind = Kind.EXCLUDE
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = True
+    method = "associate_qualification_with_worker"
 
     def request(self, operation: Operation) -> Answer:
-        """AssociateQualificationWithWorker."""
-        return {
+        who = {
             "QualificationTypeId": operation.publication.exclusion_id,
             "WorkerId": worker_of(operation).external_id,
-            "IntegerValue": 1,
-            "SendNotification": False,
         }
-
-    def call(self, client: Any, operation: Operation) -> Answer:
-        return dict(client.associate_qualification_with_worker(**operation.request))
-
-    def look(self, client: Any, operation: Operation) -> None:
-        """Given again, it is the same."""
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """Here, the worker was barred before."""
+        return who | ({"IntegerValue": 1, "SendNotification": False} if operation.kind == Kind.EXCLUDE else {})
 
 
-class Readmit(MTurkHandler):
+class Readmit(Exclude):
     """Takes the exclusion from a worker who is welcome again."""
 
-    kind = Kind.READMIT
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
-
-    def request(self, operation: Operation) -> Answer:
-        """DisassociateQualificationFromWorker."""
-        return {
-            "QualificationTypeId": operation.publication.exclusion_id,
-            "WorkerId": worker_of(operation).external_id,
-        }
-
-    def call(self, client: Any, operation: Operation) -> Answer:
-        return dict(client.disassociate_qualification_from_worker(**operation.request))
-
-    def look(self, client: Any, operation: Operation) -> None:
-        """Taken again, it is the same."""
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """Here, the worker was welcome before."""
-
-
-# --- what the operation is about: the database holds that each kind has its own
-
-
-def hit_of(operation: Operation) -> PublishedHit:
-    """The HIT at the platform."""
-    assert operation.published_hit is not None
-    return operation.published_hit
-
-
-def payment_of(operation: Operation) -> Payment:
-    assert operation.payment is not None
-    return operation.payment
-
-
-def submission_of(operation: Operation) -> Submission:
-    """The submission that it decides on or pays for."""
-    assert operation.submission is not None
-    return operation.submission
-
-
-def worker_of(operation: Operation) -> Worker:
-    """The worker whom it excludes or readmits."""
-    assert operation.worker is not None
-    return operation.worker
-
-
-def terms_of(operation: Operation) -> TermsVersion:
-    """The terms that it makes a HIT type of, or puts a HIT under."""
-    assert operation.terms is not None
-    return operation.terms
+    method = "disassociate_qualification_from_worker"
 
 
 def _compensated(operation: Operation) -> Assignment:
@@ -683,20 +477,18 @@ def lock_published_hit(operation: Operation) -> PublishedHit:
     return PublishedHit.objects.select_for_update(no_key=True, of=("self",)).get(operations=operation)
 
 
-HANDLERS: tuple[Handler, ...] = (
-    ExclusionType(),
-    HitType(),
-    Create(),
-    Compensate(),
-    Retype(),
-    Extend(),
-    Expire(),
-    Reopen(),
-    Approve(),
-    Reject(),
-    Bonus(),
-    ExtraBonus(),
-    Adjust(),
-    Exclude(),
-    Readmit(),
-)
+HANDLERS: dict[Kind, Handler] = {
+    Kind.EXCLUSION_TYPE: ExclusionType(),
+    Kind.HIT_TYPE: HitType(),
+    Kind.CREATE: Create(),
+    Kind.COMPENSATE: Compensate(),
+    Kind.RETYPE: Retype(),
+    Kind.EXTEND: Extend(),
+    Kind.EXPIRE: Expire(),
+    Kind.REOPEN: Reopen(),
+    Kind.APPROVE: Approve(),
+    Kind.REJECT: Reject(),
+    **dict.fromkeys((Kind.BONUS, Kind.EXTRA_BONUS, Kind.ADJUST), Bonus()),
+    Kind.EXCLUDE: Exclude(),
+    Kind.READMIT: Readmit(),
+}

@@ -22,7 +22,6 @@ from core.sealing import SealedOtherwise, unseal
 from platforms.adapter import (
     AccountFacts,
     Adapter,
-    Answer,
     Changes,
     Ending,
     Heard,
@@ -35,6 +34,7 @@ from platforms.adapter import (
     Work,
 )
 from platforms.arriving import may_be_an_id
+from platforms.calls import Answer
 from platforms.demands import Demands, FilterKind
 from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.prolific import hooks
@@ -123,7 +123,7 @@ class ProlificAdapter(Adapter):
 
     def __init__(self, lab_id: int | None = None) -> None:
         self.lab_id = lab_id
-        self.operations = {handler.kind: handler for handler in HANDLERS}
+        self.operations = HANDLERS
         self._account: LabAccount | None = None
 
     # --- connecting

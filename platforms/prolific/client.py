@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 
 from core.errors import Refused
 from core.money import CENT
-from platforms.adapter import Answer, Trouble
+from platforms.adapter import Trouble
+from platforms.calls import Answer
 
 CONNECT_SECONDS = 5
 READ_SECONDS = 30

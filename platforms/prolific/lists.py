@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from platforms.adapter import Answer
+from platforms.calls import Answer
 
 MOST_ROWS = 1000  # that are asked for at once; Prolific may give fewer
 KEPT = ("id", "participant_id", "status", "study_code", "started_at", "completed_at")  # of each: some 600 bytes

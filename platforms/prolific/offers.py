@@ -3,7 +3,8 @@
 import logging
 from typing import Any
 
-from platforms.adapter import Answer, Trouble
+from platforms.adapter import Trouble
+from platforms.calls import Answer
 from platforms.prolific.client import ERRORS, trouble_of
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Every kind of operation at Prolific: one class each.
+"""How the calls of each kind are made at Prolific.
 
 A campaign is one study, and its places are the HITs times their assignments. What is asked for is a state (so many
 places, approved, paused), which is looked at first, so that asking again changes nothing. Only the payment of a bonus
@@ -11,17 +11,28 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import transaction
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from platforms.adapter import Answer, Ending, Handler, Trouble
+from platforms.adapter import Ending, Trouble
 from platforms.addresses import study_address
+from platforms.calls import (
+    BONUSES,
+    Answer,
+    Handler,
+    exclusion_name,
+    hit_of,
+    payment_of,
+    payments_settle,
+    submission_of,
+    terms_of,
+    worker_of,
+)
 from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
-from platforms.payments import payment_settle, payments_settle
 from platforms.prolific.client import ERRORS, ProlificError, WrongState, amount_of, cents, trouble_of
 from platforms.prolific.codes import RETURN_REASONS, code_of_ending, code_of_share
 from platforms.prolific.lists import submissions_of
@@ -58,20 +69,10 @@ class ProlificHandler(Handler):
 class ExclusionType(ProlificHandler):
     """Makes the group of participants who get no more HITs: one for each lab."""
 
-    kind = Kind.EXCLUSION_TYPE
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
-
     def request(self, operation: Operation) -> Answer:
-        """POST /participant-groups/, under a name by which it is found again, also after the lab was renamed."""
-        lab = operation.publication.campaign.lab
-        others = Operation.objects.filter(
-            kind=self.kind, publication__campaign__lab=lab.pk, publication__platform=Platform.PROLIFIC
-        )
-        first = others.filter(request__has_key="name").order_by("pk").first()
-        name = first.request["name"] if first else f"No further tasks of {lab.name[:100]} ({lab.pk})"
-        return {"workspace_id": account_of(operation.publication).workspace_id, "name": name}
+        """POST /participant-groups/."""
+        workspace = account_of(operation.publication).workspace_id
+        return {"workspace_id": workspace, "name": exclusion_name(operation, "name")}
 
     def make(self, client: Any, operation: Operation) -> Answer:
         """Make it, or find ours of that name."""
@@ -91,11 +92,6 @@ class ExclusionType(ProlificHandler):
 class HitType(ProlificHandler):
     """Makes the draft of the study. A draft costs nothing."""
 
-    kind = Kind.HIT_TYPE
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
-
     def request(self, operation: Operation) -> Answer:
         """POST /studies/ for the publication's terms as they are."""
         return study_request(operation.publication, operation.publication.exclusion_id)
@@ -113,9 +109,7 @@ class HitType(ProlificHandler):
         return None if ours is None else _drafted(client.get(f"studies/{ours['id']}/")) | {"found": True}
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The publication has its study."""
-        assert operation.terms is not None
-        TermsVersion.objects.filter(pk=operation.terms.pk).update(hit_type_id=answer["id"])
+        TermsVersion.objects.filter(pk=terms_of(operation).pk).update(hit_type_id=answer["id"])
         Publication.objects.filter(pk=operation.publication_id).update(hit_type_id=answer["id"])
 
 
@@ -201,11 +195,6 @@ def study_request(publication: Publication, exclusion_id: str) -> Answer:
 class Retype(ProlificHandler):
     """Puts a HIT under newer terms. Nothing is asked: terms that the study would have to change for are refused."""
 
-    kind = Kind.RETYPE
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
-
     def request(self, operation: Operation) -> Answer:
         return {}
 
@@ -216,9 +205,7 @@ class Retype(ProlificHandler):
         """Nothing."""
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The HIT is under the newer terms."""
-        assert operation.terms is not None
-        PublishedHit.objects.filter(operations=operation).update(hit_type_id=operation.terms.hit_type_id)
+        PublishedHit.objects.filter(operations=operation).update(hit_type_id=terms_of(operation).hit_type_id)
 
 
 # --- the study and its places
@@ -226,10 +213,6 @@ class Retype(ProlificHandler):
 
 class Places(ProlificHandler):
     """Has the study offer so many places. How many there are to be in all is asked for, so it may be asked again."""
-
-    spends = True
-    runs_while_paused = False
-    runs_while_stopped = False
 
     def make(self, client: Any, operation: Operation) -> Answer:
         """Publish the draft with them, or raise them. What is so already stays."""
@@ -261,9 +244,7 @@ def _shown(study: Answer) -> Answer:
 class Create(Places):
     """Publishes the study with the places of the HITs that were planned so far."""
 
-    kind = Kind.CREATE
     opens = True
-    is_sought = True
 
     def request(self, operation: Operation) -> Answer:
         """The study, its places, and up to which of our HITs they are for."""
@@ -293,26 +274,15 @@ class Create(Places):
 class Extend(Places):
     """Asks for more places, because a HIT needs more assignments: its turn is how many the HIT is to have."""
 
-    kind = Kind.EXTEND
-
     def request(self, operation: Operation) -> Answer:
         """The study and its places, before the HIT counts the new ones."""
         publication, published_hit = operation.publication, hit_of(operation)
         more = operation.turn - published_hit.max_assignments
         return {"study": publication.hit_type_id, "total_available_places": places_of(publication) + more}
 
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """They were counted when they were planned."""
-
 
 class Moving(ProlificHandler):
     """Opens the study or ends it: the newest turn counts."""
-
-    spends = False
-
-    def is_overtaken(self, operation: Operation) -> bool:
-        """There was a later turn."""
-        return operation.turn < hit_of(operation).turn
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
         """Looked at whenever it is made."""
@@ -326,10 +296,6 @@ class Moving(ProlificHandler):
 
 class Expire(Moving):
     """Pauses the study; stops it where no HIT needs work any more."""
-
-    kind = Kind.EXPIRE
-    runs_while_paused = True
-    runs_while_stopped = True
 
     def request(self, operation: Operation) -> Answer:
         """POST /studies/{id}/transition/."""
@@ -358,9 +324,6 @@ class Expire(Moving):
 class Reopen(Moving):
     """Opens a paused study again."""
 
-    kind = Kind.REOPEN
-    runs_while_paused = False
-    runs_while_stopped = False
     opens = True
 
     def request(self, operation: Operation) -> Answer:
@@ -389,11 +352,8 @@ class Reopen(Moving):
 class Approve(ProlificHandler):
     """Approves a submission, which pays the reward. Only one that waits for review is approved."""
 
-    kind = Kind.APPROVE
-    spends = True
-    runs_while_paused = True
-    runs_while_stopped = False
     at_once = 1000  # what Prolific recommends at most
+    done: ClassVar[tuple[str, ...]] = DONE_WELL  # the states of what need not be asked for again
 
     def request(self, operation: Operation) -> Answer:
         """POST /submissions/{id}/transition/."""
@@ -447,9 +407,7 @@ class Approve(ProlificHandler):
 
     def apply_together(self, operations: Sequence[Operation], answers: Mapping[int, Answer], at: datetime) -> None:
         evidence = {
-            row.payment_id: {"operation": self.kind, **answers[row.pk]}
-            for row in operations
-            if row.payment_id is not None
+            row.payment_id: self.evidence(row, answers[row.pk]) for row in operations if row.payment_id is not None
         }
         payments_settle(evidence=evidence, at=at)
         approved = [row.submission_id for row in operations if row.submission_id is not None]
@@ -457,21 +415,13 @@ class Approve(ProlificHandler):
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
         submission = _state(client.get(f"submissions/{operation.request['submission']}/"))
-        return submission | {"found": True} if submission["status"] in DONE_WELL else None
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        settle(operation, answer, at)
-        Submission.objects.filter(pk__in=[operation.submission_id]).update(status=Submission.Status.APPROVED)
+        return submission | {"found": True} if submission["status"] in self.done else None
 
 
 class Reject(Approve):
     """Rejects a submission, with the category and the words of whoever decided. The participant is not paid."""
 
-    kind = Kind.REJECT
-    at_once = 1
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
+    at_once, done = 1, ("REJECTED",)
 
     def request(self, operation: Operation) -> Answer:
         submission = submission_of(operation)
@@ -486,27 +436,15 @@ class Reject(Approve):
         body = dict(operation.request)
         path = f"submissions/{body.pop('submission')}/"
         submission = _state(client.get(path))
-        if submission["status"] == "REJECTED":
+        if submission["status"] in self.done:
             return submission | {"found": True}
         if submission["status"] in NOT_YET:
             raise WrongState(_("The participant is at work on it still."))
         return _state(client.post(f"{path}transition/", body))
 
-    def find(self, client: Any, operation: Operation) -> Answer | None:
-        submission = _state(client.get(f"submissions/{operation.request['submission']}/"))
-        return submission | {"found": True} if submission["status"] == "REJECTED" else None
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        Submission.objects.filter(pk__in=[operation.submission_id]).update(status=Submission.Status.REJECTED)
-
 
 class AskReturn(ProlificHandler):
     """Asks a participant to return a submission. Who was asked is not asked again."""
-
-    kind = Kind.ASK_RETURN
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
 
     def request(self, operation: Operation) -> Answer:
         """POST /submissions/{id}/request-return/."""
@@ -529,9 +467,6 @@ class AskReturn(ProlificHandler):
         """The submission, if it was asked back."""
         submission = client.get(f"submissions/{operation.request['submission']}/")
         return _state(submission) | {"found": True} if submission.get("return_requested") else None
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The next look says whether it was returned."""
 
 
 def _among(client: Any, study: str, status: str, keys: Mapping[str, Any]) -> dict[str, Answer]:
@@ -564,10 +499,6 @@ class PaidOnce(ProlificHandler):
     Prolific pays a batch again whenever it is asked again. So once the id is stored, the call is never made again
     unless the answer said that nothing was paid: it is looked for, and what cannot be told waits for a person.
     """
-
-    spends = True
-    runs_while_paused = True
-    runs_while_stopped = False
 
     def may_repeat(self, operation: Operation) -> bool:
         """As long as no payment may have been sent."""
@@ -619,14 +550,14 @@ class PaidOnce(ProlificHandler):
         session, amount = operation.request["submission"], int(operation.result["batch"]["amount"])
         paid = Counter(round(float(bonus)) for bonus in client.get(f"submissions/{session}/")["bonus_payments"])
         others = Operation.objects.filter(
-            publication=operation.publication_id, kind__in=BONUS_KINDS, request__submission=session
+            publication=operation.publication_id, kind__in=(*BONUSES, Kind.COMPENSATE), request__submission=session
         ).exclude(pk=operation.pk)
         rivals = others.filter(result__batch__amount=operation.result["batch"]["amount"]).count()
         return {"batch": operation.result["batch"], "found": True} if paid[amount] > rivals else None
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
         """It is paid, and what Prolific took for it is known to the cent."""
-        settle(operation, answer, at)
+        self.settle(operation, answer, at)
         batch = answer.get("batch") or {}
         if "fees" in batch or "vat" in batch:
             fee = amount_of(batch.get("fees", 0)) + amount_of(batch.get("vat", 0))
@@ -638,30 +569,10 @@ class PaidOnce(ProlificHandler):
         return {"study_id": publication.hit_type_id, "csv_bonuses": f"{session},{amount:.2f}\n", "submission": session}
 
 
-class Bonus(PaidOnce):
-    """Pays the part of what is owed that the reward leaves."""
-
-    kind = Kind.BONUS
-
-
-class ExtraBonus(PaidOnce):
-    """Pays a bonus that a person granted beyond what is owed. Prolific shows no words with it."""
-
-    kind = Kind.EXTRA_BONUS
-
-
-class Adjust(PaidOnce):
-    """Pays what brings the pay of an hour to what a person wants, once for each submission."""
-
-    kind = Kind.ADJUST
-
-
 class Compensate(PaidOnce):
     """Pays what was done here by whoever left: as a share of the reward where the study can and the submission waits
     for review, and as a bonus where it was returned or timed out.
     """
-
-    kind = Kind.COMPENSATE
 
     def request(self, operation: Operation) -> Answer:
         payment, publication = payment_of(operation), operation.publication
@@ -700,105 +611,38 @@ class Compensate(PaidOnce):
         mine.update(platform_hit_id=operation.request["submission"], posted_at=at)
 
 
-BONUS_KINDS = (Kind.BONUS, Kind.EXTRA_BONUS, Kind.ADJUST, Kind.COMPENSATE)
-
-
-def settle(operation: Operation, answer: Answer, at: datetime) -> None:
-    """The payment that an operation makes is paid."""
-    if operation.payment_id is not None:
-        payment_settle(payment_id=operation.payment_id, evidence={"operation": operation.kind, **answer}, at=at)
-
-
 # --- participants who get no more
 
 
 class Exclude(ProlificHandler):
     """Puts a barred participant into the group that the study shuts out. Doing it again changes nothing."""
 
-    kind = Kind.EXCLUDE
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = True
-
     def request(self, operation: Operation) -> Answer:
-        """POST /participant-groups/{id}/participants/."""
-        return group_request(operation)
+        return {"group": operation.publication.exclusion_id, "participant_ids": [worker_of(operation).external_id]}
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        group, people = operation.request["group"], operation.request["participant_ids"]
-        client.post(f"participant-groups/{group}/participants/", {"participant_ids": people})
+        """POST /participant-groups/{id}/participants/, or DELETE for whoever is welcome again."""
+        change = client.post if operation.kind == Kind.EXCLUDE else client.delete
+        path = f"participant-groups/{operation.request['group']}/participants/"
+        change(path, {"participant_ids": operation.request["participant_ids"]})
         return {}
 
     def find(self, client: Any, operation: Operation) -> None:
         """Done again, it is the same."""
 
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """Here, they were barred before."""
 
-
-class Readmit(Exclude):
-    """Takes a participant who is welcome again out of that group."""
-
-    kind = Kind.READMIT
-    spends = False
-    runs_while_paused = True
-    runs_while_stopped = False
-
-    def request(self, operation: Operation) -> Answer:
-        """DELETE /participant-groups/{id}/participants/."""
-        return group_request(operation)
-
-    def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """Here, they were welcome before."""
-
-    def make(self, client: Any, operation: Operation) -> Answer:
-        """DELETE /participant-groups/{id}/participants/."""
-        group, people = operation.request["group"], operation.request["participant_ids"]
-        client.delete(f"participant-groups/{group}/participants/", {"participant_ids": people})
-        return {}
-
-
-def group_request(operation: Operation) -> Answer:
-    """A participant, and the group of those who get no more."""
-    assert operation.worker is not None
-    return {"group": operation.publication.exclusion_id, "participant_ids": [operation.worker.external_id]}
-
-
-# --- what the operation is about: the database holds that each kind has its own
-
-
-def hit_of(operation: Operation) -> PublishedHit:
-    """The HIT at the platform."""
-    assert operation.published_hit is not None
-    return operation.published_hit
-
-
-def payment_of(operation: Operation) -> Payment:
-    assert operation.payment is not None
-    return operation.payment
-
-
-def submission_of(operation: Operation) -> Submission:
-    """The submission that it decides on or pays for."""
-    assert operation.submission is not None
-    return operation.submission
-
-
-HANDLERS: tuple[Handler, ...] = (
-    ExclusionType(),
-    HitType(),
-    Retype(),
-    Create(),
-    Extend(),
-    Expire(),
-    Reopen(),
-    Approve(),
-    Reject(),
-    AskReturn(),
-    Bonus(),
-    ExtraBonus(),
-    Adjust(),
-    Compensate(),
-    Exclude(),
-    Readmit(),
-)
+HANDLERS: dict[Kind, Handler] = {
+    Kind.EXCLUSION_TYPE: ExclusionType(),
+    Kind.HIT_TYPE: HitType(),
+    Kind.RETYPE: Retype(),
+    Kind.CREATE: Create(),
+    Kind.EXTEND: Extend(),
+    Kind.EXPIRE: Expire(),
+    Kind.REOPEN: Reopen(),
+    Kind.APPROVE: Approve(),
+    Kind.REJECT: Reject(),
+    Kind.ASK_RETURN: AskReturn(),
+    **dict.fromkeys(BONUSES, PaidOnce()),
+    Kind.COMPENSATE: Compensate(),
+    **dict.fromkeys((Kind.EXCLUDE, Kind.READMIT), Exclude()),
+}

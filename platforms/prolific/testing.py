@@ -9,7 +9,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from platforms.adapter import Answer, TestStudy
+from platforms.adapter import TestStudy
+from platforms.calls import Answer
 from platforms.models import Publication
 from platforms.prolific.client import ERRORS, ProlificError
 from platforms.prolific.operations import mark_of, study_request

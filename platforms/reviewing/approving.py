@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from core.errors import BadRequest
 from core.models import User
 from platforms.alarms import alarm_settle
+from platforms.calls import payments_settle
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
-from platforms.payments import payment_settle
 from platforms.planning import operation_plan
 from platforms.registry import adapter_of
 
@@ -92,7 +92,7 @@ def compensation_pay(submission: Submission, payment: Payment, *, by: User | Non
     submission.save(update_fields=["decision", "decided_by", "decided_at", "reason"])
     if submission.status == Status.APPROVED:
         evidence = {"found": "Approved", "AssignmentId": submission.platform_assignment_id}
-        payment_settle(payment_id=payment.pk, evidence=evidence, at=at)
+        payments_settle(evidence={payment.pk: evidence}, at=at)
     else:
         _plan_to_pay(Kind.APPROVE, submission, payment, at)
 

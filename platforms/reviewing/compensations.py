@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from core.errors import BadRequest, NotNow
 from core.models import User
 from platforms.alarms import alarm_raise, alarm_settle
+from platforms.calls import COMPENSATION_TIME
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
-from platforms.payments import COMPENSATION_TIME
 from platforms.planning import operation_plan
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing.approving import compensation_end, reason_of

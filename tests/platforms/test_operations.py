@@ -15,8 +15,8 @@ from django.utils import timezone
 from core.errors import Refused
 from core.labs import lab_rename
 from platforms import checks, outbox
-from platforms.adapter import Handler
 from platforms.alarms import alarm_raise
+from platforms.calls import SPENDING, Handler, may_run
 from platforms.models import PUBLISHED_TO, Alarm, Operation, Payment, Publication
 from platforms.mturk.operations import Bonus
 from platforms.planning import operation_plan
@@ -119,23 +119,21 @@ def operations(publication: Publication, abouts: dict[str, dict[str, Any]]) -> d
 @pytest.mark.parametrize(
     ("platform", "kind"), [(platform, kind) for platform in PUBLISHED_TO for kind in ADAPTERS[platform].operations]
 )
-def test_every_kind_has_one_class_that_says_all_six_things(platform: str, kind: str) -> None:
+def test_every_kind_has_one_class_that_asks_for_it_makes_it_and_finds_it_again(platform: str, kind: Kind) -> None:
     handler = ADAPTERS[platform].operations[kind]
     names = {name for cls in type(handler).__mro__ if cls not in Handler.__mro__ for name in vars(cls)}
 
-    assert handler.kind == kind
-    assert {"request", "make", "find", "apply", "spends", "runs_while_paused", "runs_while_stopped"} <= names
-    assert "kind" in vars(type(handler)), "in the class itself, not in what it shares"
-    assert type(handler).__doc__ != Handler.__doc__
+    assert {"request", "make", "find", "recall"} <= names
+    assert vars(type(handler))["__doc__"]
 
 
 def test_what_spends_and_what_a_pause_and_the_kill_switch_let_through_are_these() -> None:
     assert set(RULES) == set(Kind)
     for name, adapter in ADAPTERS.items():
         assert set(adapter.operations) == (set(Kind) if name == "prolific" else HERE)
-        handlers = adapter.operations.values()
-        rules = {row.kind: (row.spends, row.runs_while_paused, row.runs_while_stopped) for row in handlers}
-        assert rules == {kind: RULES[kind] for kind in rules}
+    rules = {kind: (kind in SPENDING, may_run(kind, "paused"), may_run(kind, "stopped")) for kind in Kind}
+    assert rules == RULES
+    assert all(may_run(kind, "open") and not may_run(kind, "draft") for kind in Kind)
 
 
 @pytest.mark.parametrize(
@@ -212,10 +210,8 @@ def test_a_kind_without_a_class_is_refused_at_start(without_bonus: None) -> None
         call_command("check")
 
 
-def test_a_class_that_leaves_something_unsaid_is_refused_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_all_its_classes_the_site_starts() -> None:
     assert not [message for message in run_checks() if message.id and message.id.startswith("platforms.")]
-    monkeypatch.delattr(Bonus, "runs_while_stopped")
-    assert {error.msg for error in checks.check_operations()} == {"Bonus does not say “runs_while_stopped”."}
 
 
 def test_a_class_that_cannot_be_found_again_cannot_be_made() -> None:

@@ -27,6 +27,7 @@ from platforms.publishing.publications import (
     publishing_progress,
     terms_keep,
 )
+from platforms.registry import handler_of
 from platforms.reviewing.compensations import compensation_offer
 from pools.models import Campaign
 from tasks.models import Hit
@@ -51,12 +52,15 @@ def many_hits(campaign: Campaign, count: int) -> None:
 
 def finish_alone(operation: Operation, type_id: str) -> bool:
     answer = {"QualificationType": {"QualificationTypeId": type_id}}
-    return operation_finish(operation=operation, answer=answer, at=timezone.now())
+    return operation_finish(
+        handler=handler_of(operation.publication, operation.kind), operation=operation, answer=answer, at=timezone.now()
+    )
 
 
 def finish_together(operation: Operation, type_id: str) -> bool:
     answer = {"QualificationType": {"QualificationTypeId": type_id}}
-    return bool(operations_finish(operations=[operation], answers={operation.pk: answer}, at=timezone.now()))
+    handler, answers = handler_of(operation.publication, operation.kind), {operation.pk: answer}
+    return bool(operations_finish(handler=handler, operations=[operation], answers=answers, at=timezone.now()))
 
 
 def begin(publication: Publication, clock: Clock) -> None:
