@@ -41,14 +41,14 @@ from benchmarks.harness import (
 from benchmarks.site import PASSAGE, browser, judging_campaign, visitor_of
 from core.models import Lab, User
 from judgments.services import confirmed_check_all
-from platforms.adapter import Heard
 from platforms.messages.conversations import messages_receive
+from platforms.messages.protocol import Heard, Inbox
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.money.lab_accounts import lab_account_store
 from platforms.mturk.client import client_for, external_question
 from platforms.mturk.endpoints import endpoint_of
 from platforms.outbox import operations_run
-from platforms.prolific.lists import submissions_of
+from platforms.prolific.client import submissions_of
 from platforms.prolific.operations import Approve
 from platforms.publishing.publications import publication_plan, publication_publish, unposted
 from platforms.publishing.replacing_terms import publication_replace_terms
@@ -507,7 +507,7 @@ def _at_desk(bench: Bench, user: User, count: int) -> dict[str, float]:
     return seconds
 
 
-class _Mailbox:
+class _Mailbox(Inbox):
     """A platform's messages, so many at once."""
 
     def __init__(self, heard: Sequence[Heard]) -> None:

@@ -50,9 +50,10 @@ from judgments.models import (
     is_for_a,
 )
 from platforms.models import HandPayment, Payment, Publication, Submission, listed_reward
+from platforms.registry import SANDBOXES
 from pools.models import Campaign, Pair, Pool
 from runs.models import Collection, ImportedPreference, Query
-from tasks.models import Assignment, Item, Platform, TestPair, Worker
+from tasks.models import Assignment, Item, TestPair, Worker
 from tasks.names import with_name
 from tasks.selectors import least_seconds
 
@@ -293,7 +294,7 @@ def trial_campaigns() -> QuerySet[Campaign]:
     judged there counts in that campaign alone.
     """
     published = Publication.objects.exclude(state=Publication.State.DRAFT)
-    return Campaign.objects.filter(pk__in=published.filter(platform=Platform.MTURK_SANDBOX).values("campaign"))
+    return Campaign.objects.filter(pk__in=published.filter(platform__in=SANDBOXES).values("campaign"))
 
 
 def collection_preferences(

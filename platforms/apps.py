@@ -6,5 +6,4 @@ class PlatformsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the system checks."""
         from platforms import checks  # noqa: F401

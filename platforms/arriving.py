@@ -78,9 +78,7 @@ def may_be_an_id(text: str) -> bool:
 def worker_of(*, publication: Publication, worker_id: str) -> Worker:
     """The lab's worker of that platform id, made on the first visit."""
     worker, _new = Worker.objects.get_or_create(
-        lab_id=publication.campaign.lab_id,
-        platform=publication.platform,
-        external_id=worker_id,
+        lab_id=publication.campaign.lab_id, platform=publication.platform, external_id=worker_id
     )
     return worker
 

@@ -15,9 +15,9 @@ from tasks.models import Worker
 
 Answer = dict[str, Any]
 Kind, State = Operation.Kind, Publication.State
-BONUSES = frozenset({Kind.BONUS, Kind.EXTRA_BONUS, Kind.ADJUST})
+BONUSES = (Kind.BONUS, Kind.EXTRA_BONUS, Kind.ADJUST)
 # What needs money in the account.
-SPENDING = BONUSES | {Kind.CREATE, Kind.EXTEND, Kind.COMPENSATE, Kind.APPROVE}
+SPENDING = frozenset({*BONUSES, Kind.CREATE, Kind.EXTEND, Kind.COMPENSATE, Kind.APPROVE})
 # What is not done while a publication is paused, and what is done even while it is stopped by the kill switch.
 HELD_BY_A_PAUSE = frozenset({Kind.CREATE, Kind.EXTEND, Kind.REOPEN})
 UNSTOPPED = frozenset({Kind.EXPIRE, Kind.EXCLUDE})

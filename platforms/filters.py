@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 from core.forms import EditForm
 from platforms.demands import FilterKind
 from platforms.models import Publication
+from platforms.publishing.protocol import Filters
 from platforms.registry import adapter_of
 
 SHOWN = 50  # filters of a search
@@ -78,6 +79,12 @@ class FilterForm(EditForm, forms.Form):
             "filter_id": self.kind.key,
             "selected_range": {name: value for name, value in bounds.items() if value is not None},
         }
+
+
+def filters_of(publication: Publication) -> dict[str, FilterKind]:
+    """The filters that a publication's platform offers by its own names; none where it has none."""
+    adapter = adapter_of(publication)
+    return {kind.key: kind for kind in adapter.filters_offered()} if isinstance(adapter, Filters) else {}
 
 
 def chosen_filters(publication: Publication, offered: dict[str, FilterKind]) -> list[Chosen]:

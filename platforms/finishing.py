@@ -13,6 +13,7 @@ from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 from platforms.calls import may_run
 from platforms.ledger_comparison import comparison_begin
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
+from platforms.planning import publication_lock
 from platforms.reviewing.compensations import GRACE, uncompensated
 from pools import services as pool_services
 from pools.models import Campaign
@@ -43,11 +44,7 @@ def publication_finish(*, publication: Publication, at: datetime) -> bool:
 
     If only the comparison is missing, it begins. What is not finished any more is marked so.
     """
-    publication = (
-        Publication.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("campaign")
-        .get(pk=publication.pk)
-    )
+    publication = publication_lock(publication)
     if publication.state == State.DRAFT:
         return False
     over = not _is_going_on(publication, at)

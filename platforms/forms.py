@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from core.forms import EditForm, Group
 from platforms.demands import Demands, unknown_countries
-from platforms.models import PUBLISHED_TO, Publication
+from platforms.models import PUBLISHED_TO, Operation, Publication
 from platforms.publishing.replacing_terms import FIXED
 from platforms.registry import adapter_for, adapter_of, phrase, platforms_of, vocabulary_of
 from pools.models import Campaign
@@ -384,8 +384,7 @@ class ExtendForm(forms.Form):
     """Until when HITs that need work stay open."""
 
     until = forms.DateField(
-        label=gettext_lazy("Extend until"),
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        label=gettext_lazy("Extend until"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -417,7 +416,7 @@ class DecideForm(forms.Form):
     def __init__(self, *args: Any, publication: Publication, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         adapter = adapter_of(publication)
-        if adapter.asks_for_returns:
+        if Operation.Kind.ASK_RETURN in adapter.operations:
             decision = self.fields["decision"]
             assert isinstance(decision, forms.ChoiceField)
             decision.choices = [("approve", "approve"), ("reject", "reject"), ("return", "return")]

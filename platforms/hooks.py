@@ -8,7 +8,7 @@ nothing but when the platform is asked.
 import hashlib
 import logging
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.cache import cache
@@ -18,12 +18,13 @@ from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
 from core.sealing import seal
-from platforms.adapter import Adapter, Notice
 from platforms.addresses import hook_address, notifications_address
 from platforms.finishing import unfinished
 from platforms.models import AccountHook, LabAccount, Publication
 from platforms.money.account import platform_refusals
-from platforms.registry import CALL_ERRORS, adapter_for, adapter_named
+from platforms.money.protocol import LabAccounts, Notice
+from platforms.publishing.protocol import HitNotifications
+from platforms.registry import CALL_ERRORS, adapter_for, phrase
 from pools.models import Campaign
 from tasks.models import Assignment
 
@@ -47,6 +48,8 @@ def notifications_ask(*, publication: Publication) -> None:
     if not settings.MARKETPLACE_NOTIFICATION_SECRET:
         raise NotNow(_("Set MARKETPLACE_NOTIFICATION_SECRET first. Without it, no notifications are accepted."))
     with platform_refusals(publication) as adapter:
+        if not isinstance(adapter, HitNotifications):
+            raise NotNow(phrase(publication, _("This platform sends no notifications of a campaign.")))
         adapter.ask_for_notifications(publication, notifications_address(publication))
 
 
@@ -56,14 +59,15 @@ def hooks_keep(*, at: datetime) -> int:
     """
     subscribed = 0
     for account in LabAccount.objects.select_related("hook").order_by("id"):
-        if adapter_named(account.platform).notifies_accounts:
-            subscribed += _keep(account, at)
+        subscribed += _keep(account, at)
     return subscribed
 
 
 def _keep(account: LabAccount, at: datetime) -> bool:
     hook: AccountHook | None = getattr(account, "hook", None)
     adapter = adapter_for(account.platform, account.lab_id)
+    if not isinstance(adapter, LabAccounts):
+        return False
     is_needed = adapter.may_notify(str(settings.SITE_URL)) and _going_on(account).exists()
     if hook is None:
         if not is_needed:
@@ -80,7 +84,7 @@ def _keep(account: LabAccount, at: datetime) -> bool:
     if not AccountHook.objects.filter(pk=hook.pk, checked_at=hook.checked_at).update(checked_at=at):
         return False  # another process is at it
     try:
-        _change(adapter, hook, address if is_needed else "")
+        _change(adapter, adapter.client(), hook, address if is_needed else "")
     except EXPECTED as error:
         log.warning("Notifications of account %s: %s", account.pk, error)
         AccountHook.objects.filter(pk=hook.pk).update(trouble=str(error)[:500] or type(error).__name__)
@@ -89,9 +93,8 @@ def _keep(account: LabAccount, at: datetime) -> bool:
     return is_needed
 
 
-def _change(adapter: Adapter, hook: AccountHook, new: str) -> None:
+def _change(adapter: LabAccounts, client: Any, hook: AccountHook, new: str) -> None:
     """Be subscribed under the address that is wanted, or, where that is empty, under none."""
-    client = adapter.client()
     if hook.address and hook.address != new:
         adapter.end_hooks(client, hook.address)
         AccountHook.objects.filter(pk=hook.pk).update(address="", sealed="")
@@ -133,7 +136,6 @@ def notice_forget(*, hook: AccountHook, notice: Notice) -> None:
 
 
 def said_of(hook: AccountHook | None) -> str:
-    """What the account's page says of its notifications."""
     if hook is None or not (hook.address or hook.trouble):
         return _(
             "Notifications are off. They are turned on while a campaign is going on, if this site has an address on "

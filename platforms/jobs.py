@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 
+from celery.app.task import Task
 from django.core.cache import cache
 from django.db import transaction
 from django.db.models import QuerySet
@@ -153,15 +154,22 @@ def offer_soon(campaign_id: int) -> None:
     """Ask for `offer` when the transaction is committed: once, however much happens before it runs. If the queue is
     away, `requeue` does the same within two minutes.
     """
+    published = Publication.objects.filter(campaign=campaign_id).exclude(state=Publication.State.DRAFT)
+    _soon(offer, campaign_id, _offering(campaign_id), 60, published.exists)
+
+
+def _soon(
+    work: "Task[[int], str]", key: int, name: str, seconds: int, applies: Callable[[], bool] = lambda: True
+) -> None:
+    """Ask for a job when the transaction is committed, if it applies then, and at most once in so many seconds."""
 
     def ask() -> None:
-        if published.exists() and cache.add(_offering(campaign_id), 1, timeout=60):
+        if applies() and cache.add(name, 1, seconds):
             try:
-                offer.delay(campaign_id)
+                work.delay(key)
             except OperationalError as error:
-                log.warning("The offer of campaign %s waits for the clock: %s", campaign_id, error)
+                log.warning("Not done: %s: %s", name, error)
 
-    published = Publication.objects.filter(campaign=campaign_id).exclude(state=Publication.State.DRAFT)
     transaction.on_commit(ask)
 
 
@@ -242,15 +250,7 @@ def balance_soon(publication_id: int) -> None:
     """Ask for `look_at_balance` when the transaction is committed, at most once in `BALANCE_LASTS` seconds. If the
     queue is away, the balance stays as old as its time says.
     """
-
-    def ask() -> None:
-        if cache.add(f"the balance for publication {publication_id} is asked for", 1, BALANCE_LASTS):
-            try:
-                look_at_balance.delay(publication_id)
-            except OperationalError as error:
-                log.warning("The balance for publication %s is not asked for: %s", publication_id, error)
-
-    transaction.on_commit(ask)
+    _soon(look_at_balance, publication_id, f"the balance for publication {publication_id} is asked for", BALANCE_LASTS)
 
 
 IN_WORDS = {

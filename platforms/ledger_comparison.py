@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.locks import alone
-from platforms.adapter import Adapter, MarkedHit, Trouble
+from platforms.adapter import Adapter, Trouble
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.calls import payments_settle
 from platforms.models import (
@@ -33,6 +33,7 @@ from platforms.models import (
     Submission,
 )
 from platforms.money.ledger import totals
+from platforms.money.protocol import MarkedHit
 from platforms.registry import adapter_of, phrase
 from platforms.submitted import batches
 from tasks.campaign_alarms import in_words

@@ -15,6 +15,7 @@ from platforms.finishing import unfinished
 from platforms.models import Alarm, Payment, Publication, Submission
 from platforms.money.account import balance_keep, balance_look
 from platforms.money.bills import ZERO, remaining_bill
+from platforms.money.protocol import Money
 from platforms.registry import adapter_of, phrase
 from pools.models import Campaign
 
@@ -25,7 +26,7 @@ def publications_spending() -> QuerySet[Publication]:
     return spending.select_related("campaign__lab").order_by("platform", "id")
 
 
-def cost_to_come(publication: Publication, at: datetime) -> Decimal:
+def cost_to_come(publication: Publication, adapter: Money, at: datetime) -> Decimal:
     """What a campaign is expected to cost beyond what the platform keeps back for its open HITs: work that is needed
     and not offered yet, bonuses, work done again, and what is owed and not on its way.
     """
@@ -34,7 +35,7 @@ def cost_to_come(publication: Publication, at: datetime) -> Decimal:
     slots = open_hits.aggregate(sum=Sum("max_assignments", default=0))["sum"]
     used = Submission.objects.filter(published_hit__in=open_hits).count()
     offered = min(bill.assignments, max(0, slots - used))
-    fee = adapter_of(publication).reward_fee(publication.listed, publication.campaign.overlap)
+    fee = adapter.reward_fee(publication.listed, publication.campaign.overlap)
     rewards = Q(purpose=Payment.Purpose.REWARD)  # these are kept back until the work is decided on
     owed = publication.payments.filter(state=Payment.State.OWED).exclude(rewards)
     owing: Decimal = owed.aggregate(sum=Sum(F("amount") + F("fee"), default=ZERO))["sum"]
@@ -47,12 +48,13 @@ def balances_check(*, at: datetime) -> int:
 
     Each account is asked once: it pays for all that it published. One that does not answer changes nothing.
     """
-    by_payer: dict[tuple[str, str], list[Publication]] = {}
+    by_payer: dict[tuple[str, str], tuple[Money, list[Publication]]] = {}
     for publication in publications_spending():
-        by_payer.setdefault((publication.platform, adapter_of(publication).payer), []).append(publication)
+        adapter: Money = adapter_of(publication)
+        by_payer.setdefault((publication.platform, adapter.payer), (adapter, []))[1].append(publication)
     raised = 0
-    for publications in by_payer.values():
-        costs = {publication.pk: cost_to_come(publication, at) for publication in publications}
+    for adapter, publications in by_payer.values():
+        costs = {publication.pk: cost_to_come(publication, adapter, at) for publication in publications}
         balance, total = balance_look(publications[0]).amount, sum(costs.values(), ZERO)
         of_labs: dict[int, Decimal] = defaultdict(Decimal)
         for publication in publications:
@@ -63,7 +65,7 @@ def balances_check(*, at: datetime) -> int:
         for publication in publications:
             if balance < total and costs[publication.pk]:
                 of_lab = of_labs[publication.campaign.lab_id]
-                _raise(publication, balance, of_lab, costs[publication.pk], total > of_lab, at)
+                _raise(publication, adapter, balance, of_lab, costs[publication.pk], total > of_lab, at)
                 raised += 1
             else:
                 alarm_settle(publication=publication, kind=Alarm.Kind.LOW, at=at)
@@ -73,7 +75,13 @@ def balances_check(*, at: datetime) -> int:
 
 
 def _raise(
-    publication: Publication, balance: Decimal, of_lab: Decimal, of_campaign: Decimal, is_shared: bool, at: datetime
+    publication: Publication,
+    adapter: Money,
+    balance: Decimal,
+    of_lab: Decimal,
+    of_campaign: Decimal,
+    is_shared: bool,
+    at: datetime,
 ) -> None:
     """Once while it lasts: the sums of that moment stay in it. What other labs spend is no number of it."""
     if publication.alarms.filter(kind=Alarm.Kind.LOW, settled_at=None).exists():
@@ -93,6 +101,6 @@ def _raise(
         "balance": publication.campaign.money(balance),
         "total": publication.campaign.money(of_lab),
         "own": publication.campaign.money(of_campaign),
-        "who": adapter_of(publication).who_adds_money(),
+        "who": adapter.who_adds_money(),
     }
     alarm_raise(publication=publication, kind=Alarm.Kind.LOW, text=text, at=at)

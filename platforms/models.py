@@ -24,6 +24,10 @@ PUBLISHED_TO = {
 }
 
 
+def _once(name: str, *fields: str, when: Q) -> models.UniqueConstraint:
+    return models.UniqueConstraint(fields=fields, condition=when, name=name)
+
+
 class LabAccount(models.Model):
     """A lab's account at a platform where each lab has its own. The token is sealed: the database cannot tell it.
 
@@ -286,11 +290,7 @@ class PublishedHit(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["publication", "hit", "round"], name="published_hit_once_per_round"),
-            models.UniqueConstraint(
-                fields=["publication", "platform_hit_id"],
-                condition=~Q(platform_hit_id=""),
-                name="published_hit_platform_id_once",
-            ),
+            _once("published_hit_platform_id_once", "publication", "platform_hit_id", when=~Q(platform_hit_id="")),
         ]
         # platforms.syncing: what is to be polled now
         indexes = [
@@ -547,31 +547,15 @@ class Operation(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["publication", "kind"],
-                condition=Q(kind="exclusion-type"),
-                name="operation_once_per_publication",
+            _once("operation_once_per_publication", "publication", "kind", when=Q(kind="exclusion-type")),
+            _once("operation_once_per_terms", "terms", "kind", when=Q(kind="hit-type")),
+            _once(
+                "operation_once_per_turn_of_a_hit", "published_hit", "kind", "turn", when=Q(published_hit__isnull=False)
             ),
-            models.UniqueConstraint(
-                fields=["terms", "kind"], condition=Q(kind="hit-type"), name="operation_once_per_terms"
-            ),
-            models.UniqueConstraint(
-                fields=["published_hit", "kind", "turn"],
-                condition=Q(published_hit__isnull=False),
-                name="operation_once_per_turn_of_a_hit",
-            ),
-            models.UniqueConstraint(
-                fields=["submission", "kind"],
-                condition=Q(submission__isnull=False),
-                name="operation_once_per_submission",
-            ),
-            models.UniqueConstraint(
-                fields=["payment", "kind", "turn"], condition=Q(kind="compensate"), name="operation_once_per_offer"
-            ),
-            models.UniqueConstraint(
-                fields=["publication", "worker", "kind", "barred_at"],
-                condition=Q(worker__isnull=False),
-                name="operation_once_per_barring",
+            _once("operation_once_per_submission", "submission", "kind", when=Q(submission__isnull=False)),
+            _once("operation_once_per_offer", "payment", "kind", "turn", when=Q(kind="compensate")),
+            _once(
+                "operation_once_per_barring", "publication", "worker", "kind", "barred_at", when=Q(worker__isnull=False)
             ),
             models.CheckConstraint(
                 condition=Q(kind="exclusion-type")
@@ -635,7 +619,6 @@ class PayRate(models.Model):
 
     @property
     def lowest(self) -> Decimal | None:
-        """The lower of the two medians."""
         return min((rate for rate in (self.hourly_there, self.hourly_here) if rate is not None), default=None)
 
 
@@ -720,30 +703,18 @@ class Alarm(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["publication", "kind", "job"],
-                condition=Q(operation=None, submission=None, published_hit=None, worker=None, assignment=None),
-                name="alarm_once_per_publication_or_job",
+            _once(
+                "alarm_once_per_publication_or_job",
+                "publication",
+                "kind",
+                "job",
+                when=Q(operation=None, submission=None, published_hit=None, worker=None, assignment=None),
             ),
-            models.UniqueConstraint(
-                fields=["operation", "kind"], condition=Q(operation__isnull=False), name="alarm_once_per_operation"
-            ),
-            models.UniqueConstraint(
-                fields=["submission", "kind"], condition=Q(submission__isnull=False), name="alarm_once_per_submission"
-            ),
-            models.UniqueConstraint(
-                fields=["published_hit", "kind"],
-                condition=Q(published_hit__isnull=False),
-                name="alarm_once_per_published_hit",
-            ),
-            models.UniqueConstraint(
-                fields=["publication", "worker", "kind"],
-                condition=Q(worker__isnull=False),
-                name="alarm_once_per_worker",
-            ),
-            models.UniqueConstraint(
-                fields=["assignment", "kind"], condition=Q(assignment__isnull=False), name="alarm_once_per_assignment"
-            ),
+            _once("alarm_once_per_operation", "operation", "kind", when=Q(operation__isnull=False)),
+            _once("alarm_once_per_submission", "submission", "kind", when=Q(submission__isnull=False)),
+            _once("alarm_once_per_published_hit", "published_hit", "kind", when=Q(published_hit__isnull=False)),
+            _once("alarm_once_per_worker", "publication", "worker", "kind", when=Q(worker__isnull=False)),
+            _once("alarm_once_per_assignment", "assignment", "kind", when=Q(assignment__isnull=False)),
             models.CheckConstraint(
                 condition=Q(job="", submission=None, published_hit=None, worker=None, assignment=None)
                 | Q(job="", operation=None, published_hit=None, worker=None, assignment=None)
@@ -796,11 +767,7 @@ class Message(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["publication", "platform_message_id"],
-                condition=~Q(platform_message_id=""),
-                name="message_received_once",
-            )
+            _once("message_received_once", "publication", "platform_message_id", when=~Q(platform_message_id=""))
         ]
         # platforms.messages.conversations: what waits for an answer, or to be sent
         indexes = [
@@ -812,7 +779,6 @@ class Message(models.Model):
 
     @property
     def is_incoming(self) -> bool:
-        """Whether the worker wrote it."""
         return self.state in self.INCOMING
 
 

@@ -58,7 +58,6 @@ class Backlog(NamedTuple):
 
 
 def backlog() -> Backlog:
-    """What waits to be sent."""
     unfinished = Operation.objects.filter(state__in=UNFINISHED)
     counts = dict(unfinished.order_by("state").values_list("state").annotate(Count("id")))
     open_to_calls = unfinished.filter(publication__state=Publication.State.OPEN)
@@ -329,36 +328,28 @@ def _fail(adapter: Adapter, call: Taken, error: Exception, at: datetime) -> None
 
 def _doubt(operation: Operation, error: Exception, at: datetime) -> None:
     """The platform's answer cannot be understood: it may have done what was asked. Tried again, by its token."""
-    text = in_words(error)
-    _again(operation, State.UNKNOWN, text, at)
     words = _(
         "The platform was asked to %(what)s, but its answer could not be understood (%(error)s). The call will "
         "be tried again."
     )
-    alarm_raise(
-        publication=operation.publication,
-        kind=Alarm.Kind.DOUBT,
-        operation=operation,
-        text=phrase(operation.publication, words) % {"what": _what(operation), "error": text},
-        at=at,
-    )
+    _leave_in_doubt(operation, in_words(error), words, at)
 
 
 def _unsettle(operation: Operation, at: datetime) -> None:
     """Looked for again, and left to a person: the platform would do it twice."""
-    _again(operation, State.UNKNOWN, _("Nothing says yet whether it was done. It is not done again by itself."), at)
     words = _(
         "The platform was asked to %(what)s (%(about)s), and nothing says yet whether that was done. It is never done "
         "again by itself. Look at the platform, and say under Calls whether it was done."
     )
-    alarm_raise(
-        publication=operation.publication,
-        kind=Alarm.Kind.DOUBT,
-        operation=operation,
-        text=phrase(operation.publication, words)
-        % {"what": _what(operation), "about": phrase(operation.publication, operation.about)},
-        at=at,
-    )
+    _leave_in_doubt(operation, _("Nothing says yet whether it was done. It is not done again by itself."), words, at)
+
+
+def _leave_in_doubt(operation: Operation, error: str, words: str, at: datetime) -> None:
+    publication = operation.publication
+    _again(operation, State.UNKNOWN, error, at)
+    values = {"what": _what(operation), "error": error, "about": phrase(publication, operation.about)}
+    text = phrase(publication, words) % values
+    alarm_raise(publication=publication, kind=Alarm.Kind.DOUBT, operation=operation, text=text, at=at)
 
 
 @transaction.atomic

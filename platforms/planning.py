@@ -7,6 +7,7 @@ from typing import TypedDict, Unpack
 from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
+from platforms.publishing.protocol import Studies
 from platforms.registry import adapter_of, handler_of
 from tasks.models import Hit, Worker
 
@@ -26,20 +27,28 @@ class About(TypedDict, total=False):
     barred_at: datetime
 
 
+def publication_lock(publication: Publication) -> Publication:
+    """The publication as it is stored, locked until the transaction ends."""
+    locked = Publication.objects.select_for_update(of=("self",), no_key=True)
+    return locked.select_related("campaign__lab").get(pk=publication.pk)
+
+
 def operation_plan(*, publication: Publication, kind: str, at: datetime, **about: Unpack[About]) -> Operation:
     """The operation of that kind about that, planned now if there is none yet."""
-    draft = _operation(publication, kind, at, about)
+    [draft] = _operations(publication, kind, at, [about])
     operation, _new = Operation.objects.get_or_create(
         publication=publication, kind=kind, **about, defaults={"request": draft.request, "next_try": at}
     )
     return operation
 
 
-def _operation(publication: Publication, kind: str, at: datetime, about: About) -> Operation:
-    """An operation with its request, not stored."""
-    operation = Operation(publication=publication, kind=kind, next_try=at, **about)
-    operation.request = handler_of(publication, kind).request(operation)
-    return operation
+def _operations(publication: Publication, kind: str, at: datetime, abouts: Iterable[About]) -> list[Operation]:
+    """Operations of one kind with their requests, not stored."""
+    handler = handler_of(publication, kind)
+    operations = [Operation(publication=publication, kind=kind, next_try=at, **about) for about in abouts]
+    for operation in operations:
+        operation.request = handler.request(operation)
+    return operations
 
 
 def published_hits_plan(
@@ -69,21 +78,16 @@ def published_hits_plan(
         publication=publication, hit__in=chosen, round=round_number, operations=None
     )
     planned = list(published_hits.select_related("hit").order_by("hit__number"))
-    if adapter_of(publication).opens_together:  # one call for all of them
+    if isinstance(adapter_of(publication), Studies):  # one call for all of them
         planned = sorted(planned, key=lambda published_hit: published_hit.pk)[-1:]
-    operations = [
-        _operation(publication, Kind.CREATE, at, {"published_hit": published_hit}) for published_hit in planned
-    ]
+    operations = _operations(publication, Kind.CREATE, at, [{"published_hit": row} for row in planned])
     return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
 
 
 def adjustments_plan(*, publication: Publication, payments: Iterable[Payment], at: datetime) -> int:
     """Plan that adjustments of the pay are paid, a call for each. How many. The caller holds the transaction."""
-    operations = [
-        _operation(publication, Kind.ADJUST, at, {"submission": payment.submission, "payment": payment})
-        for payment in payments
-        if payment.submission is not None
-    ]
+    abouts: list[About] = [{"submission": row.submission, "payment": row} for row in payments if row.submission]
+    operations = _operations(publication, Kind.ADJUST, at, abouts)
     return len(Operation.objects.bulk_create(operations, batch_size=1000))
 
 
@@ -101,15 +105,10 @@ def retypes_plan(*, publication: Publication, terms: TermsVersion, limit: int, a
     calls = Operation.objects.filter(published_hit=OuterRef("pk"), kind=Kind.RETYPE)
     busy = Exists(calls.filter(Q(ended_at=None) | Q(terms=terms, state=Operation.State.REFUSED)))
     chosen = elsewhere.exclude(busy).annotate(calls=Count("operations", filter=Q(operations__kind=Kind.RETYPE)))
-    operations = [
-        _operation(
-            publication,
-            Kind.RETYPE,
-            at,
-            {"published_hit": published_hit, "terms": terms, "turn": published_hit.calls + 1},
-        )
-        for published_hit in chosen.order_by("hit__number")[:limit]
+    abouts: list[About] = [
+        {"published_hit": row, "terms": terms, "turn": row.calls + 1} for row in chosen.order_by("hit__number")[:limit]
     ]
+    operations = _operations(publication, Kind.RETYPE, at, abouts)
     return len(Operation.objects.bulk_create(operations, ignore_conflicts=True))
 
 
@@ -141,20 +140,18 @@ def _turn(
 ) -> int:
     chosen = list(published_hits)
     called = chosen
-    if chosen and adapter_of(publication).opens_together:  # one call, and one turn, for all that the publication has
+    if chosen and isinstance(adapter_of(publication), Studies):  # one call, and one turn, for all HITs
         together = publication.published_hits.filter(hit__isnull=False)
         turn = together.aggregate(last=Max("turn", default=0))["last"] + 1
         together.update(turn=turn)
         called = chosen[:1]
         called[0].turn = turn
     else:
-        for published_hit in chosen:
-            published_hit.turn += 1
+        for row in chosen:
+            row.turn += 1
         PublishedHit.objects.bulk_update(chosen, ["turn"], batch_size=1000)
-    operations = [
-        _operation(publication, kind, at, {**shared, "published_hit": published_hit, "turn": published_hit.turn})
-        for published_hit in called
-    ]
+    abouts: list[About] = [{**shared, "published_hit": row, "turn": row.turn} for row in called]
+    operations = _operations(publication, kind, at, abouts)
     if for_now:
         for operation, published_hit in zip(operations, called, strict=True):
             operation.until = published_hit.expires_at

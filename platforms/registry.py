@@ -3,19 +3,25 @@
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from core.errors import Refused
+from core.errors import NotYours, Refused
 from platforms.adapter import Adapter
 from platforms.calls import Handler
 from platforms.models import PUBLISHED_TO, LabAccount, Operation, Publication
-from platforms.mturk.adapter import MTurkAdapter
+from platforms.money.protocol import LabAccounts
+from platforms.mturk.adapter import MarketplaceAdapter, MTurkAdapter
 from platforms.prolific.adapter import ProlificAdapter
 from platforms.vocabulary import Vocabulary
 from tasks.models import Platform
 
 ADAPTERS: dict[str, Adapter] = {
-    platform.value: MTurkAdapter(platform.value)
-    for platform in (Platform.MARKETPLACE, Platform.MTURK_SANDBOX, Platform.MTURK)
-} | {Platform.PROLIFIC.value: ProlificAdapter()}
+    Platform.MARKETPLACE.value: MarketplaceAdapter(Platform.MARKETPLACE),
+    Platform.MTURK_SANDBOX.value: MTurkAdapter(Platform.MTURK_SANDBOX),
+    Platform.MTURK.value: MTurkAdapter(Platform.MTURK),
+    Platform.PROLIFIC.value: ProlificAdapter(),
+}
+SANDBOXES = frozenset(platform for platform, adapter in ADAPTERS.items() if adapter.is_sandbox)
+# Where each lab has an account of its own.
+WITH_ACCOUNTS = {name: adapter for name, adapter in ADAPTERS.items() if isinstance(adapter, LabAccounts)}
 # What a failed call raises, whichever platform it was made to.
 CALL_ERRORS = tuple({error: None for adapter in ADAPTERS.values() for error in adapter.errors})
 
@@ -23,7 +29,7 @@ CALL_ERRORS = tuple({error: None for adapter in ADAPTERS.values() for error in a
 def platforms_of(lab_id: int) -> dict[str, str | Promise]:
     """The platforms that a lab can publish at, by name: where labs have accounts of their own, only with one."""
     names = set(LabAccount.objects.filter(lab=lab_id).values_list("platform", flat=True))
-    return {name: label for name, label in PUBLISHED_TO.items() if name in names or not ADAPTERS[name].has_lab_accounts}
+    return {name: label for name, label in PUBLISHED_TO.items() if name in names or name not in WITH_ACCOUNTS}
 
 
 def adapter_named(platform: str) -> Adapter:
@@ -36,15 +42,24 @@ def adapter_named(platform: str) -> Adapter:
     return ADAPTERS[platform]
 
 
+def accounts_at(platform: str) -> LabAccounts:
+    """The platform of that name, where each lab has an account of its own. Raises NotYours if there is none."""
+    if platform not in WITH_ACCOUNTS:
+        raise NotYours(_("Labs have no accounts of their own at a platform of that name."))
+    return WITH_ACCOUNTS[platform]
+
+
 def adapter_of(publication: Publication) -> Adapter:
     """The platform that a campaign is published at, as its lab reaches it."""
-    adapter = adapter_named(publication.platform)
-    return adapter.for_lab(publication.campaign.lab_id) if adapter.has_lab_accounts else adapter  # the campaign is read
+    if publication.platform in WITH_ACCOUNTS:  # else the campaign need not be read
+        return adapter_for(publication.platform, publication.campaign.lab_id)
+    return adapter_named(publication.platform)
 
 
 def adapter_for(platform: str, lab_id: int) -> Adapter:
     """The platform of that name, as a lab reaches it. Raises Refused if there is none."""
-    return adapter_named(platform).for_lab(lab_id)
+    adapter = adapter_named(platform)
+    return adapter.for_lab(lab_id) if isinstance(adapter, LabAccounts) else adapter
 
 
 def handler_of(publication: Publication, kind: str) -> Handler:

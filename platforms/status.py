@@ -1,7 +1,7 @@
 """The status of a publication: the numbers, calls and alarms that its pages show."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -80,7 +80,6 @@ class Calls(NamedTuple):
 
 
 def calls(publication: Publication) -> Calls:
-    """Count a publication's calls."""
     states = Operation.State
     counts = dict(publication.operations.order_by().values_list("state").annotate(count=Count("id")))
     order = (states.PLANNED, states.SENT, states.UNKNOWN, states.REFUSED, states.DONE)
@@ -147,7 +146,6 @@ class CompensationRow(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether a person may offer or decline it now."""
         return self.payment.state == Payment.State.OWED and (
             self.operation is None or self.operation.ended_at is not None
         )
@@ -236,8 +234,17 @@ class VersionRow(NamedTuple):
     changes: list[Change]
 
 
-def terms_compared(before: Publication, after: Publication, names: Iterable[str]) -> list[Change]:
-    return [Change(phrase(before, str(TERM_NAMES[name])), _term(name, before), _term(name, after)) for name in names]
+def terms_compared(publication: Publication, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
+    """What differs between terms, each as platforms.terms.terms_as_json gives them."""
+    return [
+        Change(
+            phrase(publication, str(TERM_NAMES[name])),
+            _kept(name, before.get(name), publication),
+            _kept(name, value, publication),
+        )
+        for name, value in after.items()
+        if value != before.get(name)
+    ]
 
 
 def terms_history(publication: Publication, versions: Sequence[TermsVersion]) -> list[VersionRow]:
@@ -245,21 +252,10 @@ def terms_history(publication: Publication, versions: Sequence[TermsVersion]) ->
     if not versions:
         return []
     first = publication.terms.filter(version=versions[-1].version - 1).first()
-    rows = []
-    for version, before in zip(versions, [*versions[1:], first], strict=True):
-        changes = []
-        if before is not None:
-            changes = [
-                Change(
-                    phrase(publication, str(TERM_NAMES[name])),
-                    _kept(name, before.values.get(name), publication),
-                    _kept(name, value, publication),
-                )
-                for name, value in version.values.items()
-                if value != before.values.get(name)
-            ]
-        rows.append(VersionRow(version, changes))
-    return rows
+    return [
+        VersionRow(version, terms_compared(publication, before.values, version.values) if before else [])
+        for version, before in zip(versions, [*versions[1:], first], strict=True)
+    ]
 
 
 TERM_NAMES = {
@@ -276,11 +272,6 @@ TERM_NAMES = {
     "approve_after": gettext_lazy("Wait before approving"),
     "rate": gettext_lazy("Calls per second"),
 }
-
-
-def _term(name: str, publication: Publication) -> str:
-    value = getattr(publication, name)
-    return _kept(name, value.total_seconds() if isinstance(value, timedelta) else value, publication)
 
 
 def _kept(name: str, value: Any, publication: Publication) -> str:

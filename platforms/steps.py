@@ -99,13 +99,7 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
             True,
         ),
         Step("pay", _("Pay"), f"{edit}#id_reward", pay, pace is None or not pace.is_low),
-        Step(
-            "platform",
-            _("Platform"),
-            reverse("platforms:terms", args=[campaign.pk]),
-            platform,
-            not missing_money,
-        ),
+        Step("platform", _("Platform"), reverse("platforms:terms", args=[campaign.pk]), platform, not missing_money),
     ]
 
 

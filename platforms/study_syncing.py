@@ -14,11 +14,12 @@ from django.db.models.functions import Coalesce
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from platforms.adapter import Adapter, Work
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
+from platforms.publishing.protocol import Studies
 from platforms.registry import phrase
 from platforms.reviewing.compensations import leavers_pay, shares_paid
+from platforms.reviewing.protocol import Work
 from platforms.submitted import leases_end, submissions_return, works_store
 from tasks.campaign_alarms import in_words
 
@@ -39,12 +40,7 @@ class Synced(NamedTuple):
 
 
 def study_sync(
-    *,
-    publication: Publication,
-    adapter: Adapter,
-    client: Any,
-    at: datetime,
-    everything: bool = False,
+    *, publication: Publication, adapter: Studies, client: Any, at: datetime, everything: bool = False
 ) -> Synced:
     """Store what changed of a study since the last time, or `everything`. Safe to run many at once, and to be killed:
     what was counted is written down last, so that nothing is taken as known that was not stored.
@@ -60,7 +56,8 @@ def study_sync(
     leavers_pay(publication=publication, assignment_ids=changes.left, at=at)
     new, failed = works_store(publication=publication, works=changes.works, resting=resting, at=at)
     for published_hit, error in failed.values():
-        _raise_failed(published_hit, error, at)
+        log.error("HIT %s of publication %s", published_hit.platform_hit_id, publication.pk, exc_info=error)
+        failure_raise(published_hit, error, at)
     if full:
         raised.filter(published_hit__in=retried - set(failed)).update(settled_at=at)
     if full or changes.works or publication.published_hits.filter(next_poll_at__lte=at).exists():
@@ -84,10 +81,10 @@ def end_of_polls(publication: Publication, at: datetime) -> datetime:
     return at - publication.longest_time - LATEST
 
 
-def _raise_failed(published_hit: PublishedHit, error: Exception, at: datetime) -> None:
-    log.error("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id, exc_info=error)
+def failure_raise(published_hit: PublishedHit, error: Exception, at: datetime) -> Alarm:
+    """Raise an alarm that work on a HIT could not be stored: until when it rests is in it."""
     text = _("Work submitted on HIT %(hit)s could not be stored (%(error)s). It is tried again automatically.")
-    alarm_raise(
+    return alarm_raise(
         publication=published_hit.publication,
         kind=Alarm.Kind.JOB,
         published_hit=published_hit,

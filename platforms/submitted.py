@@ -4,6 +4,7 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q
@@ -11,11 +12,11 @@ from django.db.models.functions import Least
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from platforms.adapter import Work
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.calls import payments_settle
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.registry import phrase
+from platforms.reviewing.protocol import Work
 from tasks.models import Assignment
 from tasks.names import erased_name
 
@@ -74,20 +75,14 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
     What an erased worker submitted is not stored again.
     """
     publication = published_hit.publication
-    if _is_erased(publication, work):
+    erased = erased_name(publication.campaign, work.assignment_id)
+    if publication.submissions.filter(platform_assignment_id=erased).exists():
         return False
     submission, new = Submission.objects.select_for_update(of=("self",), no_key=True).get_or_create(
         publication=publication,
         platform_assignment_id=work.assignment_id,
         platform_worker_id=work.worker_id,
-        defaults={
-            "published_hit": published_hit,
-            "status": work.status,
-            "submitted_at": work.submitted_at or at,
-            "auto_approval_at": work.auto_approval_at,
-            "seconds_there": work.seconds,
-            "receipt": work.receipt,
-        },
+        defaults={"published_hit": published_hit, "receipt": work.receipt, **_facts(work, at)},
     )
     seconds = work.seconds if work.seconds is not None else submission.seconds_there
     receipt = submission.receipt or work.receipt
@@ -109,17 +104,21 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
     return new
 
 
+def _facts(work: Work, at: datetime) -> dict[str, Any]:
+    return {
+        "status": work.status,
+        "submitted_at": work.submitted_at or at,
+        "auto_approval_at": work.auto_approval_at,
+        "seconds_there": work.seconds,
+    }
+
+
 def _is_taken_back(submission: Submission) -> bool:
     """Whether the platform has taken back what it had said, a return or a rejection, and nobody here had decided."""
     if submission.decision == Decision.RETURN:
         return submission.status != Status.RETURNED
     by_the_platform = submission.decision == Decision.REJECT and submission.decided_by_id is None
     return by_the_platform and submission.status != Status.REJECTED
-
-
-def _is_erased(publication: Publication, work: Work) -> bool:
-    name = erased_name(publication.campaign, work.assignment_id)
-    return publication.submissions.filter(platform_assignment_id=name).exists()
 
 
 def _match(submission: Submission, published_hit: PublishedHit, at: datetime) -> None:
@@ -329,11 +328,8 @@ def _plain(publication: Publication, works: dict[str, Work], at: datetime) -> tu
                 assignment=assignment,
                 platform_assignment_id=key,
                 platform_worker_id=work.worker_id,
-                status=work.status,
-                submitted_at=work.submitted_at or at,
-                auto_approval_at=work.auto_approval_at,
-                seconds_there=work.seconds,
                 receipt=assignment.receipt,
+                **_facts(work, at),
             )
         )
     return plain, others

@@ -8,19 +8,19 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext as _
 
 from platforms.adapter import Adapter, Trouble
-from platforms.alarms import alarm_raise, alarm_settle, resting
+from platforms.alarms import alarm_settle, resting
 from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
-from platforms.planning import end_plan
+from platforms.planning import end_plan, publication_lock
+from platforms.publishing.protocol import HitLists, Studies
 from platforms.publishing.study_opening import study_end
-from platforms.registry import adapter_of, phrase
-from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, study_sync
+from platforms.registry import adapter_of
+from platforms.reviewing.protocol import Reviewing
+from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, failure_raise, study_sync
 from platforms.submitted import batches, leases_end, submission_store, submissions_return
 from pools.models import Campaign
 from tasks import selectors as task_selectors
-from tasks.campaign_alarms import in_words
 from tasks.models import Assignment
 
 log = logging.getLogger(__name__)
@@ -31,18 +31,13 @@ SHORTENED = 200  # HITs that one sync takes off the platform's list
 Status = Submission.Status
 
 
-def publication_sync(
-    *,
-    publication: Publication,
-    at: datetime,
-    limit: int = 2000,
-    everything: bool = False,
-) -> Synced:
+def publication_sync(*, publication: Publication, at: datetime, limit: int = 2000, everything: bool = False) -> Synced:
     """Ask about HITs whose time has come (or all), and store what was submitted. Safe to run many at once."""
     adapter = adapter_of(publication)
     client = adapter.client()
-    if adapter.opens_together:
+    if isinstance(adapter, Studies):
         return study_sync(publication=publication, adapter=adapter, client=client, at=at, everything=everything)
+    assert isinstance(adapter, HitLists)
     reviewable: list[str] = []
     if everything:
         publication.published_hits.exclude(platform_hit_id="").update(next_poll_at=at)
@@ -79,6 +74,7 @@ def _shorten_list(
 
     The list is a hint and no more: if a HIT that left it gets further work, the next poll or notification finds that.
     """
+    assert isinstance(adapter, HitLists)
     for batch in batches(reviewable):
         complete = publication.published_hits.filter(platform_hit_id__in=batch, submissions__isnull=False)
         full = complete.annotate(count=Count("submissions")).filter(count__gte=F("max_assignments"))
@@ -103,25 +99,13 @@ def _poll_alone(
     A failure of one HIT raises an alarm and does not delay others; a failure of the platform stops them all.
     """
     try:
-        new = published_hit_poll(client=client, published_hit=published_hit, at=at)
+        new = published_hit_poll(adapter=adapter, client=client, published_hit=published_hit, at=at)
     except Exception as error:
         mine = (Trouble.STATE, Trouble.REFUSED)
         if isinstance(error, adapter.errors) and adapter.trouble_of(error) not in mine:
             raise
         log.exception("HIT %s of publication %s", published_hit.platform_hit_id, published_hit.publication_id)
-        text = _("Work submitted on HIT %(hit)s could not be stored (%(error)s). It is tried again automatically.")
-        sentence = phrase(published_hit.publication, text) % {
-            "hit": published_hit.platform_hit_id,
-            "error": in_words(error),
-        }
-        alarm = alarm_raise(
-            publication=published_hit.publication,
-            kind=Alarm.Kind.JOB,
-            published_hit=published_hit,
-            text=sentence,
-            at=at,
-            retried=True,
-        )
+        alarm = failure_raise(published_hit, error, at)
         PublishedHit.objects.filter(pk=published_hit.pk).update(next_poll_at=alarm.retry_at)
         return None
     if published_hit.pk in raised:
@@ -134,6 +118,7 @@ def assignment_sync(*, publication: Publication, assignment_id: str, at: datetim
     Whether anything has changed here.
     """
     adapter = adapter_of(publication)
+    assert isinstance(adapter, Studies)
     state = adapter.look(adapter.client(), publication, assignment_id)
     if state.is_over:
         returned = submissions_return(publication=publication, assignment_ids=[assignment_id], at=at)
@@ -191,10 +176,9 @@ def _take(publication: Publication, at: datetime) -> list[PublishedHit]:
     return published_hits
 
 
-def published_hit_poll(*, client: Any, published_hit: PublishedHit, at: datetime) -> int:
+def published_hit_poll(*, adapter: Reviewing, client: Any, published_hit: PublishedHit, at: datetime) -> int:
     """Store what the platform says was submitted on a HIT, page by page. How many submissions were new."""
     new, undecided, failed = 0, False, None
-    adapter = adapter_of(published_hit.publication)
     for answer in adapter.submitted(client, published_hit.platform_hit_id):
         try:
             work = adapter.work_of(answer)
@@ -233,13 +217,10 @@ def finished_end(*, publication: Publication, at: datetime) -> int:
     Workers who have accepted one may still submit it. `publication_requeue` reopens those that need somebody after all.
     """
     # As all do who end or reopen HITs.
-    publication = (
-        Publication.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("campaign")
-        .get(pk=publication.pk)
-    )
-    if adapter_of(publication).opens_together:
-        return study_end(publication=publication, at=at)
+    publication = publication_lock(publication)
+    adapter = adapter_of(publication)
+    if isinstance(adapter, Studies):
+        return study_end(publication=publication, adapter=adapter, at=at)
     mine = {"published_hit": OuterRef("pk")}
     stored = Submission.objects.filter(**mine).order_by().values("published_hit").annotate(n=Count("pk")).values("n")
     ending = Operation.objects.filter(kind=Operation.Kind.EXPIRE, ended_at=None, **mine)

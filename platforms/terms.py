@@ -13,12 +13,11 @@ from django.utils.translation import gettext as _
 from core.errors import NotNow, Refused
 from platforms.demands import unknown_countries
 from platforms.models import LabAccount, Publication
-from platforms.registry import adapter_for, adapter_named, adapter_of, phrase, platforms_of
+from platforms.registry import adapter_for, adapter_of, phrase, platforms_of
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent
-from tasks.models import Platform
 
 TERMS = (
     "platform pay base requirements title description keywords lifetime assignment_duration auto_approval "
@@ -28,14 +27,15 @@ TERMS = (
 
 def publication_unsaved(campaign: Campaign) -> Publication:
     """The terms that a campaign starts from, not stored, and without the demands on workers."""
-    return Publication(
+    publication = Publication(
         campaign=campaign,
         title=campaign.title,
         description=_("Read a question and two passages, and choose the passage that answers it best. Repeat."),
         keywords=_("search, reading, comparison, answers"),
         assignment_duration=timedelta(minutes=campaign.minutes_per_hit),
-        pay=adapter_named(Platform.MARKETPLACE).pay_at_first(),
     )
+    publication.pay = adapter_of(publication).pay_at_first()
+    return publication
 
 
 def publication_at_first(campaign: Campaign) -> Publication:
@@ -54,20 +54,18 @@ def publication_at_first(campaign: Campaign) -> Publication:
     return publication
 
 
-def publication_to_reach(campaign: Campaign) -> Publication:
-    """The campaign's publication, or the one that it would begin with, which is not stored."""
-    publication = Publication.objects.filter(campaign=campaign).first()
-    if publication is None:
-        publication = publication_unsaved(campaign)
-        publication.requirements = adapter_named(Platform.MARKETPLACE).requirements_at_first()
-    publication.campaign = campaign
-    return publication
-
-
 def publication_likely(campaign: Campaign) -> Publication:
     """The campaign's publication, or the terms that it would start from at our own marketplace, not stored."""
     publication = Publication.objects.filter(campaign=campaign).first() or publication_unsaved(campaign)
     publication.campaign = campaign
+    return publication
+
+
+def publication_to_reach(campaign: Campaign) -> Publication:
+    """The same, with the requirements on workers that it would begin with."""
+    publication = publication_likely(campaign)
+    if publication.pk is None:
+        publication.requirements = adapter_of(publication).requirements_at_first()
     return publication
 
 
@@ -81,7 +79,7 @@ def publication_write(*, campaign: Campaign, **terms: Any) -> Publication:
     publication = Publication.objects.select_for_update().filter(campaign=campaign).first()
     if publication is None:
         publication = publication_unsaved(campaign)
-        adapter = adapter_for(terms.get("platform", Platform.MARKETPLACE), campaign.lab_id)
+        adapter = adapter_for(terms.get("platform", publication.platform), campaign.lab_id)
         terms = {"requirements": adapter.requirements_at_first(), "pay": adapter.pay_at_first()} | terms
     if publication.state != Publication.State.DRAFT:
         raise NotNow(_("The campaign is published. Its terms can be replaced, after a preview of what that changes."))

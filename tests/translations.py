@@ -24,7 +24,7 @@ PARTS = {
     "tasks/outside_panels.py": {"visitor_of"},
     "platforms/arriving.py": {"assignment_arrive", "must_be_free", "_arrive"},
     "platforms/prolific/adapter.py": {"confirm_arrival", "check_visit"},
-    "platforms/prolific/tokens.py": {"token_check", "_not_ours", "_fetch"},
+    "platforms/prolific/visits.py": {"token_check", "_not_ours", "_fetch"},
     "tasks/services.py": {"may_take", "_closed_reason", "nothing_left_reason"},
     "judgments/worker_reports.py": {"pair_report", "note_write"},
     "judgments/services.py": {"judgment_save", "assignment_finish"},

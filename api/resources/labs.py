@@ -22,7 +22,7 @@ from core.models import Lab, Membership
 from core.roles import Right, labs_of, require, roles_of
 from platforms.models import LabAccount
 from platforms.money import lab_accounts
-from platforms.registry import ADAPTERS
+from platforms.registry import accounts_at
 
 
 class Labs(Resource):
@@ -177,8 +177,7 @@ class PlatformAccounts(Resource):
     def about(self) -> dict[str, Any]:
         """The lab and the platform, where labs have accounts of their own there. Raises NotYours and NotAllowed."""
         lab, platform = self.lab, self.kwargs["platform"]
-        if platform not in ADAPTERS or not ADAPTERS[platform].has_lab_accounts:
-            raise NotYours(_("Labs have no accounts of their own at a platform of that name."))
+        accounts_at(platform)
         return {"lab": lab, "platform": platform}
 
     @operation(platform_shapes.PlatformAccountShape, Right.MANAGE, name="platform_account")

@@ -21,7 +21,7 @@ from core.roles import Right
 from platforms import alarms, hooks, outbox, terms
 from platforms import status as platform_status
 from platforms.demands import FilterKind
-from platforms.filters import SHOWN, FilterForm, chosen_filters
+from platforms.filters import SHOWN, FilterForm, chosen_filters, filters_of
 from platforms.forms import TermsForm
 from platforms.models import Operation, Payment, Publication
 from platforms.money.account import platform_refusals
@@ -252,7 +252,7 @@ class Publications(Resource):
 
 def offered_by(publication: Publication) -> dict[str, FilterKind]:
     """The filters that the publication's platform offers. Raises NotYours where it has none of its own."""
-    offered = {kind.key: kind for kind in adapter_of(publication).filters_offered()}
+    offered = filters_of(publication)
     if not offered:
         raise NotYours(_("This platform has no filters of its own: the requirements are in the terms."))
     return offered

@@ -31,9 +31,9 @@ from judgments.pages import practice as practice_pages
 from judgments.pages import worker as worker_pages
 from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame
-from platforms.adapter import Ending
 from platforms.models import Publication
 from platforms.registry import adapter_of
+from platforms.reviewing.protocol import Ending
 from tasks import links, trials
 from tasks import services as task_services
 from tasks.models import Assignment

@@ -20,12 +20,13 @@ from core.errors import NotYours, Refused
 from core.languages import speak
 from core.roles import Right, needs
 from judgments.pages import worker as worker_pages
-from platforms.adapter import Ending
 from platforms.arriving import may_be_an_id, worker_of
 from platforms.attention import look_note
 from platforms.jobs import offer_soon
 from platforms.models import Publication
+from platforms.publishing.protocol import Studies
 from platforms.registry import adapter_of
+from platforms.reviewing.protocol import Ending
 from tasks import links, trials
 from tasks import selectors as task_selectors
 from tasks import services as task_services
@@ -42,15 +43,15 @@ _READING = 60 * 60 * 2  # seconds that somebody may take to read the consent
 @ratelimit(key="ip", rate="120/m", method="POST", block=False)  # type: ignore[untyped-decorator]
 def arrive(request: HttpRequest, link: str) -> HttpResponse:
     """Somebody comes from the platform. The same visit again goes on where it was."""
-    if tested := _publication_tested(request, link):
-        return _arrive_to_test(request, tested)
+    if to_trial := _arrive_to_test(request, link):
+        return to_trial
     publication = _publication(request, link)
     campaign, adapter = publication.campaign, adapter_of(publication)
-    if not adapter.opens_together:
+    if not isinstance(adapter, Studies):
         raise NotYours(_("There is no task at this address."))
     if request.method != "HEAD":
         look_note(publication, timezone.now())
-    person, visit = request.GET.get("PROLIFIC_PID", ""), request.GET.get("SESSION_ID", "")
+    study, person, visit = adapter.visit_of(request.GET)
     has_ids = may_be_an_id(person) and may_be_an_id(visit)
     here = Assignment.objects.filter(campaign=campaign, platform_assignment_id=visit, worker__external_id=person)
     mine = here.select_related("worker").first() if has_ids else None
@@ -75,7 +76,7 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
             "framed": True,
         }
         return render(request, "judgments/pages/consent.html", context)
-    adapter.confirm_arrival(publication, study=request.GET.get("STUDY_ID", ""), worker_id=person, assignment_id=visit)
+    adapter.confirm_arrival(publication, study=study, worker_id=person, assignment_id=visit)
     worker = worker_of(publication=publication, worker_id=person)
     try:
         assignment = task_services.visit_take(
@@ -135,22 +136,20 @@ def declined(request: HttpRequest, link: str) -> HttpResponse:
     return render(request, "judgments/pages/declined.html", context)
 
 
-def _publication_tested(request: HttpRequest, link: str) -> Publication | None:
-    """The publication at a link whose test study the platform sends a test participant from."""
-    study = request.GET.get("STUDY_ID", "")
-    if not may_be_an_id(study):
-        return None
+def _arrive_to_test(request: HttpRequest, link: str) -> HttpResponse | None:
+    """Send a test participant, who comes from the test study of the publication at a link, to the pages of a trial,
+    which store nothing. None for anybody else.
+    """
     named = Publication.objects.select_related("campaign__lab").filter(campaign__link=link.replace("\0", ""))
-    return named.filter(test_study_id=study).first()
-
-
-def _arrive_to_test(request: HttpRequest, publication: Publication) -> HttpResponse:
-    """Send a test participant to the pages of a trial, which store nothing."""
+    publication = named.exclude(test_study_id="").first()
+    adapter = None if publication is None else adapter_of(publication)
+    if publication is None or not isinstance(adapter, Studies):
+        return None
+    study, person, visit = adapter.visit_of(request.GET)
+    if study != publication.test_study_id:
+        return None
     speak(request, publication.campaign.language)
-    person, visit = request.GET.get("PROLIFIC_PID", ""), request.GET.get("SESSION_ID", "")
-    adapter_of(publication).confirm_arrival(
-        publication, study=publication.test_study_id, worker_id=person, assignment_id=visit
-    )
+    adapter.confirm_arrival(publication, study=study, worker_id=person, assignment_id=visit)
     return worker_pages.see_other("judging:preview", trials.trial_sent(publication.campaign).token)
 
 

@@ -37,11 +37,11 @@ from judgments.pages.example import worked_example
 from judgments.pages.framing import allow_frame, expiring_in_frame, in_platforms_frame, platform_of, submit_host
 from judgments.practising import standing_at
 from judgments.worker_reports import LONGEST_NOTE
-from platforms.adapter import Ending
 from platforms.jobs import offer_soon
 from platforms.models import Publication
 from platforms.money.pay_desk import sums_of_work, with_pay
 from platforms.registry import adapter_of
+from platforms.reviewing.protocol import Ending
 from pools.models import Campaign
 from pools.practice import practice_pairs_of, right_needed
 from tasks import links, outside_panels

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
 from core.models import User
-from platforms.adapter import Heard
 from platforms.finishing import unfinished
+from platforms.messages.protocol import Heard, Inbox
 from platforms.models import Message, MessageCursor, Operation, Publication, Submission
-from platforms.registry import ADAPTERS, adapter_for, adapter_named, adapter_of, phrase
+from platforms.registry import ADAPTERS, WITH_ACCOUNTS, adapter_for, adapter_named, adapter_of, phrase
 from tasks.campaign_alarms import in_words
 from tasks.models import Worker
 
@@ -32,7 +32,6 @@ def messages_of(publication: Publication) -> QuerySet[Message]:
 
 
 def unanswered(publication: Publication) -> int:
-    """How many messages of workers wait for an answer."""
     return publication.messages.filter(state=State.RECEIVED).count()
 
 
@@ -53,7 +52,7 @@ def may_be_written_to(publication: Publication) -> QuerySet[Worker]:
         | Q(pk__in=confirmed.filter(publication__platform=publication.platform).values("submission"))
     )
     reached = Q(pk__in=decided.values("assignment__worker"))
-    if adapter.tells_messages:
+    if isinstance(adapter, Inbox):
         reached |= Q(pk__in=publication.messages.filter(state__in=Message.INCOMING).values("worker"))
     return workers.filter(reached)
 
@@ -66,7 +65,8 @@ def message_write(
 
     The same message again, soon after, is not written again: unless it failed, or answers another message.
     """
-    if not adapter_of(publication).has_subjects:
+    adapter = adapter_of(publication)
+    if not adapter.has_subjects:
         subject = publication.title
     subject, text = " ".join(subject.split()), text.strip().replace("\0", "")
     if not subject or len(subject) > MOST_SUBJECT:
@@ -77,9 +77,7 @@ def message_write(
     wrote = publication.messages.filter(worker=worker, state__in=Message.INCOMING)
     if not wrote.exists() and not may_be_written_to(publication).filter(pk=worker.pk).exists():
         raise NotNow(
-            phrase(publication, _("The platform takes no message to this worker yet."))
-            + " "
-            + adapter_of(publication).about_writing()
+            phrase(publication, _("The platform takes no message to this worker yet.")) + " " + adapter.about_writing()
         )
     answers = wrote.filter(state=State.RECEIVED).update(state=State.ANSWERED)
     same = publication.messages.filter(worker=worker, subject=subject, text=text, by=by, at__gt=at - SAME)
@@ -158,10 +156,10 @@ def accounts_to_read(*, at: datetime) -> list[tuple[str, int | None]]:
     """
     accounts: list[tuple[str, int | None]] = []
     for platform, adapter in ADAPTERS.items():
-        if not adapter.tells_messages:
+        if not isinstance(adapter, Inbox):
             continue
         published = Publication.objects.filter(platform=platform).exclude(state=Publication.State.DRAFT)
-        if adapter.has_lab_accounts:
+        if platform in WITH_ACCOUNTS:
             going_on = unfinished().filter(pk__in=published.values("pk"))
             # What is finished was compared with the platform's ledger once nothing could happen any more.
             lately = Q(comparison__began_at__gt=at - LISTENING)
@@ -178,6 +176,7 @@ def messages_receive(*, platform: str, lab_id: int | None = None) -> int:
     are about a publication of ours.
     """
     adapter = adapter_named(platform) if lab_id is None else adapter_for(platform, lab_id)
+    assert isinstance(adapter, Inbox)
     stored = 0
     for _round in range(ROUNDS):
         cursor = MessageCursor.objects.filter(platform=platform, lab=lab_id).first()

@@ -10,9 +10,10 @@ from django.core.cache import cache
 from django.utils.translation import gettext as _
 
 from core.errors import NotNow, Refused
-from platforms.adapter import Adapter, Trouble
+from platforms.adapter import Adapter, NotTold, Trouble
 from platforms.models import Publication
 from platforms.money.bills import ZERO, remaining_bill
+from platforms.money.protocol import Deposits
 from platforms.registry import adapter_of, phrase
 
 PATIENCE = 5  # seconds that is waited for the platform
@@ -101,6 +102,8 @@ def publication_ask_for_money(*, publication: Publication, at: datetime) -> Deci
     if not missing:
         raise NotNow(_("The account has enough for the bill, so nobody was asked for money."))
     with platform_refusals(publication) as adapter:
+        if not isinstance(adapter, Deposits):
+            raise NotTold(phrase(publication, _("Nobody at this platform can be asked for money.")))
         adapter.ask_for_money(missing, f"{publication.campaign.name[:160]} ({publication.reference})")
     publication.money_asked, publication.money_asked_at = missing, at
     publication.save(update_fields=["money_asked", "money_asked_at"])

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from core.money import CENT
 from platforms.models import Publication
+from platforms.money.protocol import Money
 from platforms.registry import adapter_of
 from pools.models import Campaign
 from pools.reuse import reused_pairs
@@ -50,7 +51,6 @@ class Bill(NamedTuple):
 
     @property
     def total(self) -> Decimal:
-        """The sum of the lines."""
         return sum((line.amount for line in self.lines), ZERO)
 
     @property
@@ -149,11 +149,9 @@ def hits_bill(publication: Publication, hits: Iterable[tuple[int, int]]) -> Bill
     campaign = publication.campaign
     groups = [group for group in hits if group[1]]
     assignments = sum(max_assignments * count for max_assignments, count in groups)
-    fees = {
-        max_assignments: _fee(publication, max_assignments)
-        for max_assignments in {max_assignments for max_assignments, _count in groups}
-    }
-    redone_fee = _fee(publication, max(fees, default=campaign.overlap))
+    adapter = adapter_of(publication)
+    fees = {size: _fee(publication, adapter, size) for size in {size for size, _count in groups}}
+    redone_fee = _fee(publication, adapter, max(fees, default=campaign.overlap))
     each = set(fees.values())
     return Bill(
         hits=sum(count for _wanted, count in groups),
@@ -165,7 +163,7 @@ def hits_bill(publication: Publication, hits: Iterable[tuple[int, int]]) -> Bill
         fees=sum((fees[max_assignments] * max_assignments * count for max_assignments, count in groups), ZERO),
         redone_each=campaign.reward + redone_fee,
         redo_rate=campaign.redo_rate,
-        fees_detail=_fees_in_words(publication, max(fees, default=campaign.overlap)),
+        fees_detail=_fees_in_words(publication, adapter, max(fees, default=campaign.overlap)),
     )
 
 
@@ -174,17 +172,16 @@ def _own_rate(publication: Publication) -> Decimal | None:
     return publication.campaign.fee_rate if publication.pk is None else None
 
 
-def _fee(publication: Publication, max_assignments: int) -> Decimal:
+def _fee(publication: Publication, adapter: Money, max_assignments: int) -> Decimal:
     """The fees of one finished assignment of a HIT of so many."""
     reward, base, rate = publication.campaign.reward, publication.listed, _own_rate(publication)
     if rate is not None:
         return (reward * rate).quantize(CENT, rounding=ROUND_HALF_UP)
-    adapter = adapter_of(publication)
     return adapter.reward_fee(base, max_assignments) + adapter.bonus_fee(reward - base)
 
 
-def _fees_in_words(publication: Publication, max_assignments: int) -> str:
+def _fees_in_words(publication: Publication, adapter: Money, max_assignments: int) -> str:
     rate = _own_rate(publication)
     if rate is None:
-        return adapter_of(publication).fees_in_words(max_assignments)
+        return adapter.fees_in_words(max_assignments)
     return _("%(percent)s %%, as set for this campaign") % {"percent": f"{rate * 100:f}".rstrip("0").rstrip(".")}

@@ -90,7 +90,6 @@ def _without_worker(payment: Payment) -> dict[str, str]:
 
 
 def totals(publication: Publication) -> Totals:
-    """A publication's sums."""
     by_state: dict[str, tuple[Decimal, Decimal]] = {
         state: (amount, fee)
         for state, amount, fee in publication.payments.order_by()

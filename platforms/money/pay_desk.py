@@ -96,11 +96,7 @@ def with_pay(assignments: QuerySet[Assignment]) -> QuerySet[Any]:
             default=F("owed"),
             output_field=_MONEY,
         ),
-        paid=Case(
-            When(BY_HAND, then=paid_by_hand()),
-            default=_of(_PAYMENTS, paid),
-            output_field=_MONEY,
-        ),
+        paid=Case(When(BY_HAND, then=paid_by_hand()), default=_of(_PAYMENTS, paid), output_field=_MONEY),
     )
     written_off = Case(When(BY_HAND, then=F("owed") - F("due")), default=Value(ZERO), output_field=_MONEY)
     whole: QuerySet[Any] = priced.annotate(to_pay=F("due") - F("paid"), written_off=written_off)

@@ -9,11 +9,14 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from platforms.adapter import Adapter, Heard, MarkedHit, NotTold, Trouble, Work
+from platforms.adapter import Adapter, NotTold
 from platforms.calls import Answer
-from platforms.demands import Demands
+from platforms.demands import PAPER
+from platforms.messages.protocol import Heard, Inbox
 from platforms.models import Operation, Publication, PublishedHit
+from platforms.money.protocol import Deposits, MarkedHit
 from platforms.mturk import endpoints, notifications, requirements
 from platforms.mturk.client import (
     READ_SECONDS,
@@ -28,6 +31,8 @@ from platforms.mturk.client import (
 )
 from platforms.mturk.endpoints import FEE, LARGE, Endpoint, endpoint_of
 from platforms.mturk.operations import HANDLERS, Posting, hit_type_request, mark_of
+from platforms.publishing.protocol import HitLists, HitNotifications
+from platforms.reviewing.protocol import Work
 from tasks.models import Hit, Platform
 
 Kind = Operation.Kind
@@ -37,18 +42,28 @@ DEPOSIT_PATH = "/extensions/request-deposit"
 DEPOSIT_TARGET = "BestknownMarketplace.RequestDeposit"
 MESSAGES_PATH = "/extensions/list-messages"
 MESSAGES_TARGET = "BestknownMarketplace.ListMessages"
+REJECTING = gettext_lazy(
+    "A rejected worker is not paid and reads the first 1,024 characters of your reason. Only work that has not been "
+    "approved yet can be rejected."
+)
 
 
-class MTurkAdapter(Adapter):
-    """Mechanical Turk, its sandbox, or our own marketplace."""
+class MTurkAdapter(Adapter, HitLists):
+    """Mechanical Turk, or its sandbox."""
 
     errors = (BotoCoreError, ClientError)
     token_life = timedelta(hours=23)  # platforms forget a token after 24 hours
+    operations = HANDLERS
+    trouble_of, code_of = staticmethod(trouble_of), staticmethod(code_of)
+    requirements_of = staticmethod(requirements.requirements_of)
+    demands_of = staticmethod(requirements.demands_of)
+    countries_of = staticmethod(requirements.countries_of)
+    reward_fee, bonus_fee = staticmethod(endpoints.reward_fee), staticmethod(endpoints.bonus_fee)
 
     def __init__(self, platform: str) -> None:
         self.platform = platform
-        self.operations = HANDLERS
         self.spends_real_money = platform == Platform.MTURK
+        self.is_sandbox = platform == Platform.MTURK_SANDBOX
 
     # --- connecting
 
@@ -67,55 +82,28 @@ class MTurkAdapter(Adapter):
 
     @property
     def submit_host(self) -> str:
-        """Where its frames post finished work: from settings, never from what a frame was told."""
+        """From settings, never from what a frame was told."""
         return self.endpoint.submit_host
 
     def client(self, *, read_seconds: int | None = None) -> Any:
         return client_for(self.endpoint, read_seconds=read_seconds or READ_SECONDS)
 
     def assert_host(self, client: Any) -> None:
-        """Raise WrongHost unless the client's requests go to the platform's endpoint."""
         assert_host(client, self.endpoint)
-
-    def trouble_of(self, error: Exception) -> Trouble:
-        return trouble_of(error)
-
-    def code_of(self, error: Exception) -> str:
-        """`HitAlreadyExists`, `ThrottlingException`, or the exception's name."""
-        return code_of(error)
 
     # --- terms
 
     def pay_at_first(self) -> str:
-        """At our own marketplace the whole reward is listed, so that workers see it. At Mechanical Turk, where a
-        compensation takes a worker's attention, a base and a bonus.
-        """
-        is_marketplace = self.platform == Platform.MARKETPLACE
-        return Publication.Pay.RETURN_AND_COMPENSATE if is_marketplace else Publication.Pay.BASE_AND_BONUS
+        """A base and a bonus, as a compensation takes a worker's attention here."""
+        return Publication.Pay.BASE_AND_BONUS
 
     def requirements_at_first(self) -> list[dict[str, Any]]:
-        """The paper's requirements where workers have a record, none at our own marketplace."""
-        return requirements.requirements_at_first(self.platform)
-
-    def requirements_of(self, demands: Demands) -> list[dict[str, Any]]:
-        return requirements.requirements_of(demands)
-
-    def demands_of(self, requirements_given: list[dict[str, Any]]) -> Demands:
-        """The demands behind QualificationRequirements."""
-        return requirements.demands_of(requirements_given)
-
-    def countries_of(self, requirements_given: Iterable[dict[str, Any]]) -> Iterator[str]:
-        """The countries that QualificationRequirements name."""
-        return requirements.countries_of(requirements_given)
+        return self.requirements_of(PAPER)
 
     def is_told_the_same(self, before: Publication, after: Publication) -> bool:
         return hit_type_request(before, "") == hit_type_request(after, "")
 
     def dry_run(self, publication: Publication, hits: Iterable[Hit]) -> Iterator[tuple[str, Answer]]:
-        """The requests for the exclusion, the HIT type and each HIT.
-
-        The platform's own ids and the tokens are not known before: they are words in pointed brackets.
-        """
         imagined = copy(publication)
         imagined.exclusion_id = publication.exclusion_id or "<exclusion>"
         imagined.hit_type_id = publication.hit_type_id or "<HIT type>"
@@ -128,17 +116,7 @@ class MTurkAdapter(Adapter):
             yield "CreateHITWithHITType", request | {"UniqueRequestToken": "<token>"}
 
     def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
-        if self.platform != Platform.MARKETPLACE:
-            raise NotTold(_("Mechanical Turk does not say."))
-        needed = list(publication.requirements)
-        if publication.exclusion_id:
-            needed.append(requirements.exclusion_of(publication.exclusion_id))
-        self.assert_host(self.client())
-        answer = signed_post(self.endpoint, COUNT_PATH, COUNT_TARGET, {"QualificationRequirements": needed}, seconds)
-        try:
-            return int(answer["QualifiedWorkers"]), int(answer["ActiveWorkers"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise NotTold(_("The marketplace at this address does not count its workers.")) from error
+        raise NotTold(_("Mechanical Turk does not say."))
 
     # --- money
 
@@ -146,15 +124,7 @@ class MTurkAdapter(Adapter):
         answer = client.get_account_balance() if once else read(client.get_account_balance)
         return Decimal(answer["AvailableBalance"])
 
-    def reward_fee(self, reward: Decimal, max_assignments: int) -> Decimal:
-        """Twice the rate on HITs of ten assignments or more."""
-        return endpoints.reward_fee(reward, max_assignments)
-
-    def bonus_fee(self, bonus: Decimal) -> Decimal:
-        return endpoints.bonus_fee(bonus)
-
     def fees_in_words(self, max_assignments: int) -> str:
-        """`20 % of each payment`, or what ten assignments cost more."""
         words = {"percent": _percent(FEE), "double": _percent(2 * FEE)}
         if max_assignments >= LARGE:
             return (
@@ -164,61 +134,22 @@ class MTurkAdapter(Adapter):
         return _("%(percent)s %% of each payment") % words
 
     def who_adds_money(self) -> str:
-        """The marketplace's operator, or whoever has the account at Amazon."""
-        if self.platform == Platform.MARKETPLACE:
-            return _("The operator of the marketplace adds money.")
         return _("Buy prepaid HITs on the requester site of Mechanical Turk, under “My Account”.")
-
-    @property
-    def can_be_asked_for_money(self) -> bool:
-        return self.platform == Platform.MARKETPLACE
-
-    def ask_for_money(self, amount: Decimal, reason: str) -> None:
-        """Our own marketplace shows the request to its operator."""
-        if not self.can_be_asked_for_money:
-            raise NotTold(_("Nobody at Mechanical Turk can be asked for money."))
-        self.assert_host(self.client())
-        signed_post(
-            self.endpoint, DEPOSIT_PATH, DEPOSIT_TARGET, {"Amount": f"{amount:.2f}", "Reason": reason}, READ_SECONDS
-        )
 
     # --- work
 
     def about_rejecting(self, publication: Publication) -> str:
-        """A rejection stays on a worker's record; the feedback has at most 1,024 characters."""
-        text = _(
-            "A rejected worker is not paid and reads the first 1,024 characters of your reason. Only work that has not "
-            "been approved yet can be rejected."
-        )
-        if self.platform == Platform.MARKETPLACE:
-            return text
-        return (
-            text
-            + " "
-            + _(
-                "The rejection lowers their approval rate, which can keep them from other work for a long time. It "
-                "can be reversed at Mechanical Turk, within 30 days of the submission."
-            )
+        return f"{REJECTING} " + _(
+            "The rejection lowers their approval rate, which can keep them from other work for a long time. It can be "
+            "reversed at Mechanical Turk, within 30 days of the submission."
         )
 
     def about_reversing(self) -> str:
-        """ApproveAssignment with OverrideRejection, which nothing here calls. The operator can do it, too."""
-        if self.platform == Platform.MARKETPLACE:
-            return _(
-                "Ask the marketplace's operator to approve it, within 30 days of its submission, or call "
-                "ApproveAssignment with OverrideRejection there."
-            )
+        """ApproveAssignment with OverrideRejection, which nothing here calls."""
         return _("Approve it at Mechanical Turk, where a rejection can be reversed within 30 days of the submission.")
 
     def about_writing(self) -> str:
-        """A subject of 200 and a text of 4,096 characters, to workers whose work was approved or rejected; at the
-        marketplace, to those who wrote to us too.
-        """
-        if self.platform == Platform.MARKETPLACE:
-            return _(
-                "A message reaches workers whose work you have approved or rejected, or who have written to you, and "
-                "has at most 4,096 characters."
-            )
+        """NotifyWorkers takes a subject of 200 characters."""
         text = _(
             "A message reaches workers whose work you have approved or rejected, and has at most 4,096 characters."
         )
@@ -234,29 +165,6 @@ class MTurkAdapter(Adapter):
             for failure in failures
         }
 
-    @property
-    def tells_messages(self) -> bool:
-        return self.platform == Platform.MARKETPLACE
-
-    def messages_after(self, cursor: str) -> list[Heard]:
-        """Only our own marketplace says: Mechanical Turk mails them to the requester."""
-        if self.platform != Platform.MARKETPLACE:
-            raise NotTold(_("Mechanical Turk mails what workers write to the address of the requester's account."))
-        self.assert_host(self.client())
-        answer = signed_post(self.endpoint, MESSAGES_PATH, MESSAGES_TARGET, {"After": cursor or "0"}, READ_SECONDS)
-        return [
-            Heard(
-                str(row["MessageId"]),
-                str(row["WorkerId"]),
-                str(row["HITId"]),
-                str(row["Subject"]),
-                str(row["MessageText"]),
-                datetime.fromtimestamp(float(row["SentTime"]), UTC),
-                str(row["MessageId"]),
-            )
-            for row in answer["Messages"]
-        ]
-
     def may_extend(self, max_assignments: int, target: int) -> bool:
         """Ten assignments cost more, so a HIT of fewer may not come to have so many."""
         return not max_assignments < LARGE <= target
@@ -271,7 +179,6 @@ class MTurkAdapter(Adapter):
         return listed(client.list_assignments_for_hit, "Assignments", HITId=platform_hit_id)
 
     def work_of(self, answer: Answer) -> Work:
-        """An Assignment, with the receipt from its answers."""
         accepted, submitted = _time(answer.get("AcceptTime")), _time(answer.get("SubmitTime"))
         return Work(
             assignment_id=answer["AssignmentId"],
@@ -295,7 +202,6 @@ class MTurkAdapter(Adapter):
         }
 
     def mark_of(self, operation: Operation) -> str:
-        """The annotation of the HIT that an operation publishes."""
         handler = self.operations[Kind(operation.kind)]
         assert isinstance(handler, Posting)
         return handler.mark_in(operation.request)
@@ -307,16 +213,71 @@ class MTurkAdapter(Adapter):
         bonuses = listed(client.list_bonus_payments, "BonusPayments", HITId=platform_hit_id)
         return sum((Decimal(bonus["BonusAmount"]) for bonus in bonuses), Decimal("0.00"))
 
-    # --- notifications
 
-    def ask_for_notifications(self, publication: Publication, address: str) -> None:
-        notifications.notifications_ask(publication=publication, address=address)
+class MarketplaceAdapter(MTurkAdapter, Deposits, Inbox, HitNotifications):
+    """Our own marketplace, which adds calls of its own to the API."""
 
-    def is_notification_signed(self, *, secret: str, header: str, body: bytes, at: datetime) -> bool:
-        return notifications.is_signed(secret=secret, header=header, body=body, at=at)
+    ask_for_notifications = staticmethod(notifications.notifications_ask)
+    is_notification_signed = staticmethod(notifications.is_signed)
+    hits_notified_of = staticmethod(notifications.hit_ids)
 
-    def hits_notified_of(self, body: bytes) -> list[str]:
-        return notifications.hit_ids(body)
+    def pay_at_first(self) -> str:
+        """The whole reward is listed, so that workers see it."""
+        return Publication.Pay.RETURN_AND_COMPENSATE
+
+    def requirements_at_first(self) -> list[dict[str, Any]]:
+        """None: all its workers begin with nothing approved."""
+        return []
+
+    def count_workers(self, publication: Publication, *, seconds: int) -> tuple[int, int]:
+        needed = list(publication.requirements)
+        if publication.exclusion_id:
+            needed.append(requirements.exclusion_of(publication.exclusion_id))
+        answer = self._post(COUNT_PATH, COUNT_TARGET, {"QualificationRequirements": needed}, seconds)
+        try:
+            return int(answer["QualifiedWorkers"]), int(answer["ActiveWorkers"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise NotTold(_("The marketplace at this address does not count its workers.")) from error
+
+    def _post(self, path: str, target: str, body: Answer, seconds: int = READ_SECONDS) -> Answer:
+        self.assert_host(self.client())
+        return signed_post(self.endpoint, path, target, body, seconds)
+
+    def who_adds_money(self) -> str:
+        return _("The operator of the marketplace adds money.")
+
+    def ask_for_money(self, amount: Decimal, reason: str) -> None:
+        self._post(DEPOSIT_PATH, DEPOSIT_TARGET, {"Amount": f"{amount:.2f}", "Reason": reason})
+
+    def about_rejecting(self, publication: Publication) -> str:
+        return str(REJECTING)
+
+    def about_reversing(self) -> str:
+        return _(
+            "Ask the marketplace's operator to approve it, within 30 days of its submission, or call "
+            "ApproveAssignment with OverrideRejection there."
+        )
+
+    def about_writing(self) -> str:
+        return _(
+            "A message reaches workers whose work you have approved or rejected, or who have written to you, and "
+            "has at most 4,096 characters."
+        )
+
+    def messages_after(self, cursor: str) -> list[Heard]:
+        answer = self._post(MESSAGES_PATH, MESSAGES_TARGET, {"After": cursor or "0"})
+        return [
+            Heard(
+                str(row["MessageId"]),
+                str(row["WorkerId"]),
+                str(row["HITId"]),
+                str(row["Subject"]),
+                str(row["MessageText"]),
+                datetime.fromtimestamp(float(row["SentTime"]), UTC),
+                str(row["MessageId"]),
+            )
+            for row in answer["Messages"]
+        ]
 
 
 def _percent(share: Decimal) -> str:

@@ -32,10 +32,8 @@ from botocore.httpsession import URLLib3Session  # type: ignore[import-untyped]
 from botocore.utils import get_environ_proxies  # type: ignore[import-untyped]
 from defusedxml import ElementTree
 from django.conf import settings
-from django.utils.translation import gettext as _
 
-from core.errors import Refused
-from platforms.adapter import Trouble
+from platforms.adapter import Trouble, WrongHost
 from platforms.calls import Answer
 from platforms.mturk.endpoints import Endpoint
 
@@ -46,10 +44,6 @@ EXTERNAL = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/200
 HTML = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
 READ_TRIES = 6
 PAGE = 100
-
-
-class WrongHost(Refused):
-    """The client would talk to another host than the platform's."""
 
 
 def client_for(endpoint: Endpoint, *, read_seconds: int = READ_SECONDS) -> Any:
@@ -126,10 +120,7 @@ def assert_host(client: Any, endpoint: Endpoint) -> None:
     """Raise WrongHost unless the client's requests go to the platform's endpoint. To be asked before money is spent."""
     actual, expected = urlsplit(client.meta.endpoint_url), urlsplit(endpoint.url)
     if (actual.scheme, actual.netloc) != (expected.scheme, expected.netloc):
-        raise WrongHost(
-            _("The client is connected to %(actual)s, but %(platform)s is at %(wanted)s. Nothing was sent.")
-            % {"actual": client.meta.endpoint_url, "platform": endpoint.name, "wanted": endpoint.url}
-        )
+        raise WrongHost(client.meta.endpoint_url, endpoint.name, endpoint.url)
 
 
 # --- errors

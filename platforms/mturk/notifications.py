@@ -18,7 +18,6 @@ from platforms.mturk.client import assert_host, client_for
 from platforms.mturk.endpoints import endpoint_of
 
 # How far a notification's time may lie from ours.
-# How far a notification's time may lie from ours.
 FRESH = timedelta(minutes=5)
 EVENTS = ["AssignmentSubmitted", "HITReviewable", "HITExpired"]
 VERSION = "2006-05-05"
@@ -48,7 +47,7 @@ def hit_ids(body: bytes) -> list[str]:
     return [hit_id for hit_id in dict.fromkeys(ids) if isinstance(hit_id, str) and hit_id]
 
 
-def notifications_ask(*, publication: Publication, address: str) -> None:
+def notifications_ask(publication: Publication, address: str) -> None:
     """Have the platform tell this address of submitted work. Asking again changes nothing."""
     if not publication.hit_type_id:
         raise NotNow(_("The HIT type has not been created yet. Try again in a minute."))

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from platforms.addresses import frame_address
 from platforms.calls import (
+    BONUSES,
     COMPENSATION_TIME,
     DECISIONS,
     Answer,
@@ -61,7 +62,6 @@ class MTurkHandler(Handler):
     has_token: ClassVar[bool] = False
 
     def call(self, client: Any, operation: Operation) -> Answer:
-        """Make the call once: what the API answers."""
         call: Callable[..., Answer] = getattr(client, self.method)
         return dict(call(**operation.request, **(token_of(operation) if self.has_token else {})))
 
@@ -221,7 +221,6 @@ class Posting(MTurkHandler):
         return again | recalled
 
     def store(self, operation: Operation, answer: Answer, *, lifetime: int, hit_type_id: str, at: datetime) -> None:
-        """The HIT has its id and its end, and is asked about soon."""
         published_hit = lock_published_hit(operation)
         expiry = answer["HIT"].get("Expiration")
         published_hit.platform_hit_id = answer["HIT"]["HITId"]
@@ -300,7 +299,6 @@ class Compensate(Posting):
         return dict(client.create_hit_with_hit_type(HITTypeId=hit_type, **body["hit"], **token_of(operation)))
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """It is paid when it was taken and approved."""
         self.store(operation, answer, lifetime=operation.request["hit"]["LifetimeInSeconds"], hit_type_id="", at=at)
 
 
@@ -452,10 +450,7 @@ class Exclude(MTurkHandler):
     method = "associate_qualification_with_worker"
 
     def request(self, operation: Operation) -> Answer:
-        who = {
-            "QualificationTypeId": operation.publication.exclusion_id,
-            "WorkerId": worker_of(operation).external_id,
-        }
+        who = {"QualificationTypeId": operation.publication.exclusion_id, "WorkerId": worker_of(operation).external_id}
         return who | ({"IntegerValue": 1, "SendNotification": False} if operation.kind == Kind.EXCLUDE else {})
 
 
@@ -488,7 +483,7 @@ HANDLERS: dict[Kind, Handler] = {
     Kind.REOPEN: Reopen(),
     Kind.APPROVE: Approve(),
     Kind.REJECT: Reject(),
-    **dict.fromkeys((Kind.BONUS, Kind.EXTRA_BONUS, Kind.ADJUST), Bonus()),
+    **dict.fromkeys(BONUSES, Bonus()),
     Kind.EXCLUDE: Exclude(),
     Kind.READMIT: Readmit(),
 }

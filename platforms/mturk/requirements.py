@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from platforms.demands import PAPER, Demands
+from platforms.demands import Demands
 from platforms.mturk.endpoints import LOCALE, NUMBER_APPROVED, PERCENT_APPROVED
-from tasks.models import Platform
 
 _GUARDED = {"ActionsGuarded": "DiscoverPreviewAndAccept"}
 
@@ -13,13 +12,6 @@ _GUARDED = {"ActionsGuarded": "DiscoverPreviewAndAccept"}
 def exclusion_of(qualification_id: str) -> dict[str, Any]:
     """The requirement that a worker does not have the exclusion qualification."""
     return {"QualificationTypeId": qualification_id, "Comparator": "DoesNotExist"} | _GUARDED
-
-
-def requirements_at_first(platform: str) -> list[dict[str, Any]]:
-    """The requirements that terms start from: the paper's where workers have a record, none at our own marketplace,
-    whose workers all begin with nothing approved.
-    """
-    return [] if platform == Platform.MARKETPLACE else requirements_of(PAPER)
 
 
 def countries_of(requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -45,23 +37,16 @@ def demands_of(requirements: list[dict[str, Any]]) -> Demands:
     """The demands behind requirements; what is not exactly of one of the three kinds is among `others`."""
     demands = Demands()
     for requirement in requirements:
-        kind = requirement.get("QualificationTypeId")
         countries = tuple(str(place.get("Country", "")) for place in requirement.get("LocaleValues") or [])
-        values = requirement.get("IntegerValues") or [None]
-        if kind == LOCALE and not demands.countries and countries and requirement == _locale(countries):
-            demands = demands._replace(countries=countries)
-        elif (
-            kind == NUMBER_APPROVED
-            and demands.approved is None
-            and requirement == _number(kind, "GreaterThan", values[0])
-        ):
-            demands = demands._replace(approved=values[0])
-        elif (
-            kind == PERCENT_APPROVED
-            and demands.percent is None
-            and requirement == _number(kind, "GreaterThanOrEqualTo", values[0])
-        ):
-            demands = demands._replace(percent=values[0])
+        [value, *_more] = requirement.get("IntegerValues") or [None]
+        facts: dict[str, Any] = {
+            LOCALE: {"countries": countries},
+            NUMBER_APPROVED: {"approved": value},
+            PERCENT_APPROVED: {"percent": value},
+        }.get(str(requirement.get("QualificationTypeId")), {})
+        is_first = all(getattr(demands, name) == getattr(Demands(), name) for name in facts)
+        if is_first and requirements_of(Demands(**facts)) == [requirement]:
+            demands = demands._replace(**facts)
         else:
             demands = demands._replace(others=(*demands.others, requirement))
     return demands

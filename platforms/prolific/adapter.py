@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,24 +20,13 @@ from django.utils.translation import gettext as _
 from core.errors import BadRequest, NotNow, Refused
 from core.money import CENT, CURRENCIES, DOLLARS, POUNDS
 from core.sealing import SealedOtherwise, unseal
-from platforms.adapter import (
-    AccountFacts,
-    Adapter,
-    Changes,
-    Ending,
-    Heard,
-    MarkedHit,
-    Notice,
-    NotTold,
-    Seen,
-    TestStudy,
-    Trouble,
-    Work,
-)
+from platforms.adapter import Adapter, NotTold, Trouble
 from platforms.arriving import may_be_an_id
 from platforms.calls import Answer
 from platforms.demands import Demands, FilterKind
+from platforms.messages.protocol import Heard, Inbox
 from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.money.protocol import LabAccounts, MarkedHit, Notice
 from platforms.prolific import hooks
 from platforms.prolific.client import (
     ERRORS,
@@ -46,11 +36,10 @@ from platforms.prolific.client import (
     amount_of,
     assert_host,
     code_of,
+    submissions_of,
     trouble_of,
 )
-from platforms.prolific.codes import RETURN_REASONS, code_of_ending
-from platforms.prolific.earlier import KEPT_OUT, LET_IN, check_earlier, earlier_studies
-from platforms.prolific.lists import submissions_of
+from platforms.prolific.endings import MOST, RETURN_REASONS, amount_of_share, code_of_ending, percent_of, shares
 from platforms.prolific.offers import offers_of
 from platforms.prolific.operations import (
     HANDLERS,
@@ -61,10 +50,11 @@ from platforms.prolific.operations import (
     minutes_of,
     study_request,
 )
-from platforms.prolific.shares import MOST, amount_of_share, percent_of, shares
 from platforms.prolific.testing import test_study_end, test_study_make
-from platforms.prolific.tokens import token_check
+from platforms.prolific.visits import KEPT_OUT, LET_IN, check_earlier, earlier_studies, token_check
 from platforms.prolific.words import VOCABULARY
+from platforms.publishing.protocol import Changes, Filters, Seen, Studies, TestRuns, Visit
+from platforms.reviewing.protocol import Ending, Work
 from tasks.models import Assignment, Hit, Platform
 from tasks.outside_panels import Exit
 
@@ -100,30 +90,27 @@ AT_WORK = ("RESERVED", "ACTIVE")
 WAITING, NEWEST = "AWAITING_REVIEW", "-started_at"  # a state and an order of lists
 
 
-class ProlificAdapter(Adapter):
+class ProlificAdapter(Adapter, Studies, Filters, TestRuns, Inbox, LabAccounts):
     """Prolific for one lab; without one, only what holds for all."""
 
     errors = ERRORS
+    operations = HANDLERS
+    trouble_of, code_of = staticmethod(trouble_of), staticmethod(code_of)
+    test_study_make, test_study_end = staticmethod(test_study_make), staticmethod(test_study_end)
     token_life = timedelta(days=3650)  # what may be asked for again looks first, however late it is
     platform = Platform.PROLIFIC.value
     spends_real_money = True
     vocabulary = VOCABULARY
-    has_lab_accounts = True
     unused_terms = frozenset({"base", "keywords", "lifetime", "auto_approval"})
-    opens_together = True
     rejection_categories = CATEGORIES
     least_rejection = 100
-    asks_for_returns = True
     return_reasons = ("Didn't finish the study", "Encountered technical problems", "Withdrew consent")
-    notifies_accounts = True
     has_subjects = False
     reaches_beginners = True
-    has_test_runs = True
     bonus_purposes = frozenset({*Payment.BONUSES, Payment.Purpose.COMPENSATION})
 
     def __init__(self, lab_id: int | None = None) -> None:
         self.lab_id = lab_id
-        self.operations = HANDLERS
         self._account: LabAccount | None = None
 
     # --- connecting
@@ -151,10 +138,6 @@ class ProlificAdapter(Adapter):
         if self.lab_id is not None:
             self.account  # noqa: B018  # raises
 
-    @property
-    def submit_host(self) -> str:
-        return ""
-
     def client(self, *, read_seconds: int | None = None) -> Client:
         try:
             token = unseal(self.account.sealed)
@@ -163,17 +146,9 @@ class ProlificAdapter(Adapter):
         return _client(token, read_seconds)
 
     def assert_host(self, client: Any) -> None:
-        """Raise WrongHost unless the client's requests go to Prolific."""
         assert_host(client, settings.PROLIFIC_API_URL)
 
-    def trouble_of(self, error: Exception) -> Trouble:
-        return trouble_of(error)
-
-    def code_of(self, error: Exception) -> str:
-        return code_of(error)
-
-    def account_facts(self, token: str, workspace_id: str) -> AccountFacts:
-        """Who the token belongs to, what its workspace has, and the fee. Raises Refused for what cannot be used."""
+    def account_of(self, token: str, workspace_id: str) -> tuple[LabAccount, Decimal]:
         client = _client(token, None)
         try:
             client.get("users/me/")
@@ -192,15 +167,16 @@ class ProlificAdapter(Adapter):
             if not projects:
                 raise Refused(_("The workspace has no project. Create one at Prolific."))
             cost = client.post("study-cost-calculator/", {"reward": PROBE, "total_available_places": 1})
-            return AccountFacts(
-                workspace_id,
-                workspaces[workspace_id][:200],
-                str(projects[0]["id"]),
-                balance["currency_code"],
-                amount_of(balance["available_balance"]),
-                max(Decimal(0), Decimal(str(cost["total_cost"])) / PROBE - 1),
-                offers_of(client, str(projects[0]["id"])),
+            account = LabAccount(
+                platform=self.platform,
+                workspace_id=workspace_id,
+                workspace=workspaces[workspace_id][:200],
+                project_id=str(projects[0]["id"]),
+                currency=balance["currency_code"],
+                fee_share=max(Decimal(0), Decimal(str(cost["total_cost"])) / PROBE - 1),
+                offers=offers_of(client, str(projects[0]["id"])),
             )
+            return account, amount_of(balance["available_balance"])
         except self.errors as error:
             if trouble_of(error) == Trouble.ACCOUNT:
                 raise BadRequest(_("Prolific does not accept this token.")) from error
@@ -213,9 +189,6 @@ class ProlificAdapter(Adapter):
     def pay_at_first(self) -> str:
         """The reward for complete work; whoever leaves early returns the submission, and gets a bonus."""
         return Publication.Pay.RETURN_AND_COMPENSATE
-
-    def requirements_at_first(self) -> list[dict[str, Any]]:
-        return []
 
     def requirements_of(self, demands: Demands) -> list[dict[str, Any]]:
         """Demands as filters, with the choices that Prolific offers now. Raises Refused where it has no such choice."""
@@ -282,35 +255,20 @@ class ProlificAdapter(Adapter):
 
     def filters_offered(self) -> list[FilterKind]:
         """Prolific's filters by title, but for country and approvals, which all platforms have."""
-        earlier = earlier_studies(self.lab_id)
-
-        def with_earlier(row: Answer) -> Answer:
-            """Of earlier studies, those of the lab's campaigns by name, whether or not Prolific lists them."""
-            if row.get("filter_id") not in (KEPT_OUT, LET_IN):
-                return row
-            return row | {
-                "choices": earlier | {k: v for k, v in (row.get("choices") or {}).items() if k not in earlier}
-            }
-
-        kinds = [
-            FilterKind(
-                key=str(row["filter_id"]),
-                title=str(row.get("title") or row["filter_id"]),
-                question=str(row.get("question") or row.get("description") or ""),
-                choices={str(choice): str(name) for choice, name in (row.get("choices") or {}).items()},
-                least=row.get("min"),
-                most=row.get("max"),
-                keeps_out=str(row["filter_id"]).endswith("_blocklist"),
+        earlier, kinds = earlier_studies(self.lab_id), []
+        for row in self._filters():
+            key, choices = (
+                row.get("filter_id"),
+                {str(key): str(name) for key, name in (row.get("choices") or {}).items()},
             )
-            for row in map(with_earlier, self._filters())
-            if row.get("filter_id") not in (None, COUNTRY, RATE, NUMBER)
-            and (row.get("type") != "select" or row.get("choices"))
-        ]
+            if key in (KEPT_OUT, LET_IN):  # the lab's campaigns by name, whether or not Prolific lists them
+                choices = earlier | {study: name for study, name in choices.items() if study not in earlier}
+            if key in (None, COUNTRY, RATE, NUMBER) or (row.get("type") == "select" and not choices):
+                continue
+            title, question = row.get("title") or key, row.get("question") or row.get("description") or ""
+            kind = FilterKind(str(key), str(title), str(question), choices, row.get("min"), row.get("max"))
+            kinds.append(kind._replace(keeps_out=kind.key.endswith("_blocklist")))
         return sorted(kinds, key=lambda kind: (kind.title.casefold(), kind.key))
-
-    def countries_of(self, requirements: Iterable[dict[str, Any]]) -> Iterator[str]:
-        """None to be checked: Prolific's own choices are countries."""
-        return iter(())
 
     def terms_troubles(self, publication: Publication) -> list[str]:
         troubles = []
@@ -338,20 +296,12 @@ class ProlificAdapter(Adapter):
         return all(first[name] == second[name] for name in first if name not in changing)
 
     def dry_run(self, publication: Publication, hits: Iterable[Hit]) -> Iterator[tuple[str, Answer]]:
-        """The group of the excluded, the draft, and its publication. Prolific's own ids are in pointed brackets."""
         imagined = copy(publication)
         imagined.exclusion_id = publication.exclusion_id or "<group>"
         group = Operation(publication=imagined, kind=Kind.EXCLUSION_TYPE)
         yield "POST /participant-groups/", self.operations[Kind.EXCLUSION_TYPE].request(group)
         yield "POST /studies/", study_request(imagined, imagined.exclusion_id)
         yield "POST /studies/<study>/transition/", {"action": "PUBLISH"}
-
-    def test_study_make(self, client: Any, publication: Publication, *, email: str) -> TestStudy:
-        """POST /studies/{id}/test-study of a draft that is made for this, and deleted again."""
-        return test_study_make(client, publication, email=email)
-
-    def test_study_end(self, client: Any, publication: Publication) -> None:
-        test_study_end(client, publication.test_study_id)
 
     least_told = 25  # Prolific says 0 for fewer, to protect them
 
@@ -417,7 +367,6 @@ class ProlificAdapter(Adapter):
     # --- work
 
     def about_rejecting(self, publication: Publication) -> str:
-        """By Prolific's rules, for a study that takes so long."""
         checks = _("This study takes about %(minutes)d min: two failed checks are a reason, and one is not.")
         if minutes_of(publication) < SHORT:
             checks = _("This study takes about %(minutes)d min: one failed check is a reason, as it is under five.")
@@ -453,10 +402,6 @@ class ProlificAdapter(Adapter):
             client.post("messages/bulk/", {"ids": worker_ids, **about})
         return {}
 
-    @property
-    def tells_messages(self) -> bool:
-        return True
-
     def messages_after(self, cursor: str) -> list[Heard]:
         """GET /messages/, but for what the account itself wrote. The cursor is when the last one was sent; the minutes
         before it are asked for again, since messages may become visible out of order.
@@ -484,15 +429,6 @@ class ProlificAdapter(Adapter):
             user = str(client.get("users/me/")["id"])
             cache.set(key, user, 86_400)
         return user
-
-    def may_extend(self, max_assignments: int, target: int) -> bool:
-        return True
-
-    def reviewable_hits(self, client: Any, hit_type_id: str) -> Iterator[str]:
-        return iter(())
-
-    def take_off_list(self, client: Any, platform_hit_id: str) -> None:
-        """There is no list: what is known is not asked about again."""
 
     def changes(
         self, client: Any, publication: Publication, before: dict[str, int], *, at: datetime, everything: bool
@@ -541,7 +477,8 @@ class ProlificAdapter(Adapter):
         missing = set(waiting.values_list("platform_assignment_id", flat=True)) - deciding
         some_went = any(counts.get(state) != before.get(state) for state in GONE)
         if not some_went and not deciding and decided == known_here and there_waiting >= len(missing):
-            return _unknown_of(submissions_of(client, study, WAITING, NEWEST), missing, there_waiting - len(missing))
+            newest = submissions_of(client, study, WAITING, NEWEST)  # read no further than the last that is unknown
+            return list(islice((row for row in newest if str(row["id"]) not in missing), there_waiting - len(missing)))
         rows = list(submissions_of(client, study, WAITING)) if there_waiting else []
         waiting_keys = {str(row["id"]) for row in rows}
         if some_went:
@@ -660,7 +597,6 @@ class ProlificAdapter(Adapter):
         return Seen(is_over=False, work=self.work_of(self._with_receipt(publication, row, assignment)))
 
     def work_of(self, answer: Answer) -> Work:
-        """A row of the list, with the receipt of our assignment."""
         completed = parse_datetime(answer.get("completed_at") or "")
         started = parse_datetime(answer.get("started_at") or "")
         return Work(
@@ -673,6 +609,9 @@ class ProlificAdapter(Adapter):
             receipt=str(answer.get("receipt", "")),
             seconds=(completed - started).total_seconds() if completed and started else None,
         )
+
+    def visit_of(self, parameters: Mapping[str, str]) -> Visit:
+        return Visit(*(parameters.get(name, "") for name in ("STUDY_ID", "PROLIFIC_PID", "SESSION_ID")))
 
     def check_visit(self, publication: Publication, parameters: Mapping[str, str], *, goes_on: bool) -> None:
         """The `prolific_token`: checked where there is one, and demanded where the study was made with signed
@@ -717,7 +656,6 @@ class ProlificAdapter(Adapter):
             raise
 
     def exit_of(self, publication: Publication, ending: Ending) -> Exit:
-        """Prolific's page of completion, with the code of the ending."""
         code = code_of_ending(publication, ending)
         return Exit("Prolific", code, f"{settings.PROLIFIC_APP_URL}/submissions/complete?cc={code}")
 
@@ -775,15 +713,6 @@ class ProlificAdapter(Adapter):
 
     # --- notifications
 
-    def ask_for_notifications(self, publication: Publication, address: str) -> None:
-        raise NotNow(_("Prolific sends notifications for the whole account of the lab."))
-
-    def is_notification_signed(self, *, secret: str, header: str, body: bytes, at: Any) -> bool:
-        return False
-
-    def hits_notified_of(self, body: bytes) -> list[str]:
-        raise BadRequest(_("Notifications of Prolific are not taken here."))
-
     def may_notify(self, site: str) -> bool:
         """To https addresses that are not this machine's own; where Prolific itself is at one of these, to any."""
         api, here = urlsplit(settings.PROLIFIC_API_URL), urlsplit(site)
@@ -799,21 +728,9 @@ class ProlificAdapter(Adapter):
         hooks.end_subscriptions(client, self.account.workspace_id, address)
 
     def notice_of(self, *, secret: str, headers: Mapping[str, str], body: bytes, at: datetime) -> Notice | None:
-        """A submission or a study, where the signature is right."""
         if not hooks.is_genuine(secret=secret, headers=headers, body=body, at=at):
             return None
         return hooks.notice_of(headers, body)
-
-
-def _unknown_of(rows: Iterable[Answer], keys: set[str], unknown: int) -> list[Answer]:
-    """Of the submissions that wait for review the `unknown` ones, reading no further than the last of them."""
-    chosen: list[Answer] = []
-    for row in rows if unknown else ():
-        if str(row["id"]) not in keys:
-            chosen.append(row)
-            if len(chosen) == unknown:
-                break
-    return chosen
 
 
 def _is_late(row: Answer, at: datetime) -> bool:

@@ -14,9 +14,8 @@ from typing import Any
 import httpx
 from django.utils.translation import gettext as _
 
-from core.errors import Refused
 from core.money import CENT
-from platforms.adapter import Trouble
+from platforms.adapter import Trouble, WrongHost
 from platforms.calls import Answer
 
 CONNECT_SECONDS = 5
@@ -24,13 +23,11 @@ READ_SECONDS = 30
 READ_TRIES = 6
 LONGEST_PAUSE = 30.0  # seconds between two tries of a read, whatever the platform asks for
 PAGE = 100
+MOST_ROWS = 1000  # that are asked for at once; Prolific may give fewer
+KEPT = ("id", "participant_id", "status", "study_code", "started_at", "completed_at")  # of each: some 600 bytes
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _ACCOUNT = (401, 403)
 _FUNDS = ("insufficient", "not enough", "balance")  # what a refusal for want of money says; there is no code for it
-
-
-class WrongHost(Refused):
-    """The client would talk to another host than the platform's."""
 
 
 class ProlificError(Exception):
@@ -55,12 +52,7 @@ class Client:
     """Calls with one lab's token, which is nowhere but in the headers of its requests."""
 
     def __init__(
-        self,
-        *,
-        url: str,
-        token: str,
-        read_seconds: float = READ_SECONDS,
-        sleep: Callable[[float], None] = time.sleep,
+        self, *, url: str, token: str, read_seconds: float = READ_SECONDS, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self.url = httpx.URL(url)
         self.sleep = sleep
@@ -124,11 +116,9 @@ class Client:
         return self._object(response), response.headers.get(header, "")
 
     def patch(self, path: str, body: Mapping[str, Any]) -> Answer:
-        """One attempt, as `post`."""
         return self._changed("PATCH", path, body)
 
     def delete(self, path: str, body: Mapping[str, Any] | None = None) -> Answer:
-        """One attempt, as `post`."""
         return self._changed("DELETE", path, body)
 
     def _changed(self, method: str, path: str, body: Mapping[str, Any] | None) -> Answer:
@@ -169,10 +159,7 @@ def assert_host(client: Client, url: str) -> None:
     """Raise WrongHost unless the client's requests go to this address. To be asked before money is spent."""
     expected = httpx.URL(url)
     if (client.url.scheme, client.url.netloc) != (expected.scheme, expected.netloc):
-        raise WrongHost(
-            _("The client is connected to %(actual)s, but Prolific is at %(wanted)s. Nothing was sent.")
-            % {"actual": client.url, "wanted": url}
-        )
+        raise WrongHost(str(client.url), "Prolific", url)
 
 
 def _error_of(response: httpx.Response) -> ProlificError:
@@ -230,6 +217,13 @@ def trouble_of(error: Exception) -> Trouble:
 def code_of(error: Exception) -> str:
     """The API's code of an error, or the exception's name."""
     return error.code if isinstance(error, ProlificError) else type(error).__name__
+
+
+def submissions_of(client: Client, study: str, status: str = "", ordering: str = "") -> Iterator[Answer]:
+    """A study's submissions, or those in a state, which has underscores where answers have spaces."""
+    chosen = {"study": study} | ({"status": status} if status else {}) | ({"ordering": ordering} if ordering else {})
+    for row in client.listed("submissions/", page_size=MOST_ROWS, **chosen):
+        yield {name: row.get(name) for name in KEPT}
 
 
 # --- amounts: cents nearly everywhere, decimals in bonuses

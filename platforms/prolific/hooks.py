@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from core.errors import BadRequest
-from platforms.adapter import Notice
+from platforms.money.protocol import Notice
 from platforms.prolific.client import Client, ProlificError
 
 SUBMISSION, STUDY = "submission.status.change", "study.status.change"
@@ -83,7 +83,8 @@ def is_genuine(*, secret: str, headers: Mapping[str, str], body: bytes, at: date
         return False
     right = hmac.digest(secret.encode(), stamp.encode() + body, hashlib.sha256)
     sent = _time_of(stamp)
-    return bool(secret) and hmac.compare_digest(signature, right) and sent is not None and _is_recent(sent, at)
+    is_recent = sent is not None and at - OLDEST <= sent <= at + CLOCKS_APART
+    return bool(secret) and hmac.compare_digest(signature, right) and is_recent
 
 
 def notice_of(headers: Mapping[str, str], body: bytes) -> Notice:
@@ -99,10 +100,6 @@ def notice_of(headers: Mapping[str, str], body: bytes) -> Notice:
     if event == SUBMISSION and status not in UNDER_WAY:
         return Notice(number, assignment_id=about, study="")
     return Notice(number, assignment_id="", study=about if event == STUDY else "")
-
-
-def _is_recent(sent: datetime, at: datetime) -> bool:
-    return at - OLDEST <= sent <= at + CLOCKS_APART
 
 
 def _time_of(stamp: str) -> datetime | None:

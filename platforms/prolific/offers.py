@@ -1,6 +1,8 @@
 """What only some workspaces of Prolific have. Nothing tells which: a draft that wants it is made, and deleted again."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from platforms.adapter import Trouble
@@ -15,9 +17,10 @@ NAME = "Bestknown asks what this workspace offers (a draft, deleted at once)"
 
 def offers_of(client: Any, project_id: str) -> list[str]:
     """Which of these a workspace has. A draft costs nothing, and no participant sees it."""
+    partial = _code("ASKED2", "OTHER LEFT", "DYNAMIC_PAYMENT") | {"actor": "researcher"}
     offers: dict[str, Answer] = {
         SECURE: {"is_external_study_url_secure": True},
-        PARTIAL: {"completion_codes": [_code("ASKED1", "COMPLETED", "MANUALLY_REVIEW"), _partial()]},
+        PARTIAL: {"completion_codes": [_code("ASKED1", "COMPLETED", "MANUALLY_REVIEW"), partial]},
     }
     return [offer for offer, fields in offers.items() if _takes(client, project_id, fields)]
 
@@ -39,21 +42,27 @@ def _takes(client: Any, project_id: str, fields: Answer) -> bool:
         "project": project_id,
     }
     try:
-        study = client.post("studies/", draft | fields)
+        with drafted(client, draft | fields) as study:
+            pass
     except ERRORS as error:
         if trouble_of(error) in (Trouble.REFUSED, Trouble.ACCOUNT):
             return False
         raise
-    try:
-        client.delete(f"studies/{study['id']}/")
-    except ERRORS as error:
-        log.warning("The draft %s, which asked what a workspace offers, was not deleted: %s", study["id"], error)
     return all(study.get(name) == value for name, value in fields.items() if isinstance(value, bool))
+
+
+@contextmanager
+def drafted(client: Any, body: Answer) -> Iterator[Answer]:
+    """A draft of a study, which is deleted afterwards."""
+    study = client.post("studies/", body)
+    try:
+        yield study
+    finally:
+        try:
+            client.delete(f"studies/{study['id']}/")
+        except ERRORS as error:
+            log.warning("The draft %s was not deleted: %s", study["id"], error)
 
 
 def _code(code: str, kind: str, action: str) -> Answer:
     return {"code": code, "code_type": kind, "actions": [{"action": action}]}
-
-
-def _partial() -> Answer:
-    return _code("ASKED2", "OTHER LEFT", "DYNAMIC_PAYMENT") | {"actor": "researcher"}

@@ -18,7 +18,7 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from platforms.adapter import Ending, Trouble
+from platforms.adapter import Trouble
 from platforms.addresses import study_address
 from platforms.calls import (
     BONUSES,
@@ -33,11 +33,18 @@ from platforms.calls import (
     worker_of,
 )
 from platforms.models import LabAccount, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
-from platforms.prolific.client import ERRORS, ProlificError, WrongState, amount_of, cents, trouble_of
-from platforms.prolific.codes import RETURN_REASONS, code_of_ending, code_of_share
-from platforms.prolific.lists import submissions_of
+from platforms.prolific.client import ERRORS, ProlificError, WrongState, amount_of, cents, submissions_of, trouble_of
+from platforms.prolific.endings import (
+    RETURN_REASONS,
+    SHARES,
+    code_of_ending,
+    code_of_share,
+    may_share,
+    percent_paying,
+    shares,
+)
 from platforms.prolific.offers import SECURE
-from platforms.prolific.shares import SHARES, may_share, percent_paying, shares
+from platforms.reviewing.protocol import Ending
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Hit, Platform
 
@@ -70,7 +77,6 @@ class ExclusionType(ProlificHandler):
     """Makes the group of participants who get no more HITs: one for each lab."""
 
     def request(self, operation: Operation) -> Answer:
-        """POST /participant-groups/."""
         workspace = account_of(operation.publication).workspace_id
         return {"workspace_id": workspace, "name": exclusion_name(operation, "name")}
 
@@ -79,7 +85,6 @@ class ExclusionType(ProlificHandler):
         return self.find(client, operation) or client.post("participant-groups/", operation.request)
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
-        """The group of that name."""
         body = operation.request
         groups = client.listed("participant-groups/", workspace_id=body["workspace_id"])
         ours = next((group for group in groups if group.get("name") == body["name"]), None)
@@ -93,7 +98,6 @@ class HitType(ProlificHandler):
     """Makes the draft of the study. A draft costs nothing."""
 
     def request(self, operation: Operation) -> Answer:
-        """POST /studies/ for the publication's terms as they are."""
         return study_request(operation.publication, operation.publication.exclusion_id)
 
     def make(self, client: Any, operation: Operation) -> Answer:
@@ -152,7 +156,6 @@ def least_allowed(minutes: int) -> int:
 
 
 def study_request(publication: Publication, exclusion_id: str) -> Answer:
-    """The study of a publication's terms."""
     campaign, account = publication.campaign, account_of(publication)
     waiting: int = Hit.objects.filter(campaign=campaign).aggregate(count=Sum("needed", default=0))["count"]
     actions: dict[Ending, dict[str, Any]] = {
@@ -217,9 +220,7 @@ class Places(ProlificHandler):
     def make(self, client: Any, operation: Operation) -> Answer:
         """Publish the draft with them, or raise them. What is so already stays."""
         body, path = operation.request, f"studies/{operation.request['study']}/"
-        places, study = int(body["total_available_places"]), client.get(path)
-        if study["status"] in ("SCHEDULED", "PUBLISHING"):
-            raise WrongState(_("The study is being published."))
+        places, study = int(body["total_available_places"]), _settled(client, path)
         if study["status"] == "UNPUBLISHED":
             if int(study["total_available_places"]) != places:
                 client.patch(path, {"total_available_places": places})
@@ -229,11 +230,18 @@ class Places(ProlificHandler):
         return _shown(study)
 
     def find(self, client: Any, operation: Operation) -> Answer | None:
-        """The study, if it is published with as many."""
         body = operation.request
         study = client.get(f"studies/{body['study']}/")
         enough = int(study["total_available_places"]) >= int(body["total_available_places"])
         return _shown(study) | {"found": True} if enough and study["status"] != "UNPUBLISHED" else None
+
+
+def _settled(client: Any, path: str) -> Answer:
+    """A study that is not being published now."""
+    study: Answer = client.get(path)
+    if study["status"] in ("SCHEDULED", "PUBLISHING"):
+        raise WrongState(_("The study is being published."))
+    return study
 
 
 def _shown(study: Answer) -> Answer:
@@ -275,30 +283,15 @@ class Extend(Places):
     """Asks for more places, because a HIT needs more assignments: its turn is how many the HIT is to have."""
 
     def request(self, operation: Operation) -> Answer:
-        """The study and its places, before the HIT counts the new ones."""
         publication, published_hit = operation.publication, hit_of(operation)
         more = operation.turn - published_hit.max_assignments
         return {"study": publication.hit_type_id, "total_available_places": places_of(publication) + more}
 
 
-class Moving(ProlificHandler):
-    """Opens the study or ends it: the newest turn counts."""
-
-    def find(self, client: Any, operation: Operation) -> Answer | None:
-        """Looked at whenever it is made."""
-        return None
-
-    def store(self, operation: Operation, expires_at: datetime, at: datetime) -> None:
-        """All HITs end then, and are asked about now."""
-        ours = PublishedHit.objects.filter(publication=operation.publication_id, hit__isnull=False)
-        ours.exclude(platform_hit_id="").update(expires_at=expires_at, next_poll_at=at)
-
-
-class Expire(Moving):
+class Expire(ProlificHandler):
     """Pauses the study; stops it where no HIT needs work any more."""
 
     def request(self, operation: Operation) -> Answer:
-        """POST /studies/{id}/transition/."""
         publication = operation.publication
         is_short = Hit.objects.filter(campaign=publication.campaign_id, needed__gt=0).exists()
         is_short = is_short and publication.campaign.state != publication.campaign.State.CLOSED
@@ -307,9 +300,7 @@ class Expire(Moving):
     def make(self, client: Any, operation: Operation) -> Answer:
         """Move it from where it is; what is not open stays as it is."""
         body, path = operation.request, f"studies/{operation.request['study']}/"
-        study = client.get(path)
-        if study["status"] in ("SCHEDULED", "PUBLISHING"):
-            raise WrongState(_("The study is being published."))
+        study = _settled(client, path)
         movable = ("ACTIVE", "PAUSED") if body["action"] == "STOP" else ("ACTIVE",)
         if study["status"] in movable:
             study = client.post(f"{path}transition/", {"action": body["action"]})
@@ -320,14 +311,21 @@ class Expire(Moving):
         if operation.until is None or answer.get("status") != "AWAITING REVIEW":
             self.store(operation, at, at)
 
+    def find(self, client: Any, operation: Operation) -> None:
+        """Looked at whenever it is made."""
 
-class Reopen(Moving):
+    def store(self, operation: Operation, expires_at: datetime, at: datetime) -> None:
+        """All HITs end then, and are asked about now."""
+        ours = PublishedHit.objects.filter(publication=operation.publication_id, hit__isnull=False)
+        ours.exclude(platform_hit_id="").update(expires_at=expires_at, next_poll_at=at)
+
+
+class Reopen(Expire):
     """Opens a paused study again."""
 
     opens = True
 
     def request(self, operation: Operation) -> Answer:
-        """POST /studies/{id}/transition/."""
         return {"study": operation.publication.hit_type_id, "action": "START"}
 
     def make(self, client: Any, operation: Operation) -> Answer:
@@ -342,7 +340,6 @@ class Reopen(Moving):
         return _shown(study)
 
     def apply(self, operation: Operation, answer: Answer, at: datetime) -> None:
-        """The study has no end of its own."""
         self.store(operation, at + NO_END, at)
 
 
@@ -356,11 +353,9 @@ class Approve(ProlificHandler):
     done: ClassVar[tuple[str, ...]] = DONE_WELL  # the states of what need not be asked for again
 
     def request(self, operation: Operation) -> Answer:
-        """POST /submissions/{id}/transition/."""
         return {"submission": submission_of(operation).platform_assignment_id, "action": "APPROVE"}
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        """Approve it, unless it is so already."""
         path = f"submissions/{operation.request['submission']}/"
         submission = _state(client.get(path))
         if submission["status"] in DONE_WELL:
@@ -447,7 +442,6 @@ class AskReturn(ProlificHandler):
     """Asks a participant to return a submission. Who was asked is not asked again."""
 
     def request(self, operation: Operation) -> Answer:
-        """POST /submissions/{id}/request-return/."""
         submission = submission_of(operation)
         return {
             "submission": submission.platform_assignment_id,
@@ -510,12 +504,10 @@ class PaidOnce(ProlificHandler):
         return datetime.fromisoformat(asked_at) + PAYS_WITHIN if asked_at else None
 
     def request(self, operation: Operation) -> Answer:
-        """The batch of this payment, for its submission."""
         session = submission_of(operation).platform_assignment_id
         return self.batch_of(operation.publication, session, payment_of(operation).amount)
 
     def make(self, client: Any, operation: Operation) -> Answer:
-        """Make the batch, store it, pay it."""
         body = operation.request
         batch = client.post("submissions/bonus-payments/", {name: body[name] for name in ("study_id", "csv_bonuses")})
         if cents(payment_of(operation).amount) != int(batch["amount"]):

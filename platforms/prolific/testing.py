@@ -3,19 +3,18 @@
 Only some workspaces have them, and nothing tells which: Prolific refuses what a workspace does not have.
 """
 
-import logging
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from core.errors import Refused
-from platforms.adapter import TestStudy
 from platforms.calls import Answer
 from platforms.models import Publication
-from platforms.prolific.client import ERRORS, ProlificError
+from platforms.prolific.client import ProlificError
+from platforms.prolific.offers import drafted
 from platforms.prolific.operations import mark_of, study_request
+from platforms.publishing.protocol import TestStudy
 
-log = logging.getLogger(__name__)
 OVER = ("COMPLETED", "UNPUBLISHED")
 
 
@@ -27,14 +26,8 @@ def test_study_make(client: Any, publication: Publication, *, email: str) -> Tes
         _asked(client, "researchers/participants/", {"email": email})
     mark = f"{mark_of(publication)} test run"
     body = study_request(publication, "") | {"filters": [], "internal_name": mark, "metadata": mark}
-    draft = client.post("studies/", body)
-    try:
+    with drafted(client, body) as draft:
         answer = _asked(client, f"studies/{draft['id']}/test-study", None)
-    finally:
-        try:
-            client.delete(f"studies/{draft['id']}/")
-        except ERRORS as error:
-            log.warning("The draft %s of a test run was not deleted: %s", draft["id"], error)
     return TestStudy(str(answer["study_id"]), str(answer["study_url"]))
 
 
@@ -49,7 +42,7 @@ def _asked(client: Any, path: str, body: Answer | None) -> Answer:
     return answer
 
 
-def test_study_end(client: Any, study: str) -> None:
-    """Stop it, unless it is over."""
+def test_study_end(client: Any, publication: Publication) -> None:
+    study = publication.test_study_id
     if client.get(f"studies/{study}/")["status"] not in OVER:
         client.post(f"studies/{study}/transition/", {"action": "STOP"})

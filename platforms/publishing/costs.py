@@ -14,9 +14,9 @@ from core.money import CURRENCIES
 from platforms.models import PUBLISHED_TO, Payment, Publication
 from platforms.money.bills import campaign_bill
 from platforms.money.pay_desk import sums_by_payer
+from platforms.registry import SANDBOXES
 from platforms.terms import publication_unsaved
 from pools.models import Campaign
-from tasks.models import Platform
 
 ZERO = Decimal("0.00")
 BATCH = 2_000  # campaigns at a time
@@ -50,7 +50,6 @@ class Cost(NamedTuple):
 
     @property
     def currency(self) -> str:
-        """The campaign's."""
         return self.campaign.currency
 
     @property
@@ -105,7 +104,6 @@ def _costs(campaigns: Sequence[Campaign]) -> Iterator[Cost]:
 
 
 def _paid(keys: Sequence[int]) -> defaultdict[int, Amounts]:
-    """What is owed and paid in campaigns, by campaign."""
     amounts: defaultdict[int, Amounts] = defaultdict(Amounts)
     for campaign, payers in sums_by_payer(keys).items():
         for sums in payers:
@@ -135,7 +133,7 @@ def costs_by_platform(campaigns: QuerySet[Campaign]) -> list[PlatformCosts]:
         for platform in platforms:
             key = currency, platform
             rows.append(PlatformCosts(name_of_platform(platform), counts[key], sums[key], currency))
-        real = [platform for platform in platforms if platform != Platform.MTURK_SANDBOX]
+        real = [platform for platform in platforms if platform not in SANDBOXES]
         if len(platforms) > 1:
             total = Amounts()
             for platform in real:

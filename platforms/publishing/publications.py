@@ -15,7 +15,14 @@ from platforms.addresses import frame_address
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, TermsVersion
 from platforms.money.bills import remaining_bill
-from platforms.planning import end_plan, operation_plan, published_hits_plan, reopen_plan, retypes_plan
+from platforms.planning import (
+    end_plan,
+    operation_plan,
+    publication_lock,
+    published_hits_plan,
+    reopen_plan,
+    retypes_plan,
+)
 from platforms.publishing.reach import reach_look
 from platforms.registry import adapter_of, phrase
 from platforms.terms import TERMS, terms_as_json
@@ -37,7 +44,6 @@ def dry_run(publication: Publication) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def balance_of(publication: Publication) -> Decimal:
-    """What the account at the platform can spend now."""
     adapter = adapter_of(publication)
     client = adapter.client()
     adapter.assert_host(client)
@@ -295,7 +301,6 @@ def _to_end(publication: Publication, at: datetime, *, all_of_them: bool = False
 
 
 def _needed(publication: Publication) -> QuerySet[PublishedHit]:
-    """The postings whose HITs still need work."""
     return publication.published_hits.filter(hit__needed__gt=0).exclude(platform_hit_id="")
 
 
@@ -303,15 +308,6 @@ def _offered(publication: Publication) -> QuerySet[PublishedHit]:
     """Compensations that were offered and not taken yet."""
     offered = Operation.objects.filter(published_hit=OuterRef("pk"), payment__state=Payment.State.SENT)
     return publication.published_hits.filter(Exists(offered), hit=None, submissions=None).exclude(platform_hit_id="")
-
-
-def publication_lock(publication: Publication) -> Publication:
-    """The publication as it is stored, locked until the transaction ends."""
-    return (
-        Publication.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("campaign__lab")
-        .get(pk=publication.pk)
-    )
 
 
 class PublishingProgress(NamedTuple):
@@ -324,7 +320,6 @@ class PublishingProgress(NamedTuple):
 
 
 def publishing_progress(publication: Publication) -> PublishingProgress:
-    """Count a publication's HITs."""
     creates = Operation.objects.filter(publication=publication, kind=Kind.CREATE)
     return PublishingProgress(
         posted=publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="").count(),

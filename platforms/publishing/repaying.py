@@ -12,13 +12,13 @@ from core.errors import NotNow, Refused
 from core.models import User
 from platforms.models import Publication
 from platforms.publishing.publications import campaign_move
+from platforms.registry import SANDBOXES
 from platforms.terms import TERMS, publication_write
 from pools import services as pool_services
 from pools.models import Campaign
 from pools.settings import EXAMPLE, settings_of
 from tasks import selectors as task_selectors
 from tasks import services as task_services
-from tasks.models import Platform
 from tasks.paying import pay_words_of, pay_words_write
 from tasks.pilots import LIVE, held_back
 
@@ -103,7 +103,7 @@ def _check_reuse(campaign: Campaign) -> None:
     for.
     """
     published = Publication.objects.exclude(state=Publication.State.DRAFT)
-    trials = published.filter(platform=Platform.MTURK_SANDBOX).values("campaign")
+    trials = published.filter(platform__in=SANDBOXES).values("campaign")
     if trials.filter(campaign=campaign).exists():
         raise Refused(
             _(

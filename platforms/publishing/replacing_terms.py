@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from core.errors import NotNow, Refused
 from core.models import User
 from platforms.models import Publication
-from platforms.publishing.publications import nobody_refuse, publication_lock, terms_keep
+from platforms.planning import publication_lock
+from platforms.publishing.publications import nobody_refuse, terms_keep
 from platforms.registry import adapter_of
 from platforms.terms import TERMS, terms_set
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from platforms.models import Operation, Publication, PublishedHit, StudySync, Submission
 from platforms.planning import end_plan, reopen_plan
-from platforms.registry import adapter_of
+from platforms.publishing.protocol import Studies
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Hit
@@ -18,7 +18,7 @@ from tasks.models import Assignment, Hit
 Kind = Operation.Kind
 
 
-def study_end(*, publication: Publication, at: datetime) -> int:
+def study_end(*, publication: Publication, adapter: Studies, at: datetime) -> int:
     """Stop a study that is not needed any more; pause it for now where its next participant would find nothing. How
     many of its HITs are ended. The caller holds the publication's lock.
     """
@@ -29,15 +29,15 @@ def study_end(*, publication: Publication, at: datetime) -> int:
     if publication.campaign.state == Campaign.State.CLOSED or not _is_needed(publication, at):
         ended = ours if study_pause(publication) else free
         return end_plan(publication=publication, published_hits=ended.order_by("id")[:1], at=at)
-    if free.exists() and _finds_nothing(publication, at):
+    if free.exists() and _finds_nothing(publication, adapter, at):
         return end_plan(publication=publication, published_hits=free.order_by("id")[:1], at=at, for_now=True)
     return 0
 
 
-def study_reopen(*, publication: Publication, at: datetime) -> int:
+def study_reopen(*, publication: Publication, adapter: Studies, at: datetime) -> int:
     """Open a study again that was paused for now, once its next participant would get a HIT. How many calls."""
     pause = study_pause(publication)
-    if pause is None or pause.until is None or _finds_nothing(publication, at):
+    if pause is None or pause.until is None or _finds_nothing(publication, adapter, at):
         return 0
     ours = _posted(publication).order_by("id")[:1]
     return reopen_plan(publication=publication, published_hits=ours, until=pause.until, at=at)
@@ -69,7 +69,7 @@ def _is_needed(publication: Publication, at: datetime) -> bool:
     return needed.exists() or running.exists()
 
 
-def _finds_nothing(publication: Publication, at: datetime) -> bool:
+def _finds_nothing(publication: Publication, adapter: Studies, at: datetime) -> bool:
     """Whether the study has a free place, and all HITs are with others, or are left for those who are on their way: who
     took a place there and have not begun here. Where nobody comes by a link, there are as many HITs as places.
     """
@@ -77,7 +77,7 @@ def _finds_nothing(publication: Publication, at: datetime) -> bool:
     if not rows.filter(platform_assignment_id="").exists():
         return False
     counts = StudySync.objects.filter(publication=publication).values_list("counts", flat=True).first() or {}
-    used, at_work = adapter_of(publication).places_taken(counts)
+    used, at_work = adapter.places_taken(counts)
     places = publication.published_hits.filter(hit__isnull=False).aggregate(n=Sum("max_assignments", default=0))["n"]
     begun = rows.filter(submission=None, leased_until__gt=at).exclude(platform_assignment_id="").count()
     return used < places and task_selectors.hits_free(publication.campaign, at) <= max(0, at_work - begun)

@@ -5,13 +5,14 @@ from django.utils.translation import gettext as _
 from core.errors import NotNow
 from platforms.models import Publication
 from platforms.money.account import platform_refusals
+from platforms.publishing.protocol import TestRuns
 from platforms.registry import adapter_of
 from tasks import trials
 
 
 def test_run_obstacle(publication: Publication) -> str:
     """Why no test run can begin, or nothing."""
-    if not adapter_of(publication).has_test_runs:
+    if not isinstance(adapter_of(publication), TestRuns):
         return _("This platform has no test runs.")
     if publication.state != Publication.State.DRAFT:
         return _("The campaign is published, so there is nothing to test any more.")
@@ -29,6 +30,7 @@ def test_run_begin(*, publication: Publication, email: str) -> Publication:
     if obstacle := test_run_obstacle(publication):
         raise NotNow(obstacle)
     with platform_refusals(publication) as adapter:
+        assert isinstance(adapter, TestRuns)
         client = adapter.client()
         adapter.assert_host(client)
         study = adapter.test_study_make(client, publication, email=email.strip())
@@ -42,6 +44,7 @@ def test_run_end(*, publication: Publication) -> bool:
     if not publication.test_study_id:
         return False
     with platform_refusals(publication) as adapter:
+        assert isinstance(adapter, TestRuns)
         client = adapter.client()
         adapter.assert_host(client)
         adapter.test_study_end(client, publication)

@@ -16,6 +16,7 @@ from platforms.alarms import alarm_raise, alarm_settle
 from platforms.calls import COMPENSATION_TIME
 from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.planning import operation_plan
+from platforms.publishing.protocol import Studies
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing.approving import compensation_end, reason_of
 from tasks.models import Assignment
@@ -62,7 +63,7 @@ def _not_submitted(publication: Publication) -> Q:
     sure to be its worker's: then it is that work which was rejected.
     """
     returned = Q(decision=Decision.RETURN)
-    return returned if adapter_of(publication).opens_together else returned | Q(decision=Decision.REJECT)
+    return returned if isinstance(adapter_of(publication), Studies) else returned | Q(decision=Decision.REJECT)
 
 
 def uncompensated(publication: Publication) -> QuerySet[Any]:

@@ -90,7 +90,7 @@ def may_ask_return(submission: Submission) -> bool:
     """Whether its worker can be asked to return a submission: work that is stored here with answers is paid instead,
     unless it was paid before.
     """
-    if not adapter_of(submission.publication).asks_for_returns:
+    if Kind.ASK_RETURN not in adapter_of(submission.publication).operations:
         return False
     if submission.assignment is None or submission.assignment.judged == 0:
         return True

@@ -18,7 +18,7 @@ from core.models import User
 from core.money import CENT
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Payment, PayRate, Publication, PublishedHit, Submission
-from platforms.planning import adjustments_plan
+from platforms.planning import adjustments_plan, publication_lock
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing.deciding import MOST_BONUS
 from tasks.selectors import lab_floor_of, least_seconds
@@ -83,27 +83,28 @@ class Adjustment(NamedTuple):
 
     @property
     def total(self) -> Decimal:
-        """What it costs, fees included."""
         return self.amount + self.fees
 
     @property
     def digest(self) -> str:
-        """What a person saw of it before confirming."""
         return hashlib.sha256("\n".join(map(str, self)).encode()).hexdigest()
 
 
 def least_hourly(publication: Publication) -> Decimal | None:
     """What an hour is to pay at least: the platform's minimum or the lab's pay floor, the higher one."""
-    least = (adapter_of(publication).least_hourly, lab_floor_of(publication.campaign))
-    return max((hourly for hourly in least if hourly is not None), default=None)
+    return _higher(adapter_of(publication).least_hourly, lab_floor_of(publication.campaign))
 
 
 def hourly_at_first(publication: Publication) -> Decimal | None:
     """What an adjustment raises pay to unless somebody chooses: what the platform recommends, or the lab's pay floor
     where that is higher.
     """
-    advised = (adapter_of(publication).advised_hourly, least_hourly(publication))
-    return max((hourly for hourly in advised if hourly is not None), default=None)
+    adapter = adapter_of(publication)
+    return _higher(adapter.advised_hourly, adapter.least_hourly, lab_floor_of(publication.campaign))
+
+
+def _higher(*hourly: Decimal | None) -> Decimal | None:
+    return max((amount for amount in hourly if amount is not None), default=None)
 
 
 def pay_rate_check(*, publication: Publication, at: datetime) -> PayRate:
@@ -113,11 +114,11 @@ def pay_rate_check(*, publication: Publication, at: datetime) -> PayRate:
     rate = PayRate.objects.filter(publication=publication).first()
     if rate is None or rate.at + EVERY <= at or rate.submissions < FEWEST:
         rate = pay_rate_compute(publication=publication, at=at)
-    least, lowest, kind = least_hourly(publication), rate.lowest, Alarm.Kind.UNFAIR
+    minimum, floor = adapter_of(publication).least_hourly, lab_floor_of(publication.campaign)
+    least, lowest, kind = _higher(minimum, floor), rate.lowest, Alarm.Kind.UNFAIR
     if least is None or lowest is None or lowest >= least:
         alarm_settle(publication=publication, kind=kind, at=at)
     elif rate.submissions >= FEWEST:
-        minimum, floor = adapter_of(publication).least_hourly, lab_floor_of(publication.campaign)
         figures = {"rate": publication.campaign.money(lowest), "least": publication.campaign.money(least)}
         text = _("The median pay of this work is %(rate)s an hour. The lab's pay floor is %(least)s.")
         if minimum is not None and (floor is None or minimum >= floor):
@@ -131,16 +132,9 @@ def pay_rate_check(*, publication: Publication, at: datetime) -> PayRate:
 
 
 def pay_rate_compute(*, publication: Publication, at: datetime) -> PayRate:
-    """Compute and store the medians now."""
     count, hourly_there, hourly_here, seconds_there, seconds_here = _rows(publication, _RATES, ZERO)[0]
-    values = {
-        "submissions": count,
-        "hourly_there": _rounded(hourly_there),
-        "hourly_here": _rounded(hourly_here),
-        "seconds_there": seconds_there,
-        "seconds_here": seconds_here,
-        "at": at,
-    }
+    hourly = {"hourly_there": _rounded(hourly_there), "hourly_here": _rounded(hourly_here)}
+    values = {"submissions": count, "seconds_there": seconds_there, "seconds_here": seconds_here, **hourly, "at": at}
     return PayRate.objects.update_or_create(publication=publication, defaults=values)[0]
 
 
@@ -180,8 +174,7 @@ def adjustment_pay(*, publication: Publication, hourly: Decimal, seen: str, by: 
 
     Raises NotNow if it would be another adjustment by now.
     """
-    locked = Publication.objects.select_for_update(of=("self",), no_key=True)
-    publication = locked.select_related("campaign__lab").get(pk=publication.pk)
+    publication = publication_lock(publication)
     adjustment = adjustment_of(publication, hourly)
     if not adjustment.people:
         return 0

@@ -10,7 +10,8 @@ from django.utils.translation import ngettext
 
 from platforms.alarms import alarm_raise, alarm_settle
 from platforms.models import Alarm, Operation, Publication, PublishedHit, StudySync, Submission
-from platforms.planning import operation_plan, published_hits_plan, reopen_plan
+from platforms.planning import operation_plan, publication_lock, published_hits_plan, reopen_plan
+from platforms.publishing.protocol import Studies
 from platforms.publishing.study_opening import study_pause, study_reopen
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing.compensations import shares_paid
@@ -33,7 +34,7 @@ def _short_of_assignments(publication: Publication) -> dict[int, int]:
     submitted = Submission.objects.filter(published_hit__publication=publication, published_hit__hit=OuterRef("hit"))
     left = Operation.objects.filter(kind=Kind.COMPENSATE, payment__assignment__hit=OuterRef("hit"))
     worked_on = Q(Exists(submitted)) | Q(Exists(left))
-    short = _counted(publication, worked_on & Q(hit__needed__gt=0, missing__gt=0))
+    short = _counted(publication, worked_on & Q(hit__needed__gt=0, missing__gt=0), is_study=False)
     return {row.published_hit_id: row.missing for row in short}
 
 
@@ -47,7 +48,7 @@ def _short_of_places(publication: Publication) -> dict[int, int]:
     """
     if not publication.published_hits.filter(hit__needed__gt=0).exists():
         return {}
-    rows = _counted(publication, ~Q(missing=0) | Q(hit__needed__gt=0))
+    rows = _counted(publication, ~Q(missing=0) | Q(hit__needed__gt=0), is_study=True)
     unreturned = StudySync.objects.filter(publication=publication).values_list("unreturned", flat=True).first() or 0
     fewer = min(unreturned + sum(row.missing for row in rows), sum(row.needed for row in rows))
     asking: dict[int, int] = {}
@@ -60,7 +61,7 @@ def _short_of_places(publication: Publication) -> dict[int, int]:
     return asking
 
 
-def _counted(publication: Publication, condition: Q) -> list[_Counted]:
+def _counted(publication: Publication, condition: Q, *, is_study: bool) -> list[_Counted]:
     """The newest rounds of HITs, counted, where a condition holds; it may name what is `missing`.
 
     One query, so that a check that ends at the same time is counted wholly or not at all. Work without an answer is not
@@ -70,7 +71,7 @@ def _counted(publication: Publication, condition: Q) -> list[_Counted]:
     done = [verdict for verdict in Assignment.Verdict if verdict != Assignment.Verdict.PENDING]
     rounds = PublishedHit.objects.filter(publication=publication, hit=OuterRef("hit")).order_by().values("hit")
     submitted = Submission.objects.filter(published_hit__publication=publication, published_hit__hit=OuterRef("hit"))
-    if adapter_of(publication).opens_together:
+    if is_study:
         submitted = submitted.exclude(status=Status.RETURNED)
     waiting = Q(assignment__judged=0, decision=Decision.NONE, status=Status.SUBMITTED)
     counted_once = Q(assignment=None) | Q(assignment__verdict__in=done)
@@ -92,13 +93,13 @@ def _newest_rounds(publication: Publication) -> QuerySet[PublishedHit]:
     return ours.exclude(Exists(later))
 
 
-def _expired(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
+def _expired(publication: Publication, at: datetime, *, is_study: bool) -> QuerySet[PublishedHit]:
     """HITs that need work, are over at the platform, and have nobody at them or waiting for a check."""
     at_work = Assignment.objects.filter(hit=OuterRef("hit"), verdict=Assignment.Verdict.PENDING).filter(
         Q(leased_until__gt=at) | Q(submission__isnull=False)
     )
     reopening = Operation.objects.filter(publication=publication, kind=Kind.REOPEN, ended_at=None)
-    if not adapter_of(publication).opens_together:
+    if not is_study:
         reopening = reopening.filter(published_hit=OuterRef("pk"))
     needed = _newest_rounds(publication).filter(hit__needed__gt=0, expires_at__lte=at)
     return needed.exclude(Exists(at_work)).exclude(Exists(reopening))
@@ -109,7 +110,11 @@ def _ended_for_now(publication: Publication, at: datetime) -> dict[datetime, lis
     when they would have expired.
     """
     last = Operation.objects.filter(published_hit=OuterRef("pk"), turn=OuterRef("turn"), kind=Kind.EXPIRE)
-    ended = _expired(publication, at).annotate(until=Subquery(last.values("until")[:1])).filter(until__gt=at)
+    ended = (
+        _expired(publication, at, is_study=False)
+        .annotate(until=Subquery(last.values("until")[:1]))
+        .filter(until__gt=at)
+    )
     by_time: dict[datetime, list[PublishedHit]] = {}
     for published_hit in ended.order_by("id"):
         by_time.setdefault(published_hit.until, []).append(published_hit)
@@ -124,16 +129,13 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
     Places wanted are those that were submitted and checked, and those that the HIT still needs: work that waits for
     its check may fill them.
     """
-    publication = (
-        Publication.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("campaign__lab")
-        .get(pk=publication.pk)
-    )
+    publication = publication_lock(publication)
     if publication.state != Publication.State.OPEN or publication.campaign.state == Campaign.State.CLOSED:
         alarm_settle(publication=publication, kind=Alarm.Kind.EXPIRED, at=at)  # nobody wants what they still need
         return 0
     planned, adapter = 0, adapter_of(publication)
-    short = _short_of_places(publication) if adapter.opens_together else _short_of_assignments(publication)
+    is_study = isinstance(adapter, Studies)
+    short = _short_of_places(publication) if is_study else _short_of_assignments(publication)
     for published_hit in publication.published_hits.filter(pk__in=short).select_related("hit").order_by("id"):
         hit, missing = published_hit.hit, short[published_hit.pk]
         total = published_hit.max_assignments + missing
@@ -151,17 +153,15 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
         else:
             operation_plan(publication=publication, kind=Kind.EXTEND, published_hit=published_hit, turn=total, at=at)
             PublishedHit.objects.filter(pk=published_hit.pk).update(
-                max_assignments=F("max_assignments") + missing,
-                added=F("added") + missing,
-                next_poll_at=at,
+                max_assignments=F("max_assignments") + missing, added=F("added") + missing, next_poll_at=at
             )
             planned += 1
-    if adapter.opens_together:
-        planned += study_reopen(publication=publication, at=at)
+    if isinstance(adapter, Studies):
+        planned += study_reopen(publication=publication, adapter=adapter, at=at)
     else:
         for until, published_hits in _ended_for_now(publication, at).items():
             planned += reopen_plan(publication=publication, published_hits=published_hits, until=until, at=at)
-    expired = 0 if study_pause(publication) else _expired(publication, at).count()
+    expired = 0 if study_pause(publication) else _expired(publication, at, is_study=is_study).count()
     if expired:
         text = ngettext(
             "%(count)d HIT has expired and still needs work. Extend the publication.",

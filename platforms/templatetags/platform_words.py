@@ -9,9 +9,11 @@ from typing import Any
 from django.template import Context, Library, Node
 from django.template.base import Parser, Token
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode, do_block_translate, do_translate
+from django.utils.functional import Promise
 
-from platforms.models import Publication
-from platforms.registry import vocabulary_of
+from platforms.models import PUBLISHED_TO, Publication
+from platforms.publishing.protocol import Filters
+from platforms.registry import WITH_ACCOUNTS, adapter_named, vocabulary_of
 from platforms.vocabulary import Vocabulary
 
 register = Library()
@@ -21,6 +23,17 @@ register = Library()
 def phrase(text: Any, publication: Publication | None) -> str:
     """A text that is one of ours, such as a label, in the words of the publication's platform."""
     return vocabulary_of(publication).phrase(str(text))
+
+
+@register.filter
+def has_filters(publication: Publication) -> bool:
+    return isinstance(adapter_named(publication.platform), Filters)
+
+
+@register.simple_tag
+def account_platforms() -> dict[str, str | Promise]:
+    """The platforms where each lab has an account of its own, by name."""
+    return {name: PUBLISHED_TO[name] for name in WITH_ACCOUNTS}
 
 
 class _Sentence(Node):
@@ -45,7 +58,6 @@ class _Phrased(BlockTranslateNode):
         self.vocabulary = vocabulary
 
     def render_token_list(self, tokens: list[Token]) -> tuple[str, list[str]]:
-        """The text with the names of its values, in the platform's words."""
         text, names = super().render_token_list(tokens)
         return self.vocabulary.phrase(text), names
 
@@ -62,11 +74,9 @@ class _Block(Node):
 
 @register.tag("translate")
 def translate(parser: Parser, token: Token) -> Node:
-    """Django's, then in the platform's words."""
     return _Sentence(do_translate(parser, token))
 
 
 @register.tag("blocktranslate")
 def blocktranslate(parser: Parser, token: Token) -> Node:
-    """Django's, then in the platform's words."""
     return _Block(do_block_translate(parser, token))

@@ -11,13 +11,13 @@ from django.conf import settings
 
 from core.errors import Refused
 from core.models import User
-from platforms.adapter import Ending
 from platforms.arriving import worker_of
 from platforms.models import Operation, Publication, Submission
 from platforms.outbox import may_be_decided, operation_decide
 from platforms.prolific.client import Client, _error_of
 from platforms.registry import adapter_of
 from platforms.reviewing.deciding import return_ask
+from platforms.reviewing.protocol import Ending
 from simulation.prolific import api, commands, money, studies, submissions
 from simulation.prolific.errors import ApiError
 from simulation.prolific.store import Row, Store

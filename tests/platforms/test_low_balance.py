@@ -15,6 +15,7 @@ from platforms.low_balance import balances_check, cost_to_come
 from platforms.models import Payment, Publication
 from platforms.money.bills import remaining_bill
 from platforms.publishing.publications import balance_of
+from platforms.registry import adapter_of
 from platforms.terms import publication_write
 from pools.models import Campaign
 from review import jobs as review_jobs
@@ -29,13 +30,13 @@ def test_what_the_platform_keeps_back_is_not_counted_and_what_is_owed_is(publish
     for offered in (True, False):
         if not offered:
             published.published_hits.update(expires_at=at)  # what was free is given back
-        assert cost_to_come(published, at) == bill.total - offered * (Decimal(1000) - kept_back)
+        assert cost_to_come(published, adapter_of(published), at) == bill.total - offered * (Decimal(1000) - kept_back)
     work = factories.do(alice, published.campaign)
     bill = remaining_bill(published)
     Payment.objects.create(
         publication=published, assignment=work, purpose="compensation", amount="3.00", fee="0.60", owed_at=at
     )
-    assert cost_to_come(published, at) == bill.total + Decimal("3.60")
+    assert cost_to_come(published, adapter_of(published), at) == bill.total + Decimal("3.60")
 
 
 def test_a_low_balance_is_told_once_until_there_is_enough_again(
@@ -74,7 +75,7 @@ def test_a_low_balance_tells_no_lab_what_the_others_spend(
     other = Publication.objects.get(campaign=campaign)
     Publication.objects.filter(pk=other.pk).update(state="open")
     costs = {published.pk: Decimal(300), other.pk: Decimal(9100)}
-    monkeypatch.setattr(low_balance, "cost_to_come", lambda publication, _at: costs[publication.pk])
+    monkeypatch.setattr(low_balance, "cost_to_come", lambda publication, _adapter, _at: costs[publication.pk])
     assert balances_check(at=timezone.now()) == 2
     ours, theirs = (each.alarms.get(kind="low").text for each in (published, other))
     assert "Your lab's part is expected to cost $300.00 ($300.00 of it" in ours

@@ -19,13 +19,12 @@ from core.errors import BadRequest, NotNow, Refused
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
-from platforms.adapter import Trouble
+from platforms.adapter import Trouble, WrongHost
 from platforms.addresses import frame_address
 from platforms.arriving import assignment_arrive
 from platforms.demands import PAPER
 from platforms.models import Publication
 from platforms.mturk.client import (
-    WrongHost,
     answers_of,
     assert_host,
     client_for,
@@ -37,6 +36,7 @@ from platforms.mturk.endpoints import bonus_fee, endpoint_of, reward_fee
 from platforms.mturk.requirements import requirements_of
 from platforms.outbox import operations_run
 from platforms.publishing.publications import dry_run, publication_plan, publication_publish
+from platforms.registry import adapter_of
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import finished_end, hints_take, publication_sync, published_hit_poll
 from platforms.terms import publication_write
@@ -491,7 +491,7 @@ def test_what_was_asked_for_again_while_it_was_being_asked_about_is_still_polled
     stale = published_hit_of(published, 1)
     published.published_hits.filter(pk=stale.pk).update(max_assignments=2, next_poll_at=at)
 
-    published_hit_poll(client=client, published_hit=stale, at=at)
+    published_hit_poll(adapter=adapter_of(published), client=client, published_hit=stale, at=at)
 
     assert published_hit_of(published, 1).next_poll_at is not None
 
@@ -504,12 +504,12 @@ def test_a_hit_that_ended_long_ago_is_polled_while_work_on_it_waits_and_then_cos
     ids = {"platform_assignment_id": "3MEANWHILE", "platform_worker_id": "A1"}
     submission = published.submissions.create(published_hit=ended, status="Submitted", submitted_at=at, **ids)
 
-    published_hit_poll(client=client, published_hit=ended, at=at)
+    published_hit_poll(adapter=adapter_of(published), client=client, published_hit=ended, at=at)
     assert published_hit_of(published, 1).next_poll_at is not None
 
     published.submissions.filter(pk=submission.pk).update(status="Approved")
     with django_assert_num_queries(3):
-        published_hit_poll(client=client, published_hit=ended, at=at)
+        published_hit_poll(adapter=adapter_of(published), client=client, published_hit=ended, at=at)
     assert published_hit_of(published, 1).next_poll_at is None
 
 

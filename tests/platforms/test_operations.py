@@ -1,11 +1,14 @@
 """Kinds of operations: each is one class that says everything, and the database keeps one row for each thing."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.core.checks import run_checks
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
@@ -17,9 +20,12 @@ from core.labs import lab_rename
 from platforms import checks, outbox
 from platforms.alarms import alarm_raise
 from platforms.calls import SPENDING, Handler, may_run
+from platforms.messages.protocol import Inbox
 from platforms.models import PUBLISHED_TO, Alarm, Operation, Payment, Publication
+from platforms.money.protocol import Deposits, LabAccounts
 from platforms.mturk.operations import Bonus
 from platforms.planning import operation_plan
+from platforms.publishing.protocol import Filters, HitLists, HitNotifications, Studies, TestRuns
 from platforms.publishing.publications import terms_keep
 from platforms.registry import ADAPTERS, handler_of
 from platforms.terms import publication_unsaved
@@ -48,6 +54,7 @@ RULES = {
 }
 AT_PROLIFIC = {Kind.ASK_RETURN}  # what no other platform has
 HERE = set(Kind) - AT_PROLIFIC
+BASE = Path(django_settings.BASE_DIR)
 
 
 @pytest.fixture
@@ -134,6 +141,28 @@ def test_what_spends_and_what_a_pause_and_the_kill_switch_let_through_are_these(
     rules = {kind: (kind in SPENDING, may_run(kind, "paused"), may_run(kind, "stopped")) for kind in Kind}
     assert rules == RULES
     assert all(may_run(kind, "open") and not may_run(kind, "draft") for kind in Kind)
+
+
+def test_what_only_some_platforms_have_is_a_class_that_these_are() -> None:
+    optional = {Studies, HitLists, Filters, TestRuns, HitNotifications, Deposits, LabAccounts, Inbox}
+    api, marketplace = {HitLists}, {HitLists, HitNotifications, Deposits, Inbox}
+    assert {name: {part for part in optional if isinstance(row, part)} for name, row in ADAPTERS.items()} == {
+        "marketplace": marketplace,
+        "mturk-sandbox": api,
+        "mturk": api,
+        "prolific": {Studies, Filters, TestRuns, LabAccounts, Inbox},
+    }
+
+
+def test_nothing_asks_which_platform_it_is_but_for_what_the_platform_can_do() -> None:
+    """Beside the platforms themselves, only what says which there are, and which is the default, names them."""
+    named = re.compile(r"Platform\.(MARKETPLACE|MTURK|PROLIFIC)|platform [!=]= \"(marketplace|mturk|prolific)")
+    packages = "core tasks pools platforms judgments review protection machines results campaigns api templates".split()
+    files = [path for package in packages for path in (BASE / package).rglob("*.*") if path.suffix in (".py", ".html")]
+    inside = ("platforms/mturk/", "platforms/prolific/")
+    paths = {path.relative_to(BASE).as_posix(): path for path in files}
+    naming = {name for name, path in paths.items() if not name.startswith(inside) and named.search(path.read_text())}
+    assert naming == {"platforms/models.py", "platforms/registry.py"}
 
 
 @pytest.mark.parametrize(

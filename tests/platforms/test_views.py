@@ -23,7 +23,6 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from core.models import User
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
-from platforms import views
 from platforms.alarms import alarm_raise
 from platforms.demands import PAPER, Demands
 from platforms.forms import TermsForm
@@ -34,6 +33,8 @@ from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from platforms.terms import publication_unsaved, publication_write
+from platforms.views import notifications
+from platforms.views.state import ADVICE
 from pools.models import Campaign
 from runs.models import Collection
 from tests import factories
@@ -621,8 +622,8 @@ def test_resuming_a_campaign_does_not_lift_the_kill_switch(page: Client, publish
 
 
 def test_every_kind_of_alarm_says_what_to_do() -> None:
-    assert set(views.ADVICE) == set(Alarm.Kind)
-    assert all(str(advice.text) for advice in views.ADVICE.values())
+    assert set(ADVICE) == set(Alarm.Kind)
+    assert all(str(advice.text) for advice in ADVICE.values())
 
 
 def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, published: Publication) -> None:
@@ -988,7 +989,7 @@ def test_only_small_notifications_of_known_publications_that_can_be_read_are_tak
 def test_a_flood_is_refused(
     published: Publication, listening: None, limits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "HEARD_RATE", "5/m")
+    monkeypatch.setattr(notifications, "HEARD_RATE", "5/m")
     assert {tell(published, b"{}", secret="guessed") for _time in range(12)} == {403, 429}
 
 

@@ -197,7 +197,7 @@ def test_links_of_an_erased_worker_lead_nowhere(worker: Worker, campaign: Campai
 
 
 def test_what_the_platform_says_of_erased_work_again_is_not_stored_again(worker: Worker) -> None:
-    from platforms.adapter import Work
+    from platforms.reviewing.protocol import Work
 
     erase(worker)
     before = everything()

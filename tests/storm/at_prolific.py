@@ -23,7 +23,6 @@ from core.models import Lab, User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
-from platforms.adapter import Ending
 from platforms.hooks import hooks_keep
 from platforms.ledger_comparison import comparison_make
 from platforms.models import AccountHook, Alarm, Operation, Payment, Publication, PublishedHit, Submission
@@ -33,6 +32,7 @@ from platforms.publishing.publications import publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import GRACE, compensation_offer
 from platforms.reviewing.deciding import bonus_grant
+from platforms.reviewing.protocol import Ending
 from platforms.terms import publication_write
 from tasks.models import Assignment, Hit
 from tests import factories

@@ -11,13 +11,13 @@ from django.urls import reverse
 from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
-from platforms.adapter import Ending
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, Payment, Publication, Submission
 from platforms.publishing.publications import publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer
 from platforms.reviewing.deciding import return_ask, submission_reject
+from platforms.reviewing.protocol import Ending
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment

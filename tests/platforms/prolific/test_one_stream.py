@@ -11,10 +11,10 @@ from django.test import Client as Browser
 
 from judgments import services as judgment_services
 from platforms import jobs
-from platforms.adapter import Ending
 from platforms.models import Publication
 from platforms.publishing.publications import publication_expire, publication_publish
 from platforms.registry import adapter_of
+from platforms.reviewing.protocol import Ending
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from platforms.terms import publication_write

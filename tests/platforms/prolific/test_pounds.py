@@ -13,7 +13,6 @@ from judgments import services as judgment_services
 from leaderboards.models import Upkeep
 from leaderboards.upkeep import rounds
 from platforms import jobs
-from platforms.adapter import Ending
 from platforms.ledger_comparison import comparison_make
 from platforms.models import LabAccount, Payment, Publication, Submission
 from platforms.money.lab_accounts import lab_account_store
@@ -21,6 +20,7 @@ from platforms.publishing.costs import costs_by_platform
 from platforms.registry import adapter_of
 from platforms.reviewing.deciding import bonus_grant
 from platforms.reviewing.fairness import adjustment_of, hourly_at_first, least_hourly, pay_rate_check
+from platforms.reviewing.protocol import Ending
 from platforms.terms import publication_write
 from pools.models import Campaign
 from tasks import services as task_services

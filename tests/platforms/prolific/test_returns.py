@@ -9,11 +9,11 @@ from django.urls import reverse
 from core.errors import NotNow
 from core.models import User
 from judgments import services as judgment_services
-from platforms.adapter import Ending
 from platforms.models import Alarm, Operation, Payment, Publication, Submission
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer, compensations_find
 from platforms.reviewing.deciding import return_ask, submission_approve
+from platforms.reviewing.protocol import Ending
 from platforms.syncing import publication_sync
 from tests import factories
 from tests.api.conftest import Program

@@ -13,7 +13,7 @@ from judgments import services as judgment_services
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, Submission
 from platforms.money.lab_accounts import lab_account_store
-from platforms.prolific.shares import amount_of_share, percent_of, percent_paying
+from platforms.prolific.endings import amount_of_share, percent_of, percent_paying
 from platforms.publishing.publications import publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer, compensations_find

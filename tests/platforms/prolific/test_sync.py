@@ -7,12 +7,12 @@ import pytest
 
 from judgments import services as judgment_services
 from platforms import study_syncing, submitted
-from platforms.adapter import Work
 from platforms.models import Alarm, Operation, Payment, Publication, StudySync, Submission
 from platforms.prolific import adapter as prolific_adapter
 from platforms.prolific import client as prolific_client
-from platforms.prolific import lists, operations
+from platforms.prolific import operations
 from platforms.registry import adapter_of
+from platforms.reviewing.protocol import Work
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
@@ -116,13 +116,13 @@ def test_pages_are_as_large_as_prolific_gives_and_a_size_that_it_refuses_is_made
     for number in range(3):
         prolific.take(published.hit_type_id, prolific.participant(f"Pat {number}"))
     client = adapter_of(published).client()
-    assert len(list(lists.submissions_of(client, published.hit_type_id))) == 3
+    assert len(list(prolific_client.submissions_of(client, published.hit_type_id))) == 3
     assert prolific.requests()[-1]["query"]["page_size"] == "1000"
     prolific.settings(most_rows=2)  # it gives fewer than are asked for
-    assert len({row["id"] for row in lists.submissions_of(client, published.hit_type_id)}) == 3
+    assert len({row["id"] for row in prolific_client.submissions_of(client, published.hit_type_id)}) == 3
     monkeypatch.setattr(prolific_client, "PAGE", 2)
     prolific.settings(most_rows=2, refuses_more=True)
-    assert len({row["id"] for row in lists.submissions_of(client, published.hit_type_id)}) == 3
+    assert len({row["id"] for row in prolific_client.submissions_of(client, published.hit_type_id)}) == 3
     assert [request["status"] for request in prolific.requests("submissions/")[-3:]] == [400, 200, 200]
 
 
@@ -250,7 +250,7 @@ def test_sets_store_what_single_rows_would(published: Publication, prolific: Dou
     Submission.objects.all().delete()
     Assignment.objects.filter(pk=other.pk).update(leased_until=clock() + timedelta(hours=1))
     client = adapter_of(published).client()
-    (answer,) = lists.submissions_of(client, published.hit_type_id)
+    (answer,) = prolific_client.submissions_of(client, published.hit_type_id)
     work = adapter_of(published).work_of(answer)._replace(receipt=assignment.receipt)
     submitted.submission_store(published_hit=row.published_hit, work=work, at=clock())
     again = Submission.objects.get()

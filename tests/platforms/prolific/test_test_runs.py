@@ -9,12 +9,12 @@ from django.urls import reverse
 from core.errors import NotNow
 from core.models import User
 from judgments.models import Judgment
-from platforms.adapter import Ending
 from platforms.models import Publication
 from platforms.publishing.publications import publication_publish
 from platforms.publishing.testing import test_run_begin as begin_test_run
 from platforms.publishing.testing import test_run_end as end_test_run
 from platforms.registry import adapter_of
+from platforms.reviewing.protocol import Ending
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.api.conftest import Program

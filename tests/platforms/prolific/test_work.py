@@ -13,7 +13,6 @@ from core.errors import BadRequest, NotNow, Refused
 from core.models import User
 from judgments import services as judgment_services
 from platforms import jobs
-from platforms.adapter import Ending
 from platforms.finishing import publication_finish
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, StudySync, Submission
@@ -31,6 +30,7 @@ from platforms.publishing.replacing_terms import publication_replace_terms
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer, compensations_find
 from platforms.reviewing.deciding import bonus_grant, submission_reject
+from platforms.reviewing.protocol import Ending
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import finished_end, publication_sync

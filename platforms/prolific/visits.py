@@ -1,7 +1,8 @@
-"""Prolific's signature on the address of a visit: a JSON Web Token, made when a participant opens the study.
+"""Who may come: what Prolific signed for a visit, and who took part in earlier campaigns of the lab.
 
-It proves who comes, to which study and submission, and that they opened it within the last two minutes. Only studies of
-some workspaces have it (`offers.SECURE`).
+The signature is a JSON Web Token in the address, made when a participant opens the study. It proves who comes, to which
+study and submission, and that they opened it within the last two minutes. Only studies of some workspaces have it
+(`offers.SECURE`).
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from django.core.cache import cache
 from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
+from platforms.models import Publication
+from tasks.models import Assignment, Platform
 
 ISSUER = "https://www.prolific.com"
 ALGORITHM = "RS256"
@@ -23,6 +26,7 @@ KEPT = 6 * 3600  # seconds that Prolific's keys are kept; it asks for a day at m
 AGAIN = 20  # seconds in which a token that names an unknown key makes us ask once
 READ_SECONDS = 4
 LEEWAY = 30  # seconds that two clocks may differ
+KEPT_OUT, LET_IN = "previous_studies_blocklist", "previous_studies_allowlist"
 NAMES = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 
 
@@ -117,3 +121,36 @@ def _fetch() -> list[dict[str, Any]]:
 
 def _cached() -> str:
     return f"prolific keys {settings.PROLIFIC_API_URL}"
+
+
+# --- earlier campaigns: kept out by Prolific's filter, and at our own door
+
+
+def earlier_studies(lab_id: int | None) -> dict[str, str]:
+    """The studies of a lab's campaigns, by id, with the names of the campaigns: the newest first."""
+    published = Publication.objects.filter(campaign__lab=lab_id, platform=Platform.PROLIFIC).exclude(hit_type_id="")
+    return dict(published.order_by("-id").values_list("hit_type_id", "campaign__name"))
+
+
+def check_earlier(publication: Publication, worker_id: str) -> None:
+    """Raise NotNow if a participant has begun in a campaign of the lab whose people the terms keep out. Prolific does
+    not show them the study; an address can be passed on.
+    """
+    studies = [
+        study
+        for row in publication.requirements
+        if row.get("filter_id") == KEPT_OUT
+        for study in row.get("selected_values") or []
+    ]
+    if not studies:
+        return
+    earlier = Publication.objects.filter(
+        campaign__lab=publication.campaign.lab_id, platform=publication.platform, hit_type_id__in=studies
+    )
+    if Assignment.objects.filter(campaign__publication__in=earlier, worker__external_id=worker_id).exists():
+        raise NotNow(
+            _(
+                "You took part in an earlier study, and this one is for others. Please return it; it does not count "
+                "against you."
+            )
+        )

@@ -12,9 +12,8 @@ from core.http import Request, edit_in_turn, refuse_in, see_other
 from core.roles import Right, needs
 from platforms import terms
 from platforms.demands import FilterKind
-from platforms.filters import SHOWN, FilterForm, chosen_filters
+from platforms.filters import SHOWN, FilterForm, chosen_filters, filters_of
 from platforms.models import Publication
-from platforms.registry import adapter_of
 from pools.http import campaign_of
 from pools.models import Campaign
 
@@ -28,7 +27,7 @@ def filters(request: Request, pk: int) -> HttpResponse:
     if publication is None:
         raise NotYours(_("Save the terms first: the filters are those of their platform."))
     publication.campaign = campaign
-    offered = {kind.key: kind for kind in adapter_of(publication).filters_offered()}
+    offered = filters_of(publication)
     if not offered:
         raise NotYours(_("This platform has no filters of its own: the requirements are in the terms."))
     key, status, form = request.GET.get("filter", "")[:100], 200, None
