@@ -47,6 +47,20 @@ def refuse_in(form: forms.BaseForm, error: Refused) -> int:
 
 
 @contextmanager
+def refusals_in(form: forms.BaseForm) -> Iterator[None]:
+    """What is refused inside is shown in the form, and the page goes on: it is answered with `status_of` the form."""
+    try:
+        yield
+    except Refused as error:
+        form.refused_with = refuse_in(form, error)  # type: ignore[attr-defined]
+
+
+def status_of(form: forms.BaseForm) -> int:
+    """What a page is answered with for its form: 200 unless something is wrong with what was sent."""
+    return getattr(form, "refused_with", 400) if form.errors else 200
+
+
+@contextmanager
 def edit_in_turn(request: HttpRequest) -> Iterator[None]:
     """One transaction, in which nobody else edits the same thing: what the first two parts of its address name."""
     thing = "/".join(request.path.split("/", 3)[1:3])

@@ -8,7 +8,7 @@ nothing but when the platform is asked.
 import hashlib
 import logging
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
@@ -34,13 +34,6 @@ RETRY_AFTER = timedelta(minutes=10)  # where the platform could not be asked
 REMEMBERED = 48 * 3600  # seconds that an event is known by its id: twice as long as platforms try to deliver it
 NOTED_EVERY = timedelta(minutes=1)
 EXPECTED: tuple[type[Exception], ...] = (Refused, KeyError, TypeError, *CALL_ERRORS)
-
-
-class Asked(NamedTuple):
-    """What to ask a platform about: one assignment, or (empty) all that was submitted on the publication."""
-
-    publication_id: int
-    assignment_id: str
 
 
 def notifications_ask(*, publication: Publication) -> None:
@@ -111,8 +104,10 @@ def _going_on(account: LabAccount) -> QuerySet[Publication]:
     return here.exclude(campaign__state=Campaign.State.CLOSED)
 
 
-def notice_take(*, hook: AccountHook, notice: Notice, at: datetime) -> Asked | None:
-    """What to ask about now. None for what is not ours, was heard before, or calls for nothing."""
+def notice_take(*, hook: AccountHook, notice: Notice, at: datetime) -> tuple[int, str] | None:
+    """What to ask about now: a publication, and one assignment or (empty) all that was submitted. None for what is not
+    ours, was heard before, or calls for nothing.
+    """
     AccountHook.objects.filter(pk=hook.pk).exclude(heard_at__gt=at - NOTED_EVERY).update(heard_at=at)
     account = hook.account
     mine = Publication.objects.filter(campaign__lab=account.lab_id, platform=account.platform)
@@ -127,7 +122,7 @@ def notice_take(*, hook: AccountHook, notice: Notice, at: datetime) -> Asked | N
     publication_id = mine.values_list("pk", flat=True).first()
     if publication_id is None or not cache.add(_key(hook, notice), 1, REMEMBERED):
         return None
-    return Asked(publication_id, notice.assignment_id)
+    return publication_id, notice.assignment_id
 
 
 def notice_forget(*, hook: AccountHook, notice: Notice) -> None:

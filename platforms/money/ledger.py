@@ -13,9 +13,6 @@ from platforms.models import Operation, Payment, Publication
 
 ZERO = Decimal("0.00")
 State, Purpose = Payment.State, Payment.Purpose
-COLUMNS = (
-    "payment assignment worker platform_assignment purpose state amount fee owed_at paid_at token evidence".split()
-)
 
 
 class LedgerRow(NamedTuple):
@@ -107,7 +104,7 @@ def ledger_lines(publication: Publication) -> Iterator[str]:
     A text of the platform's that a spreadsheet would take for a formula is preceded by an apostrophe.
     """
     writer = csv.writer(Lines(), lineterminator="\n")
-    yield writer.writerow(COLUMNS)
+    yield writer.writerow(LedgerRow._fields)
     for row in ledger_rows(publication):
         evidence = "; ".join(f"{name}={value}" for name, value in sorted(row.evidence.items()))
         times = [time.isoformat() if time else "" for time in (row.owed_at, row.paid_at)]

@@ -10,6 +10,7 @@ from core.errors import Refused
 from core.money import CENT
 from tasks.models import Platform
 
+# The qualifications of the locale, and of the number and the percentage of approved work.
 LOCALE = "00000000000000000071"
 NUMBER_APPROVED = "00000000000000000040"
 PERCENT_APPROVED = "000000000000000000L0"
@@ -20,17 +21,11 @@ SMALLEST_FEE = CENT
 
 
 class Endpoint(NamedTuple):
-    """Where a platform's API answers, and where its frames post finished work.
-
-    The three qualification ids are those of the locale, and of the number and the percentage of approved work.
-    """
+    """Where a platform's API answers, and where its frames post finished work."""
 
     name: str
     url: str
     submit_host: str
-    locale: str = LOCALE
-    number_approved: str = NUMBER_APPROVED
-    percent_approved: str = PERCENT_APPROVED
 
 
 def endpoint_of(platform: str) -> Endpoint:

@@ -71,7 +71,8 @@ def publication_publish(
         return publication
     if campaign.state != Campaign.State.OPEN:
         raise NotNow(_("The campaign is “%(state)s”. Start it before you publish it.") % {"state": campaign.state})
-    if adapter_of(publication).spends_real_money and typed_name != campaign.name:
+    adapter = adapter_of(publication)
+    if adapter.spends_real_money and typed_name != campaign.name:
         raise Refused(_("Type the campaign's name to publish it where real people are paid real money."))
     first = Hit.objects.filter(campaign=campaign).order_by("number").first()
     if first is None:
@@ -88,7 +89,7 @@ def publication_publish(
             % {
                 "balance": campaign.money(balance),
                 "bill": campaign.money(owed),
-                "who": adapter_of(publication).who_adds_money(),
+                "who": adapter.who_adds_money(),
             }
         )
     nobody_refuse(publication, although_nobody_qualifies)

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.errors import NotYours
+from core.http import Request, refusals_in, see_other, status_of
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
 from platforms import lists as platform_lists
@@ -78,18 +78,15 @@ def conversation(request: Request, pk: int, worker_pk: int) -> HttpResponse:
     exchanged = conversations.messages_of(publication).filter(worker=worker)
     last = exchanged.filter(state__in=Message.INCOMING).first()
     subject = publication.title if last is None else conversations.subject_of_answer(last)
-    form, status = MessageForm(initial={"subject": subject}, publication=publication), 200
+    form = MessageForm(initial={"subject": subject}, publication=publication)
     if request.method == "POST":
-        form, status = MessageForm(request.POST, publication=publication), 400
+        form = MessageForm(request.POST, publication=publication)
         if form.is_valid():
             fields: dict[str, Any] = {"subject": subject, **form.cleaned_data}
-            try:
+            with refusals_in(form):
                 conversations.message_write(
                     publication=publication, worker=worker, by=request.user, at=timezone.now(), **fields
                 )
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
                 messages.success(request, _("The message is sent in the background, within a minute."))
                 return see_other("platforms:conversation", pk, worker_pk)
     context = {
@@ -100,7 +97,7 @@ def conversation(request: Request, pk: int, worker_pk: int) -> HttpResponse:
         "form": form,
         "about_writing": adapter_of(publication).about_writing(),
     }
-    return render(request, "platforms/conversation.html", context, status=status)
+    return render(request, "platforms/conversation.html", context, status=status_of(form))
 
 
 @needs(Right.DECIDE)

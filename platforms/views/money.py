@@ -20,8 +20,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from kombu.exceptions import OperationalError
 
 from core.audit.services import entry_note
-from core.errors import BadRequest, NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.errors import BadRequest, NotYours
+from core.http import Request, refusals_in, see_other, status_of
 from core.lists import Listing, render_lists
 from core.money import CURRENCIES, counted, in_currency
 from core.roles import Right, labs_of, may, needs, require
@@ -246,7 +246,7 @@ class AccountForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def lab_account(request: Request, pk: int, platform: str) -> HttpResponse:
     """A lab's account at a platform. POST asks the platform about a token and stores it, or removes the one stored."""
-    lab, status = labs_of(request.user).filter(pk=pk).first(), 200
+    lab = labs_of(request.user).filter(pk=pk).first()
     if lab is None:
         raise NotYours(_("There is no such lab, or it is not yours."))
     require(request.user, lab, Right.MANAGE)
@@ -258,9 +258,9 @@ def lab_account(request: Request, pk: int, platform: str) -> HttpResponse:
             if lab_account_remove(lab=lab, platform=platform):
                 messages.success(request, _("The token has been deleted."))
             return see_other("platforms:lab_account", pk, platform)
-        form, status = AccountForm(request.POST), 400
+        form = AccountForm(request.POST)
         if form.is_valid():
-            try:
+            with refusals_in(form):
                 account, balance = lab_account_store(
                     lab=lab,
                     platform=platform,
@@ -269,13 +269,9 @@ def lab_account(request: Request, pk: int, platform: str) -> HttpResponse:
                     by=request.user,
                     at=timezone.now(),
                 )
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
                 text = _("The token has been stored. The workspace “%(name)s” has %(balance)s.")
-                messages.success(
-                    request, text % {"name": account.workspace, "balance": in_currency(balance, account.currency)}
-                )
+                values = {"name": account.workspace, "balance": in_currency(balance, account.currency)}
+                messages.success(request, text % values)
                 return see_other("platforms:lab_account", pk, platform)
     context = {
         "lab": lab,
@@ -286,4 +282,4 @@ def lab_account(request: Request, pk: int, platform: str) -> HttpResponse:
         "fee": f"{stored.fee_share * 100:.2f}".rstrip("0").rstrip(".") if stored else "",
         "form": form,
     }
-    return render(request, "platforms/lab_account.html", context, status=status)
+    return render(request, "platforms/lab_account.html", context, status=status_of(form))

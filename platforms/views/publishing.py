@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.errors import NotNow, NotYours, Refused
-from core.http import Request, edit_in_turn, refuse_in, see_other
+from core.http import Request, edit_in_turn, refusals_in, refuse_in, see_other, status_of
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
 from platforms import jobs as platform_jobs
@@ -198,16 +198,11 @@ def publish(request: Request, pk: int) -> HttpResponse:
     digest = _digest(publication, bill)
     reach = reach_look(publication)
     form = PublishForm(publication=publication, nobody=reach.is_nobody)
-    status = 200
     if request.method == "POST":
         form = PublishForm(request.POST, publication=publication, nobody=reach.is_nobody)
-        status = 400
         if form.is_valid():
-            try:
+            with refusals_in(form):
                 _publish(request, publication, form, digest)
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
                 text = _("Publishing has begun. HITs go out in the background, at the set rate.")
                 messages.success(request, phrase(publication, text))
                 return see_other("platforms:publication", pk)
@@ -240,7 +235,7 @@ def publish(request: Request, pk: int) -> HttpResponse:
         "seen": digest,
         "form": form,
     }
-    return render(request, "platforms/publish.html", context, status=status)
+    return render(request, "platforms/publish.html", context, status=status_of(form))
 
 
 @needs(Right.SPEND)
@@ -317,20 +312,17 @@ def test_run(request: Request, pk: int) -> HttpResponse:
     if publication is None or not isinstance(adapter_of(publication), TestRuns):
         raise NotYours(_("This campaign's platform has no test runs."))
     publication.campaign = campaign
-    form, status = TestRunForm(), 200
+    form = TestRunForm()
     if request.method == "POST":
-        form, status = TestRunForm(request.POST), 400
+        form = TestRunForm(request.POST)
         if form.is_valid():
-            try:
+            with refusals_in(form):
                 if request.POST.get("end") == "yes":
                     if testing.test_run_end(publication=publication):
                         messages.success(request, _("The test run has ended."))
                 else:
                     testing.test_run_begin(publication=publication, email=form.cleaned_data["email"])
                     messages.success(request, _("The test run has begun."))
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
                 return see_other("platforms:test_run", pk)
     context = {
         "campaign": campaign,
@@ -338,4 +330,4 @@ def test_run(request: Request, pk: int) -> HttpResponse:
         "form": form,
         "obstacle": testing.test_run_obstacle(publication),
     }
-    return render(request, "platforms/test_run.html", context, status=status)
+    return render(request, "platforms/test_run.html", context, status=status_of(form))

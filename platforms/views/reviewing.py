@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.errors import NotYours
+from core.http import Request, refusals_in, see_other, status_of
 from core.lists import Listing, render_lists
 from core.money import counted
 from core.roles import Right, needs
@@ -69,16 +69,12 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
     if submission is None:
         raise NotYours(_("This publication has no such submission."))
     submission.publication = publication
-    form, status = DecideForm(publication=publication), 200
+    form = DecideForm(publication=publication)
     if request.method == "POST":
         form = DecideForm(request.POST, publication=publication)
-        status = 400
         if form.is_valid():
-            try:
+            with refusals_in(form):
                 _decide(request, submission, form)
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
                 return see_other("platforms:submission", pk, submission_pk)
     context = {
         "campaign": campaign,
@@ -98,7 +94,7 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
         "held": submission.alarms.filter(kind=Alarm.Kind.TWICE, settled_at=None),
         "form": form,
     }
-    return render(request, "platforms/submission.html", context, status=status)
+    return render(request, "platforms/submission.html", context, status=status_of(form))
 
 
 def _decide(request: Request, submission: Submission, form: DecideForm) -> None:
@@ -185,17 +181,13 @@ def adjustment(request: Request, pk: int) -> HttpResponse:
     publication = publication_of(request, pk)
     first = fairness.hourly_at_first(publication)
     data = request.POST or request.GET or ({"hourly": first} if first is not None else None)
-    form, status, raised = HourlyForm(data), 200, None
+    form, raised = HourlyForm(data), None
     if form.is_valid():
         hourly = form.cleaned_data["hourly"]
-        try:
+        with refusals_in(form):
             if request.method == "POST":
                 return _adjust(request, publication, hourly)
             raised = fairness.adjustment_of(publication, hourly)
-        except Refused as error:
-            status = refuse_in(form, error)
-    elif data is not None:
-        status = 400
     balance = balance_kept(publication) if raised is not None and raised.people else None
     if balance is not None:
         platform_jobs.balance_soon(publication.pk)
@@ -207,7 +199,7 @@ def adjustment(request: Request, pk: int) -> HttpResponse:
         "balance": balance,
         **pay_context(publication),
     }
-    return render(request, "platforms/adjustment.html", context, status=status)
+    return render(request, "platforms/adjustment.html", context, status=status_of(form))
 
 
 def _adjust(request: Request, publication: Publication, hourly: Decimal) -> HttpResponse:

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from core.errors import NotNow, NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.errors import NotNow, NotYours
+from core.http import Request, refusals_in, see_other, status_of
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
 from core.snapshot import one_moment
@@ -290,19 +290,15 @@ def extend(request: Request, pk: int) -> HttpResponse:
     """Keep HITs that need work open until the end of a day."""
     publication = publication_of(request, pk)
     form = ExtendForm(request.POST)
-    status = 400
     if form.is_valid():
-        try:
-            count = publishing.publication_extend(
-                publication=publication, until=form.cleaned_data["until"], at=timezone.now()
-            )
-        except Refused as error:
-            status = refuse_in(form, error)
-        else:
+        with refusals_in(form):
+            until = form.cleaned_data["until"]
+            count = publishing.publication_extend(publication=publication, until=until, at=timezone.now())
             text = ngettext("%(count)d HIT stays open longer.", "%(count)d HITs stay open longer.", count)
             messages.success(request, phrase(publication, text) % {"count": count})
             return see_other("platforms:publication", pk)
-    return render(request, "platforms/state.html", _state_context(request, publication, form), status=status)
+    context = _state_context(request, publication, form)
+    return render(request, "platforms/state.html", context, status=status_of(form))
 
 
 @needs(Right.SPEND)
