@@ -94,6 +94,19 @@ def test_a_viewer_sees_filters_and_changes_none_and_other_platforms_have_none(
     assert client.get(reverse("platforms:filters", args=[other.pk])).status_code == 404
     publication_write(campaign=other, platform="marketplace")
     assert client.get(reverse("platforms:filters", args=[other.pk])).status_code == 404
+    assert (
+        page not in (terms := client.get(reverse("platforms:terms", args=[other.pk])).text) and "/filters/" not in terms
+    )
+
+
+def test_the_page_of_a_labs_people_leads_to_its_account_at_each_platform_where_labs_have_one(
+    client: Client, publication: Publication
+) -> None:
+    lab = publication.campaign.lab
+    client.force_login(factories.member(lab, "admin"))
+    text = client.get(reverse("core:people", args=[lab.pk])).text
+    assert f'href="{reverse("platforms:lab_account", args=[lab.pk, "prolific"])}">Account at Prolific<' in text
+    assert reverse("platforms:lab_account", args=[lab.pk, "marketplace"]) not in text
 
 
 def test_whoever_took_part_in_an_earlier_campaign_is_kept_out_there_and_here(
