@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import cached_property
+from typing import Self
 
 from django.db.models import Count, Exists, OuterRef, Q
 
@@ -166,6 +167,12 @@ class Evidence:
     def outcome(self) -> Outcome:
         """What came of it by the campaign's design."""
         return self.campaign.pairing.derive(self)
+
+    def read(self) -> Self:
+        """Read now whatever else would be read when it is needed, so that all of it is of one moment."""
+        _parts = self.outcome, self.pools, self.preferences, self.counted, self.decided, self.weighed
+        _more = self.stands_for, self.challenged
+        return self
 
     @property
     def derived(self) -> Derived:

@@ -14,12 +14,11 @@ from core.http import Request, see_other
 from core.roles import Right, needs
 from pools import services as pool_services
 from pools.http import campaign_of
-from results import tables
 from results.earlier import must_not_tell, report_of, result_of
+from results.findings import findings, headline
 from results.inputs import FORMAT
-from results.presentation import Shown, cells, heads
-from results.sections.whole import read
-from results.sentences import findings, headline
+from results.presentation import Shown
+from results.sections.whole import read, tables
 
 SHOWN = 50  # rows of a table on the page; all of them are in the report
 
@@ -51,10 +50,7 @@ def earlier(request: Request, pk: int, number: int) -> HttpResponse:
         context |= {
             "headline": headline(whole),
             "findings": [finding for finding in findings(whole) if finding.sentences],
-            "tables": [
-                Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:SHOWN], {}), len(table.rows))
-                for table in (full.for_pages() for full in tables.tables(whole).values())
-            ],
+            "tables": [Shown.first(table.for_pages(), SHOWN) for table in tables(whole).values()],
         }
     return render(request, "results/earlier.html", context)
 

@@ -1,19 +1,17 @@
 """What results are computed from, as of one moment."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, cast
 
 from core.errors import FileMissing
 from core.version import VERSION
 from evaluation.files.about_runs import Outside
-from evaluation.files.artifact import RunArtifact
+from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Qrels
-from evaluation.judging.challengers import Challenge
-from evaluation.judging.equal_texts import StandsFor
-from evaluation.judging.rounds import Status
-from evaluation.judging.tournament import Derived
+from evaluation.judging.equal_texts import name_once
+from evaluation.judging.pooling import Tops
 from evaluation.statistics.agreement import Vote
 from judgments.evidence import Evidence
 from judgments.quality import Behaviour, behaviour, votes_of
@@ -27,29 +25,31 @@ FORMAT = 19
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}"
 K = 10
+ALPHA = 0.05
+
+
+class People(NamedTuple):
+    """What people said: the pools and judgments of the queries that wait for nothing, and the winners by these."""
+
+    pools: dict[str, tuple[str, ...]]
+    judgments: list[Preference]
+    qrels: Sequence[tuple[str, str]]
 
 
 class Inputs(NamedTuple):
     """Everything that the results of a campaign depend on.
 
-    `runs` are all runs of the collection, or those that were fixed when the campaign finished, by name: those that made
-    the pools, whose names are `pooled`, and those that are only scored. `imported` are their names in the order of
-    import, `teams` those of runs that have one. `outside` is how they score elsewhere, by the measure of
-    `outside_source`. `held_back_runs` are the names of pooled ones that are not for release, `unreadable` those of
-    others whose file is missing. `pools` are all pools by query. `waiting` are the queries that lack an accepted
-    judgment.
-    `preferences` is every accepted judgment, on waiting queries too, and `outcomes` the same as it counts: on
-    `adjudicated` pairs as a person decided, and on `weighed` others as their judgments weigh; `derived`, the best known
-    answers by these. `votes` are the same with who judged, sorted, where a pair is judged more than once. `pairs` are
-    those that the design asks about.
-    `stands_for`: by query and id, the candidate that has the text of a passage with another id. `challenged` are the
-    best known answers that are challenged, by query; `challenges` those whose pairs have all their judgments. `rounds`:
-    how far each query has come in a campaign in rounds, whose queries wait until their rounds are over. `withheld`:
-    `(query id, passage id)` of the passages that may not leave.
+    `evidence` is whole. `runs` are all runs of the collection, or those that were fixed when the campaign finished, by
+    name: those that made the pools, whose names are `pooled`, and those that are only scored. `imported` are their
+    names in the order of import, `teams` those of runs that have one. `outside` is how they score elsewhere, by the
+    measure of `outside_source`. `held_back_runs` are the names of pooled ones that are not for release, `unreadable`
+    those of others whose file is missing. `waiting` are the queries that lack an accepted judgment, or whose rounds are
+    not over. `votes` is every accepted judgment with who judged, sorted, where a pair is judged more than once.
+    `withheld`: `(query id, passage id)` of the passages that may not leave.
     """
 
     campaign: Campaign
-    k: int
+    evidence: Evidence
     runs: Mapping[str, RunArtifact]
     imported: Sequence[str]
     teams: Mapping[str, str]
@@ -59,21 +59,41 @@ class Inputs(NamedTuple):
     held_back_runs: Sequence[str]
     unreadable: Sequence[str]
     qrels: Qrels
-    pools: Mapping[str, tuple[str, ...]]
     waiting: frozenset[str]
-    pairs: int
-    preferences: Sequence[Preference]
-    outcomes: Sequence[Preference]
-    derived: Derived
-    adjudicated: int
-    weighed: int
     votes: Sequence[Vote]
     behaviour: Behaviour
-    stands_for: StandsFor
-    challenged: Mapping[str, tuple[str, ...]]
-    challenges: Sequence[Challenge]
-    rounds: Mapping[str, Status]
     withheld: frozenset[tuple[str, str]]
+
+    def people(self) -> People:
+        """The best known answers, as the campaign's design and settings have it."""
+        pools = {query: pool for query, pool in self.evidence.pools.items() if query not in self.waiting}
+        judgments = [row for row in self.evidence.counted if row.query not in self.waiting]
+        return People(pools, judgments, [row for row in self.evidence.derived.qrels if row[0] in pools])
+
+    def judged(self) -> list[Preference]:
+        """The judgments as they were made, without those of waiting queries."""
+        return [row for row in self.evidence.preferences if row.query not in self.waiting]
+
+    def held_back(self, withheld: Collection[tuple[str, str]]) -> frozenset[str]:
+        """The queries with a best known answer that may not leave, given as `(query id, passage id)`."""
+        if not self.campaign.pairing.scores_runs:
+            return frozenset()
+        return frozenset(query for query, passage in self.evidence.derived.qrels if (query, passage) in withheld)
+
+    def top(self, run: str, depth: int = 1) -> Tops:
+        """The first passages of a run by query, by the ids of candidates."""
+        top = self.runs[run].top(cast(Order, self.campaign.order), depth)
+        return name_once(self.evidence.stands_for, top)
+
+    def tops(self) -> dict[str, dict[str, list[str]]]:
+        """By query, the runs that put each passage of its pool first, by name."""
+        pools = self.evidence.pools
+        runs_of: dict[str, dict[str, list[str]]] = {query: {} for query in pools}
+        for run in self.runs:
+            for query, (passage,) in self.top(run).items():
+                if passage in pools.get(query, ()):
+                    runs_of[query].setdefault(passage, []).append(run)
+        return runs_of
 
 
 def inputs_of(campaign: Campaign, evidence: Evidence | None = None) -> Inputs:
@@ -81,16 +101,15 @@ def inputs_of(campaign: Campaign, evidence: Evidence | None = None) -> Inputs:
 
     Raises FileAway while file storage does not answer, or if it does not have a run that made the pools.
     """
-    evidence = evidence or Evidence(campaign)
-    derived, rounds, challenges = evidence.outcome
+    evidence = (evidence or Evidence(campaign)).read()
     pooled = frozenset(campaign.runs.values_list("name", flat=True))
     runs, unreadable = _runs_of(campaign, pooled)
     outside = run_selectors.outside_scores_of(campaign.collection)
-    unfinished = {query for query, status in rounds.items() if not status.is_done}
+    unfinished = {query for query, status in evidence.outcome.rounds.items() if not status.is_done}
     by_import = campaign.collection.runs.order_by("imported_at", "id")
     return Inputs(
         campaign=campaign,
-        k=K,
+        evidence=evidence,
         runs=runs,
         imported=[name for name in by_import.values_list("name", flat=True) if name in runs],
         teams=dict(campaign.collection.runs.exclude(team="").values_list("name", "team")),
@@ -100,20 +119,9 @@ def inputs_of(campaign: Campaign, evidence: Evidence | None = None) -> Inputs:
         held_back_runs=list(campaign.runs.filter(is_released=False).order_by("name").values_list("name", flat=True)),
         unreadable=unreadable,
         qrels=Qrels.of(Entry(*row) for row in run_selectors.collection_qrels(campaign.collection)),
-        pools=evidence.pools,
         waiting=evidence.waiting | unfinished,
-        pairs=campaign.pair_count,
-        preferences=evidence.preferences,
-        outcomes=evidence.counted,
-        derived=derived,
-        adjudicated=len(evidence.decided),
-        weighed=len(evidence.weighed.keys() - evidence.decided.keys()),
         votes=votes_of(campaign),
         behaviour=behaviour(campaign),
-        stands_for=evidence.stands_for,
-        challenged=evidence.challenged,
-        challenges=challenges,
-        rounds=rounds,
         withheld=evidence.withheld,
     )
 

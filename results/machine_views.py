@@ -20,7 +20,7 @@ from pools.models import Campaign
 from results.machine_tables import judges_beside, machine_data, machine_table, tables_of
 from results.machines import SOFTWARE, has_winners
 from results.models import MachineComparison
-from results.presentation import Shown, cells, heads
+from results.presentation import Shown, cells
 from results.writing import as_csv, as_tex
 
 SHOWN = 50  # rows of a table on a page; all of them are in its files
@@ -84,11 +84,7 @@ def machine(request: Request, pk: int, judge_pk: int) -> HttpResponse:
         "favour": comparison.data["favour"],
         "favoured_by": abs(comparison.data["favour"]["mean"]) if comparison.data["favour"] else None,
         "least": {"pairs": PAIRS, "people": PEOPLE},
-        "tables": [
-            Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:SHOWN], {}), len(table.rows))
-            for table in tables_of(comparison)
-            if table.rows
-        ],
+        "tables": [Shown.first(table, SHOWN) for table in tables_of(comparison) if table.rows],
         "changed": comparison.revision < campaign.revision,
     }
     return render(request, "results/machine.html", context)

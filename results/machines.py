@@ -37,8 +37,7 @@ from evaluation.statistics.ranks import Board
 from machines.answers import answers_of
 from machines.models import MachineJudge
 from pools.models import Campaign, Candidate
-from results.computing import People, derive_answers
-from results.inputs import Inputs, inputs_of
+from results.inputs import Inputs, K, People, inputs_of
 from results.models import MachineComparison
 from runs.models import Run
 from runs.selectors import text_keys
@@ -98,7 +97,7 @@ def comparisons_refresh(*, campaign: Campaign) -> int:
             further = further_of(inputs)
             described = [run for run in campaign.collection.runs.exclude(models_used="") if run.name in inputs.runs]
             at = timezone.now()
-        people = derive_answers(inputs)
+        people = inputs.people()
         board = board_of(inputs, further)
         agreed = agreement(inputs.votes)
         standing = _standing().filter(campaign=campaign, revision=campaign.revision)
@@ -125,7 +124,7 @@ def further_of(inputs: Inputs) -> Further:
         return NOTHING
     tops = [inputs.runs[name].top(cast(Order, campaign.order), campaign.depth) for name in sorted(inputs.pooled)]
     pools = pool_queries(tops, inputs.qrels, cast(Policy, campaign.qrel_policy), min_grade=campaign.min_grade)
-    others = {query: pool for query, pool in pools.items() if query not in inputs.pools and len(pool) > 1}
+    others = {query: pool for query, pool in pools.items() if query not in inputs.evidence.pools and len(pool) > 1}
     merged = merge_equal(others, text_keys(campaign.collection, others.values()))
     named = {
         query: twins
@@ -144,8 +143,8 @@ def board_of(inputs: Inputs, further: Further) -> Board | None:
     """The runs, where the design makes winners that runs are scored with."""
     if not has_winners(inputs.campaign) or not inputs.runs:
         return None
-    board = Board(inputs.runs, inputs.k, cast(Order, inputs.campaign.order))
-    return board.with_twins({**inputs.stands_for, **further.stands_for})
+    board = Board(inputs.runs, K, cast(Order, inputs.campaign.order))
+    return board.with_twins({**inputs.evidence.stands_for, **further.stands_for})
 
 
 @transaction.atomic
@@ -174,11 +173,11 @@ def compare(
     `withheld`: `(query id, passage id)` of what may not leave, and so is in no qrels. `further`: what else it was asked
     about. `theirs`: runs that use its model.
     """
-    pools = {**inputs.pools, **further.pools}
-    everything = list(_in_pools(pools, {**inputs.stands_for, **further.stands_for}, answers))
-    about = [answer for answer in everything if answer.query in inputs.pools]
+    pools = {**inputs.evidence.pools, **further.pools}
+    everything = list(_in_pools(pools, {**inputs.evidence.stands_for, **further.stands_for}, answers))
+    about = [answer for answer in everything if answer.query in inputs.evidence.pools]
     machine = settle(about)
-    beside, side = count_beside(inputs.preferences, machine), first_preferred(about)
+    beside, side = count_beside(inputs.evidence.preferences, machine), first_preferred(about)
     data: dict[str, Any] = {
         "answers": len(about),
         "answered": len(machine),
@@ -187,7 +186,7 @@ def compare(
         "interval": beside.interval(),
         "people": agreed._asdict(),
         "first": side._asdict(),
-        "longer": longer_preferred(inputs.preferences, machine, lengths).as_dict(),
+        "longer": longer_preferred(inputs.evidence.preferences, machine, lengths).as_dict(),
         "stand_in": leave_each_out(inputs.votes, machine).as_dict(),
         "theirs": sorted(theirs),
         "favour": None,
@@ -228,8 +227,8 @@ def _qrels_lines(
     """The winners by the machine alone, with every id of their texts that may leave, as TREC qrels: without the queries
     of which a winner may not leave.
     """
-    ids = _ids_of(inputs.stands_for)
-    winners = winners_of(inputs.pools, machine, method)
+    ids = _ids_of(inputs.evidence.stands_for)
+    winners = winners_of(inputs.evidence.pools, machine, method)
     held_back = {query for query, passage in winners if (query, passage) in withheld}
     keys = [key for key in winners if key[0] not in held_back]
     lines = {(query, pid) for query, passage in keys for pid in (passage, *ids.get((query, passage), ()))}

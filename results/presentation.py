@@ -1,7 +1,7 @@
 """Tables as pages show them: heads that sort by a link, cells as words."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from results.tables import WORDS, Table
 from results.writing import shown
@@ -37,6 +37,11 @@ class Shown(NamedTuple):
     heads: Sequence[Head]
     rows: Sequence[Sequence[Cell]]
     total: int
+
+    @classmethod
+    def first(cls, table: Table, count: int) -> Self:
+        """The first rows, to read only."""
+        return cls(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:count], {}), len(table.rows))
 
     @property
     def foot(self) -> Sequence[Sequence[Cell]]:

@@ -17,10 +17,10 @@ from pools.models import Campaign, Pair
 from results import figures, report
 from results import selectors as result_selectors
 from results.apart import take_apart
-from results.computing import compute, held_back, tops
 from results.inputs import SOFTWARE, inputs_of
 from results.models import EarlierResult, Result, ResultList
 from results.sections.stored import Json, to_json
+from results.sections.whole import compute
 
 # While judgments come in, results are computed again once this many times their computing time has passed.
 REST_FACTOR = 10
@@ -44,7 +44,7 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
             source = exports.Source(campaign)
             inputs = inputs_of(campaign, source)
             exported = exports.write_files(source, folder / report.DATA)
-        skip = held_back(inputs, source.withheld)
+        skip = inputs.held_back(source.withheld)
         data = compute(inputs, skip)
         is_other = bool(inputs.held_back_runs)
         released = report.without(compute(inputs, skip, is_release=True) if is_other else data, source.withheld)
@@ -70,7 +70,7 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
                 defaults={
                     "data": parts.data,
                     "figures": {name: svg.decode() for name, svg in drawn.items()},
-                    "tops": tops(inputs),
+                    "tops": inputs.tops(),
                     "revision": revision,
                     "software": SOFTWARE,
                     "computed_at": at,

@@ -22,12 +22,11 @@ from judgments.exports import write_whole, write_zip
 from judgments.stored_files import sha256_of
 from results import figures
 from results.figures import Figure
-from results.presentation import Shown, cells, heads
+from results.findings import findings
+from results.presentation import Shown
 from results.sections.certainty import Answer
 from results.sections.stored import to_json
-from results.sections.whole import Results
-from results.sentences import findings
-from results.tables import Table, tables
+from results.sections.whole import Results, tables
 from results.writing import as_csv, as_tex
 
 ARCHIVE = "report.zip"
@@ -135,7 +134,7 @@ def write_report(data: Results, exported: list[Path], files: Mapping[str, Path],
                 _shown_figure(figure, data, files[f"figures/{figure.name}.svg"].read_bytes())
                 for figure in figures.drawable(data)
             ],
-            "tables": [_shown_table(each) for each in tables(data).values()],
+            "tables": [Shown.first(table, LONGEST) for table in tables(data).values()],
             "examples": _examples(folder / DATA / "judged-pairs.jsonl", data.seed),
             "exports": [
                 *((name, entry["what"]) for name, entry in about["files"].items()),
@@ -161,10 +160,6 @@ def _examples(judged: Path, seed: int) -> list[dict[str, Any]]:
 def _shown_figure(figure: Figure, data: Results, svg: bytes) -> ShownFigure:
     safe = mark_safe(svg.decode())  # noqa: S308 - our own drawing, where names are escaped
     return ShownFigure(figure.name, figure.title, figure.description(data), safe)
-
-
-def _shown_table(table: Table) -> Shown:
-    return Shown(table, heads(table, "", lambda _order: ""), cells(table, table.rows[:LONGEST], {}), len(table.rows))
 
 
 def _manifest(about: dict[str, Any], files: Mapping[str, Path]) -> bytes:

@@ -26,17 +26,18 @@ from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.http import campaign_of
 from pools.models import Campaign
-from results import apart, figures, planning, tables
+from results import apart, figures, planning
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results.earlier import earlier_results
+from results.findings import findings, headline
 from results.forms import SettingsForm
 from results.models import Result
 from results.pool_detail import pool_detail
 from results.presentation import Shown, cells, heads
 from results.report import ARCHIVE, SETS, is_about_something
+from results.sections import whole
 from results.sections.whole import Results
-from results.sentences import findings, headline
 from results.tables import Table
 from runs.models import Passage
 
@@ -109,7 +110,7 @@ def results(request: Request, pk: int) -> HttpResponse:
 
 def _parts(request: Request, campaign: Campaign, result: Result, data: Results) -> dict[str, dict[str, Any]]:
     """The parts of the page that these results have something for, by key."""
-    available, parts = tables.tables(data), {}
+    available, parts = whole.tables(data), {}
     for key, title, names, drawings in PARTS:
         sections = [_section(request, campaign, data, available[name]) for name in names if name in available]
         drawn = [(figures.FIGURES[name], result.figures[name]) for name in drawings if name in result.figures]
@@ -170,7 +171,7 @@ def _rows(campaign: Campaign, table: Table, rows: Any) -> Any:
 
 
 def _table_of(data: Results | None, name: str) -> Table:
-    table = None if data is None else tables.table(data, name)
+    table = None if data is None else whole.table(data, name)
     if table is None:
         raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
     return table

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
+from pools.models import Campaign
 from results.tables import WORDS, Column, Table, Value
 
 _ESCAPED = {
@@ -13,6 +14,8 @@ _ESCAPED = {
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "–": "--",
 }  # fmt: skip
+# Of runs in a sentence.
+MOST_NAMED = 4
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -55,6 +58,34 @@ def _tested_shown(share: float, is_significant: bool, of: int) -> str:
 def p_shown(value: float) -> str:
     """`0.0312`, `2.1e-05`, `1`."""
     return f"{value:.4f}" if 0.001 <= value < 0.99995 else f"{value:.2g}"
+
+
+def perfect_name() -> str:
+    """What the ranking that returns the original qrel first is called on pages."""
+    return _("perfect ranking")
+
+
+def rr_name(cutoff: int) -> str:
+    """The measure as ir_measures names it: RR alone would be of whole lists."""
+    return f"RR@{cutoff}"
+
+
+def correction_name(correction: str) -> str:
+    """How many tests share a level, to go in brackets after "0.05 over 120 pairs"."""
+    if correction == Campaign.Correction.NONE:
+        return _("not corrected for their number")
+    return str(Campaign.Correction(correction).label)
+
+
+def percent(share: float) -> str:
+    """A share in percent, with a decimal where it matters."""
+    value = 100 * share
+    text = f"{value:.0f}" if value in (0, 100) or 1 <= value <= 99 else f"{min(max(value, 0.1), 99.9):.1f}"
+    return _("%(percent)s\N{NO-BREAK SPACE}%%") % {"percent": text}
+
+
+def named_first(names: list[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
 
 
 def as_csv(table: Table) -> str:

@@ -31,16 +31,18 @@ from machines.answers import answers_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import QrelsVersion
-from results import asking, planning, tables
+from results import asking, planning
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results import versions as version_services
 from results.earlier import earlier_results, report_of, result_of
+from results.findings import findings
 from results.machine_tables import judges_beside, machine_data
 from results.models import MachineComparison
 from results.pool_detail import pool_detail
 from results.report import ARCHIVE, SETS
-from results.sentences import findings
+from results.sections import whole
+from results.tables import Table
 from results.version_tables import version_scores
 from runs import selectors as run_selectors
 from runs.models import Collection
@@ -63,7 +65,7 @@ class ExportFiles(Resource):
         return file_response(campaign, StoredFile.Kind.EXPORT, name)
 
 
-def table_content(table: tables.Table) -> dict[str, object]:
+def table_content(table: Table) -> dict[str, object]:
     """A table as TableShape shows it, all of its rows."""
     return {
         "name": table.name,
@@ -128,7 +130,7 @@ class Outcomes(Resource):
             "later_runs": list(pool_selectors.later_runs(campaign).values_list("name", flat=True)),
             "is_current": not status.stale,
             "judgments": status.judgments,
-            "tables": list(tables.tables(data)) if data else [],
+            "tables": list(whole.tables(data)) if data else [],
             "findings": [sentence for finding in findings(data) for sentence in finding.sentences] if data else [],
         }
 
@@ -187,7 +189,7 @@ class Outcomes(Resource):
     def results_table(self, request: Request, pk: int, name: str) -> Any:
         """One table of the results, all of its rows. A share with an interval is a list; what is not known is null."""
         data = result_selectors.table_data(self.campaign, name)
-        table = None if data is None else tables.table(data, name)
+        table = None if data is None else whole.table(data, name)
         if table is None:
             raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
         return Response(table_content(table))

@@ -310,16 +310,16 @@ def _report(comparison: Comparison) -> Iterator[str]:
     yield from table([_OUTCOMES.format(rr=rr).split("|"), *(_outcomes(pair) for pair in pairs)], left=2)
     yield ""
     yield "Outcomes, in percent of the queries"
-    rows = [[pair.a, pair.b, *(f"{share:.1%}" for share in pair.outcomes.shares().values())] for pair in pairs]
+    rows = [[pair.a, pair.b, *(f"{share:.1%}" for share in pair.shares.values())] for pair in pairs]
     yield from table([["a", "b", "neither", "only a", "only b", "both"], *rows], left=2)
     yield ""
     yield from _verdicts(comparison)
     yield from _disagreements(comparison)
-    order = comparison.order()
-    if order != comparison.by_means():
+    order = comparison.order_by_verdicts
+    if order != comparison.order_by_means:
         yield ""
         yield f"In the order of the verdicts, runs that no other run beats first: {', '.join(order)}."
-        yield f"In the order of their means: {', '.join(comparison.by_means())}."
+        yield f"In the order of their means: {', '.join(comparison.order_by_means)}."
 
 
 def _in_ranking(comparison: Comparison) -> str:
@@ -333,7 +333,7 @@ def _within(comparison: Comparison) -> str:
 
 
 def _tests(pair: Compared) -> list[str]:
-    values = (pair.wrs, pair.wrs_tie_corrected, pair.wsr, pair.t)
+    values = (pair.p.wrs, pair.p.wrs_tie_corrected, pair.p.wsr, pair.p.t)
     delta = f"{pair.delta:+.4f}", _ends(pair.delta_interval)
     return [pair.a, pair.b, *delta, *map(p_shown, values), _mean(pair.alignment.correlation, 2)]
 
@@ -346,8 +346,8 @@ def _outcomes(pair: Compared) -> list[str]:
     out, both = pair.outcomes, pair.both
     return [
         *(pair.a, pair.b, f"{out.neither:,}", f"{out.a_only:,}", f"{out.b_only:,}", p_shown(out.p), f"{out.both:,}"),
-        *(_mean(both.esl_a, 2), _mean(both.esl_b, 2), p_shown(both.esl_wsr), p_shown(both.esl_t)),
-        *(_mean(both.rr_a, 4), _mean(both.rr_b, 4), p_shown(both.rr_wsr), p_shown(both.rr_t)),
+        *(_mean(both.esl_a, 2), _mean(both.esl_b, 2), p_shown(both.p.esl_wsr), p_shown(both.p.esl_t)),
+        *(_mean(both.rr_a, 4), _mean(both.rr_b, 4), p_shown(both.p.rr_wsr), p_shown(both.p.rr_t)),
     ]
 
 
@@ -358,18 +358,18 @@ def _mean(value: float | None, places: int) -> str:
 def _verdicts(comparison: Comparison) -> Iterator[str]:
     untold = 0
     for pair in comparison.pairs:
-        if pair.do_no_harm or pair.trade_off or len(comparison.pairs) <= _SPOKEN:
+        if pair.verdict.do_no_harm or pair.verdict.trade_off or len(comparison.pairs) <= _SPOKEN:
             yield _verdict(pair, comparison)
         else:
             untold += 1
     if untold:
         yield f"{counted(untold, 'more pair')}: neither run is better by either standard."
     if len(comparison.pairs) > 1:
-        strict = sum(pair.strict is not None for pair in comparison.pairs)
-        harmless = sum(pair.do_no_harm is not None for pair in comparison.pairs)
+        strict = sum(pair.verdict.strict is not None for pair in comparison.pairs)
+        harmless = sum(pair.verdict.do_no_harm is not None for pair in comparison.pairs)
         yield (
             f"Of {len(comparison.pairs):,} pairs, {strict:,} have a strict verdict, {harmless:,} one by doing no harm "
-            f"(these included), and {sum(pair.trade_off for pair in comparison.pairs):,} are trade-offs."
+            f"(these included), and {sum(pair.verdict.trade_off for pair in comparison.pairs):,} are trade-offs."
         )
     unrelated = [pair for pair in comparison.pairs if pair.alignment.unrelated]
     if unrelated:
@@ -382,19 +382,19 @@ def _verdicts(comparison: Comparison) -> Iterator[str]:
 
 
 def _verdict(pair: Compared, comparison: Comparison) -> str:
-    if pair.trade_off:
+    if pair.verdict.trade_off:
         return _trade_off(pair, comparison)
-    if pair.do_no_harm is None:
+    if pair.verdict.do_no_harm is None:
         if pair.identical:
             return f"{pair.a} and {pair.b} are identical in RR@{comparison.k} in every query."
-        if pair.better:
-            better, other = (pair.a, pair.b) if pair.better == "a" else (pair.b, pair.a)
+        if pair.verdict.better:
+            better, other = (pair.a, pair.b) if pair.verdict.better == "a" else (pair.b, pair.a)
             return f"{better} is better than {other}, but not significantly: it finds more, and sooner on average."
         return f"{pair.a} and {pair.b}: neither is better, by the strict or the do-no-harm standard."
-    better, other = (pair.a, pair.b) if pair.do_no_harm == "a" else (pair.b, pair.a)
-    if pair.strict:
+    better, other = (pair.a, pair.b) if pair.verdict.do_no_harm == "a" else (pair.b, pair.a)
+    if pair.verdict.strict:
         return f"{better} is better than {other}, strictly: it finds significantly more, and significantly sooner."
-    if pair.found == pair.do_no_harm:
+    if pair.significant.outcomes == pair.verdict.do_no_harm:
         return (
             f"{better} is better than {other} by doing no harm: it finds significantly more, and where both find, it "
             "is not significantly later. Strictly, neither is better."
@@ -410,9 +410,9 @@ def _trade_off(pair: Compared, comparison: Comparison) -> str:
     values = (both.esl_a, both.esl_b) if esl else (both.rr_a, both.rr_b)
     cells = [_mean(value, 2 if esl else 4) for value in values]
     more, less = out.a_only, out.b_only
-    if pair.found == "b":
+    if pair.significant.outcomes == "b":
         more, less, cells = less, more, cells[::-1]
-    finder, measure = pair.a if pair.found == "a" else pair.b, "ESL" if esl else f"RR@{comparison.k}"
+    finder, measure = pair.a if pair.significant.outcomes == "a" else pair.b, "ESL" if esl else f"RR@{comparison.k}"
     return (
         f"{pair.a} and {pair.b}: a trade-off, so neither is better. {finder} finds significantly more ({more:,} to "
         f"{less:,}), but where both find, it is significantly later ({measure} {cells[0]} to {cells[1]})."
@@ -456,9 +456,9 @@ def _latex(comparison: Comparison) -> Iterator[str]:
         rows.append(
             [
                 *(escape(pair.a), escape(pair.b), f"{pair.delta:.4f}"),
-                *(rf"{100 * share:.0f}\%" for share in pair.outcomes.shares().values()),
-                *(_mean(both.esl_a, 2), _mean(both.esl_b, 2), p_shown(both.esl_wsr), p_shown(both.esl_t)),
-                *(_mean(both.rr_a, 4), _mean(both.rr_b, 4), p_shown(both.rr_wsr), p_shown(both.rr_t)),
+                *(rf"{100 * share:.0f}\%" for share in pair.shares.values()),
+                *(_mean(both.esl_a, 2), _mean(both.esl_b, 2), p_shown(both.p.esl_wsr), p_shown(both.p.esl_t)),
+                *(_mean(both.rr_a, 4), _mean(both.rr_b, 4), p_shown(both.p.rr_wsr), p_shown(both.p.rr_t)),
             ]
         )
     return tabular("ll" + 13 * "r", heads, rows)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
@@ -56,6 +57,15 @@ class Outcomes(NamedTuple):
         return {name: count / total for name, count in zip(self._fields[:4], self[:4], strict=True)}
 
 
+class BothTests(NamedTuple):
+    """Raw p-values of where both found it."""
+
+    esl_wsr: float | None
+    esl_t: float | None
+    rr_wsr: float | None
+    rr_t: float | None
+
+
 class Both(NamedTuple):
     """Where both found it: mean search lengths (ranks) and RR, and their tests. None where no query is such."""
 
@@ -63,10 +73,42 @@ class Both(NamedTuple):
     esl_b: float | None
     rr_a: float | None
     rr_b: float | None
-    esl_wsr: float | None
-    esl_t: float | None
-    rr_wsr: float | None
-    rr_t: float | None
+    p: BothTests
+
+
+class Tests(NamedTuple):
+    """Raw p-values of RR over all queries; `t` may be None (one query)."""
+
+    wrs: float
+    wrs_tie_corrected: float
+    wsr: float
+    t: float | None
+
+
+class Significant(NamedTuple):
+    """Who is significantly better: by `wrs`, `wsr` and `t` where the test points the same way as delta, in `outcomes`,
+    and in ranking where both find (`esl`), which takes a better mean, a significant test, and that both point the same
+    way. None: neither run.
+    """
+
+    wrs: Winner
+    wsr: Winner
+    t: Winner
+    outcomes: Winner
+    esl: Winner
+
+
+class Verdict(NamedTuple):
+    """`strict`: who is significantly better in outcomes and in ranking. `trade_off`: one run is the one, and the other
+    run the other. `do_no_harm`: who is strictly better, or better in one of them at half the level, as it has two tests
+    to win by, without the other run being better in the other; with a margin, that is to be shown. `better`: who finds
+    more queries and has the better mean where both find, whether significantly or not. None: neither run.
+    """
+
+    strict: Winner
+    do_no_harm: Winner
+    trade_off: bool
+    better: Winner
 
 
 class Alignment(NamedTuple):
@@ -83,73 +125,30 @@ class Alignment(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """Run b against run a. `delta`: mean RR@k of b less that of a, with its 95% t-interval. p-values are raw; `t` and
-    the interval may be None (one query).
-
-    `identical`: the same RR in every query. `by_wrs`, `by_wsr`, `by_t`: who is significantly better by these tests,
-    where the test points the same way as delta. `found`: who is significantly better in outcomes. `ranked`: who ranks
-    significantly better where both find, which takes a better mean, a significant test, and that both point the same
-    way. `strict`: who is both. `trade_off`: one run is the one, and the other run the other. `do_no_harm`: who is
-    strictly better, or better in one of them at half the level, as it has two tests to win by, without the other
-    run being better in the other; with a margin, that is to be shown. `better`: who finds more queries and has the
-    better mean where both find, whether
-    significantly or not. None: neither run.
+    """Run b against run a. `delta`: mean RR@k of b less that of a, with its 95% t-interval, None for one query.
+    `shares`: the outcomes as shares of all queries. `identical`: the same RR in every query.
     """
 
     a: str
     b: str
     delta: float
     delta_interval: Interval | None
-    wrs: float
-    wrs_tie_corrected: float
-    wsr: float
-    t: float | None
+    p: Tests
     outcomes: Outcomes
+    shares: dict[str, float]
     both: Both
-    alignment: Alignment
     identical: bool
-    by_wrs: Winner
-    by_wsr: Winner
-    by_t: Winner
-    found: Winner
-    ranked: Winner
-    strict: Winner
-    do_no_harm: Winner
-    trade_off: bool
-    better: Winner
+    significant: Significant
     disagreement: Disagreement
+    alignment: Alignment
+    verdict: Verdict
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        both = self.both._asdict()
-        tests = ("esl_wsr", "esl_t", "rr_wsr", "rr_t")
-        return {
-            "a": self.a,
-            "b": self.b,
-            "delta": self.delta,
-            "delta_interval": self.delta_interval,
-            "p": {"wrs": self.wrs, "wrs_tie_corrected": self.wrs_tie_corrected, "wsr": self.wsr, "t": self.t},
-            "outcomes": self.outcomes._asdict(),
-            "shares": self.outcomes.shares(),
-            "both": {name: value for name, value in both.items() if name not in tests}
-            | {"p": {name: both[name] for name in tests}},
-            "identical": self.identical,
-            "significant": {
-                "wrs": self.by_wrs,
-                "wsr": self.by_wsr,
-                "t": self.by_t,
-                "outcomes": self.found,
-                "esl": self.ranked,
-            },
-            "disagreement": self.disagreement,
-            "alignment": self.alignment._asdict(),
-            "verdict": {
-                "strict": self.strict,
-                "do_no_harm": self.do_no_harm,
-                "trade_off": self.trade_off,
-                "better": self.better,
-            },
-        }
+        parts = {name: value._asdict() for name, value in self._asdict().items() if hasattr(value, "_asdict")}
+        if self.delta_interval is not None:
+            parts["delta_interval"] = self.delta_interval
+        return {**self._asdict(), **parts, "both": {**parts["both"], "p": self.both.p._asdict()}}
 
 
 @dataclass(frozen=True)
@@ -157,69 +156,53 @@ class Comparison:
     """Pairs of runs, and what they are compared by.
 
     Significant is a p below the test's own one of `thresholds`, which `correction` makes of `alpha` for that test of
-    all pairs; doing no harm takes half of alpha, and any harm below the `margin`. `lists`: how many passages the
-    longest list of each run has, where that is known.
+    all pairs, the `family`; below `threshold` in outcomes, by Bonferroni and without a correction by every test. Doing
+    no harm takes half of alpha, and any harm below the `margin`. `lists`: how many passages the longest list of each
+    run has, where that is known. `order_by_means`: the runs by their mean, the greatest first; of equals, the first.
     """
 
     k: int
     queries: int
     alpha: float
+    family: int
     correction: Correction
-    margin: float
+    threshold: float
     thresholds: dict[str, float]
+    margin: float
     rank_by: RankBy
     means: dict[str, float]
     lists: dict[str, int]
-    pairs: tuple[Compared, ...]
+    order_by_verdicts: list[str]
+    order_by_means: list[str]
+    pairs: list[Compared]
 
     @property
-    def threshold(self) -> float:
-        """What is significant in outcomes is below: by Bonferroni and without a correction, by every test."""
-        return self.thresholds["outcomes"]
-
-    def order(self) -> list[str]:
-        """The runs by verdicts: of those left, always one that none of them beats by doing no harm.
-
-        Of several such, and where each is beaten by another, the one of the greatest mean; of equals, the first.
-        """
-        beaten: dict[str, set[str]] = {run: set() for run in self.means}
-        for pair in self.pairs:
-            if pair.do_no_harm:
-                better, other = (pair.a, pair.b) if pair.do_no_harm == "a" else (pair.b, pair.a)
-                beaten[other].add(better)
-        left, order = list(self.means), []
-        while left:
-            free = [run for run in left if not beaten[run].intersection(left)] or left
-            order.append(max(free, key=self.means.__getitem__))
-            left.remove(order[-1])
-        return order
-
-    def by_means(self) -> list[str]:
-        """The runs by their mean, the greatest first; of equals, the first."""
-        return sorted(self.means, key=lambda run: -self.means[run])
-
-    def short_lists(self) -> dict[str, int]:
-        """The runs of which no list reaches down to k, and how long their longest is."""
-        return {run: longest for run, longest in self.lists.items() if longest < self.k}
+    def is_reordered(self) -> bool:
+        """Whether the order by verdicts differs from that by means."""
+        return self.order_by_verdicts != self.order_by_means
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {
-            "k": self.k,
-            "queries": self.queries,
-            "alpha": self.alpha,
-            "family": len(self.pairs),
-            "correction": self.correction,
-            "threshold": self.threshold,
-            "thresholds": self.thresholds,
-            "margin": self.margin,
-            "rank_by": self.rank_by,
-            "means": self.means,
-            "lists": self.lists,
-            "order_by_verdicts": self.order(),
-            "order_by_means": self.by_means(),
-            "pairs": [pair.as_dict() for pair in self.pairs],
-        }
+        return {**vars(self), "pairs": [pair.as_dict() for pair in self.pairs]}
+
+
+def _order(by_means: Sequence[str], pairs: Iterable[Compared]) -> list[str]:
+    """The runs by verdicts: of those left, always one that none of them beats by doing no harm.
+
+    Of several such, and where each is beaten by another, the one of the greatest mean; of equals, the first.
+    """
+    beats: dict[str, set[str]] = {run: set() for run in by_means}
+    for pair in pairs:
+        if pair.verdict.do_no_harm:
+            better, other = (pair.a, pair.b) if pair.verdict.do_no_harm == "a" else (pair.b, pair.a)
+            beats[better].add(other)
+    beaten_by = Counter(other for others in beats.values() for other in others)
+    left, order = list(by_means), []
+    while left:
+        order.append(next((run for run in left if not beaten_by[run]), left[0]))
+        left.remove(order[-1])
+        beaten_by.subtract(beats[order[-1]])
+    return order
 
 
 # Two runs to compare, a and b, by name.
@@ -252,10 +235,11 @@ def compare(
     parts = [kinds.statistics(histograms) for histograms in joint_histograms(ranks, rows)] or [kinds.none()]
     whole = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
     thresholds, verdicts = _verdicts(whole, rank_by, (alpha, correction), margin)
-    pairs = tuple(_compare(ranks, rows, whole | verdicts))
+    pairs, means = list(_compare(ranks, rows, whole | verdicts)), ranks.means()
+    by_means = sorted(means, key=lambda run: -means[run])
     return Comparison(
-        *(ranks.k, len(ranks.queries), alpha, correction, margin, thresholds, rank_by, ranks.means()),
-        *(dict(lists or {}), pairs),
+        *(ranks.k, len(ranks.queries), alpha, len(pairs), correction, thresholds["outcomes"], thresholds, margin),
+        *(rank_by, means, dict(lists or {}), _order(by_means, pairs), by_means, pairs),
     )
 
 
@@ -318,23 +302,23 @@ def _compare(ranks: Ranks, rows: list[tuple[int, int]], columns: Columns) -> Ite
     fields = [name for name in columns if name not in _HIDDEN]
     for (a, b), *values in zip(rows, *(columns[name].T.tolist() for name in fields), strict=True):
         row = dict(zip(fields, values, strict=True))
-        outcomes, both = row["outcomes"], row["both"]
+        outcomes = Outcomes._make([*map(int, row["outcomes"]), row["answered"]])
+        esl_a, esl_b, rr_a, rr_b, *both = map(_known, row["both"])
+        won = {name: _WINNERS[row[name]] for name in _WON}
         yield Compared(
             a=ranks.runs[a],
             b=ranks.runs[b],
             delta=(totals[b] - totals[a]) / (scale * len(ranks.queries)),
             delta_interval=None if math.isnan(row["interval"][0]) else Interval(*row["interval"]),
-            wrs=row["wrs"],
-            wrs_tie_corrected=row["wrs_tie_corrected"],
-            wsr=row["wsr"],
-            t=_known(row["t"]),
-            outcomes=Outcomes._make([*map(int, outcomes), row["answered"]]),
-            both=Both(*map(_known, both)),
-            alignment=Alignment(_known(row["correlation"]), _known(row["joint_misses"]), row["unrelated"]),
+            p=Tests(row["wrs"], row["wrs_tie_corrected"], row["wsr"], _known(row["t"])),
+            outcomes=outcomes,
+            shares=outcomes.shares(),
+            both=Both(esl_a, esl_b, rr_a, rr_b, BothTests(*both)),
             identical=row["identical"],
-            trade_off=row["trade_off"],
+            significant=Significant(*(won[name] for name in _WON[:5])),
             disagreement="means" if row["opposed"] else "significance" if row["half_significant"] else None,
-            **{name: _WINNERS[row[name]] for name in _WON},
+            alignment=Alignment(_known(row["correlation"]), _known(row["joint_misses"]), row["unrelated"]),
+            verdict=Verdict(won["strict"], won["do_no_harm"], row["trade_off"], won["better"]),
         )
 
 

@@ -29,13 +29,12 @@ def drawable(data: Results) -> bool:
 
 def slices(champion: Champion) -> list[Slice]:
     """The four outcomes in the paper's order: the run differs and wins, or loses; it agrees and loses, or wins."""
-    agreed, differed = champion.a, champion.b
-    both = [part.for_qrel + part.against for part in (agreed, differed)]
+    won, lost, beaten, confirmed = champion.outcomes
     return [
-        Slice("Run and qrels differ", "run preferred", differed.against, both[1], False),
-        Slice("Run and qrels differ", "qrel preferred", differed.for_qrel, both[1], True),
-        Slice("Run and qrels agree", "second passage preferred", agreed.against, both[0], False),
-        Slice("Run and qrels agree", "top passage preferred", agreed.for_qrel, both[0], True),
+        Slice("Run and qrels differ", "run preferred", won, won + lost, False),
+        Slice("Run and qrels differ", "qrel preferred", lost, won + lost, True),
+        Slice("Run and qrels agree", "second passage preferred", beaten, beaten + confirmed, False),
+        Slice("Run and qrels agree", "top passage preferred", confirmed, beaten + confirmed, True),
     ]
 
 

@@ -1,8 +1,18 @@
 """How much there is of everything, and the settings that all sections share."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from results.inputs import FORMAT
+from django.contrib.humanize.templatetags.humanize import apnumber
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evaluation.files.qrels import Qrels
+from evaluation.judging.equal_texts import relevant_once
+from evaluation.judging.pooling import pool_sizes
+from results.inputs import FORMAT, Inputs, K
+from results.tables import Column, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,3 +43,87 @@ class Counts:
     best: dict[int, int]
     changed: int
     pool_sizes: list[tuple[int, int]]
+
+
+def compute(inputs: Inputs, qrels: Sequence[tuple[str, str]], preference: Qrels) -> Counts:
+    campaign, evidence = inputs.campaign, inputs.evidence
+    best: dict[str, list[str]] = {query: [] for query in preference.queries}  # by candidates
+    for query, passage in qrels:
+        if query in best:
+            best[query].append(passage)
+    relevant = relevant_once(evidence.stands_for, inputs.qrels, campaign.min_grade).relevant("all", campaign.min_grade)
+    return Counts(
+        k=K,
+        order=campaign.order,
+        min_grade=campaign.min_grade,
+        overlap=campaign.overlap,
+        design=campaign.design,
+        qrel_policy=campaign.qrel_policy,
+        seed=campaign.seed,
+        queries=len(evidence.pools),
+        sampled_from=campaign.sampled_from,
+        answered=len(best),
+        preference_qrels=sum(map(len, best.values())),
+        twins=sum(
+            passage in best.get(query, ()) for query, pids in evidence.stands_for.items() for passage in pids.values()
+        ),
+        incomplete=len(evidence.pools) - len(best),
+        held_back_runs=list(inputs.held_back_runs),
+        pairs=campaign.pair_count,
+        judgments=len(evidence.preferences),
+        adjudicated=len(evidence.decided),
+        weighed=len(evidence.weighed.keys() - evidence.decided.keys()),
+        best=dict(sorted(Counter(map(len, best.values())).items())),
+        changed=sum(
+            not set(relevant[query]).intersection(passages) for query, passages in best.items() if relevant.get(query)
+        ),
+        pool_sizes=list(pool_sizes(evidence.pools).histogram.items()),
+    )
+
+
+def pool_sizes_table(data: Counts) -> Table | None:
+    if not data.pool_sizes:
+        return None
+    columns = [
+        Column("size", _("Passages in the pool"), "count"),
+        Column("queries", _("Queries"), "count"),
+        Column("share", _("Share"), "share"),
+    ]
+    rows = [[size, queries, queries / data.queries] for size, queries in data.pool_sizes]
+    about = _("A pool of one passage needs no judgment.")
+    return Table("pool-sizes", _("Pool sizes"), about, columns, rows)
+
+
+def answer_sentences(data: Counts) -> Iterator[str]:
+    yield _answers(data)
+    if data.twins:
+        yield ngettext(
+            "%(count)s more id in the collection has the text of one of these answers: it counts and is exported too.",
+            "%(count)s more ids in the collection have the text of one of these answers: they count and are exported "
+            "too.",
+            data.twins,
+        ) % {"count": f"{data.twins:,}"}
+
+
+def _answers(data: Counts) -> str:
+    """How many preference qrels there are, and for how many queries there is one, or a deadlock of several."""
+    qrels, count = data.preference_qrels, data.answered
+    queries = ngettext("%(count)s query", "%(count)s queries", count) % {"count": f"{count:,}"}
+    answers = ngettext(
+        "There is %(qrels)s preference qrel for %(queries)s",
+        "There are %(qrels)s preference qrels for %(queries)s",
+        qrels,
+    ) % {"qrels": f"{qrels:,}", "queries": queries}
+    sizes = sorted(data.best.items())
+    (least, first), *rest = sizes
+    if sizes == [(1, count)]:
+        return f"{answers}." if count == 1 else _("%(answers)s, one each.") % {"answers": answers}
+    parts = [
+        ngettext("%(size)s for %(count)s query", "%(size)s for %(count)s queries", first)
+        % {"size": apnumber(least), "count": f"{first:,}"}
+    ]
+    parts += [_("%(size)s for %(count)s") % {"size": apnumber(size), "count": f"{count:,}"} for size, count in rest]
+    text = _("%(answers)s: %(parts)s") % {"answers": answers, "parts": ", ".join(parts)}
+    if sizes[-1][0] > 1:
+        return _("%(text)s, where a deadlock left several equally good.") % {"text": text}
+    return f"{text}."

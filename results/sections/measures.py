@@ -1,9 +1,20 @@
 """The runs by other measures."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
 
+from django.utils.translation import gettext as _
+
+from evaluation.measures.named import read_measures
+from evaluation.statistics.measured import Measured, measured, pair_tests, significant_tests
 from evaluation.statistics.resampling import Interval
 from evaluation.statistics.significance import Correction
+from results.inputs import ALPHA
+from results.sections.scored import Scored
+from results.tables import Column, Table, row_of
+from results.writing import correction_name
 
 
 @dataclass(frozen=True)
@@ -60,3 +71,114 @@ class Measures:
     correction: Correction
     runs: list[Row]
     tests: list[Test]
+
+
+def compute(scored: Scored) -> Measures | None:
+    """What the runs score by the campaign's other measures, on both qrels over the queries that both name, of which
+    some count for the run; and tests of runs that follow each other on the original qrels. None without such
+    measures.
+
+    All preference qrels are relevant, whatever the grade that a measure wants of the original ones.
+    """
+    inputs, order, correction = scored.inputs, scored.order, scored.correction
+    queries, runs, min_grade = scored.queries, scored.runs, inputs.campaign.min_grade
+    measures = read_measures(inputs.campaign.measures)
+    if not measures:
+        return None
+    graded = [measure._replace(rel=min_grade) if measure.rel == 1 else measure for measure in measures]
+    plain = [measure._replace(rel=1) for measure in measures]
+    before = measured(inputs.runs, inputs.qrels, graded, order)
+    after = measured(inputs.runs, scored.preference, plain, order)
+    rows = [Row(run, []) for run in runs]
+    tests: list[Test] = []
+    for measure, by_grade, alone in zip(measures, graded, plain, strict=True):
+        both = original, best = before[by_grade].only(queries), after[alone].only(queries)
+        by_qrels = [_means(scores) for scores in both]
+        for row in rows:
+            row.scores.append(Scores(*(means[row.run] for means in by_qrels)))
+        if measure.kind != "Judged":
+            original_means = original.means()
+            in_order = sorted(runs, key=lambda run: (-original_means[run], run))
+            tests += _measure_tests(str(measure), original, best, in_order, correction)
+    return Measures([str(measure) for measure in measures], ALPHA, correction, rows, tests)
+
+
+def _means(scores: Measured) -> dict[str, Mean]:
+    means, counts = scores.means(), scores.counted()
+    intervals = zip(scores.runs, scores.t_intervals(), strict=True)
+    return {run: Mean(means[run], interval, counts[run]) for run, interval in intervals}
+
+
+def _measure_tests(
+    name: str, original: Measured, best: Measured, order: Sequence[str], correction: Correction
+) -> list[Test]:
+    """Each run against the next one in the order that the original qrels give by the measure."""
+    pairs = [(lower, upper) for upper, lower in pairwise(order)]
+    before, after = pair_tests(original, pairs), pair_tests(best, pairs)
+    _thresholds, winners = significant_tests(after, ALPHA, correction)
+    return [
+        Test(
+            *(name, upper, lower, was.delta, now.delta, now.delta_interval, was.delta > 0 > now.delta),
+            *(now.higher, now.lower, now.wsr, now.t, winner["wsr"] is not None),
+        )
+        for (lower, upper), was, now, winner in zip(pairs, before, after, winners, strict=True)
+    ]
+
+
+def scores_table(part: Measures, queries: int) -> Table:
+    columns = [Column("run", _("Run"), "name")]
+    rows = [[row.run] for row in part.runs]
+    for number, name in enumerate(part.names, 1):
+        by_run = [row.scores[number - 1] for row in part.runs]
+        for side, key, named in (
+            (attrgetter("preference"), "", name),
+            (attrgetter("original"), "_before", _("%(measure)s before") % {"measure": name}),
+        ):
+            columns.append(Column(f"measure{number}{key}", named, "score"))
+            interval = _("%(measure)s, 95%% by t") % {"measure": named}
+            columns.append(Column(f"measure{number}{key}_t", interval, "interval", folded=True))
+            for row, scores in zip(rows, by_run, strict=True):
+                row += [side(scores).mean, side(scores).t]
+            if name.startswith("Compat"):
+                head = _("%(measure)s, queries") % {"measure": named}
+                columns.append(Column(f"measure{number}{key}_queries", head, "count"))
+                for row, scores in zip(rows, by_run, strict=True):
+                    row.append(side(scores).queries)
+    about = _(
+        "Means over the %(answered)s queries that have preference qrels: on these, and before, on the original qrels. "
+        "Passages that the qrels do not name count as not relevant; Judged is the share of a run's first passages that "
+        "they name. Where it is small, as with preference qrels, nDCG, P and R say little about the rest of the list. "
+        "To choose others, see “Other measures” in the settings of the results."
+    ) % {"answered": f"{queries:,}"}
+    if any(name.startswith("Compat") for name in part.names):
+        about += " " + _("By Compat, the queries are those with a relevant passage that the run has; others count 0.")
+    return Table("measures", _("By other measures"), about, columns, rows)
+
+
+def tests_table(part: Measures) -> Table | None:
+    if not part.tests:
+        return None
+    columns = [
+        Column("measure", _("Measure"), "text"),
+        Column("upper", _("Above before"), "name"),
+        Column("lower", _("Below before"), "name"),
+        Column("changed", _("Changed ranks"), "yes"),
+        Column("original_delta", _("Apart before"), "change"),
+        Column("preference_delta", _("Apart"), "change"),
+        Column("preference_interval", _("95%"), "interval"),
+        Column("higher", _("Queries higher"), "count"),
+        Column("lower_on", _("Queries lower"), "count"),
+        Column("wsr", _("p (signed rank)"), "p"),
+        Column("t", _("p (t)"), "p"),
+        Column("significant", _("Significant"), "yes"),
+    ]
+    rows = [row_of(row, columns) for row in part.tests]
+    about = _(
+        "Runs that follow each other on the original qrels by each measure, compared query by query on the preference "
+        "qrels. p-values are raw; significant is a signed-rank test below %(alpha)s over the number of neighbours by "
+        "that measure (%(correction)s)."
+    ) % {
+        "alpha": f"{part.alpha:g}",
+        "correction": correction_name(part.correction),
+    }
+    return Table("measure-tests", _("Neighbours by other measures"), about, columns, rows, per_run=("upper", "lower"))

@@ -1,22 +1,38 @@
 """All sections together."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 
-from results.sections.certainty import Certainty
+from evaluation.files.qrels import Entry, Qrels
+from evaluation.judging.equal_texts import answers_by_id
+from evaluation.statistics.leaderboards import common_queries
+from results.inputs import Inputs
+from results.sections import (
+    certainty,
+    challengers,
+    champion,
+    compared,
+    counts,
+    crowd,
+    leaderboard,
+    measures,
+    passages,
+    wins,
+)
+from results.sections.certainty import tables as certainty_tables
 from results.sections.challengers import Challengers
 from results.sections.champion import Champion
-from results.sections.compared import Comparisons
-from results.sections.counts import Counts
-from results.sections.crowd import Crowd
-from results.sections.leaderboard import Board
+from results.sections.compared import tables as compared_tables
+from results.sections.leaderboard import tables as leaderboard_tables
 from results.sections.measures import Measures
-from results.sections.passages import Passages
-from results.sections.stored import SPARSE, Json, from_json
+from results.sections.scored import Scored
+from results.sections.stored import SPARSE, Json, from_json, to_json
 from results.sections.wins import Wins
+from results.tables import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Results(Counts, Crowd, Board, Comparisons, Passages, Certainty):
+class Results(crowd.Crowd, passages.Passages, certainty.Certainty):
     """The results of a campaign. What its design or settings do not have is None or empty. `apart`: of the lists that
     are cut here, by name, how long they are.
     """
@@ -30,3 +46,81 @@ class Results(Counts, Crowd, Board, Comparisons, Passages, Certainty):
 
 def read(stored: Json) -> Results:
     return from_json(Results, stored)
+
+
+def compute(inputs: Inputs, left_out: Collection[str] = (), *, is_release: bool = False) -> Results:
+    """Everything of the results, as it is stored. The same inputs give the same.
+
+    `left_out` are the queries that are held back: a release is without them, and all else only counts them. What it
+    says of judged pairs is of those that leave, without the runs that do not.
+    """
+    if is_release:
+        released = _compute(inputs._replace(waiting=inputs.waiting.union(left_out)), inputs.held_back_runs)
+        incomplete = released.incomplete - len(left_out)
+        return replace(released, held_back=len(left_out), is_release=True, incomplete=incomplete)
+    return replace(_compute(inputs._replace(withheld=frozenset())), held_back=len(left_out))
+
+
+def _compute(inputs: Inputs, absent: Collection[str] = ()) -> Results:
+    people, pairing = inputs.people(), inputs.campaign.pairing
+    answers = answers_by_id(people.qrels, inputs.evidence.stands_for, inputs.withheld)
+    # As they are exported, so that scores are those of the files.
+    preference = Qrels.of(Entry(query, pid, 1) for query, pids in answers.items() for pid in pids)
+    totals = counts.compute(inputs, people.qrels, preference)
+    data = Results(**vars(crowd.compute(totals, inputs)))
+    queries = common_queries(inputs.qrels, preference)
+    if not pairing.finds_answers:
+        data = replace(data, champion=champion.compute(inputs, people.judgments))
+    elif pairing.challenges:
+        data = replace(data, challengers=challengers.compute(inputs))
+    elif queries:
+        scored = Scored(inputs, people, preference, queries, absent)
+        board = leaderboard.compute(compared.compute(totals, scored), scored)
+        parts = vars(data) | vars(passages.compute(totals, scored)) | vars(certainty.compute(board, scored))
+        data = Results(**parts | {"measures": measures.compute(scored), "wins": wins.compute(scored)})
+    else:
+        data = replace(data, agreement=None)
+    return read(to_json(data))
+
+
+def tables(data: Results) -> dict[str, Table]:
+    """All tables that these results have by name, in the order in which they are shown."""
+    return {name: each for name, make in _TABLES.items() if (each := make(data)) is not None}
+
+
+def table(data: Results, name: str) -> Table | None:
+    """One of them; None where there is none of this name."""
+    return _TABLES[name](data) if name in _TABLES else None
+
+
+# By name, each None where these results do not have it.
+_TABLES: dict[str, Callable[[Results], Table | None]] = {
+    "leaderboard": leaderboard_tables.runs_table,
+    "neighbours": leaderboard_tables.neighbours_table,
+    "measures": (
+        lambda data: (
+            measures.scores_table(data.measures, data.compare.queries) if data.measures and data.compare else None
+        )
+    ),
+    "measure-tests": lambda data: measures.tests_table(data.measures) if data.measures else None,
+    "ranks": certainty_tables.ranks_table,
+    "reversed": certainty_tables.reversed_table,
+    "champion-split": lambda data: champion.split_table(data.champion) if data.champion else None,
+    "challenging-runs": lambda data: challengers.runs_table(data.challengers) if data.challengers else None,
+    "challengers": lambda data: challengers.challengers_table(data.challengers) if data.challengers else None,
+    "champion": lambda data: champion.outcome_table(data.champion) if data.champion else None,
+    "champion-slices": lambda data: champion.slices_table(data.champion) if data.champion else None,
+    "pairs": compared_tables.pairs_table,
+    "outcomes": compared_tables.outcomes_table,
+    "outcomes-original": compared_tables.outcomes_before_table,
+    "verdict-order": lambda data: compared_tables.order_table(data.compare) if data.compare else None,
+    "wins": lambda data: wins.totals_table(data.wins) if data.wins else None,
+    "win-matrix": lambda data: wins.matrix_table(data.wins) if data.wins else None,
+    "wins-apart": lambda data: wins.apart_table(data.wins) if data.wins else None,
+    "win-pairs": lambda data: wins.pairs_table(data.wins) if data.wins else None,
+    "order-agreement": passages.order_table,
+    "contributions": passages.contributions_table,
+    "stability": certainty_tables.stability_table,
+    "positions": crowd.positions_table,
+    "pool-sizes": counts.pool_sizes_table,
+}

@@ -79,11 +79,11 @@ def test_every_p_value_is_that_of_scipy_on_whole_numbers(ranks: list[tuple[int, 
     a, b = (list(side) for side in zip(*ranks, strict=True))
     x, y = ([SCALE // rank if rank else 0 for rank in side] for side in (a, b))
     pair = pair_of(a, b)
-    same(pair.wrs, stats.ranksums(x, y).pvalue)
+    same(pair.p.wrs, stats.ranksums(x, y).pvalue)
     plain = len({*x, *y}) > 1
-    same(pair.wrs_tie_corrected, stats.mannwhitneyu(x, y, use_continuity=False).pvalue if plain else 1.0)
-    same(pair.wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
-    same_t(pair.t, paired_t(x, y))
+    same(pair.p.wrs_tie_corrected, stats.mannwhitneyu(x, y, use_continuity=False).pvalue if plain else 1.0)
+    same(pair.p.wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
+    same_t(pair.p.t, paired_t(x, y))
     one_sided = pair.outcomes.a_only, pair.outcomes.b_only
     same(pair.outcomes.p, stats.binomtest(one_sided[0], sum(one_sided)).pvalue if sum(one_sided) else 1.0)
 
@@ -99,15 +99,15 @@ def test_where_both_find_it_the_tests_are_those_of_scipy(ranks: list[tuple[int, 
         len(both),
     )
     if not both:
-        assert set(pair.both) == {None}
+        assert {*pair.both[:4], *pair.both.p} == {None}
         return
     a, b = (list(side) for side in zip(*both, strict=True))
     x, y = ([SCALE // rank for rank in side] for side in (a, b))
     assert pair.both[:4] == pytest.approx((np.mean(a), np.mean(b), np.mean(x) / SCALE, np.mean(y) / SCALE), rel=1e-12)
-    same(pair.both.esl_wsr, wilcoxon([q - p for p, q in both]))
-    same(pair.both.rr_wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
-    same_t(pair.both.esl_t, paired_t(a, b))
-    same_t(pair.both.rr_t, paired_t(x, y))
+    same(pair.both.p.esl_wsr, wilcoxon([q - p for p, q in both]))
+    same(pair.both.p.rr_wsr, wilcoxon([q - p for p, q in zip(x, y, strict=True)]))
+    same_t(pair.both.p.esl_t, paired_t(a, b))
+    same_t(pair.both.p.rr_t, paired_t(x, y))
 
 
 @pytest.mark.parametrize("k", [19, 100])
@@ -121,21 +121,21 @@ def test_at_greater_k_ties_are_those_of_fractions(k: int, data: st.DataObject) -
     }
     signs = [sizes[abs(difference)] * (1 if difference > 0 else -1) if difference else 0 for difference in exact]
     tested = pair_of(*(list(side) for side in zip(*ranks, strict=True)), k=k)
-    same(tested.wsr, wilcoxon(signs))
+    same(tested.p.wsr, wilcoxon(signs))
     assert tested.delta == float(sum(exact, Fraction()) / len(exact))
     spread = sum((difference - sum(exact, Fraction()) / len(exact)) ** 2 for difference in exact)
     if len(exact) > 1 and spread:
         square = sum(exact, Fraction()) ** 2 / len(exact) / (spread / (len(exact) - 1))
         expected = 2 * stats.t.sf(math.sqrt(square), len(exact) - 1)
-        assert tested.t == pytest.approx(expected, rel=1e-9, abs=1e-300)
+        assert tested.p.t == pytest.approx(expected, rel=1e-9, abs=1e-300)
 
 
 def test_differences_that_are_equal_as_fractions_are_ties_though_their_floats_differ() -> None:
     assert 1 / 2 - 1 / 3 != 1 / 3 - 1 / 6
     # Two differences of 1/6, in opposite directions, and one of 1/2 that decides.
     pair = pair_of([3, 3, 2], [2, 6, 1])
-    same(pair.wsr, wilcoxon([1, -1, 3]))
-    assert pair.wsr != pytest.approx(wilcoxon([1, -2, 3]), rel=1e-3)
+    same(pair.p.wsr, wilcoxon([1, -1, 3]))
+    assert pair.p.wsr != pytest.approx(wilcoxon([1, -2, 3]), rel=1e-3)
 
 
 @given(joint_ranks(10), st.randoms())
@@ -147,38 +147,38 @@ def test_the_order_of_the_queries_changes_nothing_and_that_of_the_runs_only_side
     pair, other = (pair_of(*(list(side) for side in zip(*rows, strict=True))) for rows in (ranks, shuffled))
     assert pair == other
     turned = pair_of(*(list(side) for side in zip(*[(b, a) for a, b in ranks], strict=True)))
-    assert (turned.delta, turned.wsr, turned.t) == (-pair.delta, pair.wsr, pair.t)
+    assert (turned.delta, turned.p.wsr, turned.p.t) == (-pair.delta, pair.p.wsr, pair.p.t)
     assert turned.outcomes[1:3] == pair.outcomes[2:0:-1]
     swap = {"a": "b", "b": "a", None: None}
-    assert (turned.strict, turned.do_no_harm) == (swap[pair.strict], swap[pair.do_no_harm])
+    assert turned.verdict[:2] == tuple(swap[winner] for winner in pair.verdict[:2])
 
 
 def test_identical_runs_have_p_1_everywhere() -> None:
     pair = pair_of([1, 2, 0, 7], [1, 2, 0, 7])
     assert pair.identical
-    assert (pair.delta, pair.wrs, pair.wrs_tie_corrected, pair.wsr, pair.t, pair.outcomes.p) == (0, 1, 1, 1, 1, 1)
-    assert pair.both[4:] == (1, 1, 1, 1)
-    assert (pair.strict, pair.do_no_harm) == (None, None)
+    assert (pair.delta, *pair.p, pair.outcomes.p) == (0, 1, 1, 1, 1, 1)
+    assert pair.both.p == (1, 1, 1, 1)
+    assert (pair.verdict.strict, pair.verdict.do_no_harm) == (None, None)
 
 
 def test_one_query_has_no_t_where_it_differs() -> None:
-    assert pair_of([1], [2]).t is None
-    assert pair_of([1], [2]).wsr == pytest.approx(0.31731050786291415)
-    assert pair_of([2], [2]).t == 1
+    assert pair_of([1], [2]).p.t is None
+    assert pair_of([1], [2]).p.wsr == pytest.approx(0.31731050786291415)
+    assert pair_of([2], [2]).p.t == 1
 
 
 def test_nothing_found_has_nothing_to_compare_where_both_find() -> None:
     pair = pair_of([0, 0], [0, 0])
     assert pair.outcomes == (2, 0, 0, 0, 1)
-    assert set(pair.both) == {None}
-    assert (pair.wrs, pair.wrs_tie_corrected, pair.alignment.correlation) == (1, 1, None)
+    assert {*pair.both[:4], *pair.both.p} == {None}
+    assert (pair.p.wrs, pair.p.wrs_tie_corrected, pair.alignment.correlation) == (1, 1, None)
     assert pair.identical
 
 
 def test_the_same_difference_everywhere_is_beyond_doubt_for_t() -> None:
-    assert pair_of([2, 2, 2], [1, 1, 1]).t == 0
-    assert pair_of([2, 4, 2], [2, 4, 2]).t == 1
-    assert pair_of([3] * 5, [7] * 5, k=100).both.esl_t == 0
+    assert pair_of([2, 2, 2], [1, 1, 1]).p.t == 0
+    assert pair_of([2, 4, 2], [2, 4, 2]).p.t == 1
+    assert pair_of([3] * 5, [7] * 5, k=100).both.p.esl_t == 0
 
 
 @pytest.mark.parametrize("k", [10, 100])
@@ -190,35 +190,35 @@ def test_json_has_no_nan(k: int) -> None:
 
 def test_a_run_that_finds_more_and_sooner_is_strictly_better() -> None:
     pair = pair_of([5] * 40 + [0] * 20, [1] * 40 + [1] * 20)
-    assert (pair.found, pair.ranked, pair.strict, pair.do_no_harm) == ("b", "b", "b", "b")
+    assert (*pair.significant[3:], *pair.verdict[:2]) == ("b", "b", "b", "b")
 
 
 def test_a_run_that_only_finds_more_does_no_harm() -> None:
     pair = pair_of([2] * 40 + [0] * 20, [2] * 40 + [9] * 20)
-    assert (pair.found, pair.ranked, pair.strict, pair.do_no_harm) == ("b", None, None, "b")
+    assert (*pair.significant[3:], *pair.verdict[:2]) == ("b", None, None, "b")
 
 
 def test_a_run_that_is_only_sooner_does_no_harm() -> None:
     pair = pair_of([2] * 40 + [0, 1], [4] * 40 + [1, 0])
-    assert (pair.found, pair.ranked, pair.strict, pair.do_no_harm) == (None, "a", None, "a")
+    assert (*pair.significant[3:], *pair.verdict[:2]) == (None, "a", None, "a")
 
 
 def test_a_run_that_finds_more_but_later_does_harm() -> None:
     pair = pair_of([1] * 40 + [0] * 20, [3] * 40 + [9] * 20)
-    assert (pair.found, pair.ranked, pair.strict, pair.do_no_harm) == ("b", "a", None, None)
-    assert pair.trade_off
+    assert (*pair.significant[3:], *pair.verdict[:2]) == ("b", "a", None, None)
+    assert pair.verdict.trade_off
     assert pair.as_dict()["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
 
 
 def test_runs_that_are_alike_are_no_trade_off() -> None:
     pair = pair_of([1, 2, 0, 3] * 10, [2, 1, 3, 0] * 10)
-    assert (pair.trade_off, pair.do_no_harm, pair.better) == (False, None, None)
+    assert (pair.verdict.trade_off, pair.verdict.do_no_harm, pair.verdict.better) == (False, None, None)
 
 
 def test_a_run_may_be_better_without_being_significantly_so() -> None:
     pair = pair_of([2, 3, 0], [1, 3, 4])
-    assert (pair.do_no_harm, pair.better) == (None, "b")
-    assert pair_of([2, 3, 0], [3, 3, 4]).better is None
+    assert (pair.verdict.do_no_harm, pair.verdict.better) == (None, "b")
+    assert pair_of([2, 3, 0], [3, 3, 4]).verdict.better is None
 
 
 def test_doing_no_harm_errs_in_at_most_five_percent_of_exchangeable_pairs() -> None:
@@ -232,8 +232,11 @@ def test_doing_no_harm_errs_in_at_most_five_percent_of_exchangeable_pairs() -> N
     # Every pair is judged as if it were the only one.
     comparison = compare(ranks, 0.05 * pairs, matches=list(zip(names[::2], names[1::2], strict=True)))
     assert comparison.threshold == pytest.approx(0.05)
-    wrong = sum(pair.do_no_harm is not None for pair in comparison.pairs) / pairs
-    either = sum(pair.found is not None or pair.ranked is not None for pair in comparison.pairs) / pairs
+    wrong = sum(pair.verdict.do_no_harm is not None for pair in comparison.pairs) / pairs
+    either = (
+        sum(pair.significant.outcomes is not None or pair.significant.esl is not None for pair in comparison.pairs)
+        / pairs
+    )
     assert 0.01 < wrong <= 0.05
     assert either > 0.06  # what it would be without halving
 
@@ -241,10 +244,10 @@ def test_doing_no_harm_errs_in_at_most_five_percent_of_exchangeable_pairs() -> N
 def test_doing_no_harm_takes_half_of_the_threshold_and_strictly_better_does_no_harm() -> None:
     # Seven to none: p = 1/64. By half of 0.025 this is no verdict, though it is significant.
     one_way = pair_of([0] * 7 + [1] * 10, [1] * 17, alpha=0.025)
-    assert (one_way.found, one_way.do_no_harm) == ("b", None)
-    assert pair_of([0] * 7 + [1] * 10, [1] * 17, alpha=0.04).do_no_harm == "b"
+    assert (one_way.significant.outcomes, one_way.verdict.do_no_harm) == ("b", None)
+    assert pair_of([0] * 7 + [1] * 10, [1] * 17, alpha=0.04).verdict.do_no_harm == "b"
     both_ways = pair_of([0] * 7 + [2] * 7, [1] * 14, alpha=0.0157)
-    assert (both_ways.strict, both_ways.do_no_harm) == ("b", "b")
+    assert (both_ways.verdict.strict, both_ways.verdict.do_no_harm) == ("b", "b")
 
 
 @pytest.mark.parametrize(
@@ -263,7 +266,7 @@ def test_search_lengths_and_rr_that_favour_different_runs_are_marked() -> None:
     assert pair_of([2, 20], [4, 30], k=100).disagreement is None
     # In the first forty queries, b is later by much in ranks and by little in RR: only ESL tells the two apart.
     only_esl = pair_of([50] * 8 + [1] * 3 + [2] * 2, [90] * 8 + [2] * 3 + [1] * 2, k=100)
-    assert only_esl.ranked == "a"
+    assert only_esl.significant.esl == "a"
     assert only_esl.disagreement in ("significance", "means")
 
 
@@ -272,7 +275,7 @@ def test_the_ranking_may_be_judged_by_either_measure_and_either_test(rank_by: Ra
     # b is one place later in most queries, and far sooner in a third of them.
     a, b = [1] * 60 + [90] * 30, [2] * 60 + [40] * 30
     ranks = Ranks.of({"a": dict(enumerate_(a)), "b": dict(enumerate_(b))}, 100)
-    assert compare(ranks, rank_by=rank_by).pairs[0].ranked == ranked
+    assert compare(ranks, rank_by=rank_by).pairs[0].significant.esl == ranked
 
 
 def enumerate_(places: list[int]) -> list[tuple[str, int]]:
@@ -299,12 +302,12 @@ def test_the_order_by_verdicts_puts_no_run_below_one_that_it_beats() -> None:
     # low finds far more than high does, and both share the queries that they find; their means say the opposite.
     high, low = [1] * 60 + [0] * 12, [10] * 60 + [10] * 12
     comparison = comparison_of({"high": high, "low": low, "same": high})
-    assert comparison.by_means()[-1] == "low"
-    assert comparison.pairs[0].trade_off
-    assert comparison.order() == ["high", "same", "low"]
+    assert comparison.order_by_means[-1] == "low"
+    assert comparison.pairs[0].verdict.trade_off
+    assert comparison.order_by_verdicts == ["high", "same", "low"]
     rare, sure = [1] * 3 + [0] * 12, [9] * 3 + [9] * 12
     comparison = comparison_of({"rare": rare, "sure": sure})
-    assert (comparison.by_means(), comparison.order()) == (["rare", "sure"], ["sure", "rare"])
+    assert (comparison.order_by_means, comparison.order_by_verdicts) == (["rare", "sure"], ["sure", "rare"])
 
 
 def test_a_lower_mean_against_the_signed_ranks_is_no_better_rank() -> None:
@@ -313,20 +316,20 @@ def test_a_lower_mean_against_the_signed_ranks_is_no_better_rank() -> None:
     assert pair.both.esl_a is not None
     assert pair.both.esl_b is not None
     assert pair.both.esl_b < pair.both.esl_a
-    assert pair.both.esl_wsr is not None
-    assert pair.both.esl_wsr < 0.05
-    assert pair.ranked is None
+    assert pair.both.p.esl_wsr is not None
+    assert pair.both.p.esl_wsr < 0.05
+    assert pair.significant.esl is None
 
 
 def test_a_verdict_takes_alpha_over_the_number_of_pairs() -> None:
     runs = {"a": [0] * 7 + [1] * 10, "b": [1] * 17, "c": [1] * 17}
     alone = comparison_of({name: runs[name] for name in "ab"})
     assert alone.pairs[0].outcomes.p == 2 / 2**7
-    assert (alone.threshold, alone.pairs[0].found) == (0.05, "b")
+    assert (alone.threshold, alone.pairs[0].significant.outcomes) == (0.05, "b")
     three = comparison_of(runs)
     assert [(pair.a, pair.b) for pair in three.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert (three.threshold, three.pairs[0].found) == (0.05 / 3, "b")
-    assert comparison_of(runs, alpha=0.04).pairs[0].found is None
+    assert (three.threshold, three.pairs[0].significant.outcomes) == (0.05 / 3, "b")
+    assert comparison_of(runs, alpha=0.04).pairs[0].significant.outcomes is None
 
 
 def test_runs_joined_by_line_look_unrelated() -> None:

@@ -79,7 +79,9 @@ def test_each_test_says_who_is_better_and_the_difference_has_its_interval() -> N
 def test_by_bh_more_pairs_differ_than_by_bonferroni() -> None:
     runs = {f"run{at}": [1] * (40 - 2 * at) + [0] * (2 * at) for at in range(7)}
     counts = {
-        correction: sum(pair.found is not None for pair in compare(ranks_of(**runs), correction=correction).pairs)
+        correction: sum(
+            bool(pair.significant.outcomes) for pair in compare(ranks_of(**runs), correction=correction).pairs
+        )
         for correction in CORRECTIONS
     }
     assert counts["bonferroni"] < counts["bh"] <= counts["none"]
@@ -91,17 +93,17 @@ def test_by_bh_more_pairs_differ_than_by_bonferroni() -> None:
 def test_with_a_margin_no_harm_is_shown_and_not_only_unrefuted() -> None:
     """b finds more. Where both find, it is neither significantly later nor shown to be no later by much."""
     few = ranks_of(a=[1, 2, 1, 2, 1, 2] + [0] * 12, b=[2, 1, 2, 1, 2, 2] + [1] * 12)
-    assert compare(few).pairs[0].do_no_harm == "b"
-    assert compare(few, margin=0.1).pairs[0].do_no_harm is None
+    assert compare(few).pairs[0].verdict.do_no_harm == "b"
+    assert compare(few, margin=0.1).pairs[0].verdict.do_no_harm is None
     many = ranks_of(a=[1, 2] * 100 + [0] * 12, b=[1, 2] * 99 + [2, 1] + [1] * 12)
-    assert compare(many).pairs[0].do_no_harm == compare(many, margin=0.1).pairs[0].do_no_harm == "b"
+    assert compare(many).pairs[0].verdict.do_no_harm == compare(many, margin=0.1).pairs[0].verdict.do_no_harm == "b"
     # The other way round: b ranks better, and finds nothing in one query of 200 more.
     many = ranks_of(a=[3] * 199 + [1], b=[1] * 199 + [0])
-    assert compare(many, margin=0.05).pairs[0].do_no_harm == "b"
-    assert compare(many, margin=0.001).pairs[0].do_no_harm is None
+    assert compare(many, margin=0.05).pairs[0].verdict.do_no_harm == "b"
+    assert compare(many, margin=0.001).pairs[0].verdict.do_no_harm is None
     # What is strictly better does no harm.
     strict = ranks_of(a=[3] * 20 + [0] * 20, b=[1] * 40)
-    assert compare(strict, margin=0.001).pairs[0].do_no_harm == "b"
+    assert compare(strict, margin=0.001).pairs[0].verdict.do_no_harm == "b"
 
 
 # --- commands

@@ -111,4 +111,4 @@ def test_nobody_tests_which_design_a_campaign_has() -> None:
     files = subprocess.run(listing, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split()
     comparison = re.compile(r"""\bdesign["']?\]? *((==|!=) |(in|__in=) ?[\["'(])""")
     tests = [name for name in files for line in (REPOSITORY / name).read_text().splitlines() if comparison.search(line)]
-    assert tests == ["results/sentences.py"]
+    assert tests == ["results/findings.py"]

@@ -27,9 +27,9 @@ from judgments.models import Acceptance, Judgment, WorkerSummary
 from judgments.summarizing import campaign_summarize
 from pools import preference_imports
 from pools.models import Campaign
-from results.computing import compute
 from results.inputs import inputs_of
 from results.sections.stored import to_json
+from results.sections.whole import compute
 from review.adjudicating import disagreements
 from runs import services as run_services
 from runs.models import Collection, Job

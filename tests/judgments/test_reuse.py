@@ -31,11 +31,11 @@ from platforms.terms import publication_likely, publication_write
 from pools import preference_imports
 from pools.models import Campaign, Pair
 from pools.reuse import reused_pairs
-from results.computing import compute
 from results.finishing import campaigns_finish
 from results.inputs import inputs_of
 from results.jobs import compute_results
 from results.refreshing import out_of_step
+from results.sections.whole import compute
 from results.selectors import result_status
 from review.adjudicating import disagreements, pair_case
 from runs import background
@@ -161,7 +161,7 @@ def test_the_reused_judgments_decide_with_the_new_ones(collection: Collection) -
     assert Evidence(second).derived == Evidence(afresh).derived
     assert Evidence(second).preferences == Evidence(afresh).preferences
     inputs = inputs_of(second)
-    assert (inputs.pairs, len(inputs.preferences), inputs.waiting) == (7, 7, frozenset())
+    assert (second.pair_count, len(inputs.evidence.preferences), inputs.waiting) == (7, 7, frozenset())
 
 
 def test_a_campaign_whose_pairs_are_all_judged_needs_no_test_pairs_and_no_crowd(collection: Collection) -> None:

@@ -20,11 +20,10 @@ from judgments.evidence import Evidence
 from judgments.weighing import weighed_pairs
 from pools.models import Campaign, Pair, Pool
 from pools.selectors import version_answers
-from results.computing import compute
+from results.findings import findings
 from results.inputs import inputs_of
 from results.sections.stored import to_json
-from results.sections.whole import read
-from results.sentences import findings
+from results.sections.whole import compute, read
 from results.versions import version_add
 from review import adjudicating
 from tests import factories

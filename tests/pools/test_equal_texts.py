@@ -21,11 +21,11 @@ from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import Campaign, Pair, Twin
 from results import versions
-from results.computing import compute, held_back
 from results.inputs import inputs_of
 from results.models import Result
 from results.refreshing import result_refresh
 from results.sections.stored import to_json
+from results.sections.whole import compute
 from runs import services as run_services
 from runs.models import Collection, Passage
 from tasks import campaign_alarms
@@ -400,7 +400,7 @@ def test_scores_are_those_of_the_exported_qrels(
     if confidential:
         run_services.run_release(run=judged.runs.get(name=confidential), is_released=False)
     inputs = inputs_of(judged)
-    results = to_json(compute(inputs, held_back(inputs, inputs.withheld), is_release=True))
+    results = to_json(compute(inputs, inputs.held_back(inputs.withheld), is_release=True))
     world.write("preference-qrels.txt", factories.exported(judged)["preference-qrels.txt"].decode())
     arguments = ["leaderboard", "--qrels", world.path("qrels.txt"), "--json", "--seed", str(judged.seed)]
     arguments += ["--preference-qrels", world.path("preference-qrels.txt")]

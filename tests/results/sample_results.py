@@ -4,9 +4,9 @@ import random
 from itertools import combinations, pairwise
 from typing import Any
 
-from results.computing import sum_up
+from evaluation.statistics.comparing import Comparison
 from results.inputs import FORMAT
-from results.sections.compared import Comparison
+from results.sections.compared import sum_up
 from results.sections.stored import from_json, to_json
 
 Json = dict[str, Any]

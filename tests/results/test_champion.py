@@ -11,12 +11,12 @@ from evaluation.cli.main import main
 from judgments.selectors import asked_pairs
 from pools.models import Campaign
 from results import planning
-from results.computing import SLICES
+from results.findings import findings
 from results.models import Result
 from results.refreshing import result_refresh
-from results.sections.whole import read
-from results.sentences import findings
-from results.tables import Table, table
+from results.sections.champion import SLICES
+from results.sections.whole import read, table
+from results.tables import Table
 from tests import factories
 from tests.results.sample_results import sample
 

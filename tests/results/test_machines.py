@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import zipfile
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,10 @@ from pools.selectors import withheld_passages
 from protection import releasing
 from results import jobs as result_jobs
 from results import machines, refreshing
-from results.computing import compute, derive_answers
 from results.inputs import inputs_of
 from results.models import MachineComparison
 from results.sections.stored import to_json
+from results.sections.whole import compute
 
 
 def people_of(campaign: Campaign) -> list[Preference]:
@@ -208,21 +209,19 @@ def test_queries_outside_of_a_sample_help_where_a_machine_answered_them(judged: 
     """The campaign's queries become the rest of a sample, since the collection has no others."""
     store(judged)
     inputs = inputs_of(judged)
-    people = derive_answers(inputs)
-    gone = sorted({query for query, _passage in people.qrels if len(inputs.pools[query]) > 1})[0]
+    people = inputs.people()
+    whole, rest = inputs.evidence, copy(inputs.evidence)
+    gone = sorted({query for query, _passage in people.qrels if len(whole.pools[query]) > 1})[0]
     judged.selection = Campaign.Selection.SAMPLE
-    some = inputs._replace(
-        campaign=judged,
-        pools={query: pool for query, pool in inputs.pools.items() if query != gone},
-        waiting=frozenset(),
-        outcomes=[row for row in inputs.outcomes if row.query != gone],
-    )
+    rest.pools = {query: pool for query, pool in whole.pools.items() if query != gone}
+    rest.counted = [row for row in whole.counted if row.query != gone]
+    some = inputs._replace(campaign=judged, evidence=rest, waiting=frozenset())
     further = machines.further_of(some)
-    assert further.pools == {gone: inputs.pools[gone]}
+    assert further.pools == {gone: whole.pools[gone]}
     board = machines.board_of(some, further)
-    answers = [Answer(row.query, row.a, row.b, str(row.preferred)) for row in inputs.preferences]
+    answers = [Answer(row.query, row.a, row.b, str(row.preferred)) for row in whole.preferences]
     agreed = agreement(some.votes)
-    scores = machines.compare(some, derive_answers(some), board, agreed, {}, answers, (), further).scores
-    alone = machines.compare(some, derive_answers(some), board, agreed, {}, answers).scores
+    scores = machines.compare(some, some.people(), board, agreed, {}, answers, (), further).scores
+    alone = machines.compare(some, some.people(), board, agreed, {}, answers).scores
     assert (scores["queries"], scores["further"]) == (alone["queries"], 1)
     assert alone["further"] == 0

@@ -30,8 +30,7 @@ from results import figures, report
 from results import selectors as result_selectors
 from results.models import Result
 from results.refreshing import result_refresh
-from results.sections.whole import Results, read
-from results.tables import tables
+from results.sections.whole import Results, read, tables
 from runs.selectors import collection_qrels, load_artifact
 from runs.services import run_release
 from tasks.models import Worker

@@ -28,14 +28,14 @@ from pools import services as pool_services
 from pools.models import Campaign
 from pools.services import campaign_read_results
 from results import jobs as result_jobs
-from results import refreshing, tables
-from results.computing import compute
+from results import refreshing
+from results.findings import findings
 from results.inputs import inputs_of
 from results.models import Result
+from results.sections import whole
 from results.sections.stored import to_json
-from results.sections.whole import read
+from results.sections.whole import compute, read
 from results.selectors import whole_data
-from results.sentences import findings
 from results.writing import as_csv, shown
 from runs import services as run_services
 from runs.models import Collection
@@ -121,7 +121,7 @@ def test_scores_by_other_measures_are_those_of_the_exported_files(demo: Campaign
     plain = [name.replace("(rel=2)", "") for name in names]
     options = [part for name in plain for part in ("--measure", name)]
     scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", *options)
-    table = tables.table(read(data), "measures")
+    table = whole.table(read(data), "measures")
     assert table is not None
     filed = {line["run"]: line for line in csv.DictReader(io.StringIO(as_csv(table)))}
     keys = [column.key for column in table.columns if column.label in names]
@@ -145,7 +145,7 @@ def test_by_compat_the_table_says_how_many_queries_each_run_has(demo: Campaign, 
     campaign_read_results(campaign=demo, measures="Compat(p=0.9)@50, nDCG@10")
     data = computed(demo)
     scored = printed(demo, "score", "--qrels", "{files}/preference-qrels.txt", "--measure", "Compat(p=0.9)@50")
-    table, measures = tables.table(read(data), "measures"), data["measures"]
+    table, measures = whole.table(read(data), "measures"), data["measures"]
     assert table is not None
     keys = [column.key for column in table.columns]
     assert [key for key in keys if key.endswith("_queries")] == ["measure1_queries", "measure1_before_queries"]
@@ -161,7 +161,7 @@ def test_without_other_measures_there_are_none(demo: Campaign) -> None:
     campaign_read_results(campaign=demo, measures="")
     data = computed(demo)
     assert data["measures"] is None
-    assert not {"measures", "measure-tests"} & set(tables.tables(read(data)))
+    assert not {"measures", "measure-tests"} & set(whole.tables(read(data)))
 
 
 def test_intransitive_triples_are_those_of_the_exported_files(
@@ -232,7 +232,7 @@ def test_a_baseline_that_is_no_longer_there_is_said_and_stops_nothing(demo: Camp
     text = " ".join(sentence for finding in findings(read(data)) for sentence in finding.sentences)
     assert "no two runs are compared." in text
     assert "but that are not scored: gone." in text
-    assert "pairs" not in tables.tables(read(data))
+    assert "pairs" not in whole.tables(read(data))
     Campaign.objects.update(comparisons="pairs", compared_pairs="bm25 gone\nlsa bm25\n")
     demo.refresh_from_db()
     data = to_json(compute(inputs_of(demo)))
@@ -473,7 +473,7 @@ def test_all_runs_of_the_collection_are_scored_and_only_pooled_ones_brought_some
     assert set(before["wins"]["names"]) == pooled | {"perfect"}
     assert {row["run"] for row in before["wins"]["apart"]} == others
     assert {row["run"]: row["pooled"] for row in before["order_agreement"]}.keys() == pooled | others
-    apart = tables.table(read(before), "wins-apart")
+    apart = whole.table(read(before), "wins-apart")
     assert apart is not None and {row[0] for row in apart.rows} == others
     lines = [sentence for finding in findings(read(before)) for sentence in finding.sentences]
     assert not any(f"{run} agrees most often" in sentence for run in others for sentence in lines)
@@ -516,7 +516,7 @@ def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed:
         if row["outside"] is not None
     } == output["outside"]["runs"]
     assert {row["run"]: row["original_all"] for row in data["leaderboard"]} == output["all_queries"]["means"]
-    table = tables.table(read(data), "leaderboard")
+    table = whole.table(read(data), "leaderboard")
     assert table is not None
     ordered = table.sorted_by("-outside").rows
     assert [row[table.at("run")] for row in ordered][:4] == ["minilm", "fusion", "lsa", "bm25"]
@@ -530,7 +530,7 @@ def test_scores_from_elsewhere_are_those_of_the_command(demo: Campaign, printed:
     demo.refresh_from_db()
     data = computed(demo)
     assert data["outside"] is None
-    assert "outside" not in [column.key for column in tables.table(read(data), "leaderboard").columns]  # type: ignore[union-attr]
+    assert "outside" not in [column.key for column in whole.table(read(data), "leaderboard").columns]  # type: ignore[union-attr]
 
 
 def test_a_sample_is_set_beside_all_queries(collection: Collection) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from results import sentences
+from results import findings
 from results.figures import scatter
 from results.sections.whole import read
 from tests.results.sample_results import sample
@@ -23,11 +23,11 @@ def results(answered: int = 40, queries: int = 53, **places: tuple[int, int]) ->
 
 
 def headline(data: dict[str, Any]) -> str:
-    return sentences.headline(read(data))
+    return findings.headline(read(data))
 
 
 def said(data: dict[str, Any]) -> str:
-    return " ".join(sentence for finding in sentences.findings(read(data)) for sentence in finding.sentences)
+    return " ".join(sentence for finding in findings.findings(read(data)) for sentence in finding.sentences)
 
 
 def test_a_winner_comes_with_its_coverage_and_how_often_it_is_first() -> None:

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from pools.models import Campaign
-from results import sentences, tables
+from results import findings
+from results.sections import whole
 from results.sections.whole import read
 from results.views import PARTS
 from tests.results.sample_results import sample
@@ -19,8 +20,8 @@ def test_each_reciprocal_rank_is_named_with_its_cutoff(rank_by: str) -> None:
     data["outside"]["source"] = "Elsewhere"
     for stored in ("compare", "compare_original"):
         data[stored] |= {"rank_by": rank_by, "k": 100}
-    whole = tables.tables(read(data)).values()
-    labels = [words for table in whole for words in (table.title, table.about, *(c.label for c in table.columns))]
+    named = whole.tables(read(data)).values()
+    labels = [words for table in named for words in (table.title, table.about, *(c.label for c in table.columns))]
 
     assert [words for words in labels if NAMELESS.search(words)] == []
     assert {"RR@10", "RR@10 before", "RR@100 of a", "ESL and RR@100 disagree"} <= set(labels)
@@ -31,11 +32,11 @@ def test_findings_name_it_with_its_cutoff_where_search_length_differs_from_it() 
     differing = {"count": 1, "first": [{"a": "this", "b": "that"}]}
     data["verdicts"] |= {"means_disagree": differing, "significance_disagrees": differing}
     data["compare"]["k"] = 20
-    text = " ".join(sentence for finding in sentences.findings(read(data)) for sentence in finding.sentences)
+    text = " ".join(sentence for finding in findings.findings(read(data)) for sentence in finding.sentences)
 
     assert text.count("ESL) and mean RR@20 favour") == text.count("only one of ESL and RR@20 differs") == 1
     assert NAMELESS.search(text.replace(data["outside"]["source"], "")) is None
 
 
 def test_every_table_is_in_a_part_of_the_page() -> None:
-    assert {name for _part, _title, names, _figures in PARTS for name in names} == set(tables._TABLES)
+    assert {name for _part, _title, names, _figures in PARTS for name in names} == set(whole._TABLES)

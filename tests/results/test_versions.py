@@ -22,12 +22,11 @@ from pools import selectors as pool_selectors
 from pools.models import Campaign, QrelsVersion, VersionQuery
 from results import jobs as result_jobs
 from results import scoring, version_requests, versions
-from results.computing import compute, held_back
+from results.findings import findings
 from results.inputs import inputs_of
 from results.models import VersionRequest, VersionScore
 from results.sections.stored import to_json
-from results.sections.whole import read
-from results.sentences import findings
+from results.sections.whole import compute, read
 from runs import services as run_services
 from runs.models import Collection
 from tasks.models import Platform
@@ -172,7 +171,7 @@ def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(col
     assert (version.held_back, version.added) == (1, 3)
     campaign = Campaign.objects.get()
     inputs = inputs_of(campaign)
-    data = to_json(compute(inputs, held_back(inputs, inputs.withheld), is_release=True))
+    data = to_json(compute(inputs, inputs.held_back(inputs.withheld), is_release=True))
     assert (data["held_back"], data["answered"], data["compare"]["queries"], data["incomplete"]) == (1, 3, 3, 0)
     assert {row["qid"] for row in data["stability"]} == {"q2", "q3"}, "as the other answers of the report"
     limits = next(finding for finding in findings(read(data)) if finding.name == "limits")

@@ -23,13 +23,14 @@ from core.models import Lab, User
 from judgments import services as judgment_services
 from pools.models import Campaign
 from pools.settings import ReadingSettings, names_in
-from results import apart, asking, planning, refreshing, tables, views
+from results import apart, asking, planning, refreshing, views
 from results import jobs as result_jobs
 from results import selectors as result_selectors
+from results.findings import findings
 from results.models import Result
+from results.sections import whole
 from results.sections.stored import to_json
 from results.sections.whole import read
-from results.sentences import findings
 from results.tables import Column, Table
 from results.writing import as_csv, as_tex
 from tasks.models import Assignment, Worker
@@ -74,8 +75,8 @@ def every_page(campaign: Campaign) -> list[str]:
         address("results", campaign),
         address("plan", campaign),
         address("report", campaign),
-        *(address("table", campaign, name) for name in tables.tables(read(data))),
-        *(address("file", campaign, name, form) for name in tables.tables(read(data)) for form in ("csv", "tex")),
+        *(address("table", campaign, name) for name in whole.tables(read(data))),
+        *(address("file", campaign, name, form) for name in whole.tables(read(data)) for form in ("csv", "tex")),
         *(address("figure", campaign, "scatter", form) for form in ("svg", "pdf", "png")),
     ]
 
@@ -225,10 +226,10 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     assert "Champion check" in text
     data = Result.objects.get().data
     names = ["champion-split", "champion", "champion-slices", "positions", "pool-sizes"]
-    assert list(tables.tables(read(data))) == names
+    assert list(whole.tables(read(data))) == names
     assert "leaderboard" not in text
     assert "best known answers stay" not in text
-    table = tables.table(read(data), "champion")
+    table = whole.table(read(data), "champion")
     assert table is not None
     assert [table.foot[0][at] for at in (1, 2, 4, 6)] == [3, 1, 2, 0]
     assert page.get(address("report", campaign)).status_code == 200
@@ -280,10 +281,10 @@ def test_long_lists_are_stored_apart_and_read_only_where_they_are_shown(research
     assert part.partition("</table>")[0].count("<tr>") == 1 + 5
     assert "<a " not in part.partition("</thead>")[0]  # its own page sorts all of its rows
     assert f'<a href="{address("table", demo, "pairs")}">All 55 rows, with sorting and filters</a>' in text
-    whole = result_selectors.whole_data(demo)
-    assert whole is not None
+    stored = result_selectors.whole_data(demo)
+    assert stored is not None
     report = zipfile.ZipFile(io.BytesIO(researcher.get(address("report", demo)).getvalue()))
-    assert json.loads(report.read(next(name for name in report.namelist() if name.endswith("results.json")))) == whole
+    assert json.loads(report.read(next(name for name in report.namelist() if name.endswith("results.json")))) == stored
 
 
 def test_what_few_read_of_many_answers_is_stored_apart_again(
@@ -493,7 +494,7 @@ def test_significance_is_marked_in_every_form_and_the_foot_stays_last() -> None:
 
 def test_the_win_matrix_has_the_columns_share_against_the_row_as_in_the_paper(demo: Campaign) -> None:
     data = Result.objects.get(campaign=demo).data
-    wins, table = data["wins"], tables.table(read(data), "win-matrix")
+    wins, table = data["wins"], whole.table(read(data), "win-matrix")
     assert table is not None
     for row in range(len(wins["names"])):
         for column in range(len(wins["names"])):
@@ -734,7 +735,7 @@ def test_better_disagreement_and_the_order_by_verdicts_are_told() -> None:
     pairs[second, third]["verdict"]["better"] = "b"
     pairs[second, third]["disagreement"] = "means"
     pairs[first, third]["disagreement"] = "significance"
-    assert "verdict-order" not in tables.tables(read(data))
+    assert "verdict-order" not in whole.tables(read(data))
     data["compare"]["order_by_verdicts"] = [first, third, second, last]
     data["verdicts"] = verdicts(data)
     text = " ".join(sentence for finding in findings(read(data)) for sentence in finding.sentences)
@@ -742,13 +743,13 @@ def test_better_disagreement_and_the_order_by_verdicts_are_told() -> None:
     assert f"favour different runs in 1 pair: {second} and {third}." in text
     assert f"In 1 pair, only one of ESL and RR@10 differs significantly: {first} and {third}." in text
     assert f"differs from that by means: {third} from 3 to 2, {second} from 2 to 3." in text
-    table = tables.table(read(data), "pairs")
+    table = whole.table(read(data), "pairs")
     assert table is not None
     rows = {(row[0], row[1]): row for row in table.rows}
     assert rows[second, third][table.at("verdict")] == f"{third}, not significantly"
     assert rows[second, third][table.at("disagreement")] == "each favours the other run"
     assert rows[first, last][table.at("disagreement")] is None
-    order = tables.table(read(data), "verdict-order")
+    order = whole.table(read(data), "verdict-order")
     assert order is not None
     assert [row[:3] for row in order.rows] == [[1, first, 1], [2, third, 3], [3, second, 2], [4, last, 4]]
 
@@ -757,7 +758,7 @@ def test_the_papers_second_table_is_whole_on_both_qrels(demo: Campaign) -> None:
     data = result_selectors.whole_data(demo)
     assert data is not None
     for stored, name in (("compare", "outcomes"), ("compare_original", "outcomes-original")):
-        table = tables.table(read(data), name)
+        table = whole.table(read(data), name)
         assert table is not None
         assert len(table.rows) == 55
         for pair, row in zip(data[stored]["pairs"], table.rows, strict=True):

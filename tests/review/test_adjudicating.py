@@ -24,11 +24,10 @@ from judgments import summarizing, worker_reports
 from judgments.evidence import Evidence
 from judgments.models import Acceptance, Adjudication, Disagreement, Judgment
 from pools.models import Campaign, Pair
-from results.computing import compute
+from results.findings import findings
 from results.inputs import inputs_of
 from results.sections.stored import to_json
-from results.sections.whole import read
-from results.sentences import findings
+from results.sections.whole import compute, read
 from results.versions import version_add
 from review import adjudicating
 from tasks.models import Worker

@@ -24,9 +24,9 @@ from judgments.models import Acceptance, AssignmentSummary, Decision, Export, Ju
 from platforms.messages import conversations
 from platforms.models import Message, Operation, Payment, Publication
 from pools.models import Campaign
-from results.computing import compute
 from results.inputs import inputs_of
 from results.sections.stored import to_json
+from results.sections.whole import compute
 from review import deciding
 from review import jobs as review_jobs
 from review.models import BulkDecision

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from evaluation.statistics.leaderboards import Agreement, Neighbours
+from evaluation.statistics.correlation import kendall_tau
+from evaluation.statistics.leaderboards import Agreement, Neighbours, RunScore, agree_outside, pairings
 from evaluation.statistics.resampling import Interval
 from evaluation.statistics.significance import Correction
+from results.sections.compared import Comparisons
+from results.sections.scored import Scored
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,10 @@ class Entry:
     original_all: float
     original: Score
     preference: Score
-    corrected: float | None
-    with_judges: Interval | None
     place_original: int
     place_preference: int
+    corrected: float | None = None
+    with_judges: Interval | None = None
 
     @property
     def rise(self) -> int:
@@ -83,7 +86,7 @@ class Pairings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Board:
+class Board(Comparisons):
     """The runs by their mean on the preference qrels, the highest first; nothing for designs without scores."""
 
     leaderboard: list[Entry] = field(default_factory=list)
@@ -97,3 +100,50 @@ class Board:
     neighbours: list[Neighbours] = field(default_factory=list)
     significance: Family | None = None
     pairings: Pairings | None = None
+
+
+def compute(compared: Comparisons, scored: Scored) -> Board:
+    inputs, scores, campaign = scored.inputs, scored.scores, scored.inputs.campaign
+    on_all, original_qrels = scored.everywhere.means(), scored.qrels_once.relevant("all", campaign.min_grade)
+    entries = []
+    for run in scored.runs:
+        outside = inputs.outside.get(run)
+        was, now = scores.original[run], scores.preference[run]
+        entries.append(
+            Entry(
+                run=run,
+                pooled=run in inputs.pooled,
+                outside=outside.score if outside else None,
+                outside_rank=outside.rank if outside else None,
+                original_all=on_all[run],
+                original=_score(was),
+                preference=_score(now),
+                place_original=was.place,
+                place_preference=now.place,
+            )
+        )
+    outside_tau = agree_outside(scores, on_all, inputs.outside)
+    return Board(
+        **vars(compared),
+        leaderboard=entries,
+        outside=Outside(inputs.outside_source, outside_tau) if inputs.outside else None,
+        unreadable=list(inputs.unreadable),
+        perfect=Perfect(_score(scores.perfect_score)),
+        queries_all=len(scored.everywhere.queries),
+        tau_all=kendall_tau([on_all[run] for run in scored.runs], [scores.original[run].mean for run in scored.runs]),
+        tau=scores.tau,
+        tau_ap=scores.tau_ap,
+        neighbours=list(scores.neighbours),
+        significance=Family(scores.alpha, scores.correction, len(scores.neighbours), scores.threshold),
+        pairings=Pairings(
+            *(
+                Pairing(judged.wins, judged.pairings, judged.share)
+                for qrels in (scored.preference.relevant(), original_qrels)
+                for judged in [pairings(qrels, scored.leaving)]
+            )
+        ),
+    )
+
+
+def _score(score: RunScore) -> Score:
+    return Score(score.mean, score.t, score.bootstrap)
