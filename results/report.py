@@ -157,7 +157,7 @@ def _examples(judged: Path, seed: int) -> list[dict[str, Any]]:
         return [json.loads(line) for number, line in enumerate(file) if number in drawn]
 
 
-def _shown_figure(figure: Figure, data: Results, svg: bytes) -> ShownFigure:
+def _shown_figure(figure: Figure[Any], data: Results, svg: bytes) -> ShownFigure:
     safe = mark_safe(svg.decode())  # noqa: S308 - our own drawing, where names are escaped
     return ShownFigure(figure.name, figure.title, figure.description(data), safe)
 

@@ -1,8 +1,10 @@
 """The champion check."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,9 +16,14 @@ from evaluation.judging.pooling import ChampionQrel
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.resampling import Interval
 from pools.models import Campaign
+from results.drawing.style import INK, PERFECT, ROW, RUN, counted
+from results.drawing.style import percent as whole_percent
 from results.inputs import ALPHA, Inputs
 from results.tables import Column, Table
 from results.writing import p_shown, percent
+
+if TYPE_CHECKING:
+    from results.drawing.canvas import Canvas
 
 # Whether run and qrels differ, and what people preferred, in the order of the champion check's slices.
 SLICES = ("they differ, the run's passage", "they differ, the qrel", "they agree, the second", "they agree, the top")
@@ -266,3 +273,58 @@ def limits(champion: Champion) -> Iterator[str]:
         "A champion check compares one run with the qrels. It gives no best known answers, and says nothing about "
         "other runs."
     )
+
+
+class Bar(NamedTuple):
+    """Decided pairs of one outcome: what run and qrels say, what people preferred, how many of how many such pairs."""
+
+    case: str
+    preferred: str
+    pairs: int
+    of: int
+    for_qrel: bool
+
+
+def bars(champion: Champion) -> list[Bar]:
+    """The four outcomes in the paper's order: the run differs and wins, or loses; it agrees and loses, or wins."""
+    won, lost, beaten, confirmed = champion.outcomes
+    return [
+        Bar("Run and qrels differ", "run preferred", won, won + lost, False),
+        Bar("Run and qrels differ", "qrel preferred", lost, won + lost, True),
+        Bar("Run and qrels agree", "second passage preferred", beaten, beaten + confirmed, False),
+        Bar("Run and qrels agree", "top passage preferred", confirmed, beaten + confirmed, True),
+    ]
+
+
+def describe(champion: Champion) -> str:
+    """The four outcomes, with numbers and shares."""
+    parts = bars(champion)
+    pairs = sum(part.pairs for part in parts)
+    text = "; ".join(
+        f"{part.case[0].lower()}{part.case[1:]}, {part.preferred}: {part.pairs:,} ({whole_percent(part.pairs / pairs)})"
+        for part in parts
+    )
+    return f"Bars of {counted(pairs, 'decided pair', 'decided pairs')} by outcome: {text}."
+
+
+def draw(canvas: Canvas, champion: Champion) -> None:
+    """A bar an outcome, in two groups, each with its number and its share of all pairs."""
+    parts = bars(champion)
+    pairs = sum(part.pairs for part in parts)
+    places = [0.0, 1.0, 2.6, 3.6]
+    axes = canvas.axes(2.6, ROW * 6.4)
+    axes.set_xlim(0, max(part.pairs for part in parts))
+    axes.set_ylim(4.1, -1.0)
+    for place, part in zip(places, parts, strict=True):
+        axes.barh(place, part.pairs, height=0.7, color=PERFECT if part.for_qrel else RUN)
+        axes.annotate(
+            f"{whole_percent(part.pairs / pairs)}  ({part.pairs:,})", (part.pairs, place), xytext=(4, 0),
+            textcoords="offset points", va="center", color=INK, annotation_clip=False,
+        )  # fmt: skip
+    axes.set_yticks(places, [part.preferred for part in parts])
+    for place, part in zip((-0.8, 1.8), parts[::2], strict=True):
+        axes.text(0, place, f"{part.case}: {counted(part.of, 'pair', 'pairs')}", va="center", weight="bold")
+    axes.tick_params(axis="y", length=0)
+    for side in ("bottom", "left"):
+        axes.spines[side].set_visible(False)
+    axes.set_xticks([])

@@ -1,8 +1,11 @@
 """How much there is of everything, and the settings that all sections share."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from django.contrib.humanize.templatetags.humanize import apnumber
 from django.utils.translation import gettext as _
@@ -11,8 +14,12 @@ from django.utils.translation import ngettext
 from evaluation.files.qrels import Qrels
 from evaluation.judging.equal_texts import relevant_once
 from evaluation.judging.pooling import pool_sizes
+from results.drawing.style import INK, RUN, WIDTH, counted
 from results.inputs import FORMAT, Inputs, K
 from results.tables import Column, Table
+
+if TYPE_CHECKING:
+    from results.drawing.canvas import Canvas
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,3 +134,40 @@ def _answers(data: Counts) -> str:
     if sizes[-1][0] > 1:
         return _("%(text)s, where a deadlock left several equally good.") % {"text": text}
     return f"{text}."
+
+
+_LABELLED = 20  # bars that have room for their numbers
+
+
+def describe(data: Counts) -> str:
+    """Number of pools, their mean and extreme sizes, and the commonest."""
+    sizes = sorted(data.pool_sizes)
+    pools = sum(count for _size, count in sizes)
+    mean = sum(size * count for size, count in sizes) / pools
+    most, count = max(sizes, key=lambda pair: pair[1])
+    least, greatest = sizes[0][0], sizes[-1][0]
+    if least == greatest:
+        return f"Histogram of {counted(pools, 'pool', 'pools')}, each of {counted(least, 'passage', 'passages')}."
+    return (
+        f"Histogram of {counted(pools, 'pool', 'pools')} of {least} to {greatest} passages, {mean:.2f} on "
+        f"average. Commonest is size {most}: {counted(count, 'pool', 'pools')}."
+    )
+
+
+def draw(canvas: Canvas, data: Counts) -> None:
+    """A bar a size; where these are few, with its number."""
+    sizes = dict(data.pool_sizes)
+    low, high = min(sizes), max(sizes)
+    axes = canvas.axes(WIDTH, 2.6)
+    bars = axes.bar(list(sizes), list(sizes.values()), width=0.8, color=RUN)
+    axes.set_xlim(low - 0.7, high + 0.7)
+    axes.set_xlabel("Passages in the pool")
+    axes.set_ylabel("Pools")
+    if high - low < _LABELLED:
+        axes.set_xticks(range(low, high + 1))
+        axes.bar_label(bars, [f"{count:,}" for count in sizes.values()], padding=2, color=INK, fontsize=8)
+        axes.set_yticks([])
+        axes.spines.left.set_visible(False)
+        axes.tick_params(axis="x", length=0)
+    else:
+        axes.locator_params(integer=True)

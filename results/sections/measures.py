@@ -1,9 +1,12 @@
 """The runs by other measures."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
@@ -11,10 +14,14 @@ from evaluation.measures.named import read_measures
 from evaluation.statistics.measured import Measured, measured, pair_tests, significant_tests
 from evaluation.statistics.resampling import Interval
 from evaluation.statistics.significance import Correction
+from results.drawing.style import ROW, RUN, counted, printable, short_names
 from results.inputs import ALPHA
 from results.sections.scored import Scored
 from results.tables import Column, Table, row_of
 from results.writing import correction_name
+
+if TYPE_CHECKING:
+    from results.drawing.canvas import Canvas
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,11 @@ class Measures:
     correction: Correction
     runs: list[Row]
     tests: list[Test]
+
+    @property
+    def has_means(self) -> bool:
+        """Whether any run has a mean on the preference qrels."""
+        return any(score.preference.mean is not None for run in self.runs for score in run.scores)
 
 
 def compute(scored: Scored) -> Measures | None:
@@ -182,3 +194,43 @@ def tests_table(part: Measures) -> Table | None:
         "correction": correction_name(part.correction),
     }
     return Table("measure-tests", _("Neighbours by other measures"), about, columns, rows, per_run=("upper", "lower"))
+
+
+MOST = 6  # panels
+_WIDTH, _GAP = 1.7, 0.75  # inches
+
+
+def describe(measures: Measures) -> str:
+    """Each measure's best run, with its mean."""
+    parts = []
+    for number, name in enumerate(measures.names[:MOST]):
+        means = [(run.scores[number].preference.mean, run.run) for run in measures.runs]
+        scored = [(mean, run) for mean, run in means if mean is not None]
+        if scored:
+            mean, run = max(scored)
+            parts.append(f"{name}: {run} is highest, {mean:.3f}")
+    return (
+        f"Means of {counted(len(measures.runs), 'run', 'runs')} on the preference qrels, 95% t intervals, in the "
+        f"order of the leaderboard. {'; '.join(parts)}."
+    )
+
+
+def draw(canvas: Canvas, measures: Measures) -> None:
+    """A row a run, and a panel a measure, each on a scale of its own."""
+    from results.drawing.canvas import beside, interval, rows
+
+    names = short_names([run.run for run in measures.runs])
+    height = ROW * (len(names) + 0.4)
+    for number, measure in enumerate(measures.names[:MOST]):
+        axes = canvas.axes(_WIDTH, height, right=number * (_WIDTH + _GAP))
+        rows(axes, names if number == 0 else [""] * len(names))
+        for row, run in enumerate(measures.runs):
+            score = run.scores[number].preference
+            if score.mean is None:
+                continue
+            if score.t is not None and None not in score.t:
+                interval(axes, row, score.t)
+            axes.plot(score.mean, row, "o", color=RUN, markersize=5.5, zorder=2.1)
+            beside(axes, row, f"{score.mean:.3f}")
+        axes.locator_params(axis="x", nbins=3)
+        axes.set_xlabel(f"Mean {printable(measure)}")

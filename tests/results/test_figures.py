@@ -14,8 +14,10 @@ from xml.etree import ElementTree
 import pytest
 
 from results import figures
-from results.figures import FIGURES, champion, placing, style
-from results.figures.placing import Box
+from results.drawing import placing, style
+from results.drawing.placing import Box
+from results.figures import FIGURES
+from results.sections import champion
 from results.sections.whole import read
 from tests.results.sample_results import Json, sample
 
@@ -80,7 +82,7 @@ def test_the_slices_are_the_papers() -> None:
         "9\xa0%  (46)",
         "18\xa0%  (88)",
     ]
-    assert sum(part.pairs for part in champion.slices(read(sample(1, champion=True)).champion)) == 500
+    assert sum(part.pairs for part in champion.bars(read(sample(1, champion=True)).champion)) == 500
 
 
 def test_a_cell_has_the_share_of_the_column_against_the_row_and_of_how_many_and_the_last_row_what_it_beats() -> None:

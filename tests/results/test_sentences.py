@@ -3,7 +3,7 @@
 from typing import Any
 
 from results import findings
-from results.figures import scatter
+from results.sections.leaderboard import scatter
 from results.sections.whole import read
 from tests.results.sample_results import sample
 
@@ -50,7 +50,7 @@ def test_runs_that_tie_are_named_as_a_tie() -> None:
         "3 runs tie for first (40 of 53 queries so far): ada, ben, cleo. They tie for first on the original qrels, too."
     )
     assert "still be first" not in said(everywhere)
-    assert "3 runs tie for first on the original qrels." in scatter.description(read(everywhere))
+    assert "3 runs tie for first on the original qrels." in scatter.describe(read(everywhere))
     now = results(ada=(1, 1), ben=(2, 1), cleo=(3, 3))
     assert headline(now) == (
         "2 runs tie for first (40 of 53 queries so far): ada, ben. On the original qrels, ada is first."

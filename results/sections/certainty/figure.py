@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from results.figures.style import ROW, RUN, counted, percent, short_names
-from results.sections.whole import Results
+from results.drawing.style import ROW, RUN, counted, percent, short_names
+from results.sections.certainty import Rank
 
 if TYPE_CHECKING:
-    from results.figures.canvas import Canvas
+    from results.drawing.canvas import Canvas
 
 _GAP, _PLACES, _FIRST = 0.25, 2.7, 0.9  # inches
 _TOLD = 5
 
 
-def drawable(data: Results) -> bool:
-    """Whether there are ranks."""
-    return bool(data.ranks)
-
-
-def description(data: Results) -> str:
+def describe(ranks: list[Rank]) -> str:
     """The runs that are most likely first, with their probability and ranks."""
-    ranks = data.ranks or []
     likely = sorted(ranks, key=lambda rank: -rank.first)[:_TOLD]
     text = "; ".join(
         f"{rank.run} is first with probability {percent(rank.first)}, ranks {rank.low} to {rank.high}"
@@ -31,12 +25,10 @@ def description(data: Results) -> str:
     return f"95% bootstrap intervals of the ranks of {counted(len(ranks), 'run', 'runs')}. {text}."
 
 
-def draw(canvas: Canvas, data: Results) -> None:
+def draw(canvas: Canvas, ranks: list[Rank]) -> None:
     """A row per run: the interval of its rank with the median, and a bar for the probability of being first."""
-    ranks = data.ranks or []
-    from results.figures.canvas import beside, interval, rows
+    from results.drawing.canvas import beside, interval, rows
 
-    ranks = ranks
     height = ROW * (len(ranks) + 0.4)
     axes = canvas.axes(_PLACES, height)
     rows(axes, short_names([rank.run for rank in ranks]))

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from evaluation.statistics.resampling import Interval
-from results.figures.style import PERFECT, PERFECT_NAME, ROW, RUN, counted, short_names
-from results.sections.leaderboard import Entry, Score
-from results.sections.whole import Results
+from results.drawing.style import PERFECT, PERFECT_NAME, ROW, RUN, counted, short_names
+from results.sections.leaderboard import Board, Entry, Score
 
 if TYPE_CHECKING:
-    from results.figures.canvas import Canvas
+    from results.drawing.canvas import Canvas
 
 _PERFECT_ON_ORIGINAL = Score(1.0, Interval(1.0, 1.0), Interval(1.0, 1.0))
 
@@ -26,11 +25,7 @@ class Intervals:
         """A run's score on these qrels."""
         return run.original if self.qrels == "original" else run.preference
 
-    def drawable(self, data: Results) -> bool:
-        """Whether any run has a mean."""
-        return bool(data.leaderboard)
-
-    def description(self, data: Results) -> str:
+    def describe(self, data: Board) -> str:
         """The best and the last run with their means, and how many runs are above the perfect ranking."""
         runs = data.leaderboard
         best = max(runs, key=lambda run: self.of(run).mean)
@@ -47,9 +42,9 @@ class Intervals:
         above_it = counted(above, "run is", "runs are") if above else "no run is"
         return f"{text} The {PERFECT_NAME} has {perfect.mean:.3f}; {above_it} above it."
 
-    def draw(self, canvas: Canvas, data: Results) -> None:
+    def draw(self, canvas: Canvas, data: Board) -> None:
         """A row a run, the perfect ranking below them and as a dashed line through all, means at the right."""
-        from results.figures.canvas import beside, interval, rows
+        from results.drawing.canvas import beside, interval, rows
 
         runs = sorted(data.leaderboard, key=lambda run: run.place_original)
         perfect = self.perfect(data)
@@ -77,7 +72,7 @@ class Intervals:
             axes.plot(score.mean, row, marker, color=colour, markersize=5.5, zorder=2.1)
         axes.set_xlabel(f"Mean RR@{data.k} on the {self.qrels} qrels, 95% intervals")
 
-    def perfect(self, data: Results) -> Score | None:
+    def perfect(self, data: Board) -> Score | None:
         """The perfect ranking; None where there is none."""
         if self.qrels == "original":
             return _PERFECT_ON_ORIGINAL

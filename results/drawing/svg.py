@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from xml.etree import ElementTree
 
-from results.figures.style import INK, printable
+from results.drawing.style import INK, printable
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"

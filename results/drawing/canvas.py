@@ -15,7 +15,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox
 
-from results.figures.style import INK, SIZE, THIN
+from results.drawing.style import INK, SIZE, THIN
 
 # Set once, for the whole process: what makes the same drawing the same bytes, and text in an SVG text.
 matplotlib.rcParams.update({

@@ -6,14 +6,13 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from results.figures.intervals import PREFERENCE
-from results.figures.placing import Box, Placed, nearest, place
-from results.figures.style import INK, PERFECT, PERFECT_NAME, RUN, THIN, WIDTH, counted, printable, short_names
-from results.sections.leaderboard import Entry
-from results.sections.whole import Results
+from results.drawing.placing import Box, Placed, nearest, place
+from results.drawing.style import INK, PERFECT, PERFECT_NAME, RUN, THIN, WIDTH, counted, printable, short_names
+from results.sections.leaderboard import Board, Entry
+from results.sections.leaderboard.intervals import PREFERENCE
 
 if TYPE_CHECKING:
-    from results.figures.canvas import Canvas
+    from results.drawing.canvas import Canvas
 
 _HEIGHT = 4.2
 _NAMES_WITHIN, _NUMBERS_WITHIN = 44.0, 400.0  # points
@@ -23,12 +22,7 @@ _SOURCE = 60  # letters of where outside scores come from
 _BESIDE = 0.8  # inches right of the axes, where the perfect ranking is named
 
 
-def drawable(data: Results) -> bool:
-    """Whether any run has both means."""
-    return bool(data.leaderboard)
-
-
-def description(data: Results) -> str:
+def describe(data: Board) -> str:
     """Rank correlation, and what became of the leader."""
     runs = data.leaderboard
     text = (
@@ -48,7 +42,7 @@ def description(data: Results) -> str:
     return text if perfect is None else f"{text} A dashed line marks the {PERFECT_NAME} at {perfect.mean:.3f}."
 
 
-def draw(canvas: Canvas, data: Results) -> None:
+def draw(canvas: Canvas, data: Board) -> None:
     """A point a run with its name; where names have no room, with its number, and the names below.
 
     Numbers too are left away where even they find no room, which takes many hundreds of runs.
@@ -58,15 +52,10 @@ def draw(canvas: Canvas, data: Results) -> None:
     _draw(canvas, data, runs, [run.original.mean for run in runs], words, data.tau)
 
 
-def outside_drawable(data: Results) -> bool:
-    """Whether two runs have scores from elsewhere."""
-    return len(_outside_runs(data)) > 1
-
-
-def outside_description(data: Results) -> str:
+def describe_outside(data: Board) -> str:
     """Where the scores come from, and rank correlation."""
     assert data.outside is not None
-    runs, tau = _outside_runs(data), data.outside.tau.preference
+    runs, tau = outside_runs(data), data.outside.tau.preference
     text = (
         f"Scatter plot of {counted(len(runs), 'run', 'runs')}: mean RR@{data.k} on the preference qrels, upwards, "
         f"against outside scores ({data.outside.source}), to the right."
@@ -74,16 +63,16 @@ def outside_description(data: Results) -> str:
     return text if tau is None else f"{text} Kendall's tau between the two orders is {tau:.2f}."
 
 
-def outside_draw(canvas: Canvas, data: Results) -> None:
+def draw_outside(canvas: Canvas, data: Board) -> None:
     """The same, against the scores from elsewhere."""
-    runs, outside = _outside_runs(data), data.outside
+    runs, outside = outside_runs(data), data.outside
     assert outside is not None
     words = printable(textwrap.shorten(outside.source, _SOURCE, placeholder="…"))
     _draw(canvas, data, runs, [run.outside for run in runs if run.outside is not None], words, outside.tau.preference)
 
 
-def _draw(canvas: Canvas, data: Results, runs: list[Entry], x: list[float], words: str, tau: float | None) -> None:
-    from results.figures.canvas import POINTS, text_size
+def _draw(canvas: Canvas, data: Board, runs: list[Entry], x: list[float], words: str, tau: float | None) -> None:
+    from results.drawing.canvas import POINTS, text_size
 
     axes = canvas.axes(WIDTH, _HEIGHT)
     y = [run.preference.mean for run in runs]
@@ -124,7 +113,8 @@ def _draw(canvas: Canvas, data: Results, runs: list[Entry], x: list[float], word
         _label(axes, label, point, placed)
 
 
-def _outside_runs(data: Results) -> list[Entry]:
+def outside_runs(data: Board) -> list[Entry]:
+    """Those with scores from elsewhere."""
     return [run for run in data.leaderboard if run.outside is not None]
 
 
@@ -153,7 +143,7 @@ def _label(axes: Any, label: str, point: tuple[float, float], placed: Placed) ->
 
 def _key(axes: Any, names: list[str]) -> None:
     """The names below the plot, numbered, in as many columns as the width allows."""
-    from results.figures.canvas import POINTS, text_size
+    from results.drawing.canvas import POINTS, text_size
 
     lines = [f"{number}  {name}" for number, name in enumerate(names, 1)]
     widest = max(text_size(line, _SMALL)[0] for line in lines) / POINTS + 0.15

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from results.figures.style import INK, ROW, RUN, counted, short_names
-from results.sections.whole import Results
+from results.drawing.style import INK, ROW, RUN, counted, short_names
+from results.sections.leaderboard import Board
 
 if TYPE_CHECKING:
-    from results.figures.canvas import Canvas
+    from results.drawing.canvas import Canvas
 
 _BETWEEN = 2.6  # inches from the one order to the other
 _TOLD = 5
 _SIDE = 0.04  # of the width, between a line's end and its label
 
 
-def drawable(data: Results) -> bool:
-    """Whether there are two runs to change ranks."""
-    return len(data.leaderboard) > 1
-
-
-def description(data: Results) -> str:
+def describe(data: Board) -> str:
     """The runs that moved furthest."""
     runs = data.leaderboard
     moved = [run for run in runs if run.place_original != run.place_preference]
@@ -32,7 +27,7 @@ def description(data: Results) -> str:
     return f"{text}{len(moved)} changed their ranks: {named}{'; …' if len(moved) > _TOLD else ''}."
 
 
-def draw(canvas: Canvas, data: Results) -> None:
+def draw(canvas: Canvas, data: Board) -> None:
     """A line a run, labelled at both ends; runs that rose are in colour and bold, those that kept their rank faint."""
     runs = data.leaderboard
     names = dict(zip((run.run for run in runs), short_names([run.run for run in runs]), strict=True))
