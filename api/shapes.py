@@ -403,7 +403,9 @@ class PlannedOverlap(serializers.Serializer[Any]):
     redone = serializers.IntegerField(source="bill.redone", help_text="Assignments expected to be done again.")
     total = Money(source="bill.total")
     same = serializers.FloatField(help_text="The share of queries whose best known answer is the true one alone.")
-    kept = serializers.FloatField(help_text="The share of queries whose best known answers have the true one.")
+    kept = serializers.FloatField(
+        source="included", help_text="The share of queries whose best known answers have the true one."
+    )
 
 
 class PlanShape(serializers.Serializer[Any]):

@@ -1,7 +1,7 @@
 """Serving files that jobs made, from storage."""
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
-from django.http import FileResponse
+from django.http import FileResponse, HttpResponse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
@@ -21,6 +21,12 @@ TYPES = {
     "txt": "text/plain; charset=utf-8",
     "zip": "application/zip",
 }
+
+
+def attachment(name: str, content: str) -> HttpResponse:
+    """A download of text, of the type that the end of its name says."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(content.encode(), content_type=TYPES[name.rpartition(".")[2]], headers=headers)
 
 
 def file_response(campaign: Campaign, kind: str, name: str) -> FileResponse:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from core.http import Request, see_other
 from core.roles import Right, needs
+from judgments.downloads import attachment
 from pools import services as pool_services
 from pools.http import campaign_of
 from results.earlier import must_not_tell, report_of, result_of
@@ -67,7 +68,4 @@ def earlier_json(request: Request, pk: int, number: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     result = result_of(campaign, number)
     body = json.dumps(result.data, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-    response = HttpResponse(body.encode(), content_type="application/json")
-    name = f"{slugify(campaign.name) or campaign.pk}-result-{number}.json"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attachment(f"{slugify(campaign.name) or campaign.pk}-result-{number}.json", body)

@@ -84,9 +84,6 @@ def _about() -> str:
     )
 
 
-_CORRECTED = ("people", "people_interval", "machine", "mean", "interval", "weight")
-
-
 def _columns() -> list[Column]:
     return [
         Column("people", _("People alone"), "score"),
@@ -101,23 +98,23 @@ def _columns() -> list[Column]:
 def score_table(scores: dict[str, Any]) -> Table:
     """RR of all runs from people alone, the machine alone, and both, the best first by both."""
     runs = sorted(scores["runs"].items(), key=lambda row: (-row[1]["mean"], row[0]))
-    rows = [[run, *(values[key] for key in _CORRECTED)] for run, values in runs]
+    columns = _columns()
+    rows = [[run, *(values[column.key] for column in columns)] for run, values in runs]
     about = _(
         "Mean %(measure)s. People alone: over %(queries)d queries that people judged. Machine alone: over these and "
         "%(further)d that only the machine answered. Both: prediction-powered inference, in which people’s judgments "
         "correct the machine’s errors; the weight says how far the machine is relied on, and is 0 where it does not "
         "help. With fewer than 30 queries by people, intervals are rough."
     ) % {"measure": f"RR@{scores['k']}", "queries": scores["queries"], "further": scores["further"]}
-    return Table(
-        "scores", _("Scores with the machine’s help"), about, [Column("run", _("Run"), "name"), *_columns()], rows
-    )
+    columns.insert(0, Column("run", _("Run"), "name"))
+    return Table("scores", _("Scores with the machine’s help"), about, columns, rows)
 
 
 def difference_table(scores: dict[str, Any]) -> Table:
     """How much higher each run scores than the next."""
     columns = [Column("a", _("Run"), "name"), Column("b", _("Next run"), "name"), *_columns()]
     columns = [column._replace(kind="change") if column.kind == "score" else column for column in columns]
-    rows = [[row["a"], row["b"], *(row[key] for key in _CORRECTED)] for row in scores["differences"]]
+    rows = [[row[column.key] for column in columns] for row in scores["differences"]]
     about = _(
         "How much higher each run scores than the next, query by query. Each interval is for one difference by itself: "
         "there is no correction for looking at several."

@@ -13,6 +13,7 @@ from core.http import Request
 from core.lists import Listing
 from core.roles import Right, needs
 from evaluation.statistics.alternative_annotator import PAIRS, PEOPLE
+from judgments.downloads import TYPES, attachment
 from machines.answers import answers_of
 from machines.models import MachineJudge
 from pools.http import campaign_of
@@ -21,7 +22,7 @@ from results.machine_tables import judges_beside, machine_data, machine_table, t
 from results.machines import SOFTWARE, has_winners
 from results.models import MachineComparison
 from results.presentation import Shown, cells
-from results.writing import as_csv, as_tex
+from results.writing import FORMS, as_csv
 
 SHOWN = 50  # rows of a table on a page; all of them are in its files
 SORTS = {"name": "name", "model": "model", "imported": "imported_at"}
@@ -57,13 +58,11 @@ def machines_file(request: Request, pk: int, form: str) -> HttpResponse:
     if form not in ("csv", "json"):
         raise NotYours(_("The comparison is available as a .csv and a .json file."))
     if form == "csv":
-        body, kind = as_csv(machine_table(judges_beside(campaign))), "text/csv; charset=utf-8"
+        body = as_csv(machine_table(judges_beside(campaign)))
     else:
         data = {"campaign": campaign.name, "judges": machine_data(judges_beside(campaign, whole=True))}
-        body, kind = json.dumps(data, indent=2, ensure_ascii=False) + "\n", "application/json"
-    response = HttpResponse(body.encode(), content_type=kind)
-    response["Content-Disposition"] = f'attachment; filename="{_base(campaign)}-machines.{form}"'
-    return response
+        body = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return attachment(f"{_base(campaign)}-machines.{form}", body)
 
 
 @needs(Right.SEE)
@@ -98,13 +97,9 @@ def machine_table_file(request: Request, pk: int, judge_pk: int, name: str, form
     judge = _judge_of(campaign, judge_pk)
     comparison = _compared(campaign, judge)
     table = next((table for table in tables_of(comparison) if table.name == name), None) if comparison else None
-    if table is None or form not in ("csv", "tex"):
+    if table is None or form not in FORMS:
         raise NotYours(_("Tables are available as .csv and .tex files."))
-    body, kind = (as_csv(table), "text/csv") if form == "csv" else (as_tex(table), "application/x-tex")
-    response = HttpResponse(body.encode(), content_type=f"{kind}; charset=utf-8")
-    file = f"{_base(campaign)}-machine-{slugify(judge.name) or judge.pk}-{name}.{form}"
-    response["Content-Disposition"] = f'attachment; filename="{file}"'
-    return response
+    return attachment(f"{_machine_base(campaign, judge)}-{name}.{form}", FORMS[form](table))
 
 
 def _compared(campaign: Campaign, judge: MachineJudge) -> MachineComparison | None:
@@ -127,18 +122,21 @@ def machine_file(request: Request, pk: int, judge_pk: int, what: str) -> HttpRes
     judge = _judge_of(campaign, judge_pk)
     if what not in ("answers", "qrels"):
         raise NotYours(_("This collection has no such machine judge."))
-    kind = "text/plain; charset=utf-8"
-    response: HttpResponseBase
+    name = f"{_machine_base(campaign, judge)}-{what}.txt"
     if what == "answers":
-        response = StreamingHttpResponse((" ".join(answer) + "\n" for answer in answers_of(judge)), content_type=kind)
-    else:
-        qrels = MachineComparison.objects.filter(campaign=campaign, judge=judge).values_list("qrels", flat=True).first()
-        if not qrels:
-            raise NotYours(_("There are no winners by this machine judge in this campaign, or not yet."))
-        response = HttpResponse(qrels.encode(), content_type=kind)
-    name = f"machine-{slugify(judge.name) or judge.pk}-{what}.txt"
-    response["Content-Disposition"] = f'attachment; filename="{_base(campaign)}-{name}"'
-    return response
+        return StreamingHttpResponse(
+            (" ".join(answer) + "\n" for answer in answers_of(judge)),
+            content_type=TYPES["txt"],
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
+    qrels = MachineComparison.objects.filter(campaign=campaign, judge=judge).values_list("qrels", flat=True).first()
+    if not qrels:
+        raise NotYours(_("There are no winners by this machine judge in this campaign, or not yet."))
+    return attachment(name, qrels)
+
+
+def _machine_base(campaign: Campaign, judge: MachineJudge) -> str:
+    return f"{_base(campaign)}-machine-{slugify(judge.name) or judge.pk}"
 
 
 def _base(campaign: Campaign) -> str:

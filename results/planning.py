@@ -117,14 +117,14 @@ def _own_error(data: Results) -> Observed | None:
 class Row(NamedTuple):
     """So many judgments a pair: the bill, and the shares of queries that come out right.
 
-    `same`: the best known answers are exactly the true one. `kept`: the true one is among them.
+    `same`: the best known answers are exactly the true one. `included`: the true one is among them.
     """
 
     overlap: int
     judgments: int
     bill: Bill
     same: float
-    kept: float
+    included: float
 
 
 class Planned(NamedTuple):

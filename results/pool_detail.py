@@ -13,7 +13,7 @@ from judgments.models import Adjudication, Reuse
 from judgments.selectors import JudgmentRow
 from pools.models import Campaign, Pair, Pool
 from results import selectors as result_selectors
-from results.selectors import PoolCertainty
+from results.sections.certainty import Answer
 from runs.models import Passage, Qrel
 from tasks.models import Assignment
 
@@ -127,7 +127,7 @@ class PoolDetail:
     filled: int
     slots: int
     rounds: Sequence[Round]
-    certainty: PoolCertainty | None
+    certainty: Answer | None
 
     @property
     def best(self) -> list[CandidateDetail]:
@@ -178,6 +178,7 @@ def pool_detail(pool: Pool) -> PoolDetail:
         lost[loser] += count
     passages.sort(key=lambda passage: (passage.pid not in best, -totals[passage.pid], passage.pid))
     certainty = result_selectors.certainty_of(pool, best)
+    chances = {row.passage: row.p for row in (certainty and certainty.passages) or ()}
     candidates = [
         CandidateDetail(
             number,
@@ -188,8 +189,8 @@ def pool_detail(pool: Pool) -> PoolDetail:
             grades.get(passage.pid),
             tops.get(passage.pid, ()),
             twins.get(passage.pid, ()),
-            certainty.chances.get(passage.pid) if certainty else None,
-            certainty is not None and passage.pid in certainty.likely,
+            chances.get(passage.pid),
+            certainty is not None and passage.pid in certainty.set,
         )
         for number, passage in enumerate(passages, start=1)
     ]

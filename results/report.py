@@ -27,7 +27,7 @@ from results.presentation import Shown
 from results.sections.certainty import Answer
 from results.sections.stored import to_json
 from results.sections.whole import Results, tables
-from results.writing import as_csv, as_tex
+from results.writing import FORMS
 
 ARCHIVE = "report.zip"
 # The folder of the exports.
@@ -99,8 +99,7 @@ def write_result_files(data: Results, folder: Path) -> dict[str, Path]:
             for form, drawing in figures.draw(figure.name, data).items():
                 files[f"figures/{figure.name}.{form}"] = drawing
         for table_ in shown_tables:
-            files[f"tables/{table_.name}.csv"] = as_csv(table_).encode()
-            files[f"tables/{table_.name}.tex"] = as_tex(table_).encode()
+            files |= {f"tables/{table_.name}.{form}": write(table_).encode() for form, write in FORMS.items()}
         if data.stability is not None:
             files[SETS] = _sets(data.stability).encode()
         return {name: write_whole(folder / name, [content]) for name, content in files.items()}

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import NamedTuple, cast
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -16,7 +16,7 @@ from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.measures.named import read_measures
 from evaluation.statistics.leaderboards import common_queries
-from evaluation.statistics.measured import measured
+from evaluation.statistics.measured import measured_on_both
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import t_intervals
 from pools import selectors as pool_selectors
@@ -38,8 +38,16 @@ VALUES = (
 )
 log = logging.getLogger(__name__)
 
-# `mean` on the version with its interval `t`, over so many `queries`; `original` is the mean on the original qrels.
-Score = dict[str, Any]
+
+class Score(NamedTuple):
+    """A run's `mean` by a measure on a version with its interval `t`, over so many `queries`; `original` is the mean on
+    the original qrels. VersionScore stores it by its fields.
+    """
+
+    mean: float
+    t: Sequence[float] | None
+    queries: int
+    original: float
 
 
 def collections_to_score(*, at: datetime) -> QuerySet[Collection]:
@@ -144,30 +152,24 @@ def _score(runs: Sequence[Run], versions: Mapping[QrelsVersion, Qrels], original
 
 def _others(
     runs: Mapping[str, RunArtifact], qrels: Qrels, original: Qrels, queries: Sequence[str], version: QrelsVersion
-) -> dict[str, dict[str, Score]]:
+) -> dict[str, dict[str, dict[str, object]]]:
     """What runs score by the other measures of a version's campaign, by run and by the measure's name.
 
-    Means over the queries that both qrels name, as for RR@10; a grade that a measure wants is one of the original
-    qrels, of which a campaign may take lower ones for relevant.
+    Means over the queries that both qrels name, as for RR@10.
     """
     campaign, order = version.campaign, cast(Order, version.campaign.order)
     measures = read_measures(campaign.measures)
-    scores: dict[str, dict[str, Score]] = {run: {} for run in runs}
+    scores: dict[str, dict[str, dict[str, object]]] = {run: {} for run in runs}
     if not measures:
         return scores
-    graded = [measure._replace(rel=campaign.min_grade) if measure.rel == 1 else measure for measure in measures]
-    plain = [measure._replace(rel=1) for measure in measures]
-    after, before = measured(runs, qrels, plain, order), measured(runs, original, graded, order)
-    for measure, by_grade, flat in zip(measures, graded, plain, strict=True):
-        best, earlier = after[flat].only(queries), before[by_grade].only(queries)
+    both_by_measure = measured_on_both(
+        runs, original, qrels, measures, order, queries=queries, min_grade=campaign.min_grade
+    )
+    for measure, (earlier, best) in zip(measures, both_by_measure, strict=True):
         means, counts, original_means = best.means(), best.counted(), earlier.means()
         for run, interval in zip(best.runs, best.t_intervals(), strict=True):
-            scores[run][str(measure)] = {
-                "mean": means[run],
-                "t": None if interval is None else list(interval),
-                "queries": counts[run],
-                "original": original_means[run],
-            }
+            score = Score(means[run], interval, counts[run], original_means[run])
+            scores[run][str(measure)] = score._asdict()
     return scores
 
 

@@ -12,7 +12,8 @@ from pools.models import Campaign, Pool
 from results import apart
 from results.inputs import FORMAT, SOFTWARE
 from results.models import Result, ResultList
-from results.sections.stored import Json
+from results.sections.certainty import Answer
+from results.sections.stored import Json, from_json
 from results.sections.whole import Results, read
 
 
@@ -92,22 +93,7 @@ def tops_of(pool: Pool) -> dict[str, list[str]]:
     return tops
 
 
-class PoolCertainty(NamedTuple):
-    """How sure the best known answers of a pool are.
-
-    `share`: how probable it is that the best passage is one of them. `fragility`: the fewest judgments whose reversal
-    changes them, None where no reversal does; unless it is `exact`, fewer might do. `likely`: the confidence set.
-    `chances`: P(best) of every passage, by id.
-    """
-
-    share: float
-    fragility: int | None
-    exact: bool
-    likely: list[str]
-    chances: dict[str, float]
-
-
-def certainty_of(pool: Pool, best: Collection[str]) -> PoolCertainty | None:
+def certainty_of(pool: Pool, best: Collection[str]) -> Answer | None:
     """How sure these best known answers of a pool are.
 
     None where that is not known: without results, or where those stored have other answers.
@@ -131,9 +117,7 @@ def certainty_of(pool: Pool, best: Collection[str]) -> PoolCertainty | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    answer = row[0] if isinstance(row[0], dict) else json.loads(row[0])
-    chances = {row["passage"]: row["p"] for row in answer["passages"]}
-    return PoolCertainty(answer["share"], answer["fragility"], answer["exact"], answer["set"], chances)
+    return from_json(Answer, row[0] if isinstance(row[0], dict) else json.loads(row[0]))
 
 
 def pool_keys(campaign: Campaign, qids: list[str]) -> dict[str, int]:

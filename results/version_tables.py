@@ -11,6 +11,7 @@ from evaluation.statistics.correlation import kendall_tau
 from pools.models import QrelsVersion
 from results.inputs import K
 from results.models import VersionScore
+from results.scoring import Score
 from results.tables import Column, Table
 from runs.models import Run
 
@@ -26,15 +27,6 @@ class Scores(NamedTuple):
     waiting: int
     measure: str
     measures: Sequence[str]
-
-
-class _Line(NamedTuple):
-    """A run's score by a measure on a version, over so many `queries`, and on the original qrels."""
-
-    mean: float
-    interval: list[float] | None
-    queries: int
-    original: float
 
 
 def version_scores(version: QrelsVersion, beside: QrelsVersion | None, measure: str = "") -> Scores:
@@ -68,7 +60,7 @@ def version_scores(version: QrelsVersion, beside: QrelsVersion | None, measure: 
         change = None if other is None else line.mean - other
         lines.append(
             [
-                *(ranks[row.run_id], row.run.name, line.mean, line.interval, *counts),
+                *(ranks[row.run_id], row.run.name, line.mean, line.t, *counts),
                 *(other_ranks.get(row.run_id), other, change),
             ]
         )
@@ -85,15 +77,15 @@ def version_scores(version: QrelsVersion, beside: QrelsVersion | None, measure: 
     )
 
 
-def _line(row: VersionScore, measure: str) -> _Line | None:
+def _line(row: VersionScore, measure: str) -> Score | None:
     """A stored score by a measure; None where there is none yet, or none can be had."""
     if row.rr is None:
         return None
     if measure == f"RR@{K}":
         interval = None if row.low is None or row.high is None else [row.low, row.high]
-        return _Line(row.rr, interval, row.version.queries, row.original or 0)
+        return Score(row.rr, interval, row.version.queries, row.original or 0)
     score = row.others.get(measure)
-    return None if score is None else _Line(score["mean"], score["t"], score["queries"], score["original"])
+    return None if score is None else Score(**score)
 
 
 def _other(version: QrelsVersion, measure: str) -> dict[int, float]:

@@ -20,7 +20,7 @@ from core.http import Request, see_other
 from core.lists import Columns, ListFilter, Listing, choice_filter, render_lists, search_filter
 from core.progress import progress_of
 from core.roles import Right, needs
-from judgments.downloads import TYPES
+from judgments.downloads import attachment
 from pools import selectors as pool_selectors
 from pools.http import campaign_of
 from pools.models import QrelsVersion, VersionQuery
@@ -30,7 +30,7 @@ from results import versions as version_services
 from results.models import VersionRequest
 from results.presentation import Shown, cells, heads
 from results.version_tables import Scores, version_scores
-from results.writing import as_csv, as_tex
+from results.writing import FORMS as TABLE_FORMS
 from runs import selectors as run_selectors
 from runs.http import collection_of
 
@@ -242,10 +242,10 @@ def version_scores_page(request: Request, pk: int, number: int) -> HttpResponse:
 def version_scores_file(request: Request, pk: int, number: int, form: str) -> HttpResponse:
     """The same as CSV or LaTeX, all runs."""
     version = _version_of(request, pk, number)
-    if form not in ("csv", "tex"):
+    if form not in TABLE_FORMS:
         raise NotYours(_("Tables are available as .csv and .tex files."))
     _beside, scores = _scores(request, version)
-    return _download(version, f"scores.{form}", as_csv(scores.table) if form == "csv" else as_tex(scores.table))
+    return _download(version, f"scores.{form}", TABLE_FORMS[form](scores.table))
 
 
 def _scores(request: Request, version: QrelsVersion) -> tuple[QrelsVersion | None, Scores]:
@@ -256,8 +256,5 @@ def _scores(request: Request, version: QrelsVersion) -> tuple[QrelsVersion | Non
 
 
 def _download(version: QrelsVersion, name: str, content: str) -> HttpResponse:
-    body = content.encode()
-    response = HttpResponse(body, content_type=TYPES[name.rpartition(".")[2]])
     base = slugify(version.collection.name) or version.collection_id
-    response["Content-Disposition"] = f'attachment; filename="{base}-v{version.number}-{name}"'
-    return response
+    return attachment(f"{base}-v{version.number}-{name}", content)

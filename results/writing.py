@@ -164,3 +164,7 @@ def _tex_row(cells: Sequence[str], bold: Sequence[bool] = ()) -> str:
 def tex_escape(text: str) -> str:
     """Safe in LaTeX text; a line break is a space."""
     return "".join(_ESCAPED.get(letter, letter) for letter in " ".join(text.split())).replace("−", r"$-$")
+
+
+# The files that a table is had as.
+FORMS = {"csv": as_csv, "tex": as_tex}

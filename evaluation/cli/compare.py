@@ -191,7 +191,7 @@ def _compare_by(measure: Measure, options: argparse.Namespace) -> int:
     runs = read_runs(options.files, measure.depth or WHOLE, without_query=options.without_query)
     if runs is None:
         return BAD
-    target = measure._replace(rel=options.min_grade) if measure.rel == 1 else measure
+    target = measure.with_grade(options.min_grade)
     scores = measured(runs, qrels, [target], options.order)[target]
     chosen = _matches(scores, options)
     tests = pair_tests(scores, combinations(scores.runs, 2) if chosen is None else chosen)

@@ -221,7 +221,7 @@ def _scored(
         ranks = board.ranks(original, least).only(queries), board.ranks(preference).only(queries)
         perfect = perfect_finds(original, preference, queries, least)
         return Scored(leaderboard(*ranks, perfect, **drawing), everything, board, None)
-    graded = measure._replace(rel=least) if measure.rel == 1 else measure
+    graded = measure.with_grade(least)
     plain = MeasuredBoard(runs, measure._replace(rel=1), options.order)
     before = MeasuredBoard(runs, graded, options.order).scores(original)
     both = before.only(queries), plain.scores(preference).only(queries)

@@ -31,7 +31,7 @@ from evaluation.measures.named import Measure, Scorer
 def _score(options: argparse.Namespace) -> int:
     targets: list[Measure] = list(dict.fromkeys(options.measure or [Measure("RR", 10)]))
     # The name says what it was asked by; a least grade that it does not name is that of --min-grade.
-    measures = [measure._replace(rel=options.min_grade) if measure.rel == 1 else measure for measure in targets]
+    measures = [measure.with_grade(options.min_grade) for measure in targets]
     qrels = read_qrels(options.qrels, name=options.qrels)
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
     depths = [measure.depth or WHOLE for measure in measures]

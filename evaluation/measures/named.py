@@ -76,6 +76,10 @@ class Measure(NamedTuple):
         """Whether it is RR@k: what depends on the rank of the first relevant passage alone."""
         return self.kind == "RR" and self.cutoff is not None
 
+    def with_grade(self, least: int) -> Measure:
+        """The same with this grade as the least that is relevant, unless it names one."""
+        return self._replace(rel=least) if self.rel == 1 else self
+
 
 def read_measure(name: str) -> Measure:
     """A measure from its name, in upper or lower case. Raises ValueError, with what is wrong and what there is."""

@@ -6,7 +6,7 @@ the same where they agree in twelve decimals, so that rounding breaks no tie.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -81,6 +81,28 @@ def measured(
         )
         for number, measure in enumerate(measures)
     }
+
+
+def measured_on_both(
+    runs: Mapping[str, RunArtifact],
+    original: Qrels,
+    preference: Qrels,
+    measures: Sequence[Measure],
+    order: Order,
+    *,
+    queries: Sequence[str],
+    min_grade: int,
+) -> Iterator[tuple[Measured, Measured]]:
+    """By each measure, what runs score on the original and on the preference qrels, over queries that both name.
+
+    All preference qrels are relevant, whatever the grade that a measure wants of the original ones. Raises ValueError
+    as `measured` does.
+    """
+    graded = [measure.with_grade(min_grade) for measure in measures]
+    plain = [measure._replace(rel=1) for measure in measures]
+    before, after = measured(runs, original, graded, order), measured(runs, preference, plain, order)
+    for measure, alone in zip(graded, plain, strict=True):
+        yield before[measure].only(queries), after[alone].only(queries)
 
 
 class MeasuredBoard:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 
 from evaluation.measures.named import read_measures
-from evaluation.statistics.measured import Measured, measured, pair_tests, significant_tests
+from evaluation.statistics.measured import Measured, measured_on_both, pair_tests, significant_tests
 from evaluation.statistics.resampling import Interval
 from evaluation.statistics.significance import Correction
 from results.drawing.style import ROW, RUN, counted, printable, short_names
@@ -86,32 +86,27 @@ class Measures:
 
 
 def compute(scored: Scored) -> Measures | None:
-    """What the runs score by the campaign's other measures, on both qrels over the queries that both name, of which
-    some count for the run; and tests of runs that follow each other on the original qrels. None without such
-    measures.
-
-    All preference qrels are relevant, whatever the grade that a measure wants of the original ones.
+    """What the runs score by the campaign's other measures, and tests of runs that follow each other on the original
+    qrels. None without such measures.
     """
-    inputs, order, correction = scored.inputs, scored.order, scored.correction
-    queries, runs, min_grade = scored.queries, scored.runs, inputs.campaign.min_grade
+    inputs, correction, runs = scored.inputs, scored.correction, scored.runs
     measures = read_measures(inputs.campaign.measures)
     if not measures:
         return None
-    graded = [measure._replace(rel=min_grade) if measure.rel == 1 else measure for measure in measures]
-    plain = [measure._replace(rel=1) for measure in measures]
-    before = measured(inputs.runs, inputs.qrels, graded, order)
-    after = measured(inputs.runs, scored.preference, plain, order)
+    both_by_measure = measured_on_both(
+        inputs.runs, inputs.qrels, scored.preference, measures, scored.order,
+        queries=scored.queries, min_grade=inputs.campaign.min_grade,
+    )  # fmt: skip
     rows = [Row(run, []) for run in runs]
     tests: list[Test] = []
-    for measure, by_grade, alone in zip(measures, graded, plain, strict=True):
-        both = original, best = before[by_grade].only(queries), after[alone].only(queries)
+    for measure, both in zip(measures, both_by_measure, strict=True):
         by_qrels = [_means(scores) for scores in both]
         for row in rows:
             row.scores.append(Scores(*(means[row.run] for means in by_qrels)))
         if measure.kind != "Judged":
-            original_means = original.means()
+            original_means = both[0].means()
             in_order = sorted(runs, key=lambda run: (-original_means[run], run))
-            tests += _measure_tests(str(measure), original, best, in_order, correction)
+            tests += _measure_tests(str(measure), *both, in_order, correction)
     return Measures([str(measure) for measure in measures], ALPHA, correction, rows, tests)
 
 

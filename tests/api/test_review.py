@@ -214,7 +214,7 @@ def test_how_many_judgments_are_needed_is_as_on_the_page(campaign: Campaign, pro
     page.force_login(program.user)
     planned = page.get(f"/campaigns/{campaign.pk}/results/plan/").context["plan"]
     plan_rows = [(row["overlap"], row["total"], row["same"], row["kept"]) for row in answer["overlaps"]]
-    assert plan_rows == [(row.overlap, str(row.bill.total), row.same, row.kept) for row in planned.rows]
+    assert plan_rows == [(row.overlap, str(row.bill.total), row.same, row.included) for row in planned.rows]
     sure = program.get(f"{address}?error_rate=0").json()
     assert {row["same"] for row in sure["overlaps"]} == {1.0}
     for wrong in ("0.51", "-1", "NaN", "many"):

@@ -72,11 +72,11 @@ def compute(counts: Counts, scored: Scored) -> Comparisons:
     choice, pairs, groups = _choose(inputs)
     in_order = inputs.imported if choice.comparisons == Campaign.Comparisons.CHAIN else scored.runs
     lists = {run: inputs.runs[run].longest for run in scored.runs}
-    is_deep = campaign.compare_depth != K
-    deep = Ranked(inputs.runs, campaign.compare_depth, scored.order) if is_deep else scored.original
+    depth = campaign.compare_depth
+    deep = scored.original if depth == K else Ranked(inputs.runs, depth, scored.order)
     compared = []
-    for ranks in (deep.ranks(scored.preference), deep.ranks(inputs.qrels, campaign.min_grade)):
-        ranks = _in_order(ranks.only(scored.queries), in_order)
+    for everywhere in (deep.ranks(scored.preference), deep.ranks(inputs.qrels, campaign.min_grade)):
+        ranks = _in_order(everywhere.only(scored.queries), in_order)
         matches = choose_matches(
             ranks,
             baseline=None if choice.missing else choice.baseline,
@@ -84,11 +84,10 @@ def compute(counts: Counts, scored: Scored) -> Comparisons:
             chain=choice.comparisons == Campaign.Comparisons.CHAIN,
             groups=groups,
         )
-        comparison = compare(
+        compared += [compare(
             ranks, ALPHA, matches=matches, rank_by=cast(RankBy, campaign.rank_by), lists=lists,
             correction=scored.correction, margin=float(campaign.margin),
-        )  # fmt: skip
-        compared.append(comparison)
+        )]  # fmt: skip
     after, before = compared
     return Comparisons(
         **vars(counts),

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from results.sections.compared import Chosen, Comparisons, Named
-from results.writing import MOST_NAMED
+from results.writing import named_first
 
 
 def sentences(data: Comparisons) -> Iterator[str]:
@@ -68,7 +68,7 @@ def sentences(data: Comparisons) -> Iterator[str]:
     ]
     if moved:
         yield _("The order of the runs by verdicts differs from that by means: %(named)s.") % {
-            "named": ", ".join(moved[:MOST_NAMED]) + (", …" if len(moved) > MOST_NAMED else "")
+            "named": named_first(moved)
         }
 
 
