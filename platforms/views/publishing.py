@@ -53,7 +53,7 @@ def move(request: Request, pk: int) -> HttpResponse:
     to = request.POST.get("to", "")
     campaign = publishing.campaign_move(campaign=campaign_of(request, pk), to=to, at=timezone.now())
     messages.success(request, _("The campaign is now %(state)s.") % {"state": campaign.get_state_display()})
-    return see_other("judgments:campaign", pk)
+    return see_other("campaigns:campaign", pk)
 
 
 @needs(Right.SEE, changing=Right.SPEND)
