@@ -24,8 +24,8 @@ from django.utils.translation import gettext as _
 from api import webhooks
 from api.models import Delivery, Event, Webhook, WorkTold
 from core.locks import alone
-from core.mail import mail_send
-from core.models import Membership
+from core.mail import mails_add
+from core.models import Membership, User
 from core.retrying import Pauses
 from core.sealing import SealedOtherwise, unseal
 from outbound import NotDelivered, Reach, post
@@ -201,14 +201,14 @@ def _record(delivery: Delivery, problem: str, *, at: datetime) -> None:
     why = _("Nothing arrived in more than a day. The last try failed: %(problem)s.") % {"problem": problem}
     webhooks.webhook_disable(webhook=webhook, at=at, why=why)
     log.warning("Webhook %s was disabled: %s", webhook.pk, problem)
-    _mail(webhook, why)
+    _mail(webhook, why, at)
 
 
-def _mail(webhook: Webhook, why: str) -> None:
+def _mail(webhook: Webhook, why: str, at: datetime) -> None:
     """Tell the admins of the lab that a webhook was disabled, where this site sends mail."""
-    if not settings.HAS_MAIL:
-        return
-    admins = webhook.lab.memberships.filter(role=Membership.Role.ADMIN, user__is_active=True).exclude(user__email="")
+    admins = User.objects.filter(
+        memberships__lab=webhook.lab_id, memberships__role=Membership.Role.ADMIN, is_active=True
+    )
     address = settings.SITE_URL.rstrip("/") + reverse("api:webhook", args=[webhook.lab_id, webhook.pk])
     subject = _("%(lab)s: a webhook was disabled") % {"lab": webhook.lab.name}
     text = _("The webhook at %(url)s was disabled.\n\n%(why)s\n\nEnable it again here: %(address)s\n") % {
@@ -216,8 +216,4 @@ def _mail(webhook: Webhook, why: str) -> None:
         "why": why,
         "address": address,
     }
-    for email in admins.order_by("pk").values_list("user__email", flat=True):
-        try:
-            mail_send(to=email, subject=subject, text=text)
-        except Exception:  # a mail server fails in many ways; the page says it too
-            log.exception("That webhook %s was disabled was not mailed", webhook.pk)
+    mails_add(to=admins.order_by("pk"), subject=subject, text=text, at=at)

@@ -6,9 +6,10 @@ from typing import Any
 from rest_framework import serializers
 
 from api.shapes import Key, Money, Reason, Why
+from core.models import Alarm
 from judgments.models import Adjudication, PairDecision, WorkerNote
 from platforms.messages.conversations import MOST_SUBJECT, MOST_TEXT
-from platforms.models import Alarm, Message, Submission
+from platforms.models import Message, PlatformAlarm, Submission
 from review.adjudicating import LONGEST_NOTE
 from review.deciding import row_counts
 from review.models import BulkDecision
@@ -134,20 +135,20 @@ class NoteShape(serializers.ModelSerializer[WorkerNote]):
         fields = ["id", "assignment", "text", "made_at", "read_at"]
 
 
-class AlarmShape(serializers.ModelSerializer[CampaignAlarm]):
+class AlarmShape(serializers.ModelSerializer[Alarm]):
     """Something about a campaign that a person must look at."""
 
-    class Meta:
-        model = CampaignAlarm
-        fields = ["id", "kind", "text", "raised_at"]
-
-
-class PlatformAlarmShape(serializers.ModelSerializer[Alarm]):
-    """Something about a campaign at its platform that a person must look at."""
+    kind = serializers.ChoiceField(choices=CampaignAlarm.choices)
 
     class Meta:
         model = Alarm
         fields = ["id", "kind", "text", "raised_at"]
+
+
+class PlatformAlarmShape(AlarmShape):
+    """Something about a campaign at its platform that a person must look at."""
+
+    kind = serializers.ChoiceField(choices=PlatformAlarm.choices)
 
 
 class MessageShape(serializers.ModelSerializer[Message]):

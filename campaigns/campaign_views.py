@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from campaigns.usual import is_changed, usual_value
+from core.alarms import alarms_raised
 from core.http import Request
 from core.lists import Listing
 from core.percent import ShareField
@@ -21,7 +22,7 @@ from core.snapshot import one_moment
 from judgments import reusing, rounds, watching
 from judgments import selectors as judgment_selectors
 from platforms.jobs import balance_soon
-from platforms.models import Alarm, Publication
+from platforms.models import Publication
 from platforms.money.bills import campaign_bill, pairs_to_ask, rounds_bills
 from platforms.publishing.offers import offers_of, work_hours
 from platforms.steps import draft_steps
@@ -32,7 +33,7 @@ from pools.http import campaign_of
 from pools.models import Campaign, QrelsVersion, Twin
 from pools.reuse import reused_pairs
 from pools.settings import fields_in, sections_of
-from tasks import campaign_alarms, links
+from tasks import links
 from tasks import selectors as task_selectors
 
 PACKING, RUNNING = 3, 20  # seconds between two looks of the page
@@ -132,7 +133,7 @@ def _plan(request: Request, campaign: Campaign) -> HttpResponse:
         missing, pace = pool_selectors.missing_texts(campaign), task_selectors.expected_pace(campaign)
         steps = draft_steps(campaign, missing, pace)
         context |= {
-            "alarms": campaign_alarms.alarms_raised(campaign),
+            "alarms": alarms_raised(campaign),
             "obstacles": task_selectors.launch_obstacles(campaign, missing=missing),
             "steps": steps,
             "next_step": next((step for step in steps if not step.is_done), None),
@@ -185,8 +186,8 @@ def _progress_context(campaign: Campaign, likely: Publication | None) -> dict[st
         "cost": watched.cost,
         "counted_at": watched.counted_at,
         "summary": judgment_selectors.summary_of(campaign),
-        "alarms": campaign_alarms.alarms_raised(campaign),
-        "platform_alarms": Alarm.objects.filter(publication__campaign=campaign, settled_at=None).count(),
+        "alarms": alarms_raised(campaign),
+        "platform_alarms": alarms_raised(likely).count() if likely and likely.pk else 0,
         "needs": watching.needs_of(campaign, likely if likely and likely.pk else None),
         "decisions": judgment_selectors.decisions(campaign)[:LATEST],
         "packing": progress_of(task_selectors.packing_key(campaign.pk)),

@@ -20,10 +20,9 @@ from prometheus_client.registry import Collector
 
 from api.webhooks import webhooks_disabled
 from config.health import PATIENCE, REDIS, Part
+from core.alarms import alarms_counted
 from core.job_status import QUEUES, JobStatus
-from platforms.alarms import open_alarms
 from platforms.outbox import Backlog, backlog
-from tasks.campaign_alarms import open_campaign_alarms
 
 PATH = "/metrics"
 _OWN = CollectorRegistry()
@@ -126,8 +125,7 @@ def _of_work(calls: Backlog, alarms: dict[tuple[str, str], int]) -> Iterator[Met
 
 def _ask_database() -> tuple[Backlog, dict[tuple[str, str], int]]:
     try:
-        alarms = {("publication", kind): count for kind, count in open_alarms().items()}
-        alarms |= {("campaign", kind): count for kind, count in open_campaign_alarms().items()}
+        alarms = alarms_counted()
         if disabled := webhooks_disabled():
             alarms[("webhook", "disabled")] = disabled
         return backlog(), alarms

@@ -277,7 +277,6 @@ CELERY_TASK_ROUTES = {
     "results.jobs.*": {"queue": "compute"},
     "leaderboards.upkeep.jobs.*": {"queue": "compute"},
     "tasks.jobs.*": {"queue": "compute"},
-    "leaderboards.jobs.send_mails": {"queue": "default"},
     "leaderboards.jobs.forget": {"queue": "default"},
     "leaderboards.jobs.draw_spot_checks": {"queue": "default"},
     "leaderboards.jobs.check_seasons": {"queue": "default"},
@@ -331,7 +330,7 @@ CELERY_BEAT_SCHEDULE = {
     "draw entries of leaderboards for spot checks": {"task": "leaderboards.jobs.draw_spot_checks", "schedule": 3600.0},
     "look at the entries of seasons that have changed": {"task": "leaderboards.jobs.check_seasons", "schedule": 300.0},
     "score runs on dev queries": {"task": "leaderboards.jobs.score_dev", "schedule": 20.0},
-    "mail what happened to submissions": {"task": "leaderboards.jobs.send_mails", "schedule": 30.0},
+    "send mails": {"task": "core.jobs.send_mails", "schedule": 30.0},
     "delete files of leaderboards that no row names": {
         "task": "leaderboards.jobs.delete_unnamed_files",
         "schedule": 6 * 3600.0,

@@ -12,7 +12,7 @@ from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ValidationError
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 from core.errors import NotYours
 from core.forms import EditForm
 from core.http import edit_in_turn
-from core.models import Lab, Membership, User
+from core.models import Alarm, Lab, Membership, User
 from core.people import is_last_site_admin, why_needed, why_role_needed
 
 if TYPE_CHECKING:  # the classes take parameters in their stubs alone
@@ -208,3 +208,14 @@ class MembershipAdmin(_Admin):
         if obj is not None and why_role_needed(obj):
             return False
         return super().has_delete_permission(request, obj)
+
+
+@admin.register(Alarm)
+class AlarmAdmin(Shown):
+    """What a person must look at, or had to."""
+
+    list_display = ["kind", "of", "text", "raised_at", "settled_at"]
+    list_filter = ["kind"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Alarm]:
+        return super().get_queryset(request).prefetch_related("of")

@@ -1,4 +1,4 @@
-"""What runs in the background: removing old entries of the audit."""
+"""What runs in the background: sending mails, and removing old entries of the audit."""
 
 from django.conf import settings
 from django.utils import timezone
@@ -6,6 +6,13 @@ from django.utils.translation import gettext_lazy as _
 
 from core.audit.services import entries_expire
 from core.background import job
+from core.mail import mails_send
+
+
+@job(_("the job that sends mails"))
+def send_mails() -> str:
+    """Send what people are to be told. Safe to run many at once, and to be killed."""
+    return f"sent: {mails_send(at=timezone.now())}"
 
 
 @job(_("the job that removes old entries of the audit"))

@@ -1,10 +1,13 @@
-"""Users, labs, who may do what in a lab, and the audit."""
+"""Users, labs, who may do what in a lab, mails to send, alarms, and the audit."""
 
+from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.contenttypes.fields import GenericForeignKey
+from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -13,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from core.comparing import ComparedField, ComparedManager, ComparedModel, compared
 from core.recorded import Audit, Group
+from core.retrying import Pauses
 
 
 class Users(UserManager["User"], ComparedManager["User"]):
@@ -155,6 +159,116 @@ class MemberInvitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.email or self.pk}, {self.get_role_display()} of {self.lab}"
+
+
+class Retried(models.Model):
+    """What is tried again, not before `retry_at` where that is set. `tries` are in a row."""
+
+    tries = models.PositiveSmallIntegerField(default=0)
+    retry_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @staticmethod
+    def due(at: datetime) -> models.Q:
+        """The condition of rows that may be tried now."""
+        return models.Q(retry_at=None) | models.Q(retry_at__lte=at)
+
+    def rest(self, pauses: Pauses, at: datetime) -> None:
+        """Count a try that failed, and wait before the next. Saves nothing."""
+        self.tries = min(self.tries + 1, 1000)
+        self.retry_at = at + pauses.after(self.tries)
+
+
+class Mail(Retried):
+    """A mail that is to be sent. The row is the queue (core/mail.py)."""
+
+    to = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    subject = models.CharField(max_length=200)
+    text = models.TextField()
+    made_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["id"], condition=models.Q(sent_at=None), name="mail_to_send")]
+
+    def __str__(self) -> str:
+        return self.subject
+
+
+class AlarmTopic(models.TextChoices):
+    """What alarms are about, as people choose the mails that they get."""
+
+    MONEY = "money", gettext_lazy("money: the account cannot pay, or the ledgers differ")
+    QUALITY = "quality", gettext_lazy("quality: many fail test pairs, or leave")
+    STALLED = "stalled", gettext_lazy("standstill: no work is accepted, or HITs have expired")
+    NOBODY = "nobody", gettext_lazy("nobody comes")
+    ERRORS = "errors", gettext_lazy("errors: at the platform, or in background jobs")
+
+
+class AlarmKind(models.TextChoices):
+    """Apps declare the kinds of alarms in subclasses: a name, a topic unless that is errors, and words."""
+
+    topic: AlarmTopic
+
+    def __new__(cls, name: str, topic: AlarmTopic = AlarmTopic.ERRORS) -> "AlarmKind":
+        kind = str.__new__(cls, name)
+        kind._value_, kind.topic = name, topic
+        return kind
+
+
+class Alarm(Retried):
+    """Something that a person must look at, once for each kind and for what it is about (core/alarms.py).
+
+    `of` has the page that shows it, and is deleted with it. `about` names the model of something within that, whose key
+    is `about_id`, or a background job; an alarm about the whole has neither.
+    """
+
+    of_type = models.ForeignKey(ContentType, on_delete=models.PROTECT, related_name="+", db_index=False)
+    of_id = models.BigIntegerField()
+    of = GenericForeignKey("of_type", "of_id")
+    kind = models.CharField(max_length=14)
+    about = models.CharField(max_length=16, blank=True)
+    about_id = models.BigIntegerField(null=True, blank=True)
+    text = models.TextField()
+    raised_at = models.DateTimeField()
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["about_id"], name="alarm_about")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["of_type", "of_id", "kind", "about", "about_id"], nulls_distinct=False, name="alarm_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class AlarmChoice(models.Model):
+    """Which mails about alarms somebody wants. Who chose nothing gets all about the campaigns that they created."""
+
+    class Reach(models.TextChoices):
+        OWN = "own", gettext_lazy("campaigns that I created")
+        ALL = "all", gettext_lazy("all campaigns of my labs")
+        NONE = "none", gettext_lazy("no mails")
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alarm_choice")
+    reach = models.CharField(max_length=4, choices=Reach, default=Reach.OWN)
+    topics = models.JSONField(default=list)
+
+    audit = Audit(
+        Group.PEOPLE,
+        insert=gettext_lazy("chose which alarms %(person)s gets by mail: %(changes)s"),
+        update=gettext_lazy("chose which alarms %(person)s gets by mail: %(changes)s"),
+        delete=gettext_lazy("deleted which alarms %(person)s gets by mail"),
+        names_person=True,
+    )
+
+    def __str__(self) -> str:
+        return f"{self.reach} of {self.user_id}"
 
 
 class AuditEntry(models.Model):

@@ -8,23 +8,24 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.alarms import alarm_raise, alarm_settle
+from core.models import Alarm
 from judgments.models import AssignmentSummary, CampaignSummary, Decision
 from platforms.models import Publication
 from pools.models import Campaign
-from tasks.campaign_alarms import alarm_raise, alarm_settle
 from tasks.models import Assignment, CampaignAlarm, Hit, TestPair
 from tasks.selectors import least_seconds
 
-Kind = CampaignAlarm.Kind
 LATELY = timedelta(days=7)  # for which one is told of a test pair that was set aside
+WATCHED = [
+    *(CampaignAlarm.FAILING, CampaignAlarm.FAST, CampaignAlarm.TESTS, CampaignAlarm.STALLED, CampaignAlarm.NOBODY),
+]
 LATEST, ENOUGH = 50, 10  # checked assignments of which the share that failed is looked at
 
 
 def campaigns_to_check() -> QuerySet[Campaign]:
     """Campaigns that are open or paused, and those that were when an alarm was raised."""
-    raised = CampaignAlarm.objects.filter(
-        kind__in=[Kind.FAILING, Kind.FAST, Kind.TESTS, Kind.STALLED, Kind.NOBODY], settled_at=None
-    )
+    raised = Alarm.objects.filter(kind__in=WATCHED, settled_at=None)
     live = Campaign.objects.filter(state__in=[Campaign.State.OPEN, Campaign.State.PAUSED])
     return live.union(Campaign.objects.filter(alarms__in=raised))
 
@@ -33,18 +34,18 @@ def campaign_check(*, campaign: Campaign, at: datetime) -> list[str]:
     """Raise, or settle, the alarms about how a campaign goes. Returns the kinds that are raised."""
     is_open = campaign.state == Campaign.State.OPEN and Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
     reasons = {
-        Kind.FAILING: _failing(campaign) if is_open else "",
+        CampaignAlarm.FAILING: _failing(campaign) if is_open else "",
         # All may be judged before anybody looks.
-        Kind.FAST: _fast(campaign) if campaign.state == Campaign.State.OPEN else "",
-        Kind.TESTS: _set_aside(campaign, at) if campaign.state != Campaign.State.CLOSED else "",
-        Kind.STALLED: _stalled(campaign, at) if is_open and not _is_paused_there(campaign) else "",
-        Kind.NOBODY: _nobody(campaign, at) if is_open else "",
+        CampaignAlarm.FAST: _fast(campaign) if campaign.state == Campaign.State.OPEN else "",
+        CampaignAlarm.TESTS: _set_aside(campaign, at) if campaign.state != Campaign.State.CLOSED else "",
+        CampaignAlarm.STALLED: _stalled(campaign, at) if is_open and not _is_paused_there(campaign) else "",
+        CampaignAlarm.NOBODY: _nobody(campaign, at) if is_open else "",
     }
     for kind, text in reasons.items():
         if text:
-            alarm_raise(campaign_id=campaign.pk, kind=kind, text=text, at=at, retried=False)
+            alarm_raise(of=campaign, kind=kind, text=text, at=at)
         else:
-            alarm_settle(campaign_id=campaign.pk, kind=kind, at=at)
+            alarm_settle(of=campaign, kind=kind, at=at)
     return [kind for kind, text in reasons.items() if text]
 
 

@@ -7,11 +7,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core import alarms
 from core.background import JOB_SECONDS, job
 from judgments import refreshing, rounds, stored_files, summarizing
 from judgments import services as judgment_services
 from pools.models import Campaign
-from tasks import campaign_alarms
+from tasks.models import CampaignAlarm
 
 log = logging.getLogger(__name__)
 
@@ -32,16 +33,16 @@ def make_exports(campaign_id: int | None = None) -> str:
 
     Safe to run many at once, and to be killed.
     """
-    kind, at, ends = campaign_alarms.Kind.EXPORTS, timezone.now(), time.monotonic() + JOB_SECONDS
+    kind, at, ends = CampaignAlarm.EXPORTS, timezone.now(), time.monotonic() + JOB_SECONDS
     if campaign_id is None:
-        campaigns = refreshing.candidates(at=at).exclude(pk__in=campaign_alarms.resting(kind=kind, at=at))
+        campaigns = refreshing.candidates(at=at).exclude(pk__in=alarms.resting(kind=kind, at=at).values("of_id"))
     else:
         campaigns = Campaign.objects.filter(pk=campaign_id).exclude(
             state__in=[Campaign.State.DRAFT, Campaign.State.PACKING]
         )
     exports = 0
     for campaign in campaigns.select_related("collection"):
-        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_failed):
+        with alarms.isolating(of=campaign, kind=kind, words=_failed):
             exports += refreshing.export_refresh(campaign=campaign, anew=campaign_id is not None)
         if time.monotonic() > ends:
             break
@@ -52,11 +53,11 @@ def make_exports(campaign_id: int | None = None) -> str:
 @job(gettext_lazy("the job that sums up work"))
 def summarize() -> str:
     """Count the work of campaigns that changed since it was counted. Safe to run many at once, and to be killed."""
-    kind, at, ends = campaign_alarms.Kind.SUMMARY, timezone.now(), time.monotonic() + JOB_SECONDS
+    kind, at, ends = CampaignAlarm.SUMMARY, timezone.now(), time.monotonic() + JOB_SECONDS
     total = 0
-    resting = campaign_alarms.resting(kind=kind, at=at)
+    resting = alarms.resting(kind=kind, at=at).values("of_id")
     for campaign in summarizing.campaigns_to_summarize(at=at).exclude(pk__in=resting):
-        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_counted):
+        with alarms.isolating(of=campaign, kind=kind, words=_not_counted):
             total += summarizing.campaign_summarize(campaign=campaign)
         if time.monotonic() > ends:
             break
@@ -66,10 +67,10 @@ def summarize() -> str:
 @job(gettext_lazy("the job that plans and asks rounds"))
 def advance_rounds() -> str:
     """Plan and ask the next rounds of campaigns in rounds. Safe to run many at once, and to be killed."""
-    kind, at, advanced = campaign_alarms.Kind.ROUND, timezone.now(), 0
-    resting = campaign_alarms.resting(kind=kind, at=at)
+    kind, at, advanced = CampaignAlarm.ROUND, timezone.now(), 0
+    resting = alarms.resting(kind=kind, at=at).values("of_id")
     for campaign in rounds.campaigns_in_rounds().exclude(pk__in=resting):
-        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_advanced):
+        with alarms.isolating(of=campaign, kind=kind, words=_not_advanced):
             advanced += rounds.rounds_advance(campaign=campaign, at=at)
     return f"rounds planned: {advanced}"
 
@@ -78,18 +79,18 @@ def _not_advanced(error: Exception) -> str:
     return _(
         "The next round could not be planned (%(error)s). Nothing is lost. It is tried again automatically; if it "
         "persists, show this to the person who runs this site."
-    ) % {"error": campaign_alarms.in_words(error)}
+    ) % {"error": alarms.in_words(error)}
 
 
 def _not_counted(error: Exception) -> str:
     return _(
         "The work could not be counted (%(error)s), so what the tables of work show may be old. Nothing is lost. It is "
         "tried again automatically; if it persists, show this to the person who runs this site."
-    ) % {"error": campaign_alarms.in_words(error)}
+    ) % {"error": alarms.in_words(error)}
 
 
 def _failed(error: Exception) -> str:
     return _(
         "The export files could not be made (%(error)s). The judgments are not touched. It is tried again by itself; "
         "if it stays, show this to whoever runs this site."
-    ) % {"error": campaign_alarms.in_words(error)}
+    ) % {"error": alarms.in_words(error)}

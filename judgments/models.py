@@ -435,37 +435,6 @@ class Disagreement(models.Model):
 # --- mails about alarms
 
 
-class AlarmChoice(models.Model):
-    """Which mails about alarms somebody wants. Who chose nothing gets all about the campaigns that they created."""
-
-    class Reach(models.TextChoices):
-        OWN = "own", _("campaigns that I created")
-        ALL = "all", _("all campaigns of my labs")
-        NONE = "none", _("no mails")
-
-    class Topic(models.TextChoices):
-        MONEY = "money", _("money: the account cannot pay, or the ledgers differ")
-        QUALITY = "quality", _("quality: many fail test pairs, or leave")
-        STALLED = "stalled", _("standstill: no work is accepted, or HITs have expired")
-        NOBODY = "nobody", _("nobody comes")
-        ERRORS = "errors", _("errors: at the platform, or in background jobs")
-
-    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="alarm_choice")
-    reach = models.CharField(max_length=4, choices=Reach, default=Reach.OWN)
-    topics = models.JSONField(default=list)
-
-    audit = Audit(
-        Group.PEOPLE,
-        insert=_("chose which alarms %(person)s gets by mail: %(changes)s"),
-        update=_("chose which alarms %(person)s gets by mail: %(changes)s"),
-        delete=_("deleted which alarms %(person)s gets by mail"),
-        names_person=True,
-    )
-
-    def __str__(self) -> str:
-        return f"{self.reach} of {self.user_id}"
-
-
 class AlarmEpisode(models.Model):
     """A campaign has one kind of problem, from when it was noticed until it is gone."""
 
@@ -484,17 +453,3 @@ class AlarmEpisode(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.campaign_id}"
-
-
-class AlarmMail(models.Model):
-    """Somebody was told of an episode."""
-
-    episode = models.ForeignKey(AlarmEpisode, on_delete=models.CASCADE, related_name="mails")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    sent_at = models.DateTimeField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["episode", "user"], name="alarm_mail_once")]
-
-    def __str__(self) -> str:
-        return f"{self.episode_id} to {self.user_id}"

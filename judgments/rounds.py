@@ -14,6 +14,7 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core import alarms
 from core.errors import NotNow
 from core.models import User
 from evaluation.files.preferences import Pair as IdPair
@@ -23,9 +24,8 @@ from platforms.money.bills import hits_bill
 from platforms.terms import publication_likely
 from pools import services as pool_services
 from pools.models import Campaign, Pair, Pool, Round, RoundPool
-from tasks import campaign_alarms
 from tasks import services as task_services
-from tasks.models import Hit
+from tasks.models import CampaignAlarm, Hit
 
 LIVE = (Campaign.State.OPEN, Campaign.State.PAUSED)
 
@@ -78,9 +78,7 @@ def rounds_advance(*, campaign: Campaign, at: datetime) -> bool:
     planned.obstacle = _obstacle(locked, planned)
     if planned.obstacle:
         planned.save(update_fields=["obstacle"])
-        campaign_alarms.alarm_raise(
-            campaign_id=locked.pk, kind=campaign_alarms.Kind.ROUND, text=planned.obstacle, at=at, retried=False
-        )
+        alarms.alarm_raise(of=locked, kind=CampaignAlarm.ROUND, text=planned.obstacle, at=at)
     else:
         _ask(evidence, planned, playing, None, at)
     return True
@@ -95,7 +93,7 @@ def round_ask(*, campaign: Campaign, number: int, by: User, at: datetime) -> Rou
         raise NotNow(_("No such round waits to be asked (any more)."))
     queries = planned.played.values_list("pool__query__qid", flat=True)
     _ask(Evidence(locked), planned, set(queries), by, at)
-    campaign_alarms.alarm_settle(campaign_id=locked.pk, kind=campaign_alarms.Kind.ROUND, at=at)
+    alarms.alarm_settle(of=locked, kind=CampaignAlarm.ROUND, at=at)
     return planned
 
 

@@ -15,18 +15,17 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core import alarms
 from core.errors import BadRequest, NotNow, NotYours
-from core.models import User
+from core.models import Alarm, User
 from evaluation.judging.designs import designs_that
 from judgments import selectors as judgment_selectors
 from judgments.models import Acceptance, Decision, Judgment, Reuse
-from platforms import alarms as platform_alarms
 from platforms.arriving import leaves_alarm
 from platforms.finishing import worker_publications_reopen
-from platforms.models import Alarm, Publication, Submission
+from platforms.models import PlatformAlarm, Publication, Submission
 from pools import services as pool_services
 from pools.models import Campaign, Pair
-from tasks import campaign_alarms
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Item, Worker
 from tasks.practice import must_have_practised
@@ -193,8 +192,8 @@ def confirmed_check_all(*, at: datetime) -> int:
 
     Work that cannot be checked raises an alarm, is tried again later and less often, and keeps no other waiting.
     """
-    failed = platform_alarms.resting(kind=Alarm.Kind.UNCHECKED, at=at).filter(assignment__isnull=False)
-    waiting = judgment_selectors.confirmed_unchecked().exclude(pk__in=failed.values("assignment"))
+    failed = alarms.resting(kind=PlatformAlarm.UNCHECKED, at=at)
+    waiting = judgment_selectors.confirmed_unchecked().exclude(pk__in=failed.values("about_id"))
     checked = 0
     for pk in list(waiting.order_by("finished_at", "id").values_list("id", flat=True)):
         try:
@@ -202,8 +201,9 @@ def confirmed_check_all(*, at: datetime) -> int:
         except Exception as error:
             log.exception("Assignment %s could not be checked", pk)
             _raise_unchecked(pk, error, at)
-    raised = Alarm.objects.filter(kind=Alarm.Kind.UNCHECKED, settled_at=None)
-    raised.exclude(assignment__verdict=Assignment.Verdict.PENDING).update(settled_at=at)
+    raised = Alarm.objects.filter(kind=PlatformAlarm.UNCHECKED, settled_at=None)
+    pending = Assignment.objects.filter(pk__in=raised.values("about_id"), verdict=Assignment.Verdict.PENDING)
+    raised.exclude(about_id__in=list(pending.values_list("pk", flat=True))).update(settled_at=at)
     return checked
 
 
@@ -212,11 +212,11 @@ def _raise_unchecked(assignment_id: int, error: Exception, at: datetime) -> None
     text = _(
         "Assignment %(id)d could not be checked (%(error)s), so its judgments do not count yet. Other work is still "
         "checked. This is tried again automatically; if it persists, show this to the person who runs this site."
-    ) % {"id": assignment_id, "error": campaign_alarms.in_words(error)}
-    platform_alarms.alarm_raise(
-        publication=Publication.objects.get(campaign=assignment.campaign_id),
-        kind=Alarm.Kind.UNCHECKED,
-        assignment=assignment,
+    ) % {"id": assignment_id, "error": alarms.in_words(error)}
+    alarms.alarm_raise(
+        of=Publication.objects.get(campaign=assignment.campaign_id),
+        kind=PlatformAlarm.UNCHECKED,
+        about=assignment,
         text=text,
         at=at,
         retried=True,
@@ -273,9 +273,7 @@ def _hold_if_too_fast(assignment: Assignment, *, at: datetime) -> None:
         "Most pairs of assignment %(id)s were judged faster than anybody can read them, so it is not approved "
         "automatically. Approve or reject it."
     ) % {"id": submission.platform_assignment_id}
-    platform_alarms.alarm_raise(
-        publication=submission.publication, kind=Alarm.Kind.FAST, submission=submission, text=text, at=at
-    )
+    alarms.alarm_raise(of=submission.publication, kind=PlatformAlarm.FAST, about=submission, text=text, at=at)
 
 
 # What the check reads of the worker's test pairs here holds until its transaction ends: a test pair is dropped either

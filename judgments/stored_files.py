@@ -14,9 +14,10 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from core import alarms
+from core.models import Alarm
 from judgments.models import StoredFile
 from pools.models import Campaign
-from tasks import campaign_alarms
 from tasks.models import CampaignAlarm
 
 GRACE = timedelta(hours=1)  # a download of a replaced file may still be running
@@ -67,14 +68,12 @@ def replaced_delete(*, at: datetime) -> int:
     The file goes before its row: whatever is left by a kill is deleted the next time. A file that cannot be deleted
     raises an alarm, and those of its campaign rest; if that happens to several campaigns, storage is away.
     """
-    kind, failed = campaign_alarms.Kind.FILES, set[int]()
+    kind, failed = CampaignAlarm.FILES, set[int]()
     replaced = Q(state=State.REPLACED, replaced_at__lt=at - GRACE)
     abandoned = Q(state=State.WRITING, made_at__lt=at - ABANDONED)
     due = StoredFile.objects.filter(replaced | abandoned)
-    due = due.exclude(campaign__in=campaign_alarms.resting(kind=kind, at=at))
-    tried = set(
-        CampaignAlarm.objects.filter(kind=kind, settled_at=None, retry_at__lte=at).values_list("campaign", flat=True)
-    )
+    due = due.exclude(campaign__in=alarms.resting(kind=kind, at=at).values("of_id"))
+    tried = set(Alarm.objects.filter(kind=kind, settled_at=None, retry_at__lte=at).values_list("of_id", flat=True))
     deleted = 0
     for row in due.order_by("made_at", "id")[:BATCH]:
         if row.campaign_id in failed:
@@ -85,15 +84,15 @@ def replaced_delete(*, at: datetime) -> int:
             log.warning("The replaced file %s stays for now: %s", row.file.name, error)
             failed.add(row.campaign_id)
             text = _("A replaced file could not be deleted from storage (%(error)s). It is tried again automatically.")
-            message = text % {"error": campaign_alarms.in_words(error)}
-            campaign_alarms.alarm_raise(campaign_id=row.campaign_id, kind=kind, text=message, at=at)
+            message = text % {"error": alarms.in_words(error)}
+            alarms.alarm_raise(of=Campaign(pk=row.campaign_id), kind=kind, text=message, at=at, retried=True)
             if len(failed) == MOST_FAILED:
                 break
             continue
         row.delete()
         deleted += 1
     for campaign_id in tried - failed:
-        campaign_alarms.alarm_settle(campaign_id=campaign_id, kind=kind, at=at)
+        alarms.alarm_settle(of=Campaign(pk=campaign_id), kind=kind, at=at)
     return deleted
 
 

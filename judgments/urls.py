@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgments import alarm_views, importing_views, pilot_views, round_views, views
+from judgments import importing_views, pilot_views, round_views, views
 
 app_name = "judgments"
 urlpatterns = [
@@ -12,7 +12,6 @@ urlpatterns = [
     path("campaigns/<int:pk>/pilot/launch/", pilot_views.rest_launch, name="rest_launch"),
     path("campaigns/<int:pk>/pilot/pay/", pilot_views.rest_repay, name="rest_repay"),
     path("campaigns/<int:pk>/queries/", views.queries, name="queries"),
-    path("alarms/", alarm_views.alarm_choice, name="alarm_choice"),
     path("campaigns/<int:pk>/files/", views.files, name="files"),
     path("campaigns/<int:pk>/exports/", views.make_exports, name="make_exports"),
     path("campaigns/<int:pk>/exports/<str:name>", views.export, name="export"),

@@ -22,6 +22,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
+from core.retrying import Pauses
 from core.sealing import SealedOtherwise, unseal
 from core.version import VERSION
 from evaluation.boards.alike import FUSION_THRESHOLD
@@ -36,8 +37,7 @@ from leaderboards.selectors import looks_of, root
 State = Submission.State
 SECONDS = 20 * 60  # of a processor, for one submission
 MEGABYTES = 6 * 1024  # of memory
-TRIES = 3
-PAUSE = timedelta(minutes=2)
+TRIES, PAUSES = 3, Pauses(timedelta(minutes=2), timedelta(hours=1))
 # After which whoever claimed it is taken for dead: answer_of waits no longer, and near-duplicates take a few minutes.
 GONE = timedelta(seconds=SECONDS * 1.5 + 10, minutes=15)
 OPEN = (State.RECEIVED, State.EVALUATING)
@@ -101,7 +101,7 @@ def answer_of(request: Message, limits: Limits) -> Message:
 
 def submissions_waiting(*, at: datetime) -> list[int]:
     """The keys of those that are to be evaluated, in order of arrival."""
-    fresh = Q(state=State.RECEIVED) & (Q(retry_at=None) | Q(retry_at__lte=at))
+    fresh = Q(state=State.RECEIVED) & Submission.due(at)
     left = Q(state=State.EVALUATING, begun_at__lt=at - GONE)
     return list(Submission.objects.filter(fresh | left).order_by("arrived_at", "pk").values_list("pk", flat=True))
 
@@ -212,7 +212,7 @@ def _publish_by_policy(submission: Submission, at: datetime) -> None:
 @transaction.atomic
 def _claim(submission_id: int, at: datetime) -> Submission | None:
     rows = Submission.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk=submission_id)
-    fresh = Q(state=State.RECEIVED) & (Q(retry_at=None) | Q(retry_at__lte=at))
+    fresh = Q(state=State.RECEIVED) & Submission.due(at)
     submission = rows.filter(fresh | Q(state=State.EVALUATING, begun_at__lt=at - GONE)).first()
     if submission is None:
         return None
@@ -286,7 +286,7 @@ def _fail(submission: Submission, error: Exception, at: datetime) -> None:
     if isinstance(error, SealedOtherwise):
         reason = _("the leaderboard's private key cannot be read with this site's SECRET_KEY")
     if locked.tries < TRIES:
-        locked.state, locked.retry_at = State.RECEIVED, at + PAUSE * locked.tries
+        locked.state, locked.retry_at = State.RECEIVED, at + PAUSES.after(locked.tries)
         locked.save(update_fields=["state", "retry_at"])
         return
     _end_failed(locked, reason, at)

@@ -1,25 +1,19 @@
 """What happened to a submission, and who is told about it by mail."""
 
-import logging
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from core.mail import mail_send
+from core import mail
 from core.models import Membership, User
-from core.retrying import Pauses
 from core.roles import ROLES, Right
-from leaderboards.models import Board, BoardMail, Opening, Submission, SubmissionEvent, SubmissionMessage, TeamMember
+from leaderboards.models import Board, Opening, Submission, SubmissionEvent, SubmissionMessage, TeamMember
 from leaderboards.selectors import family, root
 
 State = Submission.State
-MAIL_TRIES = 10
-PAUSES = Pauses(timedelta(minutes=5), timedelta(days=2))
-log = logging.getLogger(__name__)
 
 
 def event_add(*, submission: Submission, state: str, at: datetime, by: User | None = None, note: str = "") -> None:
@@ -36,29 +30,18 @@ def event_add(*, submission: Submission, state: str, at: datetime, by: User | No
 
 def mails_add(*, submission: Submission, to: list[User], what: str, text: str, at: datetime) -> None:
     """Have a mail about a submission sent to people. It names the run's id, and no score."""
-    if not settings.HAS_MAIL:
-        return
     names = {"board": submission.board.name, "run": submission.run_id, "what": what}
     address = settings.SITE_URL.rstrip("/") + reverse("leaderboards:submission", args=[submission.public_id])
     sentence = _("Your submission %(run)s to “%(board)s”: %(what)s.") % names
     body = "\n\n".join(filter(None, [sentence, text, address])) + "\n"
-    _mails_add(to, _("%(board)s: %(run)s: %(what)s") % names, body, at, submission)
+    mail.mails_add(to=to, subject=_("%(board)s: %(run)s: %(what)s") % names, text=body, at=at)
 
 
 def board_mails_add(*, board: Board, what: str, text: str, at: datetime) -> None:
     """Have a mail about a board sent to its organizers."""
-    if not settings.HAS_MAIL:
-        return
     address = settings.SITE_URL.rstrip("/") + reverse("leaderboards:organize", args=[board.slug])
     subject = _("%(board)s: %(what)s") % {"board": board.name, "what": what}
-    _mails_add(organizers_of(board), subject, f"{text}\n\n{address}\n", at)
-
-
-def _mails_add(to: list[User], subject: str, text: str, at: datetime, submission: Submission | None = None) -> None:
-    subject = " ".join(subject.split())[:200]
-    BoardMail.objects.bulk_create(
-        BoardMail(submission=submission, to=user, subject=subject, text=text, made_at=at) for user in to if user.email
-    )
+    mail.mails_add(to=organizers_of(board), subject=subject, text=f"{text}\n\n{address}\n", at=at)
 
 
 def members_of(submission: Submission) -> list[User]:
@@ -96,26 +79,3 @@ def message_add(*, submission: Submission, text: str, by: User, is_organizers: b
     to = members_of(submission) if is_organizers else organizers_of(submission.board)
     mails_add(submission=submission, to=to, what=_("a message"), text=text, at=at)
     return row
-
-
-def mails_send(*, at: datetime, most: int = 200) -> int:
-    """Send what waits. One that the server does not take is tried again, ten times at most. How many were sent."""
-    sent = 0
-    due = BoardMail.objects.filter(sent_at=None, tries__lt=MAIL_TRIES).filter(Q(retry_at=None) | Q(retry_at__lte=at))
-    for key in list(due.order_by("pk").values_list("pk", flat=True)[:most]):
-        with transaction.atomic():
-            mail = due.select_for_update(skip_locked=True, of=("self",)).select_related("to").filter(pk=key).first()
-            if mail is None:
-                continue
-            try:
-                if mail.to.email:
-                    mail_send(to=mail.to.email, subject=mail.subject, text=mail.text)
-            except Exception:  # a mail server fails in many ways, and one bad address stops no other mail
-                log.exception("The mail %s of a leaderboard was not sent", mail.pk)
-                mail.tries += 1
-                mail.retry_at = at + PAUSES.after(mail.tries)
-            else:
-                mail.sent_at = at
-                sent += 1
-            mail.save(update_fields=["tries", "retry_at", "sent_at"])
-    return sent

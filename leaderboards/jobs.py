@@ -1,4 +1,4 @@
-"""What runs in the background: evaluating submissions, scoring dev runs, sending mails, forgetting."""
+"""What runs in the background: evaluating submissions, scoring dev runs, forgetting."""
 
 import logging
 import time
@@ -12,7 +12,6 @@ from core.models import User
 from leaderboards import (
     boards,
     evaluating,
-    events,
     order_checks,
     season_checks,
     spot_checks,
@@ -55,12 +54,6 @@ def score_dev(scoring_id: int | None = None) -> str:
         if time.monotonic() > ends:
             break
     return f"scored: {done}"
-
-
-@job(_("the job that mails what happened to submissions"))
-def send_mails() -> str:
-    """Send what teams and organizers are to be told. Safe to run many at once, and to be killed."""
-    return f"sent: {events.mails_send(at=timezone.now())}"
 
 
 @job(_("the job that deletes expired invitations of leaderboards"))

@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from core.comparing import ComparedField, ComparedModel
-from core.models import Lab
+from core.models import Lab, Retried
 from core.recorded import Audit, Group
 from evaluation.boards import sealing
 from evaluation.boards.checking import latest_embargo
@@ -365,7 +365,7 @@ class TeamInvitation(models.Model):
         return f"invitation {self.pk} to {self.board_id}"
 
 
-class Submission(models.Model):
+class Submission(Retried):
     """A run that a team sent to a board, or an entry of an imported board, which has no run.
 
     It is an entry once it is published. Order, ties, trophies, quota and embargo go by `arrived_at`, then by key.
@@ -420,9 +420,7 @@ class Submission(models.Model):
     alike = models.JSONField(
         default=list, help_text=_("Entries that it resembles, for organizers: evaluation.boards.alike.")
     )
-    tries = models.PositiveSmallIntegerField(default=0, help_text=_("How often its evaluation was begun."))
     begun_at = models.DateTimeField(null=True, blank=True, help_text=_("The last attempt."))
-    retry_at = models.DateTimeField(null=True, blank=True)
     evaluated_at = models.DateTimeField(null=True, blank=True)
     waiting_since = models.DateTimeField(null=True, blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
@@ -793,25 +791,6 @@ class SubmissionMessage(models.Model):
         return f"message at {self.submission_id}"
 
 
-class BoardMail(models.Model):
-    """A mail about a submission, or about a board as a whole, that is to be sent. The row is the queue."""
-
-    submission = models.ForeignKey(Submission, null=True, blank=True, on_delete=models.CASCADE, related_name="mails")
-    to = models.ForeignKey(PERSON, on_delete=models.CASCADE, related_name="+")
-    subject = models.CharField(max_length=200)
-    text = models.TextField()
-    made_at = models.DateTimeField()
-    sent_at = models.DateTimeField(null=True, blank=True)
-    tries = models.PositiveSmallIntegerField(default=0)
-    retry_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        indexes = [models.Index(fields=["id"], condition=Q(sent_at=None), name="board_mail_to_send")]
-
-    def __str__(self) -> str:
-        return self.subject
-
-
 class MetadataRequest(models.Model):
     """A team asks for other metadata of a submission: what it says now and what it is to say, side by side."""
 
@@ -972,7 +951,7 @@ class VersionEntry(models.Model):
         return f"{self.submission_id} on {self.version_id}"
 
 
-class UpkeepRound(models.Model):
+class UpkeepRound(Retried):
     """One small campaign in which challengers are judged: proposed, approved, set up, judged, and what came of it.
 
     `version` is what it made of the preference qrels, if anything changed.
@@ -1005,8 +984,6 @@ class UpkeepRound(models.Model):
     although_nobody_qualifies = models.BooleanField(
         default=False, help_text=_("Whether somebody wants its campaign published even so.")
     )
-    tries = models.PositiveSmallIntegerField(default=0)
-    retry_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 
     audit = Audit(

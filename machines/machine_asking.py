@@ -100,8 +100,7 @@ def machine_asking_stop(*, asking: MachineAsking, at: datetime) -> None:
 
 def askings_open(at: datetime) -> QuerySet[MachineAsking]:
     """Those that may be gone on with now."""
-    waits = Q(retry_at__isnull=False, retry_at__gt=at)
-    return MachineAsking.objects.filter(state=State.ASKING).exclude(waits).order_by("id")
+    return MachineAsking.objects.filter(MachineAsking.due(at), state=State.ASKING).order_by("id")
 
 
 def machine_asking_advance(*, asking: MachineAsking, until: float) -> int:
@@ -142,7 +141,7 @@ def _advance(asking: MachineAsking, until: float) -> int:
                         key=question.key, defaults={"sign": reply.sign, "reply": reply.words, "at": timezone.now()}
                     )
                     MachineAsking.objects.filter(pk=asking.pk).update(
-                        tokens=F("tokens") + reply.tokens, attempts=0, retry_at=None, error=""
+                        tokens=F("tokens") + reply.tokens, tries=0, retry_at=None, error=""
                     )
     _end(asking, State.DONE)
     return sent
@@ -159,11 +158,10 @@ def _rest(asking: MachineAsking, trouble: EndpointTrouble) -> None:
     current, at = MachineAsking.objects.filter(pk=asking.pk, state=State.ASKING), timezone.now()
     if not trouble.is_sent:
         current.update(sent=F("sent") - 1)
-    attempts = asking.attempts + 1
-    if trouble.retried and attempts < ATTEMPTS:
-        current.update(attempts=attempts, error=str(trouble), retry_at=at + PAUSES.after(attempts))
-    else:
-        current.update(attempts=attempts, error=str(trouble), state=State.FAILED, ended_at=at)
+    asking.rest(PAUSES, at)
+    is_over = not trouble.retried or asking.tries >= ATTEMPTS
+    then = {"state": State.FAILED, "ended_at": at} if is_over else {"retry_at": asking.retry_at}
+    current.update(tries=asking.tries, error=str(trouble), **then)
 
 
 @transaction.atomic

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from core.models import Retried
 from core.recorded import Audit, Group
 from pools.models import Campaign
 from runs.models import Collection
@@ -44,7 +45,7 @@ class MachineJudge(models.Model):
         return self.name
 
 
-class MachineAsking(models.Model):
+class MachineAsking(Retried):
     """A machine that is being asked about a campaign's pairs, in both orders, and becomes a judge once it has answered.
 
     `budget`: how many questions may be asked; `sent` counts each before it is sent, and none that was answered before
@@ -73,8 +74,6 @@ class MachineAsking(models.Model):
     asked_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
     error = models.TextField(blank=True, default="", db_default="", help_text=_("What went wrong last."))
-    attempts = models.PositiveSmallIntegerField(default=0, db_default=0, help_text=_("That failed, one after another."))
-    retry_at = models.DateTimeField(null=True, blank=True)
     judge = models.ForeignKey(
         MachineJudge, null=True, blank=True, on_delete=models.SET_NULL, related_name="askings", db_index=False
     )

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from core.admin import Shown
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
+from platforms.models import Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
 
 admin.site.register(
     Publication,
@@ -48,11 +48,4 @@ admin.site.register(
     list_filter=["kind", "state"],
     list_select_related=["publication", "published_hit__hit", "submission", "terms"],
     search_fields=["token"],
-)
-admin.site.register(
-    Alarm,
-    Shown,
-    list_display=["kind", "publication", "text", "raised_at", "settled_at"],
-    list_filter=["kind"],
-    list_select_related=["publication"],
 )

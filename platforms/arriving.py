@@ -6,9 +6,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from core.alarms import alarm_raise
 from core.errors import BadRequest
-from platforms.alarms import alarm_raise
-from platforms.models import Alarm, Publication, PublishedHit, Submission
+from platforms.models import PlatformAlarm, Publication, PublishedHit, Submission
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks import services as task_services
@@ -94,9 +94,9 @@ def leaves_alarm(*, publication: Publication, worker: Worker, came_from: str, at
         "campaign."
     )
     alarm_raise(
-        publication=publication,
-        kind=Alarm.Kind.LEAVES,
-        worker=worker,
+        of=publication,
+        kind=PlatformAlarm.LEAVES,
+        about=worker,
         text=text % {"left": counts.left, "finished": counts.finished},
         at=at,
     )

@@ -12,8 +12,8 @@ from django.db.models import F, Max, Min
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Alarm, Publication, Submission
+from core.alarms import alarm_raise, alarm_settle
+from platforms.models import PlatformAlarm, Publication, Submission
 from platforms.registry import phrase
 from tasks.models import Assignment
 
@@ -56,9 +56,9 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
             if since > first:
                 sentence = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")
             text = phrase(publication, sentence) % {"time": date_format(since, "j M Y, H:i")}
-            alarm_raise(publication=publication, kind=Alarm.Kind.UNSEEN, text=text, at=at)
+            alarm_raise(of=publication, kind=PlatformAlarm.UNSEEN, text=text, at=at)
             return True
-    alarm_settle(publication=publication, kind=Alarm.Kind.UNSEEN, at=at)
+    alarm_settle(of=publication, kind=PlatformAlarm.UNSEEN, at=at)
     return False
 
 
@@ -84,11 +84,11 @@ def returns_check(*, publication: Publication, at: datetime) -> bool:
     turned_away = int(cache.get(_turned_away(publication)) or 0)
     returned, accepted = given_back + turned_away, attempts.count() + turned_away
     if returned < FEWEST_RETURNED or 2 * returned <= accepted:
-        alarm_settle(publication=publication, kind=Alarm.Kind.LEAVES, at=at)
+        alarm_settle(of=publication, kind=PlatformAlarm.LEAVES, at=at)
         return False
     text = _("Workers returned %(returned)d of the last %(accepted)d tasks that they accepted within a minute.")
     values = {"returned": returned, "accepted": accepted}
-    alarm_raise(publication=publication, kind=Alarm.Kind.LEAVES, text=text % values, at=at)
+    alarm_raise(of=publication, kind=PlatformAlarm.LEAVES, text=text % values, at=at)
     return True
 
 

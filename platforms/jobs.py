@@ -13,13 +13,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from kombu.exceptions import OperationalError
 
+from core import alarms
+from core.alarms import alarm_raise, alarm_settle, resting
 from core.background import job
 from core.errors import Refused
 from platforms import finishing, hooks, ledger_comparison, low_balance
-from platforms.alarms import alarm_raise, alarm_settle, resting
 from platforms.attention import attention_check, returns_check
 from platforms.messages import conversations
-from platforms.models import Alarm, Publication, StudySync
+from platforms.models import PlatformAlarm, Publication, StudySync
 from platforms.money.account import balance_store
 from platforms.outbox import operations_run
 from platforms.publishing.publications import publication_plan
@@ -28,7 +29,6 @@ from platforms.reviewing.fairness import pay_rate_check, pay_rate_compute
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import assignment_sync, finished_end, publication_sync
-from tasks import campaign_alarms
 
 log = logging.getLogger(__name__)
 # For which one job makes the calls of one publication, before the others, and other jobs, get their turn.
@@ -270,8 +270,8 @@ def _each(name: str, what: str, act: Callable[[Publication], int], chosen: Query
     """
     done = 0
     if chosen is None:
-        failed = resting(kind=Alarm.Kind.JOB, at=timezone.now()).filter(job=name)
-        chosen = finishing.unfinished().exclude(pk__in=failed.values("publication"))
+        failed = resting(kind=PlatformAlarm.JOB, at=timezone.now()).filter(about=name)
+        chosen = finishing.unfinished().exclude(pk__in=failed.values("of_id"))
     published = chosen.exclude(state=Publication.State.DRAFT).order_by("id")
     for publication in published.select_related("campaign__lab"):
         try:
@@ -284,16 +284,16 @@ def _each(name: str, what: str, act: Callable[[Publication], int], chosen: Query
                 log.exception("Publication %s, %s", publication.pk, name)
             text = _("The job to %(job)s failed: %(error)s. It is tried again automatically; nothing is lost.") % {
                 "job": phrase(publication, str(IN_WORDS[name])),
-                "error": campaign_alarms.in_words(error),
+                "error": alarms.in_words(error),
             }
             alarm_raise(
-                publication=publication,
-                kind=Alarm.Kind.JOB,
-                job=name,
+                of=publication,
+                kind=PlatformAlarm.JOB,
+                about=name,
                 text=text,
                 at=timezone.now(),
                 retried=not expected,
             )
         else:
-            alarm_settle(publication=publication, kind=Alarm.Kind.JOB, job=name, at=timezone.now())
+            alarm_settle(of=publication, kind=PlatformAlarm.JOB, about=name, at=timezone.now())
     return f"{what}: {done}"

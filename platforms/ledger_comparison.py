@@ -18,15 +18,15 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.alarms import alarm_raise, alarm_settle, in_words
 from core.locks import alone
 from platforms.adapter import Adapter, Trouble
-from platforms.alarms import alarm_raise, alarm_settle
 from platforms.calls import payments_settle
 from platforms.models import (
-    Alarm,
     LedgerComparison,
     Operation,
     Payment,
+    PlatformAlarm,
     Publication,
     PublishedHit,
     RunningComparison,
@@ -36,7 +36,6 @@ from platforms.money.ledger import totals
 from platforms.money.protocol import MarkedHit
 from platforms.registry import adapter_of, phrase
 from platforms.submitted import batches
-from tasks.campaign_alarms import in_words
 
 EVERY = timedelta(hours=6)  # what can still change is compared that often
 MOST_SENTENCES = 100  # differences that are kept in words; all are counted
@@ -321,9 +320,9 @@ def _end(running: RunningComparison, balance: Decimal, at: datetime) -> LedgerCo
     if words:
         text = phrase(publication, _("The platform's ledger differs on %(count)d HITs. %(first)s"))
         sentence = text % {"count": count, "first": words[0]}
-        alarm_raise(publication=publication, kind=Alarm.Kind.LEDGER, text=sentence, at=at)
+        alarm_raise(of=publication, kind=PlatformAlarm.LEDGER, text=sentence, at=at)
     else:
-        alarm_settle(publication=publication, kind=Alarm.Kind.LEDGER, at=at)
+        alarm_settle(of=publication, kind=PlatformAlarm.LEDGER, at=at)
     content = {
         name: str(value) if isinstance(value, Decimal) else value for name, value in comparison._asdict().items()
     }

@@ -10,9 +10,10 @@ from decimal import Decimal
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
-from platforms.alarms import alarm_raise, alarm_settle
+from core.alarms import alarm_raise, alarm_settle
+from core.models import Alarm
 from platforms.finishing import unfinished
-from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.models import Payment, PlatformAlarm, Publication, Submission
 from platforms.money.account import balance_keep, balance_look
 from platforms.money.bills import ZERO, remaining_bill
 from platforms.money.protocol import Money
@@ -68,9 +69,9 @@ def balances_check(*, at: datetime) -> int:
                 _raise(publication, adapter, balance, of_lab, costs[publication.pk], total > of_lab, at)
                 raised += 1
             else:
-                alarm_settle(publication=publication, kind=Alarm.Kind.LOW, at=at)
-    over = Alarm.objects.filter(kind=Alarm.Kind.LOW, settled_at=None)
-    over.exclude(publication__in=publications_spending().values("pk")).update(settled_at=at)
+                alarm_settle(of=publication, kind=PlatformAlarm.LOW, at=at)
+    over = Alarm.objects.filter(kind=PlatformAlarm.LOW, settled_at=None)
+    over.exclude(of_id__in=publications_spending().values("pk")).update(settled_at=at)
     return raised
 
 
@@ -84,7 +85,7 @@ def _raise(
     at: datetime,
 ) -> None:
     """Once while it lasts: the sums of that moment stay in it. What other labs spend is no number of it."""
-    if publication.alarms.filter(kind=Alarm.Kind.LOW, settled_at=None).exists():
+    if publication.alarms.filter(kind=PlatformAlarm.LOW, settled_at=None).exists():
         return
     if is_shared:
         text = _(
@@ -103,4 +104,4 @@ def _raise(
         "own": publication.campaign.money(of_campaign),
         "who": adapter.who_adds_money(),
     }
-    alarm_raise(publication=publication, kind=Alarm.Kind.LOW, text=text, at=at)
+    alarm_raise(of=publication, kind=PlatformAlarm.LOW, text=text, at=at)

@@ -4,13 +4,14 @@ from datetime import timedelta
 from decimal import Decimal
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext as _gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.models import Lab
+from core.models import Alarm, AlarmKind, AlarmTopic, Lab
 from core.money import CURRENCIES, DOLLARS
 from core.recorded import Audit, Group
 from pools.models import Campaign, new_token
@@ -112,6 +113,7 @@ class Publication(models.Model):
 
     # Terms go with a draft that is deleted; once published, the operations and HITs protect both.
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="publication")
+    alarms = GenericRelation(Alarm, "of_id", "of_type", related_query_name="publication")
     platform = models.CharField(max_length=16, choices=PUBLISHED_TO, default=Platform.MARKETPLACE)
     state = models.CharField(max_length=8, choices=State, default=State.DRAFT)
     reference = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
@@ -651,83 +653,30 @@ class RunningComparison(models.Model):
         return f"comparison of {self.publication_id} since {self.began_at}"
 
 
-class Alarm(models.Model):
-    """Something at a platform that a person must look at, once for each kind and for what it is about.
+class PlatformAlarm(AlarmKind):
+    """What a person must look at in a publication."""
 
-    That is one thing at most: an operation, a submission, a HIT there, a worker, an assignment, or a background job.
-    Without any of them it is about the whole publication.
-    """
-
-    class Kind(models.TextChoices):
-        FUNDS = "funds", _("the account cannot pay")
-        LOW = "low", _("the account may not last")
-        ACCOUNT = "account", _("our access key is not accepted")
-        REFUSED = "refused", _("a call was refused")
-        DOUBT = "doubt", _("a call is in doubt")
-        JOB = "job", _("a background job failed")
-        LEDGER = "ledger", _("the ledgers differ")
-        STOPPED = "stopped", _("stopped")
-        UNSEEN = "unseen", _("no worker has opened a task")
-        EXPIRED = "expired", _("HITs have expired")
-        LEAVES = "leaves", _("a worker leaves often")
-        UNMATCHED = "unmatched", _("submitted work matches none of ours")
-        NO_ANSWERS = "no-answers", _("submitted without an answer")
-        FAST = "fast", _("judged faster than anybody reads")
-        AUTO_APPROVAL = "auto-approval", _("about to be approved automatically")
-        UNDECIDED = "undecided", _("submitted work could not be decided on")
-        UNCHECKED = "unchecked", _("work could not be checked")
-        COMPENSATION = "compensation", _("work done here was not submitted there")
-        TWICE = "twice", _("submitted after it was compensated")
-        UNFAIR = "unfair", _("the pay per hour is too low")
-        UNRETURNED = "unreturned", _("assignments were not returned")
-
-    ABOUT = ("operation", "submission", "published_hit", "worker", "assignment")
-    # those about a submission that are over once it is decided on
-    ABOUT_DECIDING = (Kind.UNMATCHED, Kind.NO_ANSWERS, Kind.FAST, Kind.AUTO_APPROVAL, Kind.TWICE)
-
-    publication = models.ForeignKey(Publication, on_delete=models.CASCADE, related_name="alarms")
-    kind = models.CharField(max_length=30, choices=Kind)
-    operation = models.ForeignKey(Operation, null=True, on_delete=models.CASCADE, related_name="alarms")
-    submission = models.ForeignKey(Submission, null=True, on_delete=models.CASCADE, related_name="alarms")
-    published_hit = models.ForeignKey(PublishedHit, null=True, on_delete=models.CASCADE, related_name="alarms")
-    worker = models.ForeignKey(Worker, null=True, on_delete=models.CASCADE, related_name="alarms")
-    assignment = models.ForeignKey(Assignment, null=True, on_delete=models.CASCADE, related_name="alarms")
-    job = models.CharField(max_length=16, blank=True, help_text=_("The background job that failed."))
-    text = models.TextField()
-    failures = models.PositiveIntegerField(default=0, help_text=_("In a row, of what is tried again."))
-    raised_at = models.DateTimeField()
-    retry_at = models.DateTimeField(null=True, blank=True, help_text=_("What failed is not tried again before."))
-    settled_at = models.DateTimeField(null=True, blank=True)
-
-    audit = Audit(Group.PLATFORMS, update=_("dismissed an alarm of %(campaign)s: %(thing)s"))
-
-    class Meta:
-        constraints = [
-            _once(
-                "alarm_once_per_publication_or_job",
-                "publication",
-                "kind",
-                "job",
-                when=Q(operation=None, submission=None, published_hit=None, worker=None, assignment=None),
-            ),
-            _once("alarm_once_per_operation", "operation", "kind", when=Q(operation__isnull=False)),
-            _once("alarm_once_per_submission", "submission", "kind", when=Q(submission__isnull=False)),
-            _once("alarm_once_per_published_hit", "published_hit", "kind", when=Q(published_hit__isnull=False)),
-            _once("alarm_once_per_worker", "publication", "worker", "kind", when=Q(worker__isnull=False)),
-            _once("alarm_once_per_assignment", "assignment", "kind", when=Q(assignment__isnull=False)),
-            models.CheckConstraint(
-                condition=Q(job="", submission=None, published_hit=None, worker=None, assignment=None)
-                | Q(job="", operation=None, published_hit=None, worker=None, assignment=None)
-                | Q(job="", operation=None, submission=None, worker=None, assignment=None)
-                | Q(job="", operation=None, submission=None, published_hit=None, assignment=None)
-                | Q(job="", operation=None, submission=None, published_hit=None, worker=None)
-                | Q(operation=None, submission=None, published_hit=None, worker=None, assignment=None),
-                name="alarm_about_one_thing",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.text
+    FUNDS = "funds", AlarmTopic.MONEY, _("the account cannot pay")
+    LOW = "low", AlarmTopic.MONEY, _("the account may not last")
+    ACCOUNT = "account", _("our access key is not accepted")
+    REFUSED = "refused", _("a call was refused")
+    DOUBT = "doubt", AlarmTopic.MONEY, _("a call is in doubt")
+    JOB = "job", _("a background job failed")
+    LEDGER = "ledger", AlarmTopic.MONEY, _("the ledgers differ")
+    STOPPED = "stopped", _("stopped")
+    UNSEEN = "unseen", AlarmTopic.NOBODY, _("no worker has opened a task")
+    EXPIRED = "expired", AlarmTopic.STALLED, _("HITs have expired")
+    LEAVES = "leaves", AlarmTopic.QUALITY, _("a worker leaves often")
+    UNMATCHED = "unmatched", _("submitted work matches none of ours")
+    NO_ANSWERS = "no-answers", _("submitted without an answer")
+    FAST = "fast", AlarmTopic.QUALITY, _("judged faster than anybody reads")
+    AUTO_APPROVAL = "auto-approval", AlarmTopic.MONEY, _("about to be approved automatically")
+    UNDECIDED = "undecided", AlarmTopic.MONEY, _("submitted work could not be decided on")
+    UNCHECKED = "unchecked", _("work could not be checked")
+    COMPENSATION = "compensation", AlarmTopic.MONEY, _("work done here was not submitted there")
+    TWICE = "twice", AlarmTopic.MONEY, _("submitted after it was compensated")
+    UNFAIR = "unfair", _("the pay per hour is too low")
+    UNRETURNED = "unreturned", AlarmTopic.MONEY, _("assignments were not returned")
 
 
 class Message(models.Model):

@@ -15,17 +15,16 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.alarms import alarm_raise, alarm_settle, in_words
 from core.errors import BadRequest, NotNow
 from core.models import User
 from core.retrying import Pauses
 from core.updating import json_by_key
 from platforms.adapter import Adapter, Trouble
-from platforms.alarms import alarm_raise, alarm_settle
 from platforms.calls import SOUGHT, SPENDING, Answer, Handler, may_run
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, PublishedHit
 from platforms.planning import end_plan
 from platforms.registry import adapter_of, handler_of, phrase
-from tasks.campaign_alarms import in_words
 
 LEASE = timedelta(minutes=5)  # much longer than a call can take: the process that holds an operation longer is gone
 PAUSES = Pauses(timedelta(seconds=4), timedelta(minutes=15))
@@ -79,7 +78,7 @@ def operations_run(
     """
     adapter = adapter_of(publication)
     client = adapter.client()
-    calls, settled = 0, set[Alarm.Kind]()
+    calls, settled = 0, set[PlatformAlarm]()
     while calls < limit:
         call = _take(publication, clock())
         if call is None:
@@ -96,9 +95,9 @@ def operations_run(
         else:
             done = _attempt_together(adapter, client, together, clock)
         if done:
-            over = {Alarm.Kind.ACCOUNT} | ({Alarm.Kind.FUNDS} if operation.kind in SPENDING else set())
+            over = {PlatformAlarm.ACCOUNT} | ({PlatformAlarm.FUNDS} if operation.kind in SPENDING else set())
             for kind in over - settled:
-                alarm_settle(publication=publication, kind=kind, at=clock())
+                alarm_settle(of=publication, kind=kind, at=clock())
             settled |= over
     return calls
 
@@ -236,7 +235,7 @@ def _attempt(adapter: Adapter, client: Any, call: Taken, clock: Callable[[], dat
         _again(operation, State.PLANNED, "", clock())
         return False
     if operation.attempts > 1:
-        alarm_settle(publication=operation.publication, kind=Alarm.Kind.DOUBT, operation=operation, at=clock())
+        alarm_settle(of=operation.publication, kind=PlatformAlarm.DOUBT, about=operation, at=clock())
     return "superseded" not in answer
 
 
@@ -316,7 +315,7 @@ def _fail(adapter: Adapter, call: Taken, error: Exception, at: datetime) -> None
             Trouble.ACCOUNT: _("The platform does not accept our access key. %(what_to_do)s"),
         }[trouble]
         words = phrase(publication, words) % {"what_to_do": adapter.how_to_give_access()}
-        alarm_raise(publication=publication, kind=Alarm.Kind(trouble), text=words, at=at)
+        alarm_raise(of=publication, kind=PlatformAlarm(trouble), text=words, at=at)
         _not_done(call, text, at)
     elif trouble == Trouble.UNKNOWN:
         _again(operation, State.UNKNOWN, text, at)
@@ -349,7 +348,7 @@ def _leave_in_doubt(operation: Operation, error: str, words: str, at: datetime) 
     _again(operation, State.UNKNOWN, error, at)
     values = {"what": _what(operation), "error": error, "about": phrase(publication, operation.about)}
     text = phrase(publication, words) % values
-    alarm_raise(publication=publication, kind=Alarm.Kind.DOUBT, operation=operation, text=text, at=at)
+    alarm_raise(of=publication, kind=PlatformAlarm.DOUBT, about=operation, text=text, at=at)
 
 
 @transaction.atomic
@@ -360,7 +359,7 @@ def _refuse(operation: Operation, text: str, at: datetime) -> None:
         )
         sentence = phrase(operation.publication, _("The platform refused to %(what)s: %(error)s"))
         words = sentence % {"what": _what(operation), "error": text}
-        alarm_raise(publication=operation.publication, kind=Alarm.Kind.REFUSED, operation=operation, text=words, at=at)
+        alarm_raise(of=operation.publication, kind=PlatformAlarm.REFUSED, about=operation, text=words, at=at)
 
 
 def _what(operation: Operation) -> str:
@@ -398,7 +397,7 @@ def operation_retry(*, operation: Operation, at: datetime) -> bool:
     )
     if again:
         Payment.objects.filter(operations=operation, state=Payment.State.REFUSED).update(state=Payment.State.OWED)
-        alarm_settle(publication=operation.publication, kind=Alarm.Kind.REFUSED, operation=operation, at=at)
+        alarm_settle(of=operation.publication, kind=PlatformAlarm.REFUSED, about=operation, at=at)
     return bool(again)
 
 
@@ -433,7 +432,7 @@ def operation_decide(*, operation: Operation, was_done: bool, why: str, by: User
         )
         raise NotNow(words % {"time": f"{comes_until:%-d %b %Y, %H:%M}"})
     decided = {"decided": why.strip(), "by": by.get_username(), "was_done": was_done}
-    alarm_settle(publication=row.publication, kind=Alarm.Kind.DOUBT, operation=row, at=at)
+    alarm_settle(of=row.publication, kind=PlatformAlarm.DOUBT, about=row, at=at)
     if was_done:
         return operation_finish(handler=handler, operation=row, answer=row.result | decided, at=at)
     row.state, row.next_try, row.first_sent_at, row.attempts = State.PLANNED, at, None, 0

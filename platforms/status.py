@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.money import counted
+from platforms.alarms import raised_about
 from platforms.demands import Demands
-from platforms.models import Alarm, Operation, Payment, Publication, Submission, TermsVersion
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, Submission, TermsVersion
 from platforms.registry import adapter_of, phrase
 from tasks.models import Assignment, Hit
 
@@ -97,11 +98,6 @@ def calls_in_trouble(publication: Publication) -> QuerySet[Operation]:
     return troubled.order_by(F("ended_at").asc(nulls_first=True), "next_try", "id")
 
 
-def open_alarms(publication: Publication) -> QuerySet[Alarm]:
-    """What a person must look at, oldest first."""
-    return publication.alarms.filter(settled_at=None).order_by("raised_at", "id")
-
-
 def submissions_of(publication: Publication) -> QuerySet[Submission]:
     """Work that was submitted on the campaign's HITs (compensations are none), newest first."""
     chosen = publication.submissions.filter(published_hit__hit__isnull=False)
@@ -112,8 +108,7 @@ def for_a_person(submissions: QuerySet[Submission]) -> QuerySet[Submission]:
     """Those that no rule decides: no work stored here matches, it holds no answer, it was judged faster than anybody
     reads, or it was compensated before.
     """
-    kinds = (Alarm.Kind.UNMATCHED, Alarm.Kind.FAST, Alarm.Kind.TWICE)
-    alarmed = Alarm.objects.filter(submission=OuterRef("pk"), kind__in=kinds, settled_at=None)
+    alarmed = raised_about(OuterRef("pk"), PlatformAlarm.UNMATCHED, PlatformAlarm.FAST, PlatformAlarm.TWICE)
     undecided = submissions.filter(decision=Decision.NONE, status=Status.SUBMITTED)
     return undecided.filter(Q(assignment=None) | Q(assignment__judged=0) | Exists(alarmed))
 

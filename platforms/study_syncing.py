@@ -14,14 +14,14 @@ from django.db.models.functions import Coalesce
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Alarm, Publication, PublishedHit, StudySync, Submission
+from core.alarms import alarm_raise, alarm_settle, in_words
+from core.models import Alarm
+from platforms.models import PlatformAlarm, Publication, PublishedHit, StudySync, Submission
 from platforms.publishing.protocol import Studies
 from platforms.registry import phrase
 from platforms.reviewing.compensations import leavers_pay, shares_paid
 from platforms.reviewing.protocol import Work
 from platforms.submitted import leases_end, submissions_return, works_store
-from tasks.campaign_alarms import in_words
 
 log = logging.getLogger(__name__)
 # For what has no news: HITs, one by one, of platforms that tell of each; everything, of one that tells of a study.
@@ -46,9 +46,9 @@ def study_sync(
     what was counted is written down last, so that nothing is taken as known that was not stored.
     """
     last = StudySync.objects.filter(publication=publication).first()
-    raised = publication.alarms.filter(kind=Alarm.Kind.JOB, settled_at=None, published_hit__isnull=False)
-    retried = set(raised.exclude(retry_at__gt=at).values_list("published_hit", flat=True))
-    resting = set(raised.filter(retry_at__gt=at).values_list("published_hit", flat=True))
+    raised = publication.alarms.filter(kind=PlatformAlarm.JOB, settled_at=None, about_id__isnull=False)
+    retried = set(raised.exclude(retry_at__gt=at).values_list("about_id", flat=True))
+    resting = set(raised.filter(retry_at__gt=at).values_list("about_id", flat=True))
     full = everything or last is None or last.full_at <= at - POLL_EVERY or bool(retried)
     changes = adapter.changes(client, publication, last.counts if last else {}, at=at, everything=full)
     submissions_return(publication=publication, assignment_ids=changes.gone, at=at)
@@ -59,7 +59,7 @@ def study_sync(
         log.error("HIT %s of publication %s", published_hit.platform_hit_id, publication.pk, exc_info=error)
         failure_raise(published_hit, error, at)
     if full:
-        raised.filter(published_hit__in=retried - set(failed)).update(settled_at=at)
+        raised.filter(about_id__in=retried - set(failed)).update(settled_at=at)
     if full or changes.works or publication.published_hits.filter(next_poll_at__lte=at).exists():
         _close_those_over(publication, at)
     StudySync.objects.update_or_create(
@@ -85,9 +85,9 @@ def failure_raise(published_hit: PublishedHit, error: Exception, at: datetime) -
     """Raise an alarm that work on a HIT could not be stored: until when it rests is in it."""
     text = _("Work submitted on HIT %(hit)s could not be stored (%(error)s). It is tried again automatically.")
     return alarm_raise(
-        publication=published_hit.publication,
-        kind=Alarm.Kind.JOB,
-        published_hit=published_hit,
+        of=published_hit.publication,
+        kind=PlatformAlarm.JOB,
+        about=published_hit,
         text=phrase(published_hit.publication, text) % {"hit": published_hit.platform_hit_id, "error": in_words(error)},
         at=at,
         retried=True,
@@ -99,14 +99,14 @@ def _warn_of_unreturned(publication: Publication, works: Sequence[Work], at: dat
     forgotten = [work for work in works if work.submitted_at is not None and work.submitted_at <= at - FORGOTTEN]
     first = min((work.auto_approval_at for work in forgotten if work.auto_approval_at is not None), default=None)
     if first is None:
-        alarm_settle(publication=publication, kind=Alarm.Kind.UNRETURNED, at=at)
+        alarm_settle(of=publication, kind=PlatformAlarm.UNRETURNED, at=at)
         return
     text = _(
         "Some workers came back to the platform without work, and have not returned their assignments. Unless these "
         "are returned or decided on there, they are paid automatically, the first on %(time)s UTC."
     )
     sentence = phrase(publication, text) % {"time": date_format(first, "j M Y, H:i")}
-    alarm_raise(publication=publication, kind=Alarm.Kind.UNRETURNED, text=sentence, at=at)
+    alarm_raise(of=publication, kind=PlatformAlarm.UNRETURNED, text=sentence, at=at)
 
 
 def _close_those_over(publication: Publication, at: datetime) -> None:

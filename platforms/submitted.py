@@ -12,9 +12,11 @@ from django.db.models.functions import Least
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from platforms.alarms import alarm_raise, alarm_settle
+from core.alarms import alarm_raise, alarm_settle
+from core.models import Alarm
+from platforms.alarms import ABOUT_DECIDING, raised_about
 from platforms.calls import payments_settle
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, PublishedHit, Submission
 from platforms.registry import phrase
 from platforms.reviewing.protocol import Work
 from tasks.models import Assignment
@@ -63,7 +65,9 @@ def submissions_return(*, publication: Publication, assignment_ids: Iterable[str
             decision=Decision.RETURN, decided_at=at, assignment=None
         )
         rows.update(status=Status.RETURNED)
-        Alarm.objects.filter(submission__in=keys, kind__in=Alarm.ABOUT_DECIDING, settled_at=None).update(settled_at=at)
+        Alarm.objects.filter(about="submission", about_id__in=keys, kind__in=ABOUT_DECIDING, settled_at=None).update(
+            settled_at=at
+        )
         returned += len(keys)
     return returned
 
@@ -99,7 +103,7 @@ def submission_store(*, published_hit: PublishedHit, work: Work, at: datetime) -
         if submission.assignment_id is None and not submission.decision:
             _match(submission, published_hit, at)
             if not new and submission.assignment_id is not None:
-                alarm_settle(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, at=at)
+                alarm_settle(of=publication, kind=PlatformAlarm.UNMATCHED, about=submission, at=at)
         _warn_before_auto_approval(submission, new, at)
     return new
 
@@ -147,7 +151,7 @@ def _match(submission: Submission, published_hit: PublishedHit, at: datetime) ->
         submission.why_unmatched = why
         submission.save(update_fields=["why_unmatched"])
         text = phrase(publication, _("Work submitted at the platform needs a review: %(why)s")) % {"why": why}
-        alarm_raise(publication=publication, kind=Alarm.Kind.UNMATCHED, submission=submission, text=text, at=at)
+        alarm_raise(of=publication, kind=PlatformAlarm.UNMATCHED, about=submission, text=text, at=at)
         return
     submission.assignment, submission.why_unmatched = ours, ""
     if ours.judged == 0:
@@ -180,9 +184,9 @@ def _alarm_no_answers(submission: Submission, at: datetime) -> None:
         "time": date_format(submission.auto_approval_at or at, "j M Y, H:i"),
     }
     alarm_raise(
-        publication=submission.publication,
-        kind=Alarm.Kind.NO_ANSWERS,
-        submission=submission,
+        of=submission.publication,
+        kind=PlatformAlarm.NO_ANSWERS,
+        about=submission,
         text=phrase(submission.publication, text) % values,
         at=at,
     )
@@ -210,15 +214,15 @@ def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) 
                 "The platform approves assignment %(id)s automatically at %(time)s, although all spending is stopped."
             )
         alarm_raise(
-            publication=submission.publication,
-            kind=Alarm.Kind.AUTO_APPROVAL,
-            submission=submission,
+            of=submission.publication,
+            kind=PlatformAlarm.AUTO_APPROVAL,
+            about=submission,
             text=phrase(submission.publication, text)
             % {"id": submission.platform_assignment_id, "time": date_format(due, "j M Y, H:i")},
             at=at,
         )
     elif not new and (checked or submission.status != Status.SUBMITTED):
-        alarm_settle(publication=submission.publication, kind=Alarm.Kind.AUTO_APPROVAL, submission=submission, at=at)
+        alarm_settle(of=submission.publication, kind=PlatformAlarm.AUTO_APPROVAL, about=submission, at=at)
 
 
 def _compensated(published_hit: PublishedHit, submission: Submission, work: Work, at: datetime) -> None:
@@ -292,9 +296,7 @@ def _named(keys: Iterable[str]) -> Q:
 
 def _watched(publication: Publication, works: Iterable[str], at: datetime) -> Iterable[str]:
     """Those of submissions with an alarm that another look may settle, or that one may soon be raised about."""
-    raised = Alarm.objects.filter(
-        submission=OuterRef("pk"), kind__in=(Alarm.Kind.AUTO_APPROVAL, Alarm.Kind.UNMATCHED), settled_at=None
-    )
+    raised = raised_about(OuterRef("pk"), PlatformAlarm.AUTO_APPROVAL, PlatformAlarm.UNMATCHED)
     near = Q(status=Status.SUBMITTED, auto_approval_at__lte=at + ALARM_BEFORE)
     return (
         publication.submissions.filter(_named(works))

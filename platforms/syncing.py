@@ -9,9 +9,9 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from core.alarms import alarm_settle, resting
 from platforms.adapter import Adapter, Trouble
-from platforms.alarms import alarm_settle, resting
-from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
+from platforms.models import Operation, PlatformAlarm, Publication, PublishedHit, Submission
 from platforms.planning import end_plan, publication_lock
 from platforms.publishing.protocol import HitLists, Studies
 from platforms.publishing.study_opening import study_end
@@ -49,9 +49,7 @@ def publication_sync(*, publication: Publication, at: datetime, limit: int = 200
             _hint(_incomplete(publication, at).filter(platform_hit_id__in=batch), at)
     polled = new = 0
     stored: set[str] = set()
-    raised = set(
-        publication.alarms.filter(kind=Alarm.Kind.JOB, settled_at=None).values_list("published_hit", flat=True)
-    )
+    raised = set(publication.alarms.filter(kind=PlatformAlarm.JOB, settled_at=None).values_list("about_id", flat=True))
     while polled < limit:
         published_hits = _take(publication, at)
         if not published_hits:
@@ -109,7 +107,7 @@ def _poll_alone(
         PublishedHit.objects.filter(pk=published_hit.pk).update(next_poll_at=alarm.retry_at)
         return None
     if published_hit.pk in raised:
-        alarm_settle(publication=published_hit.publication, kind=Alarm.Kind.JOB, published_hit=published_hit, at=at)
+        alarm_settle(of=published_hit.publication, kind=PlatformAlarm.JOB, about=published_hit, at=at)
     return new
 
 
@@ -138,12 +136,8 @@ def hints_take(*, publication: Publication, platform_hit_ids: Iterable[str], at:
 
 
 def _hint(published_hits: QuerySet[PublishedHit], at: datetime) -> int:
-    failed = resting(kind=Alarm.Kind.JOB, at=at).filter(published_hit__isnull=False)
-    return (
-        published_hits.filter(next_poll_at__gt=at)
-        .exclude(pk__in=failed.values("published_hit"))
-        .update(next_poll_at=at)
-    )
+    failed = resting(kind=PlatformAlarm.JOB, at=at).filter(about_id__isnull=False)
+    return published_hits.filter(next_poll_at__gt=at).exclude(pk__in=failed.values("about_id")).update(next_poll_at=at)
 
 
 def _incomplete(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:

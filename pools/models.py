@@ -5,12 +5,13 @@ from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
+from django.contrib.contenttypes.fields import GenericRelation
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from core.models import Lab
+from core.models import Alarm, Lab
 from core.money import CURRENCIES, DOLLARS, in_currency, in_local_words
 from core.recorded import Audit, Changes, Group, value_after
 from evaluation.judging.designs import DESIGNS
@@ -82,6 +83,7 @@ class Campaign(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    alarms = GenericRelation(Alarm, "of_id", "of_type", related_query_name="campaign")
 
     sampled_from = models.PositiveIntegerField(
         null=True,

@@ -20,9 +20,9 @@ from core.audit.origin import because
 from core.audit.services import entry_note, worker_forget
 from core.comparing import compared
 from core.errors import NotNow
-from core.models import Lab
+from core.models import Alarm, Lab
 from judgments.models import Decision, Judgment, PairReport, WorkerNote
-from platforms.models import Alarm, HandPayment, Message, Operation, Payment, Publication, Submission
+from platforms.models import HandPayment, Message, Operation, Payment, Publication, Submission
 from platforms.money.pay_desk import OWED_BY_HAND, ZERO, with_pay
 from platforms.reviewing.compensations import GRACE
 from pools.models import Campaign
@@ -131,8 +131,10 @@ def _rows_of(worker: Worker) -> _Rows:
     operations = Operation.objects.filter(
         Q(worker=worker) | Q(submission__in=submissions) | Q(payment__in=payments.values("pk"))
     )
-    about = Q(worker=worker) | Q(assignment__worker=worker) | Q(submission__in=submissions)
-    alarms = Alarm.objects.filter(about | Q(operation__in=operations.values("pk")))
+    about = Q(about="worker", about_id=worker.pk)
+    for rows in (assignments, submissions, operations):
+        about |= Q(about=rows.model._meta.model_name, about_id__in=rows.values("pk"))
+    alarms = Alarm.objects.filter(about)
     return _Rows(assignments, submissions, payments, operations, alarms)
 
 

@@ -6,13 +6,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core import alarms
 from core.audit.services import entries_expire
 from core.background import job
 from core.errors import NotNow, Refused
 from pools.models import Campaign
 from protection import campaign_erasing, erasing, releasing
 from protection.models import Retention
-from tasks import campaign_alarms
+from tasks.models import CampaignAlarm
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 @job(gettext_lazy("the job that makes release bundles"))
 def make_bundle(campaign_id: int) -> str:
     """Make a campaign's release bundle. If one of its files names somebody, or it fails, that raises an alarm."""
-    kind, at = campaign_alarms.Kind.BUNDLE, timezone.now()
+    kind, at = CampaignAlarm.BUNDLE, timezone.now()
     campaign = Campaign.objects.select_related("collection").filter(pk=campaign_id).first()
     if campaign is None or campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return "nothing to release"
@@ -29,9 +30,9 @@ def make_bundle(campaign_id: int) -> str:
     except Exception as error:
         text = str(error) if isinstance(error, Refused) else _not_bundled(error)
         log.warning("No release bundle of campaign %s: %s", campaign.pk, text)
-        campaign_alarms.alarm_raise(campaign_id=campaign.pk, kind=kind, text=text, at=at, retried=False)
+        alarms.alarm_raise(of=campaign, kind=kind, text=text, at=at)
         return "not made"
-    campaign_alarms.alarm_settle(campaign_id=campaign.pk, kind=kind, at=at)
+    alarms.alarm_settle(of=campaign, kind=kind, at=at)
     return "made"
 
 
@@ -40,7 +41,7 @@ def _not_bundled(error: Exception) -> str:
         "The release bundle could not be made (%(error)s). Ask for it again; if it stays, show this to whoever runs "
         "this site."
     )
-    return text % {"error": campaign_alarms.in_words(error)}
+    return text % {"error": alarms.in_words(error)}
 
 
 @job(gettext_lazy("the job that erases a campaign's workers"))
@@ -70,9 +71,9 @@ def erase_whole_campaign(campaign_id: int, why: str = "") -> str:
             "The campaign could not be erased (%(error)s). Nothing of it was deleted. Ask for it again; if "
             "it stays, show this to whoever runs this site."
         )
-        message = text % {"error": campaign_alarms.in_words(error)}
-        kind, at = campaign_alarms.Kind.ERASING, timezone.now()
-        campaign_alarms.alarm_raise(campaign_id=campaign_id, kind=kind, text=message, at=at, retried=False)
+        message = text % {"error": alarms.in_words(error)}
+        kind, at = CampaignAlarm.ERASING, timezone.now()
+        alarms.alarm_raise(of=Campaign(pk=campaign_id), kind=kind, text=message, at=at)
         return "not erased"
     return "erased"
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, F, JSONField, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from core.models import Alarm
 from evaluation.judging.designs import designs_that
 from judgments import selectors as judgment_selectors
 from platforms.models import Publication
@@ -20,7 +21,7 @@ from pools.models import Campaign
 from results import refreshing
 from results.models import Result
 from runs.models import Run
-from tasks.models import Assignment, CampaignAlarm, Hit
+from tasks.models import Assignment, Hit
 
 
 @transaction.atomic
@@ -31,7 +32,7 @@ def campaigns_finish(*, at: datetime) -> int:
     of_it = {"campaign": OuterRef("pk")}
     lacks = Exists(Hit.objects.filter(needed__gt=0, **of_it)) | Exists(Hit.objects.filter(is_held=True, **of_it))
     at_work = Exists(Assignment.objects.filter(state=Assignment.State.ACTIVE, leased_until__gt=at, **of_it))
-    alarmed = Exists(CampaignAlarm.objects.filter(settled_at=None, **of_it))
+    alarmed = Exists(Alarm.objects.filter(settled_at=None, **of_it))
     published = Publication.objects.exclude(state=Publication.State.DRAFT).filter(**of_it)
     unsettled = Exists(published.exclude(finished_revision=OuterRef("revision"), finished_revision__isnull=False))
     in_rounds = Q(design__in=designs_that("goes_on")) & ~Q(rounds_revision=F("revision"), rounds_revision__isnull=False)

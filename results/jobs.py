@@ -7,12 +7,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core import alarms
 from core.background import JOB_SECONDS, job
 from core.errors import FileAway
 from evaluation.errors import BadInput
 from pools.models import Campaign
 from results import finishing, machines, refreshing, scoring, version_requests
-from tasks import campaign_alarms
+from tasks.models import CampaignAlarm
 
 log = logging.getLogger(__name__)
 
@@ -23,14 +24,14 @@ def compute_results(campaign_id: int | None = None) -> str:
 
     Safe to run many at once, and to be killed.
     """
-    kind, at, ends = campaign_alarms.Kind.RESULTS, timezone.now(), time.monotonic() + JOB_SECONDS
+    kind, at, ends = CampaignAlarm.RESULTS, timezone.now(), time.monotonic() + JOB_SECONDS
     if campaign_id is None:
-        campaigns = refreshing.candidates(at=at).exclude(pk__in=campaign_alarms.resting(kind=kind, at=at))
+        campaigns = refreshing.candidates(at=at).exclude(pk__in=alarms.resting(kind=kind, at=at).values("of_id"))
     else:
         campaigns = Campaign.objects.filter(pk=campaign_id)
     computed = 0
     for campaign in campaigns.select_related("collection"):
-        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_failed):
+        with alarms.isolating(of=campaign, kind=kind, words=_failed):
             computed += refreshing.result_refresh(campaign=campaign, anew=campaign_id is not None)
         if time.monotonic() > ends:
             break
@@ -123,4 +124,4 @@ def _failed(error: Exception) -> str:
             "The results could not be computed (%(error)s). The judgments are not affected. It is tried "
             "again automatically; if it persists, show this to the person who runs this site."
         )
-    return text % {"error": campaign_alarms.in_words(error)}
+    return text % {"error": alarms.in_words(error)}

@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from core.alarms import in_words
 from core.errors import NotNow, Refused
 from core.locks import alone
 from core.models import User
@@ -13,7 +14,6 @@ from core.progress import forget, report_on
 from pools.models import Campaign
 from results.models import VersionRequest
 from results.versions import version_add, why_no_version
-from tasks.campaign_alarms import in_words
 
 MOST_TRIES = 20  # of one request: some ten minutes, in which file storage may come back
 

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
+from core.alarms import in_words
 from core.errors import BadRequest, NotNow, Refused
 from core.models import User
 from judgments import selectors as judgment_selectors
@@ -25,7 +26,6 @@ from platforms.registry import adapter_of
 from platforms.reviewing import deciding
 from pools.models import Campaign
 from review.models import BulkDecision, BulkRow
-from tasks.campaign_alarms import in_words
 from tasks.models import Assignment, Worker
 
 Action, State = BulkDecision.Action, BulkRow.State

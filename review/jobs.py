@@ -2,16 +2,18 @@
 
 import time
 
+from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core import alarms
 from core.background import JOB_SECONDS, job
 from core.locks import alone
 from judgments import alarm_checks, alarm_mails
 from pools.models import Campaign
 from review import deciding, proving
-from tasks import campaign_alarms
+from tasks.models import CampaignAlarm
 
 
 @job(gettext_lazy("the job that carries out decisions on many"))
@@ -31,24 +33,24 @@ def watch() -> str:
 
     Safe to run many at once, and to be killed.
     """
-    kind, at = campaign_alarms.Kind.WATCH, timezone.now()
+    kind, at = CampaignAlarm.WATCH, timezone.now()
     for campaign in alarm_checks.campaigns_to_check():
-        with campaign_alarms.isolating(campaign_id=campaign.pk, kind=kind, words=_not_watched):
+        with alarms.isolating(of=campaign, kind=kind, words=_not_watched):
             if campaign.state != Campaign.State.CLOSED:
                 proving.tests_settle(campaign=campaign, at=at)
             alarm_checks.campaign_check(campaign=campaign, at=at)
     with alone("mails about alarms") as ours:
         if not ours:
-            return "another sends the mails"
+            return "another does"
         alarm_mails.episodes_follow(at=at)
-        if not alarm_mails.is_mail_set_up():
+        if not settings.HAS_MAIL:
             return "no mail is set up"
-        sent = sum(alarm_mails.episode_mail(episode=episode, at=at) for episode in alarm_mails.episodes_to_mail())
-    return f"mails sent: {sent}"
+        count = sum(alarm_mails.episode_mail(episode=episode, at=at) for episode in alarm_mails.episodes_to_mail())
+    return f"mails to send: {count}"
 
 
 def _not_watched(error: Exception) -> str:
     return _(
         "Whether this campaign has problems could not be checked (%(error)s). It is tried again automatically; if it "
         "persists, show this to the person who runs this site."
-    ) % {"error": campaign_alarms.in_words(error)}
+    ) % {"error": alarms.in_words(error)}

@@ -15,11 +15,12 @@ from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[impor
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import progress
+from core.alarms import in_words
 from core.errors import FileAway, Refused
 from core.models import Lab, User
 from core.progress import Report
@@ -127,8 +128,7 @@ def is_small(job: Job) -> bool:
 
 def jobs_waiting(*, at: datetime) -> QuerySet[Job]:
     """Jobs that are to be done now, in the order in which they were asked for."""
-    rested = Q(retry_at=None) | Q(retry_at__lte=at)
-    return Job.objects.filter(rested, state=State.WAITING).order_by("id")
+    return Job.objects.filter(Job.due(at), state=State.WAITING).order_by("id")
 
 
 def job_do(*, job_id: int) -> bool:
@@ -141,10 +141,10 @@ def job_do(*, job_id: int) -> bool:
         job = _lock(job_id)
         if job is None:
             return False
-        if job.attempts >= ATTEMPTS:
-            _end(job, State.FAILED, _("The work was interrupted %(count)d times.") % {"count": job.attempts})
+        if job.tries >= ATTEMPTS:
+            _end(job, State.FAILED, _("The work was interrupted %(count)d times.") % {"count": job.tries})
         else:
-            job.attempts, job.begun_at, job.retry_at = job.attempts + 1, timezone.now(), None
+            job.tries, job.begun_at, job.retry_at = job.tries + 1, timezone.now(), None
         job.save()
     with transaction.atomic():
         job = _lock(job_id)
@@ -232,11 +232,11 @@ def _end(job: Job, state: Job.State, error: str = "") -> None:
 
 
 def _fail(job: Job, error: Exception) -> None:
-    job.error = f"{type(error).__name__}: {error}"[:300].strip()
-    if job.attempts >= ATTEMPTS:
+    job.error = in_words(error)
+    if job.tries >= ATTEMPTS:
         _end(job, State.FAILED, job.error)
     else:
-        job.retry_at = timezone.now() + PAUSES.after(job.attempts)
+        job.retry_at = timezone.now() + PAUSES.after(job.tries)
 
 
 def _do_run(job: Job, report: Report) -> None:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core import progress
+from core.alarms import in_words
 from core.errors import FileAway, Refused
 from core.locks import alone
 from core.models import Lab, User
@@ -94,7 +95,7 @@ def dataset_fetch(*, job_id: int) -> bool:
             _end(job, State.FAILED, text % {"id": job.request["dataset"]})
         except Exception as error:
             log.exception("Job %s", job.pk)
-            _end(job, State.FAILED, f"{type(error).__name__}: {error}"[:300])
+            _end(job, State.FAILED, in_words(error))
         else:
             return True
     progress.forget(background.progress_key(job))

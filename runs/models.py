@@ -9,7 +9,7 @@ from django.db.models.functions import Length
 from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext_lazy as _
 
-from core.models import Lab
+from core.models import Lab, Retried
 from core.recorded import Audit, Group
 
 LONG_TEXT = 3000  # characters: what nobody reads in five minutes
@@ -271,7 +271,7 @@ class Run(models.Model):
         return model.strip().casefold() in [name.strip().casefold() for name in self.models_used.split(",")]
 
 
-class Job(models.Model):
+class Job(Retried):
     """Something that a member of a lab asked for and that takes a while: a file to be read, a campaign to be created.
 
     The row is the queue. A job is done in one transaction that also ends it: all of it, or nothing.
@@ -303,9 +303,7 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     asked_at = models.DateTimeField()
-    attempts = models.PositiveSmallIntegerField(default=0)
     begun_at = models.DateTimeField(null=True, blank=True, help_text=_("The last attempt."))
-    retry_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 
     # what came of it

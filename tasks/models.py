@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from core.comparing import ComparedField, ComparedModel
-from core.models import Lab
+from core.models import AlarmKind, AlarmTopic, Lab
 from core.recorded import Audit, Changes, Group, value_after
 from pools.models import Campaign, Pair
 from runs.models import Passage, Query
@@ -482,38 +482,23 @@ class Practice(models.Model):
         return f"practice {self.pk}"
 
 
-class CampaignAlarm(models.Model):
-    """Something in a campaign's jobs that a person must look at, once for each kind. `failures` are in a row."""
+class CampaignAlarm(AlarmKind):
+    """What a person must look at in a campaign and its jobs."""
 
-    class Kind(models.TextChoices):
-        PACKING = "packing", _("packing the HITs")
-        RESULTS = "results", _("computing the results")
-        EXPORTS = "exports", _("making the export files")
-        FILES = "files", _("deleting replaced files")
-        SUMMARY = "summary", _("counting the work")
-        WATCH = "watch", _("looking for problems")
-        FAILING = "failing", _("many fail test pairs")
-        FAST = "fast", _("many judge faster than anybody reads")
-        TESTS = "tests", _("test pairs were set aside")
-        STALLED = "stalled", _("no work is accepted")
-        NOBODY = "nobody", _("nobody comes")
-        BUNDLE = "bundle", _("making the release bundle")
-        ERASING = "erasing", _("erasing the whole campaign")
-        ROUND = "round", _("the next round")
-
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
-    kind = models.CharField(max_length=10, choices=Kind)
-    text = models.TextField()
-    failures = models.PositiveIntegerField(default=1)
-    raised_at = models.DateTimeField()
-    retry_at = models.DateTimeField(null=True, blank=True, help_text=_("Empty if it is not tried again automatically."))
-    settled_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["campaign", "kind"], name="campaign_alarm_once")]
-
-    def __str__(self) -> str:
-        return self.text
+    PACKING = "packing", _("packing the HITs")
+    RESULTS = "results", _("computing the results")
+    EXPORTS = "exports", _("making the export files")
+    FILES = "files", _("deleting replaced files")
+    SUMMARY = "summary", _("counting the work")
+    WATCH = "watch", _("looking for problems")
+    FAILING = "failing", AlarmTopic.QUALITY, _("many fail test pairs")
+    FAST = "fast", AlarmTopic.QUALITY, _("many judge faster than anybody reads")
+    TESTS = "tests", AlarmTopic.QUALITY, _("test pairs were set aside")
+    STALLED = "stalled", AlarmTopic.STALLED, _("no work is accepted")
+    NOBODY = "nobody", AlarmTopic.NOBODY, _("nobody comes")
+    BUNDLE = "bundle", _("making the release bundle")
+    ERASING = "erasing", _("erasing the whole campaign")
+    ROUND = "round", _("the next round")
 
 
 # --- what is at a platform that speaks the Mechanical Turk API

@@ -14,6 +14,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core import alarms
 from core.comparing import compared
 from core.copying import copy_rows, next_ids
 from core.errors import NotNow, NotYours, Refused
@@ -27,10 +28,9 @@ from pools import services as pool_services
 from pools.models import Campaign
 from pools.practice import PracticePair, practice_check, read_practice_pairs, write_practice_pairs
 from runs.models import Passage, Qrel
-from tasks import campaign_alarms
 from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent
-from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
+from tasks.models import Assignment, CampaignAlarm, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.packing import MOST_LAYOUTS, PackedItem, lay_out, pack
 from tasks.pair_file import read_test_pairs
 from tasks.pilots import LIVE, held_back, spread
@@ -309,7 +309,7 @@ def campaign_launch(*, campaign: Campaign, pilot_hits: int | None = None) -> Cam
     campaign.state, campaign.pilot_hits = Campaign.State.PACKING, pilot_hits
     campaign.archived_at = None  # nothing that goes on is left out of lists
     campaign.save(update_fields=["state", "pilot_hits", "archived_at"])
-    campaign_alarms.alarm_settle(campaign_id=campaign.pk, kind=campaign_alarms.Kind.PACKING, at=timezone.now())
+    alarms.alarm_settle(of=campaign, kind=CampaignAlarm.PACKING, at=timezone.now())
     return campaign
 
 
@@ -341,12 +341,11 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
         campaign.state = Campaign.State.DRAFT
         campaign.save(update_fields=["state"])
         text = _("The campaign could not be packed and is a draft again. %(why)s Then start it again.")
-        campaign_alarms.alarm_raise(
-            campaign_id=campaign.pk,
-            kind=campaign_alarms.Kind.PACKING,
+        alarms.alarm_raise(
+            of=campaign,
+            kind=CampaignAlarm.PACKING,
             text=text % {"why": " ".join(obstacles)},
             at=timezone.now(),
-            retried=False,
         )
         return False
     report(_("Looking for pairs that have been judged before"))

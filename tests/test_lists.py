@@ -24,7 +24,7 @@ from api.models import Delivery, Token, Webhook
 from campaigns.forms import CampaignForm
 from core.comparing import ComparedField
 from core.lists import Listing
-from core.models import Lab, MemberInvitation, User
+from core.models import Alarm, Lab, MemberInvitation, User
 from core.roles import needs_by_address
 from core.version import VERSION
 from evaluation.files.runs import Census
@@ -43,7 +43,15 @@ from judgments.models import (
     WorkerSummary,
 )
 from machines.models import MachineJudge
-from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
+from platforms.models import (
+    Message,
+    Operation,
+    Payment,
+    Publication,
+    PublishedHit,
+    Submission,
+    TermsVersion,
+)
 from pools.models import AlikePair, Campaign, CampaignTemplate, Candidate, Pair, Pool, QrelsVersion, Twin, VersionQuery
 from protection.erasing import KEPT_NAMED
 from protection.models import RetentionResult
@@ -157,7 +165,7 @@ OTHER_PAGES = {
         "pools:preferences_import",
         "runs:job",
     ),
-    *("platforms:conversation", "judgments:alarm_choice", "judgments:judgments_import", "machines:machine_import"),
+    *("platforms:conversation", "core:alarm_choice", "judgments:judgments_import", "machines:machine_import"),
     "machines:machine_ask",
     *("judgments:pilot", "protection:ethics", "review:disagreement"),
     *("campaigns:campaign_edit", "campaigns:draft_reach", "platforms:adjustment"),
@@ -329,7 +337,7 @@ class World(NamedTuple):
         )
         arguments: dict[str, list[Any]] = {
             "campaigns:campaigns": [],
-            "judgments:alarm_choice": [],
+            "core:alarm_choice": [],
             "campaigns:campaign_new": [],
             "runs:collections": [],
             "runs:runs": [],
@@ -662,9 +670,9 @@ def _publish(campaign: Campaign, count: int, hit: Hit, assignment: Assignment, u
     )  # fmt: skip
     multiply(operation, count, submission=f"{submission.pk} + n", token=unique)
     alarm = Alarm.objects.create(
-        publication=publication, kind="refused", operation=operation, text="Refused.", raised_at=at
+        of=publication, kind="refused", about="operation", about_id=operation.pk, text="Refused.", raised_at=at
     )
-    multiply(alarm, count, operation=f"{operation.pk} + n")
+    multiply(alarm, count, about_id=f"{operation.pk} + n")
     message = Message.objects.create(
         publication=publication, worker=assignment.worker, state="received", subject="Hello", text="Why?", at=at
     )

@@ -16,6 +16,7 @@ from api.frame import Resource, operation
 from api.resources.campaigns import ask_now
 from api.resources.labs import membership_of
 from api.resources.outcomes import FILE
+from core.alarms import alarms_raised
 from core.audit.services import entry_note
 from core.errors import NotNow
 from core.models import Lab
@@ -27,7 +28,6 @@ from pools.models import Campaign
 from protection import campaign_erasing, closing, erasing, releasing
 from protection import jobs as protection_jobs
 from protection.models import Retention
-from tasks.campaign_alarms import alarms_raised
 from tasks.models import CampaignAlarm, Worker
 
 
@@ -163,7 +163,7 @@ class CampaignProtection(Resource):
     def bundle(self, request: Request, pk: int) -> Any:
         """The release bundle as it was last made, and why it was not made since, if it was asked for."""
         campaign = self.campaign
-        alarm = alarms_raised(campaign).filter(kind=CampaignAlarm.Kind.BUNDLE).first()
+        alarm = alarms_raised(campaign).filter(kind=CampaignAlarm.BUNDLE).first()
         return {
             "file": judgment_selectors.stored_file(campaign, StoredFile.Kind.BUNDLE, releasing.NAME),
             "why": alarm.text if alarm else "",

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from api import review_shapes, shapes
 from api.frame import Resource, operation, refusals_of
 from api.resources.campaigns import soon
+from core.alarms import alarms_raised
 from core.errors import NotYours
 from core.roles import Right
 from judgments import reported
@@ -29,7 +30,6 @@ from review import jobs as review_jobs
 from review.models import BulkDecision
 from tasks import pilots
 from tasks import selectors as task_selectors
-from tasks.campaign_alarms import alarms_raised
 from tasks.models import Assignment, Worker
 from tasks.names import pseudonym
 

@@ -45,6 +45,7 @@ OTHERS = {
 NOTES: dict[str, Group] = {
     "session": Group.LOGINS,
     "export": Group.FILES,
+    "alarm": Group.PLATFORMS,
     "audit": Group.FILES,
     "erasure": Group.PROTECTION,
     "personal-data": Group.PROTECTION,

@@ -30,6 +30,7 @@ NOTED: dict[tuple[str, str], Promise] = {
     ("personal-data", "downloaded"): gettext_lazy("downloaded what is stored of worker %(worker)s"),
     ("release", "made"): gettext_lazy("made the release bundle of %(campaign)s"),
     ("release", "downloaded"): gettext_lazy("downloaded the release bundle of %(campaign)s"),
+    ("alarm", "dismissed"): gettext_lazy("dismissed an alarm of %(campaign)s: %(thing)s"),
     ("audit", "downloaded"): gettext_lazy("downloaded the audit"),
 }
 

@@ -182,6 +182,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('auth', '0012_alter_user_first_name_max_length'),
+        ('contenttypes', '0002_remove_content_type_name'),
     ]
 
     operations = [
@@ -287,6 +288,51 @@ class Migration(migrations.Migration):
                 'constraints': [models.CheckConstraint(condition=models.Q(('revoked_at', None), ('accepted_at', None), _connector='OR'), name='invitation_revoked_or_accepted')],
             },
         ),
+        migrations.CreateModel(
+            name='Alarm',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('retry_at', models.DateTimeField(blank=True, null=True)),
+                ('of_id', models.BigIntegerField()),
+                ('kind', models.CharField(max_length=14)),
+                ('about', models.CharField(blank=True, max_length=16)),
+                ('about_id', models.BigIntegerField(blank=True, null=True)),
+                ('text', models.TextField()),
+                ('raised_at', models.DateTimeField()),
+                ('settled_at', models.DateTimeField(blank=True, null=True)),
+                ('of_type', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='contenttypes.contenttype')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['about_id'], name='alarm_about')],
+                'constraints': [models.UniqueConstraint(fields=('of_type', 'of_id', 'kind', 'about', 'about_id'), name='alarm_once', nulls_distinct=False)],
+            },
+        ),
+        migrations.CreateModel(
+            name='AlarmChoice',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('reach', models.CharField(choices=[('own', 'campaigns that I created'), ('all', 'all campaigns of my labs'), ('none', 'no mails')], default='own', max_length=4)),
+                ('topics', models.JSONField(default=list)),
+                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='alarm_choice', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Mail',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
+                ('retry_at', models.DateTimeField(blank=True, null=True)),
+                ('subject', models.CharField(max_length=200)),
+                ('text', models.TextField()),
+                ('made_at', models.DateTimeField()),
+                ('sent_at', models.DateTimeField(blank=True, null=True)),
+                ('to', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('sent_at', None)), fields=['id'], name='mail_to_send')],
+            },
+        ),
         migrations.AddConstraint(
             model_name='membership',
             constraint=models.CheckConstraint(condition=models.Q(('role__in', ['viewer', 'researcher', 'organizer', 'admin'])), name='membership_role_known'),
@@ -322,6 +368,7 @@ class Migration(migrations.Migration):
         record_changes(
             "core_user_groups", "INSERT OR DELETE", NOBODY, "$1->>'user_id'", ignored="user_id", new_fields=True,
         ),
+        record_changes("core_alarmchoice", CHANGES, NOBODY, "$1->>'user_id'", ignored="user_id", new_fields=True),
         record_changes(
             "core_user_user_permissions", "INSERT OR DELETE", NOBODY, "$1->>'user_id'", ignored="user_id",
             new_fields=True,

@@ -83,15 +83,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='AlarmChoice',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reach', models.CharField(choices=[('own', 'campaigns that I created'), ('all', 'all campaigns of my labs'), ('none', 'no mails')], default='own', max_length=4)),
-                ('topics', models.JSONField(default=list)),
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='alarm_choice', to=settings.AUTH_USER_MODEL)),
-            ],
-        ),
-        migrations.CreateModel(
             name='AlarmEpisode',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -100,15 +91,6 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(null=True)),
                 ('mailed_at', models.DateTimeField(help_text='When everybody who wants to know was told.', null=True)),
                 ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alarm_episodes', to='pools.campaign')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='AlarmMail',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sent_at', models.DateTimeField()),
-                ('episode', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mails', to='judgments.alarmepisode')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
         migrations.CreateModel(
@@ -335,10 +317,6 @@ class Migration(migrations.Migration):
             model_name='alarmepisode',
             constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('campaign', 'kind'), name='alarm_episode_one_at_a_time'),
         ),
-        migrations.AddConstraint(
-            model_name='alarmmail',
-            constraint=models.UniqueConstraint(fields=('episode', 'user'), name='alarm_mail_once'),
-        ),
         migrations.AddIndex(
             model_name='decision',
             index=models.Index(fields=['campaign', '-id'], name='decision_newest_first'),
@@ -428,14 +406,6 @@ class Migration(migrations.Migration):
             "$1->>'choice'",
             ignored="note by_id undone_by_id",
             why="note",
-        ),
-        record_changes(
-            "judgments_alarmchoice",
-            CHANGES,
-            NOBODY,
-            "$1->>'user_id'",
-            ignored="user_id",
-            new_fields=True,
         ),
         record_changes(
             "judgments_decision",

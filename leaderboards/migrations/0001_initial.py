@@ -204,7 +204,7 @@ class Migration(migrations.Migration):
                 ('package_sha256', models.CharField(blank=True, max_length=64)),
                 ('diagnostics', models.JSONField(default=dict, help_text='What the check said: evaluation.boards.checking.')),
                 ('alike', models.JSONField(default=list, help_text='Entries that it resembles, for organizers: evaluation.boards.alike.')),
-                ('tries', models.PositiveSmallIntegerField(default=0, help_text='How often its evaluation was begun.')),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
                 ('begun_at', models.DateTimeField(blank=True, help_text='The last attempt.', null=True)),
                 ('retry_at', models.DateTimeField(blank=True, null=True)),
                 ('evaluated_at', models.DateTimeField(blank=True, null=True)),
@@ -309,20 +309,6 @@ class Migration(migrations.Migration):
                 ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='dev_scorings', to=settings.AUTH_USER_MODEL)),
                 ('season', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='dev_scorings', to='leaderboards.season')),
                 ('entry', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='dev_scorings', to='leaderboards.submission')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='BoardMail',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('subject', models.CharField(max_length=200)),
-                ('text', models.TextField()),
-                ('made_at', models.DateTimeField()),
-                ('sent_at', models.DateTimeField(blank=True, null=True)),
-                ('tries', models.PositiveSmallIntegerField(default=0)),
-                ('retry_at', models.DateTimeField(blank=True, null=True)),
-                ('to', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('submission', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='mails', to='leaderboards.submission')),
             ],
         ),
         migrations.CreateModel(
@@ -480,7 +466,7 @@ class Migration(migrations.Migration):
                 ('nobody_qualifies', models.BooleanField(default=False, help_text='Whether the obstacle is that no active worker may take its campaign.')),
                 ('although_nobody_qualifies', models.BooleanField(default=False, help_text='Whether somebody wants its campaign published even so.')),
                 ('tries', models.PositiveSmallIntegerField(default=0)),
-                ('retry_at', models.DateTimeField(null=True)),
+                ('retry_at', models.DateTimeField(blank=True, null=True)),
                 ('ended_at', models.DateTimeField(null=True)),
                 ('board', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='upkeep_rounds', to='leaderboards.board')),
                 ('campaign', models.OneToOneField(help_text='Made when approved.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='upkeep_round', to='pools.campaign')),
@@ -602,10 +588,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='devscoring',
             constraint=models.CheckConstraint(condition=models.Q(('part', 'dev'), ('entry__isnull', False), _connector='OR'), name='eval_is_scored_of_an_entry'),
-        ),
-        migrations.AddIndex(
-            model_name='boardmail',
-            index=models.Index(condition=models.Q(('sent_at', None)), fields=['id'], name='board_mail_to_send'),
         ),
         migrations.AddConstraint(
             model_name='artifact',

@@ -6,10 +6,10 @@ import time
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core.alarms import in_words
 from core.background import job
 from leaderboards.models import UpkeepRound
 from leaderboards.upkeep import rescoring, rounds
-from tasks.campaign_alarms import in_words
 
 log = logging.getLogger(__name__)
 SECONDS = 40.0  # for which one job works before other jobs get their turn

@@ -15,6 +15,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 
 from campaigns.template_terms import campaign_create_from, publication_of
+from core.alarms import PAUSES
 from core.errors import NotNow, Refused
 from core.models import User
 from core.money import DOLLARS
@@ -33,7 +34,6 @@ from pools.models import Campaign, QrelsVersion
 from results.versions import version_add
 from runs import services as run_services
 from runs.models import Run
-from tasks import campaign_alarms
 from tasks import services as task_services
 from tasks.models import Assignment, Hit
 
@@ -88,7 +88,7 @@ def boards_in_upkeep(*, at: datetime) -> QuerySet[Board]:
     """Boards on whose rounds something may be done now: one that goes on, or challengers that wait."""
     waiting = Exists(Challenger.objects.filter(board=OuterRef("pk"), outcome=Outcome.OPEN))
     going_on = UpkeepRound.objects.filter(board=OuterRef("pk"), ended_at=None)
-    ready = Exists(going_on.filter(Q(retry_at=None) | Q(retry_at__lte=at)).exclude(state=State.PROPOSED))
+    ready = Exists(going_on.filter(UpkeepRound.due(at)).exclude(state=State.PROPOSED))
     proposing = Q(upkeep__is_on=True) & waiting & ~Exists(going_on)
     return Board.objects.filter(Q(ready) | proposing).order_by("id")
 
@@ -312,11 +312,9 @@ def round_advance(*, board: Board, at: datetime) -> bool:
 
 def obstacle_note(*, round: UpkeepRound, why: str, at: datetime, nobody_qualifies: bool = False) -> None:
     """Keep why a round does not go on. It is tried again, after twice as long each time, up to an hour."""
+    round.rest(PAUSES, at)
     UpkeepRound.objects.filter(pk=round.pk, ended_at=None).update(
-        obstacle=why,
-        nobody_qualifies=nobody_qualifies,
-        tries=min(round.tries + 1, 1000),
-        retry_at=at + campaign_alarms.PAUSES.after(round.tries + 1),
+        obstacle=why, nobody_qualifies=nobody_qualifies, tries=round.tries, retry_at=round.retry_at
     )
 
 

@@ -8,13 +8,13 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from core.alarms import in_words
 from core.errors import BadRequest, NotNow
 from core.models import User
 from platforms.finishing import unfinished
 from platforms.messages.protocol import Heard, Inbox
 from platforms.models import Message, MessageCursor, Operation, Publication, Submission
 from platforms.registry import ADAPTERS, WITH_ACCOUNTS, adapter_for, adapter_named, adapter_of, phrase
-from tasks.campaign_alarms import in_words
 from tasks.models import Worker
 
 State = Message.State

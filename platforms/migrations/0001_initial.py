@@ -262,25 +262,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Alarm',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('funds', 'the account cannot pay'), ('low', 'the account may not last'), ('account', 'our access key is not accepted'), ('refused', 'a call was refused'), ('doubt', 'a call is in doubt'), ('job', 'a background job failed'), ('ledger', 'the ledgers differ'), ('stopped', 'stopped'), ('unseen', 'no worker has opened a task'), ('expired', 'HITs have expired'), ('leaves', 'a worker leaves often'), ('unmatched', 'submitted work matches none of ours'), ('no-answers', 'submitted without an answer'), ('fast', 'judged faster than anybody reads'), ('auto-approval', 'about to be approved automatically'), ('undecided', 'submitted work could not be decided on'), ('unchecked', 'work could not be checked'), ('compensation', 'work done here was not submitted there'), ('twice', 'submitted after it was compensated'), ('unfair', 'the pay per hour is too low'), ('unreturned', 'assignments were not returned')], max_length=30)),
-                ('job', models.CharField(blank=True, help_text='The background job that failed.', max_length=16)),
-                ('text', models.TextField()),
-                ('failures', models.PositiveIntegerField(default=0, help_text='In a row, of what is tried again.')),
-                ('raised_at', models.DateTimeField()),
-                ('retry_at', models.DateTimeField(blank=True, help_text='What failed is not tried again before.', null=True)),
-                ('settled_at', models.DateTimeField(blank=True, null=True)),
-                ('assignment', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='tasks.assignment')),
-                ('worker', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='tasks.worker')),
-                ('operation', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='platforms.operation')),
-                ('publication', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='platforms.publication')),
-                ('published_hit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='platforms.publishedhit')),
-                ('submission', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='platforms.submission')),
-            ],
-        ),
-        migrations.CreateModel(
             name='TermsVersion',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -383,34 +364,6 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0), ('fee__gte', 0)), name='payment_of_something'),
         ),
         migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), fields=('publication', 'kind', 'job'), name='alarm_once_per_publication_or_job'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('operation__isnull', False)), fields=('operation', 'kind'), name='alarm_once_per_operation'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('submission__isnull', False)), fields=('submission', 'kind'), name='alarm_once_per_submission'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('published_hit__isnull', False)), fields=('published_hit', 'kind'), name='alarm_once_per_published_hit'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('worker__isnull', False)), fields=('publication', 'worker', 'kind'), name='alarm_once_per_worker'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.UniqueConstraint(condition=models.Q(('assignment__isnull', False)), fields=('assignment', 'kind'), name='alarm_once_per_assignment'),
-        ),
-        migrations.AddConstraint(
-            model_name='alarm',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('assignment', None), ('job', ''), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('job', ''), ('operation', None), ('published_hit', None), ('submission', None)), models.Q(('job', ''), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), models.Q(('assignment', None), ('operation', None), ('published_hit', None), ('submission', None), ('worker', None)), _connector='OR'), name='alarm_about_one_thing'),
-        ),
-        migrations.AddConstraint(
             model_name='termsversion',
             constraint=models.UniqueConstraint(fields=('publication', 'version'), name='terms_version_once'),
         ),
@@ -445,12 +398,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='operation',
             constraint=models.CheckConstraint(condition=models.Q(('kind', 'exclusion-type'), models.Q(('kind', 'hit-type'), ('terms__isnull', False)), models.Q(('kind__in', ['create', 'extend', 'expire']), ('published_hit__isnull', False)), models.Q(('kind', 'reopen'), ('published_hit__isnull', False), ('until__isnull', False)), models.Q(('kind', 'retype'), ('published_hit__isnull', False), ('terms__isnull', False)), models.Q(('kind', 'compensate'), ('payment__isnull', False), ('published_hit__isnull', False)), models.Q(('kind', 'approve'), ('submission__isnull', False)), models.Q(('kind', 'reject'), ('submission__isnull', False)), models.Q(('kind', 'ask-return'), ('submission__isnull', False)), models.Q(('kind__in', ['bonus', 'extra-bonus', 'adjust']), ('payment__isnull', False), ('submission__isnull', False)), models.Q(('barred_at__isnull', False), ('kind__in', ['exclude', 'readmit']), ('worker__isnull', False)), _connector='OR'), name='operation_says_what_it_is_about'),
-        ),
-        record_changes(
-            "platforms_alarm", "UPDATE", PUBLICATION, "$1->>'kind'", worker=WORKER,
-            when="NEW.settled_at IS NOT NULL AND OLD.settled_at IS NULL "
-            "AND nullif(current_setting('bestknown.audit', true), '')::jsonb ->> 'kind' = 'person'",
-            ignored="text failures retry_at",
         ),
         record_changes("platforms_labaccount", CHANGES, LAB, "$1->>'platform'", ignored="lab_id sealed by_id at", new_fields=True),
         migrations.RunSQL(

@@ -9,11 +9,11 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from core.alarms import alarm_raise, alarm_settle
 from core.errors import NotNow, Refused
 from core.models import User
 from platforms.addresses import frame_address
-from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, TermsVersion
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, PublishedHit, TermsVersion
 from platforms.money.bills import remaining_bill
 from platforms.planning import (
     end_plan,
@@ -232,7 +232,7 @@ def publications_stop(*, reason: str, by: str, at: datetime) -> list[Publication
     for publication in stopped:
         publication.state = State.STOPPED
         publication.save(update_fields=["state"])
-        alarm_raise(publication=publication, kind=Alarm.Kind.STOPPED, text=text, at=at)
+        alarm_raise(of=publication, kind=PlatformAlarm.STOPPED, text=text, at=at)
     return stopped
 
 
@@ -243,7 +243,7 @@ def publication_resume(*, publication: Publication, at: datetime) -> Publication
     if publication.state == State.DRAFT:
         raise NotNow(_("The campaign is not published yet."))
     if publication.state != State.OPEN:
-        alarm_settle(publication=publication, kind=Alarm.Kind.STOPPED, at=at)
+        alarm_settle(of=publication, kind=PlatformAlarm.STOPPED, at=at)
         publication.state, publication.resumed_at = State.OPEN, at
         publication.save(update_fields=["state", "resumed_at"])
         published_hits = [*_needed(publication), *_offered(publication)]

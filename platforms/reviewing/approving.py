@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest
 from core.models import User
-from platforms.alarms import alarm_settle
+from platforms.alarms import ABOUT_DECIDING, raised_about
 from platforms.calls import payments_settle
-from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.models import Operation, Payment, Publication, Submission
 from platforms.planning import operation_plan
 from platforms.registry import adapter_of
 
@@ -103,8 +103,7 @@ def compensation_end(payment: Payment, evidence: dict[str, str]) -> None:
 
 
 def alarms_settle(submission: Submission, at: datetime) -> None:
-    for kind in Alarm.ABOUT_DECIDING:
-        alarm_settle(publication=submission.publication, kind=kind, submission=submission, at=at)
+    raised_about(submission.pk, *ABOUT_DECIDING).update(settled_at=at)
 
 
 def reason_of(why: str) -> str:

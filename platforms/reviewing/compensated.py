@@ -6,8 +6,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
+from core.alarms import alarm_raise, alarm_settle
+from platforms.alarms import raised_about
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, PublishedHit, Submission
 from platforms.planning import end_plan
 from platforms.registry import adapter_of, phrase
 from tasks.models import Assignment
@@ -15,9 +16,9 @@ from tasks.models import Assignment
 Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
 
 
-def has_alarm(*kinds: Alarm.Kind) -> Exists:
+def has_alarm(*kinds: PlatformAlarm) -> Exists:
     """Whether a person must look at a submission for one of these reasons."""
-    return Exists(Alarm.objects.filter(submission=OuterRef("pk"), kind__in=kinds, settled_at=None))
+    return Exists(raised_about(OuterRef("pk"), *kinds))
 
 
 def _compensation_of(submission: Submission) -> Payment | None:
@@ -52,7 +53,7 @@ def compensated_before(submission: Submission, at: datetime) -> Payment | None:
     if payment is None or _was_paid(payment):
         return payment
     assert payment.assignment is not None
-    alarm_settle(publication=submission.publication, kind=Alarm.Kind.COMPENSATION, assignment=payment.assignment, at=at)
+    alarm_settle(of=submission.publication, kind=PlatformAlarm.COMPENSATION, about=payment.assignment, at=at)
     offers = Operation.objects.filter(payment=payment, kind=Kind.COMPENSATE)
     if not offers.exists():
         payment.delete()
@@ -77,14 +78,14 @@ def check_compensated(publication: Publication, at: datetime) -> None:
     unmatched = undecided.filter(
         assignment=None, platform_assignment_id__in=compensated.values("assignment__platform_assignment_id")
     )
-    paused = undecided.filter(has_alarm(Alarm.Kind.TWICE))
+    paused = undecided.filter(has_alarm(PlatformAlarm.TWICE))
     for submission in (unmatched | paused).select_related("publication__campaign").order_by("id"):
         payment = _compensation_of(submission)
         if payment is not None and _was_paid(payment):
             if submission.status != Status.REJECTED:
                 submission_hold(submission, payment, at)
         else:
-            alarm_settle(publication=publication, kind=Alarm.Kind.TWICE, submission=submission, at=at)
+            alarm_settle(of=publication, kind=PlatformAlarm.TWICE, about=submission, at=at)
 
 
 def submission_hold(submission: Submission, payment: Payment, at: datetime) -> None:
@@ -101,9 +102,9 @@ def submission_hold(submission: Submission, payment: Payment, at: datetime) -> N
         )
     money = publication.campaign.money
     alarm_raise(
-        publication=publication,
-        kind=Alarm.Kind.TWICE,
-        submission=submission,
+        of=publication,
+        kind=PlatformAlarm.TWICE,
+        about=submission,
         text=phrase(publication, text)
         % {"id": submission.platform_assignment_id, "paid": money(payment.amount), "listed": money(publication.listed)},
         at=at,

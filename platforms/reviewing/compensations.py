@@ -10,11 +10,11 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, 
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
+from core.alarms import alarm_raise, alarm_settle
 from core.errors import BadRequest, NotNow
 from core.models import User
-from platforms.alarms import alarm_raise, alarm_settle
 from platforms.calls import COMPENSATION_TIME
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, PublishedHit, Submission
 from platforms.planning import operation_plan
 from platforms.publishing.protocol import Studies
 from platforms.registry import adapter_of, phrase
@@ -49,9 +49,9 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
         text = phrase(publication, text)
         alarm_raise(
-            publication=publication,
-            kind=Alarm.Kind.COMPENSATION,
-            assignment=assignment,
+            of=publication,
+            kind=PlatformAlarm.COMPENSATION,
+            about=assignment,
             text=text % {"id": assignment.pk},
             at=at,
         )
@@ -178,9 +178,9 @@ def _raise_lapsed(publication: Publication, at: datetime) -> None:
         text = _("The compensation for assignment %(id)s was not taken in time. Offer it again, or decline it.")
         text = phrase(publication, text)
         alarm_raise(
-            publication=publication,
-            kind=Alarm.Kind.COMPENSATION,
-            assignment=payment.assignment,
+            of=publication,
+            kind=PlatformAlarm.COMPENSATION,
+            about=payment.assignment,
             text=text % {"id": payment.assignment_id},
             at=at,
         )
@@ -202,7 +202,7 @@ def compensation_decline(*, payment: Payment, by: User, why: str, at: datetime) 
     if payment.state != Payment.State.OWED or payment.operations.filter(ended_at=None).exists():
         raise NotNow(_("This compensation has already been offered, and may have been taken."))
     compensation_end(payment, {"declined": reason, "by": by.get_username()})
-    alarm_settle(publication=payment.publication, kind=Alarm.Kind.COMPENSATION, assignment=payment.assignment, at=at)
+    alarm_settle(of=payment.publication, kind=PlatformAlarm.COMPENSATION, about=payment.assignment, at=at)
     return payment
 
 
@@ -245,7 +245,7 @@ def compensation_offer(*, payment: Payment, at: datetime) -> Operation:
     last, turn = offers.first(), offers.count() + 1
     if last is not None and (last.ended_at is None or payment.state != Payment.State.OWED):
         return last
-    alarm_settle(publication=publication, kind=Alarm.Kind.COMPENSATION, assignment=assignment, at=at)
+    alarm_settle(of=publication, kind=PlatformAlarm.COMPENSATION, about=assignment, at=at)
     return operation_plan(
         publication=publication,
         kind=Kind.COMPENSATE,

@@ -8,9 +8,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow
-from core.models import User
+from core.models import Alarm, User
 from core.money import CENT
-from platforms.models import Alarm, Operation, Payment, PublishedHit, Submission
+from platforms.alarms import raised_about
+from platforms.models import Operation, Payment, PlatformAlarm, PublishedHit, Submission
 from platforms.planning import operation_plan
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing.approving import (
@@ -49,7 +50,7 @@ def submission_approve(*, submission: Submission, by: User, why: str, at: dateti
 
 def _must_have_been_told(submission: Submission, payment: Payment) -> None:
     """Raise NotNow where a person approves compensated work before the jobs have said that this pays it again."""
-    if not submission.alarms.filter(kind=Alarm.Kind.TWICE).exists():
+    if not Alarm.objects.filter(about="submission", about_id=submission.pk, kind=PlatformAlarm.TWICE).exists():
         text = _("This work was compensated with %(paid)s before. In a minute, you can choose to pay it again.")
         raise NotNow(text % {"paid": submission.publication.campaign.money(payment.amount)})
 
@@ -94,7 +95,7 @@ def may_ask_return(submission: Submission) -> bool:
         return False
     if submission.assignment is None or submission.assignment.judged == 0:
         return True
-    return submission.alarms.filter(kind=Alarm.Kind.TWICE, settled_at=None).exists()
+    return raised_about(submission.pk, PlatformAlarm.TWICE).exists()
 
 
 def may_book(submission: Submission) -> bool:

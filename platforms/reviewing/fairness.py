@@ -13,11 +13,11 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from core.alarms import alarm_raise, alarm_settle
 from core.errors import BadRequest, NotNow
 from core.models import User
 from core.money import CENT
-from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Alarm, Payment, PayRate, Publication, PublishedHit, Submission
+from platforms.models import Payment, PayRate, PlatformAlarm, Publication, PublishedHit, Submission
 from platforms.planning import adjustments_plan, publication_lock
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing.deciding import MOST_BONUS
@@ -115,9 +115,9 @@ def pay_rate_check(*, publication: Publication, at: datetime) -> PayRate:
     if rate is None or rate.at + EVERY <= at or rate.submissions < FEWEST:
         rate = pay_rate_compute(publication=publication, at=at)
     minimum, floor = adapter_of(publication).least_hourly, lab_floor_of(publication.campaign)
-    least, lowest, kind = _higher(minimum, floor), rate.lowest, Alarm.Kind.UNFAIR
+    least, lowest, kind = _higher(minimum, floor), rate.lowest, PlatformAlarm.UNFAIR
     if least is None or lowest is None or lowest >= least:
-        alarm_settle(publication=publication, kind=kind, at=at)
+        alarm_settle(of=publication, kind=kind, at=at)
     elif rate.submissions >= FEWEST:
         figures = {"rate": publication.campaign.money(lowest), "least": publication.campaign.money(least)}
         text = _("The median pay of this work is %(rate)s an hour. The lab's pay floor is %(least)s.")
@@ -127,7 +127,7 @@ def pay_rate_check(*, publication: Publication, at: datetime) -> PayRate:
         # Once while it lasts; one that a person has dismissed is raised again when the median is another.
         same = Q(settled_at=None) | Q(text=text % figures)
         if not publication.alarms.filter(same, kind=kind).exists():
-            alarm_raise(publication=publication, kind=kind, text=text % figures, at=at)
+            alarm_raise(of=publication, kind=kind, text=text % figures, at=at)
     return rate
 
 

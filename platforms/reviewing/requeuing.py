@@ -8,8 +8,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, 
 from django.db.models.functions import Coalesce
 from django.utils.translation import ngettext
 
-from platforms.alarms import alarm_raise, alarm_settle
-from platforms.models import Alarm, Operation, Publication, PublishedHit, StudySync, Submission
+from core.alarms import alarm_raise, alarm_settle
+from platforms.models import Operation, PlatformAlarm, Publication, PublishedHit, StudySync, Submission
 from platforms.planning import operation_plan, publication_lock, published_hits_plan, reopen_plan
 from platforms.publishing.protocol import Studies
 from platforms.publishing.study_opening import study_pause, study_reopen
@@ -131,7 +131,7 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
     """
     publication = publication_lock(publication)
     if publication.state != Publication.State.OPEN or publication.campaign.state == Campaign.State.CLOSED:
-        alarm_settle(publication=publication, kind=Alarm.Kind.EXPIRED, at=at)  # nobody wants what they still need
+        alarm_settle(of=publication, kind=PlatformAlarm.EXPIRED, at=at)  # nobody wants what they still need
         return 0
     planned, adapter = 0, adapter_of(publication)
     is_study = isinstance(adapter, Studies)
@@ -169,7 +169,7 @@ def publication_requeue(*, publication: Publication, at: datetime) -> int:
             expired,
         )
         text = phrase(publication, text) % {"count": expired}
-        alarm_raise(publication=publication, kind=Alarm.Kind.EXPIRED, text=text, at=at)
+        alarm_raise(of=publication, kind=PlatformAlarm.EXPIRED, text=text, at=at)
     else:
-        alarm_settle(publication=publication, kind=Alarm.Kind.EXPIRED, at=at)
+        alarm_settle(of=publication, kind=PlatformAlarm.EXPIRED, at=at)
     return planned

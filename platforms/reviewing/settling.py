@@ -9,14 +9,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from platforms.alarms import alarm_raise, resting
-from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from core.alarms import alarm_raise, in_words, resting
+from core.models import Alarm
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, Submission
 from platforms.registry import phrase
 from platforms.reviewing.approving import alarms_settle, compensation_end, compensation_pay, offer_taken, submission_pay
 from platforms.reviewing.compensated import check_compensated, compensated_before, has_alarm, submission_hold
 from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.excluding import workers_exclude
-from tasks.campaign_alarms import in_words
 from tasks.models import Assignment
 
 Kind, Decision, Status = Operation.Kind, Submission.Decision, Submission.Status
@@ -46,7 +46,7 @@ def _settle_batch(publication: Publication, at: datetime, failed: dict[int, Exce
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(assignment__judged__gt=0, decision=Decision.NONE, submitted_at__lte=at - publication.approve_after)
         .exclude(assignment__verdict=Assignment.Verdict.PENDING)
-        .exclude(has_alarm(Alarm.Kind.FAST, Alarm.Kind.TWICE))
+        .exclude(has_alarm(PlatformAlarm.FAST, PlatformAlarm.TWICE))
         .exclude(pk__in=list(failed))
         .exclude(pk__in=_resting(at))
         .select_related("assignment", "published_hit", "publication__campaign")
@@ -76,16 +76,14 @@ def _raise_undecided(publication: Publication, failed: dict[int, Exception], at:
     for submission in publication.submissions.filter(pk__in=failed):
         text = _("Some submitted work could not be reviewed or paid (%(error)s). It is tried again automatically.")
         words = text % {"error": in_words(failed[submission.pk])}
-        alarm_raise(
-            publication=publication, kind=Alarm.Kind.UNDECIDED, submission=submission, text=words, at=at, retried=True
-        )
-    tried = publication.alarms.filter(kind=Alarm.Kind.UNDECIDED, settled_at=None).exclude(retry_at__gt=at)
-    tried.exclude(submission__in=list(failed)).update(settled_at=at)
+        alarm_raise(of=publication, kind=PlatformAlarm.UNDECIDED, about=submission, text=words, at=at, retried=True)
+    tried = publication.alarms.filter(kind=PlatformAlarm.UNDECIDED, settled_at=None).exclude(retry_at__gt=at)
+    tried.exclude(about_id__in=list(failed)).update(settled_at=at)
 
 
 def _resting(at: datetime) -> QuerySet[Alarm, Any]:
     """Keys of the submissions that failed, and are not to be tried again yet."""
-    return resting(kind=Alarm.Kind.UNDECIDED, at=at).filter(submission__isnull=False).values("submission")
+    return resting(kind=PlatformAlarm.UNDECIDED, at=at).values("about_id")
 
 
 def _settle(submission: Submission, at: datetime) -> None:
@@ -122,12 +120,12 @@ def _decided_there(publication: Publication, failed: Collection[int], at: dateti
     return list(
         publication.submissions.select_for_update(skip_locked=True, of=("self",), no_key=True)
         .filter(
-            Q(assignment=None) | Q(assignment__judged=0) | has_alarm(Alarm.Kind.FAST, Alarm.Kind.TWICE),
+            Q(assignment=None) | Q(assignment__judged=0) | has_alarm(PlatformAlarm.FAST, PlatformAlarm.TWICE),
             published_hit__hit__isnull=False,
             decision=Decision.NONE,
         )
         .exclude(status=Status.SUBMITTED)
-        .exclude(has_alarm(Alarm.Kind.TWICE), status=Status.APPROVED)
+        .exclude(has_alarm(PlatformAlarm.TWICE), status=Status.APPROVED)
         .exclude(pk__in=list(failed))
         .exclude(pk__in=_resting(at))
         .select_related("published_hit", "publication__campaign")[:BATCH]
@@ -151,9 +149,9 @@ def _compensations_approve(publication: Publication, at: datetime) -> None:
         elif payment is not None and payment.state == Payment.State.REFUSED:
             text = _("Compensation %(id)s was taken after it had been withdrawn. Approve or reject it.")
             alarm_raise(
-                publication=publication,
-                kind=Alarm.Kind.UNMATCHED,
-                submission=submission,
+                of=publication,
+                kind=PlatformAlarm.UNMATCHED,
+                about=submission,
                 text=text % {"id": submission.platform_assignment_id},
                 at=at,
             )

@@ -19,8 +19,9 @@ from core.roles import Right, needs
 from platforms import jobs as platform_jobs
 from platforms import lists as platform_lists
 from platforms import status as platform_status
+from platforms.alarms import raised_about
 from platforms.forms import DecideForm, HourlyForm
-from platforms.models import Alarm, Operation, Payment, PayRate, Publication, Submission
+from platforms.models import Operation, Payment, PayRate, PlatformAlarm, Publication, Submission
 from platforms.money.account import balance_kept
 from platforms.registry import adapter_of, phrase
 from platforms.reviewing import approving, deciding, fairness
@@ -91,7 +92,7 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
         "may_decide": submission.decision == Submission.Decision.NONE
         and submission.status == Submission.Status.SUBMITTED,
         "may_book": deciding.may_book(submission),
-        "held": submission.alarms.filter(kind=Alarm.Kind.TWICE, settled_at=None),
+        "held": raised_about(submission.pk, PlatformAlarm.TWICE),
         "form": form,
     }
     return render(request, "platforms/submission.html", context, status=status_of(form))

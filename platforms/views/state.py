@@ -16,16 +16,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from core.alarms import alarms_raised
 from core.errors import NotNow, NotYours
 from core.http import Request, refusals_in, see_other, status_of
 from core.lists import Listing, render_lists
+from core.models import Alarm
 from core.roles import Right, needs
 from core.snapshot import one_moment
 from platforms import alarms, hooks
 from platforms import lists as platform_lists
 from platforms import status as platform_status
 from platforms.forms import ExtendForm, in_words_of
-from platforms.models import Alarm, Publication
+from platforms.models import PlatformAlarm, Publication
 from platforms.money.ledger import totals
 from platforms.outbox import may_be_decided, operation_decide, operation_retry
 from platforms.publishing import publications as publishing
@@ -53,54 +55,54 @@ _DECIDE = gettext_lazy("Review it")
 
 
 ADVICE = {
-    Alarm.Kind.FUNDS: Advice(
+    PlatformAlarm.FUNDS: Advice(
         gettext_lazy(
             "At our own marketplace, ask its operator to add money. At Mechanical Turk, you buy prepaid HITs on the "
             "requester site. The calls then continue automatically."
         )
     ),
-    Alarm.Kind.LOW: Advice(
+    PlatformAlarm.LOW: Advice(
         gettext_lazy(
             "Add money to the account before it is used up: calls that it cannot pay wait until it can. The alarm "
             "disappears within ten minutes."
         )
     ),
-    Alarm.Kind.ACCOUNT: Advice(
+    PlatformAlarm.ACCOUNT: Advice(
         gettext_lazy("Set the access key where this site runs. The calls then continue automatically.")
     ),
-    Alarm.Kind.REFUSED: Advice(
+    PlatformAlarm.REFUSED: Advice(
         gettext_lazy("Under Calls, read what the platform said. Try again once the cause is fixed, or dismiss this.")
     ),
-    Alarm.Kind.UNMATCHED: Advice(
+    PlatformAlarm.UNMATCHED: Advice(
         gettext_lazy("Compare what is stored here, then approve or reject it."), "submission", _DECIDE
     ),
-    Alarm.Kind.NO_ANSWERS: Advice(
+    PlatformAlarm.NO_ANSWERS: Advice(
         gettext_lazy("No work was done, so nothing needs to be paid. It is up to you whether to reject it."),
         "submission",
         _DECIDE,
     ),
-    Alarm.Kind.FAST: Advice(
+    PlatformAlarm.FAST: Advice(
         gettext_lazy("Look at the work, then approve or reject it. Nothing is paid for it before that."),
         "submission",
         _DECIDE,
     ),
-    Alarm.Kind.LEAVES: Advice(
+    PlatformAlarm.LEAVES: Advice(
         gettext_lazy(
             "Check what they did, under Work. They get no more tasks in this campaign; bar them to "
             "keep them out of others."
         )
     ),
-    Alarm.Kind.AUTO_APPROVAL: Advice(gettext_lazy("Decide before the platform does."), "submission", _DECIDE),
-    Alarm.Kind.UNRETURNED: Advice(gettext_lazy("Decide on them at the platform, or wait until they are returned.")),
-    Alarm.Kind.COMPENSATION: Advice(
+    PlatformAlarm.AUTO_APPROVAL: Advice(gettext_lazy("Decide before the platform does."), "submission", _DECIDE),
+    PlatformAlarm.UNRETURNED: Advice(gettext_lazy("Decide on them at the platform, or wait until they are returned.")),
+    PlatformAlarm.COMPENSATION: Advice(
         gettext_lazy("Offer the compensation if the worker had really accepted the HIT; otherwise decline it."),
         "compensations",
         gettext_lazy("See the compensations"),
     ),
-    Alarm.Kind.TWICE: Advice(
+    PlatformAlarm.TWICE: Advice(
         gettext_lazy("Ask its worker to return it, or approve it if both are to be paid."), "submission", _DECIDE
     ),
-    Alarm.Kind.UNSEEN: Advice(
+    PlatformAlarm.UNSEEN: Advice(
         gettext_lazy(
             "Check whether workers qualify: the terms say what is required of them, and can be "
             "replaced. If they do, look at the title, pay and description as a worker would."
@@ -108,7 +110,7 @@ ADVICE = {
         "terms",
         gettext_lazy("See the terms"),
     ),
-    Alarm.Kind.UNFAIR: Advice(
+    PlatformAlarm.UNFAIR: Advice(
         gettext_lazy(
             "Raise the pay of those who were approved. This disappears within minutes once the median is no longer "
             "too low. If you dismiss it, it comes back when the median changes and is still too low."
@@ -116,27 +118,27 @@ ADVICE = {
         "adjustment",
         gettext_lazy("Raise the pay"),
     ),
-    Alarm.Kind.EXPIRED: Advice(gettext_lazy("Extend the publication below.")),
-    Alarm.Kind.LEDGER: Advice(
+    PlatformAlarm.EXPIRED: Advice(gettext_lazy("Extend the publication below.")),
+    PlatformAlarm.LEDGER: Advice(
         gettext_lazy("Check the differences in the ledger, and compare again once they are resolved."),
         "ledger",
         gettext_lazy("See the ledger"),
     ),
-    Alarm.Kind.STOPPED: Advice(
+    PlatformAlarm.STOPPED: Advice(
         gettext_lazy("Compare the ledgers. This disappears once the publication is resumed."),
         "ledger",
         gettext_lazy("See the ledger"),
     ),
-    Alarm.Kind.JOB: Advice(
+    PlatformAlarm.JOB: Advice(
         gettext_lazy("This disappears once the job succeeds. If it persists, show it to the person who runs this site.")
     ),
-    Alarm.Kind.UNCHECKED: Advice(
+    PlatformAlarm.UNCHECKED: Advice(
         gettext_lazy("This disappears once the work could be checked. Its judgments do not count until then.")
     ),
-    Alarm.Kind.DOUBT: Advice(
+    PlatformAlarm.DOUBT: Advice(
         gettext_lazy("Nothing is paid twice because of this. If it persists, show it to the person who runs this site.")
     ),
-    Alarm.Kind.UNDECIDED: Advice(
+    PlatformAlarm.UNDECIDED: Advice(
         gettext_lazy("Other work continues. If this persists, show it to the person who runs this site."),
         "submission",
         _DECIDE,
@@ -169,12 +171,12 @@ def _alarm_rows(publication: Publication, raised: Iterable[Alarm]) -> list[Alarm
     pk = publication.campaign_id
     rows = []
     for alarm in raised:
-        advice = ADVICE[Alarm.Kind(alarm.kind)]
-        if alarm.kind == Alarm.Kind.LEAVES and alarm.worker_id is None:
+        advice = ADVICE[PlatformAlarm(alarm.kind)]
+        if alarm.kind == PlatformAlarm.LEAVES and not alarm.about:
             advice = _RETURNED
         address = ""
-        if advice.page == "submission" and alarm.submission_id is not None:
-            address = reverse("platforms:submission", args=[pk, alarm.submission_id])
+        if advice.page == "submission" and alarm.about == "submission":
+            address = reverse("platforms:submission", args=[pk, alarm.about_id])
         elif advice.page and advice.page != "submission":
             address = reverse(f"platforms:{advice.page}", args=[pk])
         rows.append(AlarmRow(alarm, advice, address))
@@ -196,7 +198,7 @@ def state(request: Request, pk: int) -> HttpResponseBase:
 
 def _progress_context(request: Request, publication: Publication) -> dict[str, Any]:
     at = timezone.now()
-    raised = Listing(request, platform_status.open_alarms(publication), key="alarms", size=LISTED)
+    raised = Listing(request, alarms_raised(publication), key="alarms", size=LISTED)
     return {
         "campaign": publication.campaign,
         "publication": publication,

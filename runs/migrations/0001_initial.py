@@ -135,7 +135,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(help_text='Of the run, collection, campaign or import.', max_length=100)),
                 ('request', models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder, help_text='What the form said, as services take it.')),
                 ('asked_at', models.DateTimeField()),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
+                ('tries', models.PositiveSmallIntegerField(default=0)),
                 ('begun_at', models.DateTimeField(blank=True, help_text='The last attempt.', null=True)),
                 ('retry_at', models.DateTimeField(blank=True, null=True)),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),

@@ -193,22 +193,6 @@ class Migration(migrations.Migration):
             name='worker',
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='tasks.worker'),
         ),
-        migrations.CreateModel(
-            name='CampaignAlarm',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('packing', 'packing the HITs'), ('results', 'computing the results'), ('exports', 'making the export files'), ('files', 'deleting replaced files'), ('summary', 'counting the work'), ('watch', 'looking for problems'), ('failing', 'many fail test pairs'), ('fast', 'many judge faster than anybody reads'), ('tests', 'test pairs were set aside'), ('stalled', 'no work is accepted'), ('nobody', 'nobody comes'), ('bundle', 'making the release bundle'), ('erasing', 'erasing the whole campaign'), ('round', 'the next round')], max_length=10)),
-                ('text', models.TextField()),
-                ('failures', models.PositiveIntegerField(default=1)),
-                ('raised_at', models.DateTimeField()),
-                ('retry_at', models.DateTimeField(blank=True, help_text='Empty if it is not tried again automatically.', null=True)),
-                ('settled_at', models.DateTimeField(blank=True, null=True)),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alarms', to='pools.campaign')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('campaign', 'kind'), name='campaign_alarm_once')],
-            },
-        ),
         migrations.AddConstraint(
             model_name='consenttext',
             constraint=models.UniqueConstraint(fields=('campaign', 'version'), name='consent_version_once'),

@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from core.alarms import alarm_raise
 from core.models import User
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
-from platforms.alarms import alarm_raise
-from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, Submission
 from platforms.publishing.publications import publication_extend
 from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
@@ -68,8 +68,8 @@ def test_a_refused_call_is_read_tried_again_and_its_alarm_dismissed(
     alarm.refresh_from_db()
     assert alarm.settled_at is not None
 
-    again = alarm_raise(publication=published, kind=Alarm.Kind.UNSEEN, text="Nobody comes.", at=clock())
-    stays = alarm_raise(publication=published, kind=Alarm.Kind.LEDGER, text="A cent.", at=clock())
+    again = alarm_raise(of=published, kind=PlatformAlarm.UNSEEN, text="Nobody comes.", at=clock())
+    stays = alarm_raise(of=published, kind=PlatformAlarm.LEDGER, text="A cent.", at=clock())
     assert_problem(viewer.post(f"{base}alarms/{again.pk}/dismiss/"), 403)
     assert program.post(f"{base}alarms/{again.pk}/dismiss/").status_code == 204
     assert_problem(program.post(f"{base}alarms/{stays.pk}/dismiss/"), 409, says="once its cause is gone")

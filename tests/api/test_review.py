@@ -11,15 +11,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from api.models import StoredAnswer
-from core.models import Lab, User
+from core.alarms import alarm_raise
+from core.models import Alarm, Lab, User
 from judgments import summarizing
 from judgments.models import PairDecision, PairReport, WorkerNote
-from platforms.models import Alarm, Message, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import Message, Operation, Payment, Publication, PublishedHit, Submission
 from pools.models import Campaign, Pair
 from review import jobs as review_jobs
 from runs import jobs as pool_jobs
 from runs.models import Collection
-from tasks.campaign_alarms import alarm_raise
 from tasks.models import Assignment
 from tasks.names import pseudonym
 from tests import factories
@@ -113,7 +113,7 @@ def test_reports_notes_and_alarms_are_read_and_decided_on(campaign: Campaign, pr
     at = timezone.now()
     PairReport.objects.create(assignment=work, item=item, reason="broken", note="Cut off.", made_at=at)
     note = WorkerNote.objects.create(assignment=work, text="I was careful.", made_at=at)
-    alarm_raise(campaign_id=campaign.pk, kind="stalled", text="Nobody comes.", at=at, retried=False)
+    alarm_raise(of=campaign, kind="stalled", text="Nobody comes.", at=at)
     base = f"campaigns/{campaign.pk}/"
 
     (row,) = results(program.get(f"{base}reports/"))
@@ -246,7 +246,7 @@ def test_what_waits_for_a_person_at_a_platform(campaign: Campaign, program: Prog
         publication=publication, published_hit=published, assignment=work, platform_assignment_id="S",
         platform_worker_id="W", status="Submitted", submitted_at=at,
     )  # fmt: skip
-    Alarm.objects.create(publication=publication, kind="funds", text="The account cannot pay.", raised_at=at)
+    Alarm.objects.create(of=publication, kind="funds", text="The account cannot pay.", raised_at=at)
     heard = Message.objects.create(
         publication=publication, worker=work.worker, state="received", subject="Why?", text="Why?", at=at
     )

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from api import delivering, jobs, webhooks
 from api.models import Delivery, Event, StoredAnswer, Webhook
+from core.jobs import send_mails
 from core.models import AuditEntry, Lab, User
 from judgments.models import AlarmEpisode
 from judgments.services import assignment_leave
@@ -326,6 +327,7 @@ def test_what_never_arrives_disables_its_webhook_tells_the_admins_and_stops_nobo
     webhook.refresh_from_db()
     assert webhook.disabled_at is not None
     assert "503" in webhook.disabled_why
+    send_mails()
     assert [letter.to for letter in mail.outbox] == [["anna@example.org"]]
     assert f"/labs/{lab.pk}/webhooks/{webhook.pk}/" in mail.outbox[0].body
     assert webhooks.webhooks_disabled() == 1

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from config import health
 from core import job_status
+from core.alarms import alarm_raise
 from local import embedded
 from local.supervisor import Site
-from platforms.alarms import alarm_raise
-from platforms.models import Alarm, Operation, Publication
+from platforms.models import Operation, PlatformAlarm, Publication
 from pools.models import Campaign
 from tests import factories
 from tests.config.test_health import SCHEDULE, clean_slate, silent_server, wrote  # noqa: F401 - a fixture
@@ -113,7 +113,7 @@ def test_jobs_calls_that_wait_and_alarms_are_counted(
     for kind, about, state, minutes in calls:
         due = now - timedelta(minutes=minutes)
         Operation.objects.create(publication=publication, kind=kind, terms=about, state=state, next_try=due)
-    alarm_raise(publication=publication, kind=Alarm.Kind.ACCOUNT, text="No keys.", at=now)
+    alarm_raise(of=publication, kind=PlatformAlarm.ACCOUNT, text="No keys.", at=now)
     wrote("beat_started", 3600, monkeypatch, SCHEDULE)
     wrote("beat", 5, monkeypatch)
     wrote("worker", 5, monkeypatch, job_status.QUEUES)

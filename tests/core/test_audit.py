@@ -20,6 +20,7 @@ from django.utils import timezone
 from api.models import Token
 from api.tokens import token_create
 from config.celery import app
+from core.alarms import alarm_raise, alarm_settle
 from core.audit.lists import AuditFilter
 from core.audit.origin import Kind, Origin, acting, because, shorten
 from core.audit.selectors import lines
@@ -27,10 +28,10 @@ from core.audit.services import entry_note, worker_forget
 from core.audit.tables import recorded_tables
 from core.audit.words import jobs_by_name
 from core.jobs import expire_audit
-from core.models import AuditEntry, Lab, Membership, User
+from core.models import AlarmChoice, AuditEntry, Lab, Membership, User
 from judgments import services as judgment_services
-from judgments.models import AlarmChoice
-from platforms.models import Alarm, Message, Publication
+from platforms.alarms import alarm_dismiss
+from platforms.models import Message, PlatformAlarm, Publication
 from pools import services as pool_services
 from pools.models import Campaign
 from review.models import BulkDecision
@@ -108,14 +109,14 @@ NOT_RECORDED = {
     },
     "append-only, and says itself when it was made and who asked for it": {"leaderboards_ordercheck"},
     "found by a job whenever the entries of a season change": {"leaderboards_seasoncheck"},
-    "raised, sent and settled by jobs": {"tasks_campaignalarm", "judgments_alarmepisode", "judgments_alarmmail"},
+    "raised, sent and settled by jobs": {"core_alarm", "judgments_alarmepisode", "core_mail"},
     "a request whose row says who asked, and whose effect is recorded": {
         *("runs_job", "runs_upload", "results_versionrequest", "api_storedanswer"),
         *("api_delivery", "api_worktold"),
     },
     "what a submission's evaluation and its team's messages leave; openings and decisions are recorded": {
         *("leaderboards_artifact", "leaderboards_score", "leaderboards_release", "leaderboards_look"),
-        *("leaderboards_submissionevent", "leaderboards_submissionmessage", "leaderboards_boardmail"),
+        *("leaderboards_submissionevent", "leaderboards_submissionmessage"),
         *("leaderboards_devscoring", "leaderboards_teaminvitation"),
     },
     "found and settled by the job of upkeep, whose rounds are recorded": {
@@ -181,7 +182,7 @@ def test_factors_and_choices_of_alarms_are_recorded_under_the_persons_name(rita:
     factor.save()
     assert AuditEntry.objects.count() == count
     AlarmChoice.objects.create(user=rita, reach="none", topics=["money"])
-    assert "chose which alarms rita gets by mail: reach from nothing to none" in said(newest("judgments_alarmchoice"))
+    assert "chose which alarms rita gets by mail: reach from nothing to none" in said(newest("core_alarmchoice"))
     assert "JBSWY3DP" not in json.dumps(list(AuditEntry.objects.values_list("changes", flat=True)))
 
 
@@ -214,20 +215,22 @@ def test_a_message_is_recorded_without_what_it_says_and_a_workers_own_is_not(
     assert "Alice" not in json.dumps(list(AuditEntry.objects.values_list("changes", "thing", "why")))
 
 
-def test_an_alarm_that_a_person_dismissed_is_recorded_and_one_that_a_job_settled_is_not(
+def test_an_alarm_that_a_person_dismissed_is_recorded_and_one_that_is_settled_is_not(
     campaign: Campaign, rita: User
 ) -> None:
-    publication = published(campaign)
-    for kind in ("ledger", "expired"):
-        Alarm.objects.create(publication=publication, kind=kind, text="Look", raised_at=timezone.now())
+    publication, at = published(campaign), timezone.now()
+    first, second = (
+        alarm_raise(of=publication, kind=kind, text="Look", at=at)
+        for kind in (PlatformAlarm.LEDGER, PlatformAlarm.UNSEEN)
+    )
     count = AuditEntry.objects.count()
-    first, second = Alarm.objects.order_by("pk")
-    with acting(lambda: Origin(Kind.JOB, name="platforms.jobs.sync")):
-        Alarm.objects.filter(pk=first.pk).update(settled_at=timezone.now())
-    assert AuditEntry.objects.count() == count
     with acting(lambda: Origin(Kind.PERSON, rita.pk)):
-        Alarm.objects.filter(pk=second.pk).update(settled_at=timezone.now())
-    assert said(newest("platforms_alarm")) == "rita dismissed an alarm of pilot: expired"
+        assert alarm_settle(of=publication, kind=first.kind, at=at)
+        assert AuditEntry.objects.count() == count
+        assert alarm_dismiss(alarm=second, by=rita, at=at)
+        assert not alarm_dismiss(alarm=second, by=rita, at=at)
+    assert AuditEntry.objects.count() == count + 1
+    assert said(newest("alarm")) == "rita dismissed an alarm of pilot: unseen"
 
 
 def test_pausing_stopping_and_archiving_ask_why_and_keep_the_answer(campaign: Campaign, rita: User) -> None:

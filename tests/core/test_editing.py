@@ -53,7 +53,7 @@ EDITS = [
     Edit("campaigns:template_terms", "description", "Their description.", "Your description."),
     Edit("campaigns:pay_floor", "pay_floor", "7.25", "15.00"),
     Edit("protection:protection_lab", "worker_days", "100", "222"),
-    Edit("judgments:alarm_choice", "reach", "none", "all"),
+    Edit("core:alarm_choice", "reach", "none", "all"),
     Edit("results:settings", "baseline", "bm25", "dense"),
     Edit("upkeep:upkeep", "fewest", "17", "23"),
     Edit("leaderboards:board_edit", "about", "What they say.", "What you say."),
@@ -166,7 +166,7 @@ def world(draft: Campaign, rita: User, settings: Any) -> World:
     keys: dict[str, tuple[object, ...]] = {
         "campaigns:template": (template.pk,),
         "campaigns:template_terms": (template.pk,),
-        "judgments:alarm_choice": (),
+        "core:alarm_choice": (),
         "upkeep:upkeep": (board.slug,),
         "leaderboards:board_edit": (board.slug,),
         "leaderboards:policy_new": (board.slug,),
@@ -221,7 +221,7 @@ def plain(value: Any) -> str:
 def test_who_saves_second_sees_what_was_saved_first_and_saves_by_a_second_press(
     edit: Edit, world: World, agnes: Client, boris: Client
 ) -> None:
-    if edit.name == "judgments:alarm_choice":
+    if edit.name == "core:alarm_choice":
         boris = agnes  # everybody has their own: two tabs
     path = world.paths[edit.name]
     first, second = opened(agnes, world, edit), opened(boris, world, edit)

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from botocore.exceptions import ReadTimeoutError
 
-from core.models import User
+from core.models import Alarm, User
 from platforms.arriving import assignment_arrive
-from platforms.models import Alarm, Payment, Publication, PublishedHit
+from platforms.models import Payment, Publication, PublishedHit, Submission
 from platforms.mturk.operations import mark_of
 from tasks import services as task_services
 from tasks.models import Assignment
@@ -140,8 +140,9 @@ class AtMarketplace(Published):
         same = Assignment.objects.filter(hit=begun.hit_id, worker=begun.worker_id)
         mine = same.values_list("platform_assignment_id", flat=True)
         paid = sum(sum(self.amounts_of(one)) for one in mine)
+        works = Submission.objects.filter(platform_assignment_id__in=self._all_of(mine)).values("pk")
         chosen = self.by_person.intersection(mine) or Alarm.objects.filter(
-            kind__in=("twice", "unmatched"), settled_at=None, submission__platform_assignment_id__in=self._all_of(mine)
+            kind__in=("twice", "unmatched"), settled_at=None, about_id__in=works
         )
         if paid > int(self.campaign.reward * 100) and not chosen:
             raise Wrong(f"{paid} cents were paid for one HIT: {[(one, self.amounts_of(one)) for one in mine]}")

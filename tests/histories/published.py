@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 
 from core.errors import Refused
-from core.models import User
+from core.models import Alarm, User
 from judgments import services as judgment_services
 from platforms.finishing import publication_finish
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, PublishedHit, Submission
 from platforms.outbox import operations_run
 from platforms.publishing.publications import publication_plan
 from platforms.registry import CALL_ERRORS
@@ -166,10 +166,10 @@ class Published(World):
         """The work that is paid by a compensation which was taken."""
         return []
 
-    def _is_alarmed(self, key: str, kind: str = Alarm.Kind.TWICE) -> bool:
+    def _is_alarmed(self, key: str, kind: str = PlatformAlarm.TWICE) -> bool:
         """Whether a person was told that this work had been compensated, or something else of it."""
-        told = Alarm.objects.filter(kind=kind, settled_at=None)
-        return told.filter(submission__platform_assignment_id=key).exists()
+        works = Submission.objects.filter(platform_assignment_id=key).values("pk")
+        return Alarm.objects.filter(kind=kind, settled_at=None, about_id__in=works).exists()
 
     def a_researcher_decides(self, pick: int) -> None:
         """One of two approves, rejects, or books what Prolific paid."""
@@ -186,7 +186,7 @@ class Published(World):
                 self.declined.update([key, *self._same_work(key)])
                 return
             if submission.published_hit.hit_id is None:
-                self.by_person.update(self._same_work(key) if self._is_alarmed(key, Alarm.Kind.UNMATCHED) else [])
+                self.by_person.update(self._same_work(key) if self._is_alarmed(key, PlatformAlarm.UNMATCHED) else [])
             elif self._is_alarmed(key):
                 self.by_person.add(key)
             elif submission.assignment_id is not None and pick % 3 and not may_book(submission):
@@ -352,8 +352,8 @@ class Published(World):
 
     def _was_unmatched(self, keys: list[str]) -> bool:
         """Whether a person was told that what was submitted matches nothing, so that what it pays is theirs to say."""
-        told = Alarm.objects.filter(kind=Alarm.Kind.UNMATCHED)
-        return told.filter(submission__platform_assignment_id__in=keys).exists()
+        works = Submission.objects.filter(platform_assignment_id__in=keys).values("pk")
+        return Alarm.objects.filter(kind=PlatformAlarm.UNMATCHED, about_id__in=works).exists()
 
     def _check_comparison(self) -> None:
         """The ledgers differ where they do, and nowhere else: now they do nowhere."""

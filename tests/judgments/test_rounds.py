@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.errors import NotNow, Refused
-from core.models import Lab, User
+from core.models import Alarm, Lab, User
 from evaluation.cli.main import main
 from judgments import jobs, rounds, watching, worker_reports
 from judgments import services as judgment_services
@@ -31,7 +31,7 @@ from results.models import Result
 from review import reports
 from runs.models import Collection
 from tasks import services as task_services
-from tasks.models import CampaignAlarm, Hit, Worker
+from tasks.models import Hit, Worker
 from tests import factories
 from tests.api.conftest import Program
 from tests.killing import killed_at
@@ -282,7 +282,7 @@ def test_a_round_waits_for_a_look_and_is_asked_once(client: Client, deep: Collec
     jobs.advance_rounds()
     waiting = campaign.rounds.get(number=2)
     assert waiting.asked_at is None and not Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
-    alarm = CampaignAlarm.objects.get(campaign=campaign, settled_at=None)
+    alarm = Alarm.objects.get(campaign=campaign, settled_at=None)
     assert alarm.kind == "round" and "Look at it, and ask it" in alarm.text
     assert campaigns_finish(at=timezone.now()) == 0 and jobs.advance_rounds() == "rounds planned: 0"
     page, ask = reverse("campaigns:campaign", args=[campaign.pk]), reverse("judgments:round_ask", args=[campaign.pk, 2])
@@ -296,7 +296,7 @@ def test_a_round_waits_for_a_look_and_is_asked_once(client: Client, deep: Collec
     waiting.refresh_from_db()
     assert waiting.asked_by == rita and waiting.hits == campaign.hits.filter(needed__gt=0).count() > 0
     assert client.post(ask).status_code == 409
-    assert not CampaignAlarm.objects.filter(campaign=campaign, settled_at=None).exists()
+    assert not Alarm.objects.filter(campaign=campaign, settled_at=None).exists()
     judge(campaign)
     jobs.advance_rounds()
     assert campaign.rounds.get(number=3).asked_at is None
@@ -333,10 +333,10 @@ def test_a_failure_between_plan_and_hits_leaves_nothing_and_the_next_try_asks_th
         jobs.advance_rounds()
     campaign.refresh_from_db()
     assert campaign.pair_count == before and campaign.rounds.count() == 1 and not RoundPool.objects.exists()
-    assert "the disk is full" in CampaignAlarm.objects.get(campaign=campaign, settled_at=None).text
-    CampaignAlarm.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
+    assert "the disk is full" in Alarm.objects.get(campaign=campaign, settled_at=None).text
+    Alarm.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
     jobs.advance_rounds()
-    assert campaign.rounds.count() == 2 and not CampaignAlarm.objects.filter(settled_at=None).exists()
+    assert campaign.rounds.count() == 2 and not Alarm.objects.filter(settled_at=None).exists()
 
 
 def test_only_one_round_waits_and_what_is_not_planned_cannot_be_asked(deep: Collection, rita: User) -> None:
@@ -429,4 +429,4 @@ def test_jobs_that_are_killed_between_rounds_change_neither_what_is_asked_nor_th
     pairs, others = (
         set(Pair.objects.filter(pool__campaign=each).values_list("a__pid", "b__pid")) for each in (campaign, alike)
     )
-    assert pairs == others and not CampaignAlarm.objects.exists()
+    assert pairs == others and not Alarm.objects.exists()

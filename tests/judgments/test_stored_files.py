@@ -13,14 +13,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from core.models import User
+from core.models import Alarm, User
 from judgments import jobs as judgment_jobs
 from judgments import refreshing, stored_files
 from judgments import selectors as judgment_selectors
 from judgments.models import Export, StoredFile
 from pools.models import Campaign
 from runs.models import Collection
-from tasks.models import CampaignAlarm, Worker
+from tasks.models import Worker
 from tests import factories
 
 QRELS = "preference-qrels.txt"
@@ -134,12 +134,12 @@ def test_a_campaign_whose_files_cannot_be_made_keeps_no_other_waiting(
     monkeypatch.setattr(judgment_selectors, "counts_of", count_or_fail)
     assert judgment_jobs.make_exports() == "exports made: 1"
     assert current(second)
-    assert "ValueError: poison" in CampaignAlarm.objects.get(campaign=first, kind="exports").text
+    assert "ValueError: poison" in Alarm.objects.get(campaign=first, kind="exports").text
     assert judgment_jobs.make_exports() == "exports made: 0"  # it rests before it is tried again
     monkeypatch.undo()
-    CampaignAlarm.objects.update(retry_at=timezone.now())
+    Alarm.objects.update(retry_at=timezone.now())
     assert judgment_jobs.make_exports() == "exports made: 1"
-    assert CampaignAlarm.objects.get().settled_at is not None
+    assert Alarm.objects.get().settled_at is not None
 
 
 def test_a_file_that_storage_has_lost_is_made_again_when_asked_for(page: Client, campaign: Campaign) -> None:

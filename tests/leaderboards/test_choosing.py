@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 
 from core.errors import NotNow
-from core.models import User
+from core.models import Mail, User
 from leaderboards import boards, evaluating, jobs, publishing, selectors, submitting
-from leaderboards.models import Board, BoardMail, Submission, Team
+from leaderboards.models import Board, Submission, Team
 from runs.models import Collection
 from tests.api.conftest import Program
 from tests.leaderboards import taking_part
@@ -36,7 +36,7 @@ def test_an_evaluated_run_waits_for_its_team_and_nobody_else_can_decide_on_it(
     run = evaluated(board, team, paul)
     assert run.state == State.CHOOSING and run.choose_by == run.evaluated_at + 3 * DAY and run.waiting_since is None  # type: ignore[operator]
     assert quota(board, team) == 1
-    mails = BoardMail.objects.filter(submission=run, subject__contains="waiting for its team")
+    mails = Mail.objects.filter(subject__contains=f"{run.run_id}: waiting for its team")
     assert [mail.to for mail in mails] == [paul] and "without a word, it does" in mails[0].text
     with pytest.raises(NotNow, match="does not wait for a decision"):
         publishing.submission_publish(submission=run, reason="Fine", by=olga, at=NOW)

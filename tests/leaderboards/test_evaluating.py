@@ -176,7 +176,7 @@ def test_a_process_that_is_killed_gives_no_answer_and_the_submission_another_try
     evaluating.submission_evaluate(submission_id=submission.pk, at=NOW)
     submission.refresh_from_db()
     assert submission.state == "received" and submission.retry_at is not None
-    assert timedelta() <= submission.retry_at - NOW - evaluating.PAUSE < timedelta(minutes=1), "from its end on"
+    assert timedelta() <= submission.retry_at - NOW - evaluating.PAUSES.first < timedelta(minutes=1), "from its end on"
 
 
 def test_an_answer_that_comes_too_late_changes_nothing(

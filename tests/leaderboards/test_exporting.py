@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 
 from core.errors import BadRequest, NotNow
-from core.models import User
+from core.models import Mail, User
 from leaderboards import exporting, submitting
-from leaderboards.models import Board, BoardMail, Opening, Team
+from leaderboards.models import Board, Opening, Team
 from tests import factories
 from tests.leaderboards.taking_part import NOW, evaluated, published
 
@@ -60,7 +60,7 @@ def test_an_export_has_runs_metadata_scores_and_queries_by_id_and_each_team_is_t
     for submission in (red, blue):
         (opening,) = submission.openings.filter(what=Opening.What.EXPORT)
         assert (opening.by, opening.why) == (olga, "A study of measures.")
-        mail = BoardMail.objects.get(submission=submission, text__contains="A study of measures.")
+        mail = Mail.objects.get(subject__contains=submission.run_id, text__contains="A study of measures.")
         assert mail.to == paul and "is in an export" in mail.subject
     client.force_login(paul)
     assert "A study of measures." in client.get(reverse("leaderboards:submission", args=[red.public_id])).text

@@ -18,11 +18,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from core.models import Lab, User
+from core.jobs import send_mails
+from core.mail import mail_send
+from core.models import Lab, Mail, User
 from evaluation.boards import packages
-from leaderboards import boards, evaluating, events, jobs, selectors
+from leaderboards import boards, evaluating, jobs, selectors
 from leaderboards import teams as teams_services
-from leaderboards.models import Board, BoardMail, Submission, Team, TeamInvitation, TeamMember
+from leaderboards.models import Board, Submission, Team, TeamInvitation, TeamMember
 from runs.models import Collection
 from tests import factories
 from tests.leaderboards import taking_part
@@ -537,12 +539,12 @@ def test_mails_tell_the_team_of_each_state_and_the_organizers_of_what_arrives(
     settings.HAS_MAIL = True
     User.objects.filter(pk=olga.pk).update(email="olga@example.org")
     submission = taking_part.evaluated(board, team, paul, hits=3)
-    jobs.send_mails()
+    send_mails()
     by = {who: [sent.subject for sent in mail.outbox if sent.to == [f"{who}@example.org"]] for who in ("paul", "olga")}
     what = ["received", "being evaluated", "checked", "waiting for the organizers"]
     assert by["paul"] == [f"Small board: {submission.run_id}: {state}" for state in what]
     assert by["olga"] == [by["paul"][0], by["paul"][3]]
-    assert jobs.send_mails() == "sent: 0" and len(mail.outbox) == 6
+    assert send_mails() == "sent: 0" and len(mail.outbox) == 6
     assert not any("0.75" in sent.body or "3/4" in sent.body for sent in mail.outbox)
     assert f"/leaderboards/submissions/{submission.public_id}/" in mail.outbox[0].body
 
@@ -557,13 +559,13 @@ def test_a_mail_that_is_not_taken_is_tried_again(
         raise OSError("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("leaderboards.events.mail_send", refuse)
-        assert jobs.send_mails() == "sent: 0"
-    row = BoardMail.objects.get()
+        patch.setattr("core.mail.mail_send", refuse)
+        assert send_mails() == "sent: 0"
+    row = Mail.objects.get()
     assert row.tries == 1 and row.retry_at is not None
-    assert jobs.send_mails() == "sent: 0"
-    BoardMail.objects.update(retry_at=timezone.now())
-    assert jobs.send_mails() == "sent: 1"
+    assert send_mails() == "sent: 0"
+    Mail.objects.update(retry_at=timezone.now())
+    assert send_mails() == "sent: 1"
 
 
 def test_one_mail_that_cannot_be_made_stops_no_other(
@@ -572,17 +574,17 @@ def test_one_mail_that_cannot_be_made_stops_no_other(
     settings.HAS_MAIL = True
     User.objects.filter(pk=olga.pk).update(email="olga@example.org")
     taking_part.send(board, team, paul)
-    usual = events.mail_send
+    usual = mail_send
 
     def sometimes(*, to: str, subject: str, text: str) -> None:
         if to == "paul@example.org":
             raise ValueError("an address that no server takes")
         usual(to=to, subject=subject, text=text)
 
-    monkeypatch.setattr("leaderboards.events.mail_send", sometimes)
-    assert jobs.send_mails() == "sent: 1"
+    monkeypatch.setattr("core.mail.mail_send", sometimes)
+    assert send_mails() == "sent: 1"
     assert [sent.to for sent in mail.outbox] == [["olga@example.org"]]
-    assert BoardMail.objects.get(to=paul).tries == 1
+    assert Mail.objects.get(to=paul).tries == 1
 
 
 def test_an_organizer_who_takes_part_does_not_see_what_their_own_run_scores(

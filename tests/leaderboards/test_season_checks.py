@@ -10,9 +10,10 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
-from core.models import User
-from leaderboards import events, importing, jobs, season_checks
-from leaderboards.models import Board, BoardMail, Season, SeasonCheck, Submission, SubmissionEvent
+from core.mail import mails_send
+from core.models import Mail, User
+from leaderboards import importing, jobs, season_checks
+from leaderboards.models import Board, Season, SeasonCheck, Submission, SubmissionEvent
 from leaderboards.public.reading import published
 from runs.models import Collection
 from tests import factories
@@ -63,7 +64,7 @@ def test_organizers_get_one_mail_when_the_gap_begins_to_grow(board: Board, rita:
     grown(board, side)
     factories.user("stranger", email="stranger@example.org")
     assert check() == 1
-    assert events.mails_send(at=FIRST) == 1
+    assert mails_send(at=FIRST) == 1
     (sent,) = mail.outbox
     assert sent.to == ["rita@example.org"] and text in sent.body
     assert sent.subject == f"Board gap: {side} scores rise faster than {'dev' if side == 'eval' else 'eval'} scores"
@@ -72,7 +73,7 @@ def test_organizers_get_one_mail_when_the_gap_begins_to_grow(board: Board, rita:
     assert check(LATER) == 0  # nothing came since
     come(board, 12, 300 if side == "eval" else 420, 420 if side == "eval" else 300, at=LATER)
     assert check(LATER) == check(LATER) == 1  # what comes at this moment is not missed
-    assert (events.mails_send(at=LATER), len(mail.outbox)) == (0, 1)
+    assert (mails_send(at=LATER), len(mail.outbox)) == (0, 1)
     row = SeasonCheck.objects.get()
     assert (row.side, row.since, row.checked_at) == (side, FIRST, LATER)
 
@@ -83,9 +84,9 @@ def test_a_gap_that_is_steady_tells_nobody_and_one_that_ends_is_told_again_when_
     for number in range(12):
         come(board, number, 300 + number % 3, 300 - number % 3)
     assert check() == 1
-    assert not BoardMail.objects.exists() and SeasonCheck.objects.get().since is None
+    assert not Mail.objects.exists() and SeasonCheck.objects.get().since is None
     fitted = [come(board, number, 300, 300 + 20 * (number - 11), at=LATER) for number in range(12, 24)]
-    assert check(LATER) == 1 and BoardMail.objects.count() == 1
+    assert check(LATER) == 1 and Mail.objects.count() == 1
     # Who fitted withdraws: the gap is steady again.
     for row in fitted:
         row.state, row.withdrawn_at = "withdrawn", LATER
@@ -93,7 +94,7 @@ def test_a_gap_that_is_steady_tells_nobody_and_one_that_ends_is_told_again_when_
         SubmissionEvent.objects.create(submission=row, state="withdrawn", at=LATER + timedelta(hours=1))
     assert check(LATER + timedelta(hours=1)) == 1
     row = SeasonCheck.objects.get()
-    assert (row.side, row.since, BoardMail.objects.count()) == ("", None, 1)
+    assert (row.side, row.since, Mail.objects.count()) == ("", None, 1)
 
 
 def test_a_season_is_looked_at_without_reading_the_entries_of_others(
@@ -121,7 +122,7 @@ def test_what_the_release_rule_does_not_show_raises_no_alarm(collection: Collect
     first = come(board, 0, 300, 300)
     for number in range(1, 12):
         come(board, number, 300 + number % 3, 300 + 10 * number, gains=False, reference=first)
-    assert check() == 1 and not BoardMail.objects.exists()
+    assert check() == 1 and not Mail.objects.exists()
 
 
 def test_an_import_is_looked_at_too_and_one_bad_season_stops_no_other(

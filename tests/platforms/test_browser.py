@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page
 
+from core.alarms import alarm_raise
 from core.models import User
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
-from platforms.alarms import alarm_raise
 from platforms.attention import attention_check
-from platforms.models import Alarm, Operation, Publication
+from platforms.models import Operation, PlatformAlarm, Publication
 from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.fairness import pay_rate_check
 from platforms.reviewing.settling import publication_settle
@@ -86,7 +86,7 @@ def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
     Operation.objects.filter(pk=refused.pk if refused else 0).update(
         state="refused", error="InvalidParameterValue: " + "a long answer of the platform, " * 8
     )
-    alarm_raise(publication=published, kind=Alarm.Kind.FUNDS, text="The account is empty.", at=now)
+    alarm_raise(of=published, kind=PlatformAlarm.FUNDS, text="The account is empty.", at=now)
 
     published.submissions.update(seconds_there=3600)
     pay_rate_check(publication=published, at=now)

@@ -4,10 +4,10 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from core.models import User
+from core.models import Alarm, User
 from judgments import services as judgment_services
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.models import Payment, Publication, Submission
 from platforms.reviewing.fairness import (
     adjustment_of,
     adjustment_pay,

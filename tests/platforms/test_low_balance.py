@@ -46,20 +46,20 @@ def test_a_low_balance_is_told_once_until_there_is_enough_again(
     User.objects.filter(pk=rita.pk).update(email="rita@example.org")
     Campaign.objects.update(created_by=rita)
     assert balances_check(at=timezone.now()) == 0
-    assert review_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails to send: 0"
     Campaign.objects.update(reward="400.00")  # the bonuses of what is open alone are more than the account has
     assert platform_jobs.watch_balances() == "alarms of a low balance: 1"
     alarm = published.alarms.get(kind="low", settled_at=None)
     assert "is expected to cost $1," in alarm.text and "adds money" in alarm.text
-    assert [review_jobs.watch() for _turn in range(2)] == ["mails sent: 1", "mails sent: 0"]
+    assert [review_jobs.watch() for _turn in range(2)] == ["mails to send: 1", "mails to send: 0"]
     assert balances_check(at=timezone.now()) == 1
     assert published.alarms.get(kind="low").raised_at == alarm.raised_at
-    assert review_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails to send: 0"
 
     marketplace.test("deposit", account_id=requester.account_id, amount="5000.00")
     assert balances_check(at=timezone.now()) == 0
     assert not published.alarms.filter(settled_at=None).exists()
-    assert review_jobs.watch() == "mails sent: 0"
+    assert review_jobs.watch() == "mails to send: 0"
     assert ["may not last" in message.subject for message in mail.outbox] == [True]
 
 

@@ -177,7 +177,7 @@ def test_most_tasks_returned_at_once_raise_an_alarm(
             assert client.get(address).status_code == 409
     assert returns_check(publication=published, at=timezone.now())
     alarm = published.alarms.get(settled_at=None)
-    assert (alarm.kind, alarm.worker) == ("leaves", None)
+    assert (alarm.kind, alarm.about) == ("leaves", "")
     assert alarm.text == "Workers returned 3 of the last 4 tasks that they accepted within a minute."
 
     cache.clear()

@@ -15,13 +15,14 @@ from django.core.management.base import SystemCheckError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from core.alarms import alarm_raise, alarm_settle
 from core.errors import Refused
 from core.labs import lab_rename
+from core.models import Alarm
 from platforms import checks, outbox
-from platforms.alarms import alarm_raise
 from platforms.calls import SPENDING, Handler, may_run
 from platforms.messages.protocol import Inbox
-from platforms.models import PUBLISHED_TO, Alarm, Operation, Payment, Publication
+from platforms.models import PUBLISHED_TO, Operation, Payment, Publication
 from platforms.money.protocol import Deposits, LabAccounts
 from platforms.mturk.operations import Bonus
 from platforms.planning import operation_plan
@@ -301,30 +302,18 @@ def test_a_barring_a_turn_and_an_offer_that_come_later_are_operations_of_their_o
         assert operation != operations[kind]
 
 
-@pytest.mark.parametrize("about", ["", "job", *Alarm.ABOUT])
-def test_an_alarm_is_raised_once_for_each_thing_and_is_about_one(
-    publication: Publication, operations: dict[str, Operation], about: str
-) -> None:
-    bonus = operations[Kind.BONUS]
-    assert bonus.submission is not None
-    things: dict[str, Any] = {
-        "operation": bonus,
-        "submission": bonus.submission,
-        "published_hit": bonus.submission.published_hit,
-        "worker": operations[Kind.EXCLUDE].worker,
-        "assignment": bonus.submission.assignment,
-        "job": "settle",
-    }
-    at, chosen = timezone.now(), {about: things[about]} if about else {}
-    first = alarm_raise(publication=publication, kind=Alarm.Kind.DOUBT, text="Once.", at=at, **chosen)
-    assert alarm_raise(publication=publication, kind=Alarm.Kind.DOUBT, text="Twice.", at=at, **chosen) == first
-    alarm = {"publication": publication, "kind": "doubt", "text": "", "raised_at": at}
-    assert "alarm_once_per_" in refuse(lambda: Alarm.objects.create(**alarm, **chosen))
-    if about:
-        beside = "job" if about != "job" else "submission"
-        text = refuse(lambda: Alarm.objects.create(**alarm | {"kind": "job"}, **chosen, **{beside: things[beside]}))
-        assert "alarm_about_one_thing" in text
-    assert Alarm.objects.count() == 1
+def test_an_alarm_is_raised_once_for_each_thing(publication: Publication, operations: dict[str, Operation]) -> None:
+    bonus, at = operations[Kind.BONUS], timezone.now()
+    things = ["", "settle", bonus, bonus.submission, operations[Kind.EXCLUDE].worker, bonus.submission.assignment]
+    for of in (publication, publication.campaign):
+        first = [alarm_raise(of=of, kind="doubt", text="Once.", at=at, about=about) for about in things]
+        assert [alarm_raise(of=of, kind="doubt", text="Twice.", at=at, about=about) for about in things] == first
+    assert publication.alarms.count() == publication.campaign.alarms.count() == len(things)
+    alarm = {"of": publication, "kind": "doubt", "text": "", "raised_at": at}
+    assert "alarm_once" in refuse(lambda: Alarm.objects.create(**alarm))
+    assert alarm_settle(of=publication, kind="doubt", at=at, about=bonus)
+    settled = Alarm.objects.get(settled_at=at)
+    assert (settled.of, settled.about, settled.about_id) == (publication, "operation", bonus.pk)
 
 
 def test_a_renamed_lab_keeps_the_exclusion_that_the_platform_knows_by_name(publication: Publication) -> None:

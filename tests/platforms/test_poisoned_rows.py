@@ -12,12 +12,13 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from core.models import Alarm
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments.models import StoredFile
 from platforms import jobs as platform_jobs
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, Operation, Publication, PublishedHit, Submission
+from platforms.models import Operation, Publication, PublishedHit, Submission
 from platforms.outbox import operations_run
 from platforms.planning import end_plan
 from pools.models import Campaign
@@ -25,7 +26,7 @@ from results import jobs as result_jobs
 from runs.models import Collection
 from tasks import jobs as task_jobs
 from tasks import services as task_services
-from tasks.models import Assignment, CampaignAlarm, Hit
+from tasks.models import Assignment, Hit
 from tests import factories
 from tests.platforms.platforms import published_hit_of, work
 
@@ -47,10 +48,10 @@ class Poisoned(NamedTuple):
 
 def campaign_alarmed(kind: str) -> dict[str, Callable[[], object]]:
     """What a campaign's alarm of a kind says."""
-    alarm = CampaignAlarm.objects.filter(kind=kind)
+    alarm = Alarm.objects.filter(kind=kind)
     return {
         "due": lambda: alarm.get().retry_at,
-        "attempts": lambda: alarm.get().failures,
+        "attempts": lambda: alarm.get().tries,
         "alarms": lambda: alarm.filter(settled_at=None).count(),
     }
 
@@ -60,7 +61,7 @@ def alarmed(**about: object) -> dict[str, Callable[[], object]]:
     alarm = Alarm.objects.filter(**about)
     return {
         "due": lambda: alarm.get().retry_at,
-        "attempts": lambda: alarm.get().failures,
+        "attempts": lambda: alarm.get().tries,
         "alarms": lambda: alarm.filter(settled_at=None).count(),
     }
 
@@ -184,7 +185,7 @@ def work_to_be_checked(request: pytest.FixtureRequest) -> Poisoned:
         healthy_is_done=accepted.filter(pk=healthy.pk).exists,
         poisoned_is_done=accepted.filter(pk=poisoned.pk).exists,
         heal=lambda: alter_assignments("DROP CONSTRAINT poisoned"),
-        **alarmed(kind="unchecked", assignment=poisoned),
+        **alarmed(kind="unchecked", about_id=poisoned.pk),
     )
 
 
@@ -202,7 +203,7 @@ def a_submission_to_be_decided_on(request: pytest.FixtureRequest) -> Poisoned:
         healthy_is_done=approved.filter(pk=healthy.pk).exists,
         poisoned_is_done=approved.filter(pk=poisoned.pk).exists,
         heal=planned.delete,
-        **alarmed(kind="undecided", submission=poisoned),
+        **alarmed(kind="undecided", about_id=poisoned.pk),
     )
 
 
@@ -228,7 +229,7 @@ def a_publication(request: pytest.FixtureRequest) -> Poisoned:
         healthy_is_done=healthy.payments.filter(purpose="compensation").exists,
         poisoned_is_done=poisoned.payments.filter(purpose="compensation").exists,
         heal=lambda: poisoned.terms.update(values={"assignment_duration": 3600}),
-        **alarmed(kind="job", job="settle", publication=poisoned),
+        **alarmed(kind="job", about="settle", publication=poisoned),
     )
 
 
@@ -246,7 +247,7 @@ def a_hit_to_be_asked_about(request: pytest.FixtureRequest) -> Poisoned:
         healthy_is_done=healthy.submissions.exists,
         poisoned_is_done=poisoned.submissions.exists,
         heal=lambda: this.update(platform_hit_id=poisoned.platform_hit_id),
-        **alarmed(kind="job", published_hit=poisoned),
+        **alarmed(kind="job", about="publishedhit", about_id=poisoned.pk),
     )
 
 
@@ -263,7 +264,7 @@ def an_operation(request: pytest.FixtureRequest) -> Poisoned:
         poisoned_is_done=this.filter(state=Operation.State.DONE).exists,
         due=lambda: this.get().next_try,
         attempts=lambda: this.get().attempts,
-        alarms=Alarm.objects.filter(kind="doubt", operation=poisoned, settled_at=None).count,
+        alarms=Alarm.objects.filter(kind="doubt", about_id=poisoned.pk, settled_at=None).count,
         heal=lambda: this.update(request=poisoned.request),
     )
 

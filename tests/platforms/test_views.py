@@ -20,13 +20,13 @@ from django.utils import timezone
 from django.utils.html import escape
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from core.models import User
+from core.alarms import alarm_raise
+from core.models import Alarm, User
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
-from platforms.alarms import alarm_raise
 from platforms.demands import PAPER, Demands
 from platforms.forms import TermsForm
-from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, Submission
 from platforms.mturk.requirements import demands_of, requirements_of
 from platforms.publishing.publications import publication_stop
 from platforms.reviewing.compensations import compensations_find
@@ -131,7 +131,7 @@ def test_a_campaigns_pages_reach_nothing_of_another_publication(
     money = {"amount": Decimal("1.00"), "fee": Decimal("0.20"), "owed_at": now}
     payment = other.payments.create(submission=submission, purpose="compensation", **money)
     operation = other.operations.create(kind="exclusion-type", state="refused", next_try=now)
-    alarm = alarm_raise(publication=other, kind=Alarm.Kind.FUNDS, text="Empty", at=now)
+    alarm = alarm_raise(of=other, kind=PlatformAlarm.FUNDS, text="Empty", at=now)
     things = {
         "submission": submission,
         "retry": operation,
@@ -584,7 +584,7 @@ def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Public
     operation = published.operations.filter(kind="create").first()
     assert operation is not None
     Operation.objects.filter(pk=operation.pk).update(state="refused", error="InvalidParameterValue: no <b>.")
-    alarm_raise(publication=published, kind=Alarm.Kind.REFUSED, operation=operation, text="Refused.", at=timezone.now())
+    alarm_raise(of=published, kind=PlatformAlarm.REFUSED, about=operation, text="Refused.", at=timezone.now())
     text = text_of(page, at("publication", campaign))
     assert "InvalidParameterValue: no &lt;b&gt;." in text
     assert "Try again" in text
@@ -622,34 +622,43 @@ def test_resuming_a_campaign_does_not_lift_the_kill_switch(page: Client, publish
 
 
 def test_every_kind_of_alarm_says_what_to_do() -> None:
-    assert set(ADVICE) == set(Alarm.Kind)
+    assert set(ADVICE) == set(PlatformAlarm)
     assert all(str(advice.text) for advice in ADVICE.values())
 
 
 def test_only_alarms_that_nothing_else_ends_can_be_set_aside(page: Client, published: Publication) -> None:
     campaign, now = published.campaign, timezone.now()
-    funds = alarm_raise(publication=published, kind=Alarm.Kind.FUNDS, text="No money.", at=now)
-    ledger = alarm_raise(publication=published, kind=Alarm.Kind.LEDGER, text="A cent.", at=now)
+    funds = alarm_raise(of=published, kind=PlatformAlarm.FUNDS, text="No money.", at=now)
+    ledger = alarm_raise(of=published, kind=PlatformAlarm.LEDGER, text="A cent.", at=now)
     assert text_of(page, at("publication", campaign)).count("Dismiss") == 1
     assert page.post(at("set_aside", campaign, funds.pk)).status_code == 303
     assert page.post(at("set_aside", campaign, ledger.pk)).status_code == 409
     assert list(Alarm.objects.filter(settled_at=None)) == [ledger]
 
 
+def test_an_alarm_about_a_worker_leads_to_the_worker(page: Client, published: Publication) -> None:
+    campaign = published.campaign
+    worker = factories.worker(campaign, "Alice")
+    alarm_raise(of=published, kind=PlatformAlarm.LEAVES, about=worker, text="Often.", at=timezone.now())
+    text = text_of(page, at("publication", campaign))
+    assert text.count(reverse("review:worker", args=[campaign.pk, worker.pk])) == 1
+
+
 def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publication, wanda: Worker) -> None:
     work(published, wanda)
     synced(published)
-    alarm_raise(publication=published, kind=Alarm.Kind.FUNDS, text="No money.", at=timezone.now())
+    alarm_raise(of=published, kind=PlatformAlarm.FUNDS, text="No money.", at=timezone.now())
     browser = Client()
     browser.force_login(ada)
-    for name in ("publication", "publishedhit", "submission", "payment", "operation", "alarm"):
-        page = browser.get(reverse(f"admin:platforms_{name}_changelist"))
+    names = ("publication", "publishedhit", "submission", "payment", "operation")
+    for name in (*(f"platforms_{name}" for name in names), "core_alarm"):
+        page = browser.get(reverse(f"admin:{name}_changelist"))
         assert page.status_code == 200, name
         row = page.context["cl"].result_list[0]
-        change = reverse(f"admin:platforms_{name}_change", args=[row.pk])
+        change = reverse(f"admin:{name}_change", args=[row.pk])
         assert browser.get(change).status_code == 200, name
         assert browser.post(change, {}).status_code == 403, name
-        assert browser.get(reverse(f"admin:platforms_{name}_add")).status_code == 403, name
+        assert browser.get(reverse(f"admin:{name}_add")).status_code == 403, name
 
 
 # --- submissions

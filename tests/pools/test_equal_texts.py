@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from core import alarms
 from core.errors import Refused
 from core.models import Lab, User
 from evaluation.cli.main import main
@@ -28,7 +29,6 @@ from results.sections.stored import to_json
 from results.sections.whole import compute
 from runs import services as run_services
 from runs.models import Collection, Passage
-from tasks import campaign_alarms
 from tasks import services as task_services
 from tests import factories
 from tests.judgments.judged import judge_all
@@ -249,7 +249,7 @@ def test_a_campaign_that_turns_out_to_have_nothing_to_judge_is_a_draft_again(wor
     assert not task_services.campaign_pack(campaign_id=draft.pk)
     draft.refresh_from_db()
     assert (draft.state, draft.hits.count()) == ("draft", 0)
-    (alarm,) = campaign_alarms.alarms_raised(draft)
+    (alarm,) = alarms.alarms_raised(draft)
     assert "every pool has only one passage" in alarm.text
 
 

@@ -16,10 +16,10 @@ from api.tokens import token_create
 from core import people
 from core.audit.selectors import lines
 from core.errors import NotNow
-from core.models import AuditEntry, Lab, MemberInvitation, User
+from core.models import AlarmChoice, AuditEntry, Lab, MemberInvitation, User
 from judgments import refreshing
 from judgments import services as judgment_services
-from judgments.models import AlarmChoice, Decision, Judgment, Reuse, StoredFile
+from judgments.models import Decision, Judgment, Reuse, StoredFile
 from platforms.models import Payment, Publication
 from pools.models import Campaign, Pair
 from protection import jobs as protection_jobs
@@ -143,8 +143,8 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
     goes = {
         *("admin.LogEntry", "account.EmailAddress", "mfa.Authenticator", "usersessions.UserSession"),
         *("socialaccount.SocialAccount", "core.User_groups", "core.User_user_permissions", "core.Membership"),
-        *("judgments.AlarmChoice", "judgments.AlarmMail", "api.Token", "api.StoredAnswer"),
-        *("leaderboards.TeamMember", "leaderboards.FormerMember", "leaderboards.BoardMail", "leaderboards.DevScoring"),
+        *("core.AlarmChoice", "core.Mail", "api.Token", "api.StoredAnswer"),
+        *("leaderboards.TeamMember", "leaderboards.FormerMember", "leaderboards.DevScoring"),
     }
     stays = {
         *("core.MemberInvitation", "runs.PreferenceImport", "runs.OutsideScores", "pools.Campaign"),

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from core.audit.services import entry_note
 from core.errors import NotNow, NotYours
-from core.models import AuditEntry, Lab, Membership, User
+from core.models import Alarm, AuditEntry, Lab, Membership, User
 from judgments import services as judgment_services
 from judgments.models import Decision, Judgment, PairReport, StoredFile, WorkerNote
-from platforms.models import Alarm, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
 from platforms.money import pay_desk
 from platforms.submitted import submission_store
 from pools.models import Campaign
@@ -26,7 +26,7 @@ from protection import jobs as protection_jobs
 from protection.models import Retention
 from runs.models import Query
 from tasks.links import assignment_token, home_of, home_token
-from tasks.models import Assignment, CampaignAlarm, Worker
+from tasks.models import Assignment, Worker
 from tasks.names import pseudonym
 from tests import factories
 
@@ -67,8 +67,8 @@ def worker(campaign: Campaign, rita: User) -> Worker:
         ended_at=now, request={"WorkerId": WORKER_ID}, result={"said": WORKER_ID}, error=f"about {WORKER_ID}",
     )  # fmt: skip
     Alarm.objects.create(
-        publication=publication, kind="refused", operation=operation, text=f"about {WORKER_ID}", raised_at=now,
-        settled_at=now,
+        of=publication, kind="refused", about="operation", about_id=operation.pk, text=f"about {WORKER_ID}",
+        raised_at=now, settled_at=now,
     )  # fmt: skip
     WorkerNote.objects.create(assignment=assignment, text="she told me, said I", made_at=now)
     PairReport.objects.create(
@@ -275,7 +275,7 @@ def test_every_relation_to_a_worker_is_thought_of() -> None:
     expected = {
         "tasks.Invitation", "tasks.Consent", "tasks.Assignment", "judgments.Judgment", "judgments.Acceptance",
         "judgments.ReusedJudgment", "judgments.Decision", "platforms.Submission", "platforms.Payment",
-        "platforms.Operation", "platforms.Alarm", "judgments.PairReport",
+        "platforms.Operation", "judgments.PairReport",
         "judgments.WorkerNote",
         "platforms.Message",
         "platforms.HandPayment",
@@ -404,14 +404,14 @@ def test_a_bundle_is_offered_and_a_planted_id_keeps_it_back_and_names_the_file(
     bundle = StoredFile.objects.get(kind="bundle", state="current")
     Query.objects.filter(collection=campaign.collection).update(text=f"who is {WORKER_ID.lower()}?")
     assert protection_jobs.make_bundle(campaign.pk) == "not made"
-    alarm = CampaignAlarm.objects.get(kind="bundle", settled_at=None)
+    alarm = Alarm.objects.get(kind="bundle", settled_at=None)
     assert "judged-pairs.tsv, line 2" in alarm.text
     assert WORKER_ID not in alarm.text
     assert alarm.retry_at is None
     assert StoredFile.objects.get(kind="bundle", state="current") == bundle
     Query.objects.update(text="what?")
     assert protection_jobs.make_bundle(campaign.pk) == "made"
-    assert not CampaignAlarm.objects.filter(settled_at=None).exists()
+    assert not Alarm.objects.filter(settled_at=None).exists()
 
 
 @pytest.mark.parametrize("around", ["{}", "x {}, y", '"{}"', "https://example.org/{}?a=b", "{}.", "({})", "id={}"])

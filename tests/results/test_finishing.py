@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.errors import NotNow
-from core.models import User
+from core.models import Alarm, User
 from evaluation.judging.designs.all_pairs import AllPairs
 from evaluation.judging.designs.base import Outcome
 from judgments import jobs as judgment_jobs
@@ -25,7 +25,7 @@ from results import jobs as result_jobs
 from results.models import EarlierResult, Result
 from runs.services import run_delete, run_release
 from tasks import services as task_services
-from tasks.models import Assignment, CampaignAlarm, Worker
+from tasks.models import Assignment, Worker
 from tests import factories
 
 
@@ -75,7 +75,7 @@ def lease(campaign: Campaign) -> None:
 
 def alarm(campaign: Campaign) -> None:
     """A job failed."""
-    CampaignAlarm.objects.create(campaign=campaign, kind="packing", text="Look.", raised_at=timezone.now())
+    Alarm.objects.create(of=campaign, kind="packing", text="Look.", raised_at=timezone.now())
 
 
 def want(campaign: Campaign) -> None:

@@ -59,7 +59,7 @@ def test_work_is_chosen_and_excluded_with_the_keyboard_and_the_pages_fit(
     for address in (
         reverse("campaigns:campaign", args=[campaign.pk]),
         reverse("review:worker", args=[campaign.pk, campaign.assignments.order_by("id")[0].worker_id]),
-        reverse("judgments:alarm_choice"),
+        reverse("core:alarm_choice"),
     ):
         page.goto(address)
         looks_right(page)

@@ -170,13 +170,13 @@ def test_what_fails_is_tried_again_later_and_given_up_after_three_attempts(
         monkeypatch.setattr(timezone, "now", lambda at=now: at)
         jobs.work()
         job = Job.objects.earliest("id")
-        assert job.attempts == attempt
+        assert job.tries == attempt
         if rest:
             assert job.retry_at == now + timedelta(minutes=rest)
             text = page.get(answer.url).content.decode()
             assert "the disk is on fire" in text and "Nothing was stored." in text
             jobs.work()
-            assert Job.objects.earliest("id").attempts == attempt, "it rests"
+            assert Job.objects.earliest("id").tries == attempt, "it rests"
             now += timedelta(minutes=rest)
     assert job.state == Job.State.FAILED
     assert "This could not be done, and nothing was stored." in page.get(answer.url).content.decode()
@@ -191,7 +191,7 @@ def test_a_job_whose_process_is_killed_again_and_again_is_given_up(collection: C
         kind=Job.Kind.RUN,
         name="heavy",
         asked_at=timezone.now(),
-        attempts=background.ATTEMPTS,
+        tries=background.ATTEMPTS,
     )
     assert not background.job_do(job_id=job.pk)
     job.refresh_from_db()
@@ -323,7 +323,7 @@ def test_a_job_that_is_killed_half_way_leaves_nothing_and_is_taken_up_again(
 
     until(lambda: background.job_do(job_id=job.pk), "its lock ends with its connection")
     job.refresh_from_db()
-    assert (job.state, job.attempts, job.error) == (Job.State.DONE, 2, "")
+    assert (job.state, job.tries, job.error) == (Job.State.DONE, 2, "")
     assert stored.count() == 1
     new = stored_files() - before
     assert len(new) == (2 if kind == Job.Kind.RUN else 0), "nothing that no row names"

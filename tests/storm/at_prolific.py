@@ -19,13 +19,13 @@ from django.utils import timezone
 
 from config.celery import app
 from core.errors import NotNow, Refused
-from core.models import Lab, User
+from core.models import Alarm, Lab, User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.hooks import hooks_keep
 from platforms.ledger_comparison import comparison_make
-from platforms.models import AccountHook, Alarm, Operation, Payment, Publication, PublishedHit, Submission
+from platforms.models import AccountHook, Operation, Payment, Publication, PublishedHit, Submission
 from platforms.outbox import may_be_decided, operation_decide
 from platforms.prolific.client import ERRORS
 from platforms.publishing.publications import publication_publish

@@ -11,15 +11,16 @@ from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
+from core import alarms
 from core.errors import NotNow
-from core.models import User
+from core.models import Alarm, User
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
 from platforms import jobs as platform_jobs
 from platforms import ledger_comparison, outbox
 from platforms.ledger_comparison import Comparison
-from platforms.models import Alarm, LedgerComparison, Operation, Publication, PublishedHit, Submission
+from platforms.models import LedgerComparison, Operation, Publication, PublishedHit, Submission
 from platforms.mturk.adapter import MTurkAdapter
 from platforms.mturk.client import code_of
 from platforms.mturk.operations import make_own_qualification
@@ -30,10 +31,9 @@ from pools.models import Campaign
 from results import jobs as result_jobs
 from results import refreshing
 from runs.models import Collection
-from tasks import campaign_alarms
 from tasks import jobs as task_jobs
 from tasks import services as task_services
-from tasks.models import Assignment, CampaignAlarm, Hit, TestPair, Worker
+from tasks.models import Assignment, Hit, TestPair, Worker
 from tests import factories
 
 State = Campaign.State
@@ -103,22 +103,22 @@ def test_what_failed_rests_is_tried_again_and_its_alarm_ends_once_it_succeeds(
     task_services.campaign_launch(campaign=first)
     damage(first)
     task_jobs.pack_waiting_campaigns()
-    alarm = CampaignAlarm.objects.get()
-    assert alarm.failures == 1 and timedelta(seconds=50) < alarm.retry_at - alarm.raised_at < timedelta(seconds=70)
+    alarm = Alarm.objects.get()
+    assert alarm.tries == 1 and timedelta(seconds=50) < alarm.retry_at - alarm.raised_at < timedelta(seconds=70)
     task_jobs.pack_waiting_campaigns()
-    assert CampaignAlarm.objects.get().failures == 1, "it rests"
+    assert Alarm.objects.get().tries == 1, "it rests"
 
     later = alarm.retry_at + timedelta(seconds=1)
     monkeypatch.setattr(timezone, "now", lambda: later)
     task_jobs.pack_waiting_campaigns()
     alarm.refresh_from_db()
-    assert alarm.failures == 2 and alarm.retry_at - later == timedelta(minutes=2)
+    assert alarm.tries == 2 and alarm.retry_at - later == timedelta(minutes=2)
 
     first.hits.all().delete()
     monkeypatch.setattr(timezone, "now", lambda: alarm.retry_at)
     task_jobs.pack_waiting_campaigns()
     assert state_of(first) == State.OPEN
-    assert not campaign_alarms.alarms_raised(first).exists()
+    assert not alarms.alarms_raised(first).exists()
 
 
 def test_a_campaign_that_lacks_test_pairs_when_it_is_packed_is_a_draft_again(
@@ -138,7 +138,7 @@ def test_a_campaign_that_lacks_test_pairs_when_it_is_packed_is_a_draft_again(
         campaign=first, question="q", relevant_text="r", off_topic_text="o", by=None, at=timezone.now()
     )
     task_services.campaign_launch(campaign=Campaign.objects.get(pk=first.pk))
-    assert not campaign_alarms.alarms_raised(first).exists()
+    assert not alarms.alarms_raised(first).exists()
     task_jobs.pack_waiting_campaigns()
     assert state_of(first) == State.OPEN
 
@@ -205,7 +205,7 @@ def test_one_publications_trouble_rings_and_stops_no_other(
 
     assert platform_jobs._each("settle", "decided", settle) == "decided: 1"
     alarm = Alarm.objects.get(settled_at=None)
-    assert (alarm.publication, alarm.kind, alarm.job) == (first, "job", "settle")
+    assert (alarm.of, alarm.kind, alarm.about) == (first, "job", "settle")
     assert "KeyError: 'SubmitTime'" in alarm.text and "decide on submitted work and pay" in alarm.text
     broken.clear()
     assert platform_jobs._each("settle", "decided", settle) == "decided: 1"  # the first rests
@@ -316,7 +316,7 @@ def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
     assert (of_alice.decision, of_bob.decision) == ("", Submission.Decision.APPROVE)
     assert not of_alice.payments.exists(), "nothing of what failed stays"
     alarm = Alarm.objects.get(settled_at=None)
-    assert alarm.submission == of_alice and "KeyError: 'poison'" in alarm.text
+    assert alarm.about_id == of_alice.pk and "KeyError: 'poison'" in alarm.text
     monkeypatch.undo()
     assert settling.publication_settle(publication=publication, at=at) == 0  # it rests
     assert settling.publication_settle(publication=publication, at=at + timedelta(minutes=1)) == 1
@@ -389,7 +389,7 @@ def test_an_answer_that_is_not_understood_stays_in_doubt_with_an_alarm(
     assert operation.state == Operation.State.UNKNOWN and operation.next_try > at
     assert operation.first_sent_at is not None and "KeyError: 'HITTypeId'" in operation.error
     alarm = Alarm.objects.get(settled_at=None)
-    assert (alarm.kind, alarm.operation) == ("doubt", operation)
+    assert (alarm.kind, alarm.about_id) == ("doubt", operation.pk)
 
     monkeypatch.setattr(OddPlatform, "create_hit_type", lambda _self, **_asked: {"HITTypeId": "T1"})
     later = operation.next_try + timedelta(seconds=1)

@@ -23,7 +23,7 @@ from tests.upgrades import DATABASE, FILES, SECRET_KEY
 
 FOLDER = Path(__file__).parent
 # What `migrate` fills by itself, and what nobody misses.
-WITHOUT_ROWS = ("auth_permission", "django_content_type", "django_session")
+WITHOUT_ROWS = ("auth_permission", "django_session")
 
 
 def main() -> None:

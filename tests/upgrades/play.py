@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.utils import timezone
 
+from core import alarms
 from core.models import User
 from judgments import services as judgment_services
 from judgments.refreshing import export_refresh
@@ -25,10 +26,9 @@ from pools.models import Campaign
 from results.refreshing import result_refresh
 from results.report import ARCHIVE
 from runs.models import Collection
-from tasks import campaign_alarms
 from tasks import services as task_services
 from tasks.links import home_address
-from tasks.models import Worker
+from tasks.models import CampaignAlarm, Worker
 from tests import factories
 from tests.marketplace.server import Marketplace
 from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
@@ -127,8 +127,8 @@ def _not_started(collection: Collection) -> None:
     task_services.test_pair_decide(test_pair=suggested[0], confirm=False, by=None, at=timezone.now())
     waiting = factories.campaign(collection, "waiting", start=False)
     task_services.campaign_launch(campaign=waiting)
-    campaign_alarms.alarm_raise(
-        campaign_id=waiting.pk, kind=campaign_alarms.Kind.PACKING, text="It could not be packed.", at=timezone.now()
+    alarms.alarm_raise(
+        of=waiting, kind=CampaignAlarm.PACKING, text="It could not be packed.", at=timezone.now(), retried=True
     )
     task_services.campaign_move(campaign=factories.campaign(collection, "paused", fill_last_hit=True), to="paused")
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.errors import BadRequest
-from core.models import User
+from core.models import Alarm, User
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, Operation, Payment, PayRate, Publication, Submission
+from platforms.models import Operation, Payment, PayRate, PlatformAlarm, Publication, Submission
 from platforms.reviewing.fairness import adjustment_of, pay_rate_check
 from tasks.models import Assignment
 from tests.platforms.platforms import Clock, drain
@@ -39,7 +39,7 @@ def slow(published: Publication, prolific: Double, settings: Any) -> Publication
 
 def unfair(publication: Publication) -> list[str]:
     """The alarm, if it is raised."""
-    return list(publication.alarms.filter(kind=Alarm.Kind.UNFAIR, settled_at=None).values_list("text", flat=True))
+    return list(publication.alarms.filter(kind=PlatformAlarm.UNFAIR, settled_at=None).values_list("text", flat=True))
 
 
 def test_pay_below_the_minimum_raises_an_alarm_and_is_raised_once_by_one_confirmation(

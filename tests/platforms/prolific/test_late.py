@@ -9,10 +9,10 @@ from django.test import Client as Browser
 from django.urls import reverse
 
 from core.errors import NotNow
-from core.models import User
+from core.models import Alarm, User
 from judgments import services as judgment_services
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, Payment, Publication, Submission
+from platforms.models import Payment, Publication, Submission
 from platforms.publishing.publications import publication_publish
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer
@@ -67,7 +67,7 @@ def test_work_that_was_compensated_and_is_completed_late_is_not_paid_again_by_it
         settle(published, clock)
     assert prolific.ledger("reward") == []
     submission, alarm = Submission.objects.get(), Alarm.objects.get(settled_at=None)
-    assert (submission.decision, alarm.kind, alarm.submission) == ("", "twice", submission)
+    assert (submission.decision, alarm.kind, alarm.about_id) == ("", "twice", submission.pk)
     assert "compensated with $2.00" in alarm.text and "pays another $2.00" in alarm.text
     assert comparison_make(publication=published, at=clock()).agree
     client.force_login(rita)
@@ -102,7 +102,7 @@ def test_who_left_was_compensated_and_comes_back_weeks_later_is_not_paid_again_b
     settle(published, clock)
     submission, alarms = Submission.objects.get(), Alarm.objects.filter(settled_at=None)
     assert submission.decision == "" and {alarm.kind for alarm in alarms} == {"unmatched", "twice"}
-    assert {alarm.submission for alarm in alarms} == {submission}
+    assert {alarm.about_id for alarm in alarms} == {submission.pk}
     return_ask(submission=submission, by=rita, why=WHY, at=clock())
     drain(published, clock)
     prolific.give_back(place.submission)

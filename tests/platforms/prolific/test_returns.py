@@ -7,9 +7,9 @@ from django.test import Client as Browser
 from django.urls import reverse
 
 from core.errors import NotNow
-from core.models import User
+from core.models import Alarm, User
 from judgments import services as judgment_services
-from platforms.models import Alarm, Operation, Payment, Publication, Submission
+from platforms.models import Operation, Payment, Publication, Submission
 from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer, compensations_find
 from platforms.reviewing.deciding import return_ask, submission_approve

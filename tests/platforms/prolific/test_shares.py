@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 import pytest
 from django.test import Client as Browser
 
-from core.models import User
+from core.models import Alarm, User
 from core.money import dollars
 from judgments import services as judgment_services
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, Submission
+from platforms.models import LabAccount, Operation, Payment, Publication, Submission
 from platforms.money.lab_accounts import lab_account_store
 from platforms.prolific.endings import amount_of_share, percent_of, percent_paying
 from platforms.publishing.publications import publication_publish

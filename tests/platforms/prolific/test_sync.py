@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
+from core.models import Alarm
 from judgments import services as judgment_services
 from platforms import study_syncing, submitted
-from platforms.models import Alarm, Operation, Payment, Publication, StudySync, Submission
+from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.prolific import adapter as prolific_adapter
 from platforms.prolific import client as prolific_client
 from platforms.prolific import operations
@@ -225,10 +226,10 @@ def test_one_that_cannot_be_stored_stops_nobody_and_is_tried_again(
     publication_sync(publication=published, at=clock())
     assert Submission.objects.get().assignment == second
     alarm = Alarm.objects.get(kind="job", settled_at=None)
-    assert alarm.published_hit and alarm.published_hit.hit_id == first.hit_id
+    assert PublishedHit.objects.get(pk=alarm.about_id).hit_id == first.hit_id
     publication_sync(publication=published, at=clock())
     alarm.refresh_from_db()
-    assert (Submission.objects.count(), alarm.failures, len(tries)) == (1, 1, 2)  # it rests
+    assert (Submission.objects.count(), alarm.tries, len(tries)) == (1, 1, 2)  # it rests
     monkeypatch.setattr(prolific_adapter.ProlificAdapter, "work_of", real)
     clock.ahead += timedelta(hours=1)
     publication_sync(publication=published, at=clock())

@@ -16,11 +16,12 @@ from django.urls import reverse
 from django.utils import timezone
 from selectolax.lexbor import LexborHTMLParser
 
+from core.alarms import alarm_raise
+from core.mail import mails_send
 from core.models import User
 from judgments import alarm_mails
 from judgments import services as judgment_services
-from platforms.alarms import alarm_raise
-from platforms.models import Alarm, Operation, Payment, Publication
+from platforms.models import Operation, Payment, PlatformAlarm, Publication
 from platforms.prolific.words import VOCABULARY
 from platforms.publishing.publications import publication_publish
 from platforms.registry import ADAPTERS
@@ -169,9 +170,9 @@ def test_the_pages_of_a_study_speak_its_words_with_work_calls_and_alarms_of_ever
     compensations_find(publication=published, at=clock())
     published.operations.update(state="refused", error="No.")  # so that each is listed
     assert not [kind.label for kind in Operation.Kind if GENERAL.search(VOCABULARY.phrase(str(kind.label)))]
-    for kind in Alarm.Kind:
+    for kind in PlatformAlarm:
         if kind not in set(published.alarms.values_list("kind", flat=True)):
-            alarm_raise(publication=published, kind=kind, text=f"An alarm: {kind}.", at=clock())
+            alarm_raise(of=published, kind=kind, text=f"An alarm: {kind}.", at=clock())
     addresses = [
         reverse(f"platforms:{name}", args=[published.campaign_id])
         for name in (
@@ -211,10 +212,11 @@ def test_the_mail_of_an_alarm_speaks_them_too(published: Publication, rita: User
     rita.save()
     type(published.campaign).objects.filter(pk=published.campaign_id).update(created_by=rita)
     at = timezone.now()
-    alarm_raise(publication=published, kind=Alarm.Kind.UNSEEN, text="…", at=at)
+    alarm_raise(of=published, kind=PlatformAlarm.UNSEEN, text="…", at=at)
     alarm_mails.episodes_follow(at=at)
     for episode in alarm_mails.episodes_to_mail():
         alarm_mails.episode_mail(episode=episode, at=at)
+    mails_send(at=at)
     (sent,) = mail.outbox
     assert "no participant has opened a task" in sent.subject and not GENERAL.search(sent.body)
 

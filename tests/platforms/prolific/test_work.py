@@ -10,12 +10,12 @@ from django.test import Client as Browser
 from django.urls import reverse
 
 from core.errors import BadRequest, NotNow, Refused
-from core.models import User
+from core.models import Alarm, User
 from judgments import services as judgment_services
 from platforms import jobs
 from platforms.finishing import publication_finish
 from platforms.ledger_comparison import comparison_make
-from platforms.models import Alarm, LabAccount, Operation, Payment, Publication, StudySync, Submission
+from platforms.models import LabAccount, Operation, Payment, Publication, StudySync, Submission
 from platforms.money.lab_accounts import lab_account_remove, lab_account_store
 from platforms.outbox import operation_decide
 from platforms.prolific.client import Client

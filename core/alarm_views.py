@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -10,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
+from core import alarms
 from core.forms import EditForm
 from core.http import Request, edits, see_other
+from core.models import AlarmChoice, AlarmTopic
 from core.roles import Right, needs
-from judgments import alarm_mails
-from judgments.models import AlarmChoice
 
 
 class AlarmChoiceForm(EditForm, forms.Form):
@@ -25,7 +26,7 @@ class AlarmChoiceForm(EditForm, forms.Form):
     )
     topics = forms.MultipleChoiceField(
         label=gettext_lazy("Kinds of problems"),
-        choices=AlarmChoice.Topic.choices,
+        choices=AlarmTopic.choices,
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
@@ -36,15 +37,15 @@ class AlarmChoiceForm(EditForm, forms.Form):
 @edits
 def alarm_choice(request: Request) -> HttpResponse:
     """What somebody chose. POST chooses anew."""
-    choice = alarm_mails.choice_of(request.user)
+    choice = alarms.choice_of(request.user)
     form = AlarmChoiceForm(request.POST or None, initial={"reach": choice.reach, "topics": choice.topics})
     status = 200
     if request.method == "POST":
         status = 400
         if form.is_valid():
             fields: dict[str, Any] = form.cleaned_data
-            alarm_mails.choice_set(user=request.user, **fields)
+            alarms.choice_set(user=request.user, **fields)
             messages.success(request, _("Saved."))
-            return see_other("judgments:alarm_choice")
-    context = {"form": form, "is_mail_set_up": alarm_mails.is_mail_set_up()}
-    return render(request, "judgments/alarm_choice.html", context, status=status)
+            return see_other("core:alarm_choice")
+    context = {"form": form, "has_mail": settings.HAS_MAIL}
+    return render(request, "core/alarm_choice.html", context, status=status)
