@@ -67,13 +67,13 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     if campaign.state == Campaign.State.DRAFT:
         return _plan(request, campaign)
     likely = publication_likely(campaign)
-    made, outdated = judgment_selectors.export_of(campaign), judgment_selectors.campaigns_to_export()
+    outdated = judgment_selectors.campaigns_to_export()
     context: dict[str, Any] = {
         "campaign": campaign,
         "address": links.campaign_address(campaign),
         "publication": likely if likely.state != Publication.State.DRAFT else None,
         "rounds": rounds.rounds_shown(campaign),
-        "made": made,
+        "made": judgment_selectors.export_of(campaign),
         "outdated": outdated.filter(pk=campaign.pk).exists(),
     }
     context |= _progress_context(campaign, likely)
@@ -84,8 +84,8 @@ def campaign(request: Request, pk: int) -> HttpResponse:
 
 def _is_all_done(campaign: Campaign, context: dict[str, Any]) -> bool:
     """Whether an open campaign has all that it asked for, and could be closed."""
-    progress, made = context["progress"], context["made"]
-    judging = made.counts["judging"] if made else {}
+    progress = context["progress"]
+    judging = context["made"].counts["judging"] if context["made"] else {}
     return bool(
         campaign.state in (Campaign.State.OPEN, Campaign.State.PAUSED)
         and not campaign.is_imported

@@ -100,11 +100,11 @@ def _workers(user: User, words: str) -> Iterable[Match]:
     named = Q(worker__external_id=words) | Q(worker__label__iexact=words)
     labs = labs_of(user, Right.DECIDE)
     work = Assignment.objects.filter(named, worker__lab__in=labs).select_related("worker", "hit__campaign")
-    seen: set[int] = set()
+    named_before: set[int] = set()
     for assignment in work.order_by("-pk")[:200]:
         campaign = assignment.hit.campaign
-        if assignment.worker_id not in seen:
-            seen.add(assignment.worker_id)
+        if assignment.worker_id not in named_before:
+            named_before.add(assignment.worker_id)
             name = assignment.worker.label or assignment.worker.external_id
             yield Match(name, campaign.name, reverse("review:worker", args=[campaign.pk, assignment.worker_id]))
 

@@ -111,7 +111,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "platforms:ledger": ("",),
     "platforms:messages": ("",),
     "platforms:pay": ("",),
-    "campaigns:campaign": ("alike",),
+    "campaigns:plan": ("alike",),
     "platforms:costs": ("",),
     "judgments:queries": ("",),
     "review:work": ("", "workers", "decisions"),
@@ -142,7 +142,15 @@ FEW = {("results:query", "passages"), ("protection:protection_lab", "kept")}
 # What shows a member few rows or nothing, and an admin of the site many.
 OF_ALL_LABS = {"core:lab_new", "protection:protection", "campaigns:templates"}
 MOST_VISITED = (
-    *("campaigns:campaigns", "pools:collection", "runs:runs", "tasks:tests", "campaigns:campaign", "judgments:queries"),
+    *(
+        "campaigns:campaigns",
+        "pools:collection",
+        "runs:runs",
+        "tasks:tests",
+        "campaigns:campaign",
+        "campaigns:plan",
+        "judgments:queries",
+    ),
     *("review:work", "review:worker", "platforms:publication", "platforms:submissions"),
     *("platforms:ledger", "results:query", "results:results", "judging:home"),
     *("results:version", "results:version_scores", "results:machines"),
@@ -169,6 +177,7 @@ OTHER_PAGES = {
     "machines:machine_ask",
     *("judgments:pilot", "protection:ethics", "review:disagreement"),
     *("campaigns:campaign_edit", "campaigns:draft_reach", "platforms:adjustment"),
+    *("campaigns:campaign", "campaigns:settings", "campaigns:search", "judgments:files"),
     *("campaigns:template", "campaigns:template_save", "campaigns:template_terms", "campaigns:pay_floor"),
     "platforms:lab_account",
     *("results:settings", "results:version_new", "results:version_asked", "results:ask", "results:offer"),
@@ -337,6 +346,7 @@ class World(NamedTuple):
         )
         arguments: dict[str, list[Any]] = {
             "campaigns:campaigns": [],
+            "campaigns:search": [],
             "core:alarm_choice": [],
             "campaigns:campaign_new": [],
             "runs:collections": [],
@@ -834,6 +844,7 @@ def test_forms_offer_a_hundred_of_many_and_take_the_others_by_their_names(many: 
     form = answer.context["form"]
     assert len(form.fields["runs"].widget.choices) == OFFERED
     entered = {name: form[name].value() for name in form.fields} | {"name": "new", "runs": [many.run.pk]}
+    entered["all_runs"] = None
     entered = {name: "" if value is None else value for name, value in entered.items()}
 
     chosen = CampaignForm(entered | {"more_runs": f"run {MANY - 2}\n\nrun {MANY - 1}\n"}, collection=many.collection)

@@ -19,7 +19,7 @@ def places(context: template.Context, campaign: Campaign) -> dict[str, Any]:
     address = match.view_name if match else ""
     if address == "campaigns:campaign" and campaign.state == Campaign.State.DRAFT:
         address = "campaigns:plan"
-    shown = page_at(address)
+    current = page_at(address)
     rows = []
     for place in PLACES:
         pages = [
@@ -27,8 +27,8 @@ def places(context: template.Context, campaign: Campaign) -> dict[str, Any]:
             for page in place.pages
             if (page.judging is False or not campaign.is_imported) and allowed(context, page.address, campaign.lab)
         ]
-        entries = [(page.title, _address(page, campaign), _mark(page, shown, address)) for page in pages]
-        rows.append((place.title, entries, shown in place.pages))
+        entries = [(page.title, _address(page, campaign), _mark(page, current, address)) for page in pages]
+        rows.append((place.title, entries, current in place.pages))
     return {"rows": rows, "current": next(entries for _title, entries, is_shown in rows if is_shown)}
 
 
@@ -38,8 +38,8 @@ def _address(page: Page, campaign: Campaign) -> str:
     return reverse(page.address, args=[campaign.pk])
 
 
-def _mark(page: Page, shown: Page, address: str) -> str:
+def _mark(page: Page, current: Page, address: str) -> str:
     """As `aria-current` has it."""
-    if page is not shown:
+    if page is not current:
         return ""
     return "page" if page.address == address else "true"
