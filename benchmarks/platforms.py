@@ -514,7 +514,6 @@ class _Mailbox(Inbox):
         self.heard = list(heard)
 
     def messages_after(self, _cursor: str) -> list[Heard]:
-        """What was not given yet."""
         messages, self.heard = self.heard[:1000], self.heard[1000:]
         return messages
 

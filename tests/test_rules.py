@@ -108,15 +108,53 @@ def test_no_docstring_only_repeats_a_name() -> None:
     assert not list(empty_docstrings({"example.py": ast.parse(told)}))
 
 
-def test_no_package_imports_views_of_another() -> None:
+@pytest.fixture(scope="module")
+def imports() -> grimp.ImportGraph:
     contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]
-    graph = grimp.build_graph(*contracts["root_packages"])
-    views = [module for module in graph.modules if module.rpartition(".")[2].endswith("views")]
+    return grimp.build_graph(*contracts["root_packages"])
+
+
+PAGES_AND_JOBS = {"admin", "http", "jobs", "management", "pages", "resources", "views"}
+HELPERS = {"core.error_pages", "core.http"}  # of all pages
+# What models are made of.
+FIELDS = {"models", "settings", "core.comparing", "core.recorded", "core.retrying"}
+
+
+def layer(module: str) -> int:
+    """Which of an app's four layers a module is in, from 1: models; services and selectors; pages, API and jobs; urls.
+    0 for what belongs to none.
+    """
+    _app, *parts = module.split(".")
+    if not parts or "migrations" in parts or parts == ["apps"]:
+        return 0
+    if parts[-1] == "urls":
+        return 4
+    if module not in HELPERS and (parts[-1].endswith(("views", "pages")) or PAGES_AND_JOBS.intersection(parts)):
+        return 3
+    return 1 if parts[0] in FIELDS or module in FIELDS else 2
+
+
+def test_inside_an_app_nobody_imports_a_higher_layer(imports: grimp.ImportGraph) -> None:
+    assert [layer(name) for name in ("pools.urls", "platforms.views.money", "tasks.packing", "tasks.models")] == [
+        *(4, 3, 2, 1)
+    ]
+    upward = {
+        (module, imported)
+        for module in imports.modules
+        for imported in imports.find_modules_directly_imported_by(module)
+        if module.partition(".")[0] == imported.partition(".")[0] not in {"evaluation", "marketplace", "config"}
+        and 0 < layer(module) < layer(imported)
+    }
+    assert not upward
+
+
+def test_no_package_imports_views_of_another(imports: grimp.ImportGraph) -> None:
+    views = [module for module in imports.modules if module.rpartition(".")[2].endswith("views")]
     assert len(views) > 30
     importers = {
         (importer, module)
         for module in views
-        for importer in graph.find_modules_that_directly_import(module)
+        for importer in imports.find_modules_that_directly_import(module)
         if importer.partition(".")[0] != module.partition(".")[0]
     }
     assert not importers

@@ -39,7 +39,6 @@ def _address(page: Page, campaign: Campaign) -> str:
 
 
 def _mark(page: Page, current: Page, address: str) -> str:
-    """As `aria-current` has it."""
     if page is not current:
         return ""
     return "page" if page.address == address else "true"
