@@ -303,6 +303,7 @@ def pages(bench: Bench) -> Iterator[Row]:
         if not any(part in address for part in walk.FILES) and visitor.ask(address).status_code == HTTPStatus.OK
     ]
     addresses += [reverse("results:results", args=[many.pk]), reverse("results:table", args=[many.pk, "pairs"])]
+    addresses.append(reverse("campaigns:search") + "?q=how")
     peer = visitor.cost(lists, 40)
     before, costs = peak_megabytes(bench.site.pid), []
     for address in addresses:

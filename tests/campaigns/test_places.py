@@ -10,6 +10,7 @@ from django.urls import get_resolver, reverse
 from campaigns.places import PLACES, page_at
 from campaigns.starts import STARTS
 from core.models import User
+from judgments import jobs as judgment_jobs
 from pools.models import Campaign
 from runs.models import Collection
 from tests import factories
@@ -77,3 +78,20 @@ def test_the_settings_page_marks_what_differs_from_the_usual(
     client.force_login(rita)
     text = client.get(reverse("campaigns:settings", args=[draft.pk])).text
     assert "usually 1" in text and '<dt>Judgments per pair</dt><dd dir="auto">2 <strong' in text
+
+
+def test_an_open_campaign_whose_work_is_done_offers_to_be_closed(
+    client: Client, rita: User, collection: Collection
+) -> None:
+    campaign = factories.campaign(collection, pairs_per_hit=3, tests_per_hit=2)
+    client.force_login(rita)
+    address = reverse("campaigns:campaign", args=[campaign.pk])
+    judgment_jobs.make_exports()
+    assert "Close the campaign" not in client.get(address).text
+    for name in ("Ann", "Ben", "Cora"):
+        factories.do(factories.worker(campaign, name), campaign)
+    assert "Close the campaign" not in client.get(address).text
+    judgment_jobs.make_exports(campaign.pk)
+    assert "Close the campaign" in client.get(address).text
+    client.post(reverse("platforms:move", args=[campaign.pk]), {"to": "closed", "why": "All is judged"})
+    assert "Close the campaign" not in client.get(address).text
