@@ -66,7 +66,7 @@ def search(request: Request) -> HttpResponse:
     """What the user may see with some words in its name."""
     words = request.GET.get("q", "").strip()[:200]
     kinds = searching.search(request.user, words) if len(words) > 1 else []
-    return render(request, "campaigns/search.html", {"words": words, "kinds": kinds})
+    return render(request, "campaigns/search.html", {"search_words": words, "kinds": kinds})
 
 
 @needs(Right.DESIGN)
