@@ -156,7 +156,7 @@ class PoolSettings(Settings):
         DAWID_SKENE = "dawid-skene", _("by how often each worker is right (Dawid–Skene)")
         MACE = "mace", _("by how rarely each worker guesses (MACE)")
 
-    section = Section(_("Pool settings"))
+    section = Section(_("Pools"))
 
     order = models.CharField(
         _("Order of the runs"),
@@ -299,7 +299,7 @@ class JudgingSettings(Settings):
         CAMPAIGNS = "campaigns", _("of the collection's campaigns that ask the same question")
         ALL = "all", _("of the collection's campaigns that ask the same question, and imported preferences")
 
-    section = Section(_("How it is judged"))
+    section = Section(_("Task"))
 
     overlap = models.PositiveSmallIntegerField(
         _("Judgments per pair"),
@@ -354,7 +354,7 @@ class QualitySettings(Settings):
         CHECKED = "checked", _("if all its test pairs were judged and passed")
         NEVER = "never", _("never")
 
-    section = Section(_("Judging settings"))
+    section = Section(_("Limits and quality"))
 
     fill_last_hit = models.BooleanField(
         _("Fill the last HIT"),
