@@ -1,11 +1,12 @@
 """Where the pages of a campaign are at home."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import get_resolver, reverse
+from django.urls import get_resolver, resolve, reverse
 
 from campaigns.places import PLACES, page_at
 from campaigns.starts import STARTS
@@ -95,3 +96,29 @@ def test_an_open_campaign_whose_work_is_done_offers_to_be_closed(
     assert "Close the campaign" in client.get(address).text
     client.post(reverse("platforms:move", args=[campaign.pk]), {"to": "closed", "why": "All is judged"})
     assert "Close the campaign" not in client.get(address).text
+
+
+def test_each_page_that_shows_something_is_two_links_away(client: Client, rita: User, collection: Collection) -> None:
+    """From the campaign's page, by its places and their entries."""
+    client.force_login(rita)
+    linked = set[str]()
+    for campaign in (factories.campaign(collection), factories.campaign(collection, "draft", start=False)):
+        near = links_on(client, reverse("campaigns:campaign", args=[campaign.pk]))
+        for address in sorted(near):
+            near = near | links_on(client, address)
+        linked |= {resolve(address).view_name for address in near}
+    expected = {
+        *("campaigns:plan", "campaigns:settings", "campaigns:campaign_rename", "campaigns:template_save"),
+        *("tasks:practice", "tasks:outside_panel", "protection:ethics", "review:disagreements", "review:reports"),
+        *("results:plan", "results:ask", "judgments:files", "protection:protection_campaign"),
+    }
+    assert expected - linked == set()
+
+
+def links_on(client: Client, address: str) -> set[str]:
+    """The paths of the campaign's pages that a page leads to."""
+    answer = client.get(address)
+    if answer.status_code != 200 or answer.streaming:
+        return set()
+    paths = set(re.findall(r'href="(/campaigns/\d+/[^"?#]*)', answer.text))
+    return {path for path in paths if "." not in path.rsplit("/", 1)[-1]}
