@@ -234,7 +234,8 @@ CACHES = {
             "CONNECTION_POOL_KWARGS": {"retry": Retry(NoBackoff(), 0)},
             "REDIS_CLIENT_CLASS": "core.cache.PausingRedis",  # one page asks several times
         },
-    }
+    },
+    "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},  # no call, whatever becomes of Redis
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

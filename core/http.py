@@ -26,9 +26,7 @@ class Request(HttpRequest):
 
 def see_other(name: str, *arguments: object, fragment: str = "") -> HttpResponse:
     """303 to a page by its name: a reload there sends nothing again."""
-    response = HttpResponseRedirect(reverse(name, args=arguments) + (f"#{fragment}" if fragment else ""))
-    response.status_code = 303
-    return response
+    return HttpResponseRedirect(reverse(name, args=arguments) + (f"#{fragment}" if fragment else ""), status=303)
 
 
 def focus_error(form: forms.BaseForm) -> None:

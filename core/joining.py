@@ -55,9 +55,7 @@ def invited_page(
     if request.user.is_authenticated:
         if request.method == "GET":
             return render(request, template, context)
-        response: HttpResponse = HttpResponseRedirect(accept(request.user))
-        response.status_code = 303
-        return response
+        return HttpResponseRedirect(accept(request.user), status=303)
     new = User(email=email)
     form, status = JoinForm(instance=new), 200
     if request.method == "POST":

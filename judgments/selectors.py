@@ -967,6 +967,23 @@ def terms_of(platform: str | None, pay: str, base: Decimal, reward: Decimal) -> 
     return None if platform is None else Terms(platform, pay, listed_reward(pay, base, reward))
 
 
+class Answer(NamedTuple):
+    """What a worker answered at one position: a side, "reported", or "" for nothing yet."""
+
+    position: int
+    question: str
+    choice: str
+
+
+def answers_of(assignment: Assignment) -> list[Answer]:
+    """What stands at each position of an assignment, in order. Nothing tells a test from a pair."""
+    choices = {item: judgment.preferred for item, judgment in effective(assignment).items()}
+    choices |= dict.fromkeys(standing_reports(assignment).values_list("item", flat=True), "reported")
+    question = Coalesce("test__question", "pair__pool__query__text")
+    rows = assignment.items.order_by("position").values_list("position", question, "id")
+    return [Answer(position, text, choices.get(item, "")) for position, text, item in rows]
+
+
 def unanswered_positions(assignment: Assignment) -> list[int]:
     """Positions of the items that wait for a judgment or a report, in order."""
     judged = Judgment.objects.filter(assignment=assignment).values("item")

@@ -18,6 +18,13 @@ def pay_words_of(campaign: Campaign) -> PayWords:
     return PayWords.objects.filter(campaign=campaign).first() or PayWords(campaign=campaign)
 
 
+def asked_at_open_link(words: PayWords) -> str:
+    """What people who come by an open link are asked for, whom nobody else could tell how to pay: what the campaign
+    asks, or for an address where it says nothing at all.
+    """
+    return words.asked or ("" if words.how else _("How the research group can pay you, such as your email address"))
+
+
 def pay_words_write(*, campaign: Campaign, how: str, asked: str) -> PayWords:
     """Say how people are paid, and what they are asked for."""
     words = {"how": how.strip(), "asked": asked.strip()}

@@ -20,7 +20,7 @@ NOT_READ = {"api.py"}  # what it refuses, no page of ours sends
 PARTS = {
     "tasks/default_texts.py": {"default_words", "_consent"},
     "tasks/practice.py": {"must_have_practised"},
-    "tasks/paying.py": {"pay_detail_write"},
+    "tasks/paying.py": {"asked_at_open_link", "pay_detail_write"},
     "tasks/outside_panels.py": {"visitor_of"},
     "platforms/arriving.py": {"assignment_arrive", "must_be_free", "_arrive"},
     "platforms/prolific/adapter.py": {"confirm_arrival", "check_visit"},

@@ -12,6 +12,7 @@ from django_ratelimit.decorators import ratelimit
 
 from core.addresses import address_digest
 from core.errors import NotYours, Refused
+from core.http import see_other
 from core.languages import speak
 from core.roles import Right, needs
 from judgments.pages import worker as worker_pages
@@ -75,7 +76,7 @@ def _answer_arrival(request: HttpRequest, publication: Publication, hit: Hit) ->
     ).select_related("worker")
     mine = here.first()
     if mine is not None and task_selectors.has_consented(mine.worker, campaign):
-        return worker_pages.see_other("judging:instructions", links.assignment_token(mine))
+        return see_other("judging:instructions", links.assignment_token(mine))
     if getattr(request, "limited", False):
         raise worker_pages.TooMany(_("Many people are starting at once. Please wait a minute and try again."))
     if mine is None:
@@ -98,7 +99,7 @@ def _answer_arrival(request: HttpRequest, publication: Publication, hit: Hit) ->
         at=timezone.now(),
     )
     task_services.consent_give(worker=assignment.worker, text=text)
-    return worker_pages.see_other("judging:instructions", links.assignment_token(assignment))
+    return see_other("judging:instructions", links.assignment_token(assignment))
 
 
 @needs(Right.PUBLIC)

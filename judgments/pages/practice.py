@@ -15,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from core.errors import NotYours
+from core.http import see_other
 from core.roles import Right, needs
 from judgments import practising
 from judgments import selectors as judgment_selectors
@@ -38,7 +39,7 @@ def practice(request: HttpRequest, assignment: Assignment, token: str) -> HttpRe
         change(assignment=assignment, at=timezone.now())
         return after_post(token, practising.standing_at(assignment), _next_url(assignment, token))
     if assignment.state != Assignment.State.ACTIVE and not standing.is_refused:
-        return worker_pages.see_other("judging:done", token)
+        return see_other("judging:done", token)
     if onward_to := onward(token, standing):
         return onward_to
     framed = platform_of(assignment) is not None
@@ -68,7 +69,7 @@ def practice_pair(request: HttpRequest, assignment: Assignment, token: str, posi
         return see_feedback(token, position, number)
     standing = practising.standing_at(assignment)
     if assignment.state != Assignment.State.ACTIVE and not standing.is_refused:
-        return worker_pages.see_other("judging:done", token)
+        return see_other("judging:done", token)
     context = pair_context(request, standing, assignment.pk, token, position)
     context["framed"] = platform_of(assignment) is not None
     return render(request, "judgments/pages/practice_pair.html", context)
@@ -83,18 +84,15 @@ def _next_url(assignment: Assignment, token: str) -> str:
 
 def see_feedback(token: str, position: int, number: int) -> HttpResponse:
     """303 to a pair that was answered in a go."""
-    response = HttpResponseRedirect(f"{reverse('judging:practice_pair', args=[token, position])}?go={number}")
-    response.status_code = 303
-    return response
+    address = reverse("judging:practice_pair", args=[token, position])
+    return HttpResponseRedirect(f"{address}?go={number}", status=303)
 
 
 def after_post(token: str, standing: Standing, next_url: str) -> HttpResponse:
     """On to what follows a skip (`next_url`), or a new beginning."""
     if standing.waiting:
-        return worker_pages.see_other("judging:practice_pair", token, standing.waiting[0])
-    response = HttpResponseRedirect(next_url)
-    response.status_code = 303
-    return response
+        return see_other("judging:practice_pair", token, standing.waiting[0])
+    return HttpResponseRedirect(next_url, status=303)
 
 
 def onward(token: str, standing: Standing) -> HttpResponse | None:
@@ -102,10 +100,10 @@ def onward(token: str, standing: Standing) -> HttpResponse | None:
     of a campaign without practice.
     """
     if not standing.pairs:
-        return worker_pages.see_other("judging:instructions", token)
+        return see_other("judging:instructions", token)
     failed_once = standing.last is not None and standing.go is not standing.last
     if standing.waiting and not failed_once:
-        return worker_pages.see_other("judging:practice_pair", token, standing.waiting[0])
+        return see_other("judging:practice_pair", token, standing.waiting[0])
     return None
 
 
@@ -140,7 +138,7 @@ def pair_context(
     after = reverse("judging:practice_pair", args=[token, standing.waiting[0]]) if standing.waiting else ""
     ended = not standing.go.answers or not after  # the go that this answer was given in
     return {
-        "task": worker_pages.task_context(campaign),
+        "task": worker_pages.offer_context(campaign),
         "item": item,
         "lang": campaign.language,
         "answered": position if item.preferred else position - 1,

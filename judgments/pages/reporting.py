@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_ratelimit.decorators import ratelimit
 
 from core.errors import BadRequest, NotYours, Refused
+from core.http import see_other
 from core.roles import Right, needs
 from judgments import selectors as judgment_selectors
 from judgments import worker_reports
@@ -37,7 +38,7 @@ from tasks.models import Assignment
 def report(request: HttpRequest, assignment: Assignment, token: str, position: int) -> HttpResponse:
     """What is wrong with one item; POST stores it, and goes on to the next."""
     if assignment.state != Assignment.State.ACTIVE:
-        return worker_pages.see_other("judging:done", token)
+        return see_other("judging:done", token)
     total = assignment.items.count()
     if not 1 <= position <= total:
         raise NotYours(worker_pages.no_question(position))
@@ -60,8 +61,8 @@ def report(request: HttpRequest, assignment: Assignment, token: str, position: i
 def go_on(token: str, position: int, total: int) -> HttpResponse:
     """The next comparison, or the end."""
     if position == total:
-        return worker_pages.see_other("judging:finish", token)
-    return worker_pages.see_other("judging:item", token, position + 1)
+        return see_other("judging:finish", token)
+    return see_other("judging:item", token, position + 1)
 
 
 def report_context(
@@ -98,7 +99,7 @@ def write(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespo
     except Refused as refused:
         refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
         raise
-    return worker_pages.see_other("judging:done", token)
+    return see_other("judging:done", token)
 
 
 @needs(Right.PUBLIC)
@@ -121,7 +122,7 @@ def ask_about_pay(request: HttpRequest, link: str) -> HttpResponse:
             except Refused as refused:
                 problem = str(refused)
             else:
-                return worker_pages.see_other("judging:done", links.assignment_token(work))
+                return see_other("judging:done", links.assignment_token(work))
         else:
             problem = _("No work here has this receipt code. Please check it.")
     context = {

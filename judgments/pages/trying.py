@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -19,6 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
+from core.http import see_other
 from core.languages import speak
 from core.lists import Listing
 from core.money import owed
@@ -120,7 +121,7 @@ def join(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
 
 def _begin(trial: Trial) -> HttpResponse:
     visit = trials.visit_begin(trial, timezone.now())
-    return worker_pages.see_other("judging:instructions", visit.token)
+    return see_other("judging:instructions", visit.token)
 
 
 @needs(Right.PUBLIC)
@@ -170,7 +171,7 @@ def take(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
 def instructions(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     done = trials.done_of(trial)
     if done.ended:
-        return worker_pages.see_other("judging:done", token)
+        return see_other("judging:done", token)
     begun, missing = bool(done.choices), _missing(trial, done)
     context = worker_pages.instructions_context(trial.campaign, token, missing, begun=begun)
     context |= worker_pages.practice_offer(trials.practice_of(trial), token)
@@ -183,13 +184,13 @@ def instructions(request: HttpRequest, trial: Trial, token: str) -> HttpResponse
 def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpResponse:
     if request.method == "POST":
         _choose(trial, position, request.POST.get("preferred", ""), request.POST.get("shown", ""))
-        return worker_pages.see_other("judging:item", token, position)
+        return HttpResponseRedirect(request.get_full_path(), status=303)
     done = trials.done_of(trial)
     if done.ended:
-        return worker_pages.see_other("judging:done", token)
+        return see_other("judging:done", token)
     texts = _texts(trial, position)
     if not trials.practice_of(trial).is_open:
-        return worker_pages.see_other("judging:practice", token)
+        return see_other("judging:practice", token)
     item = judgment_selectors.ShownItem(
         question=trial.campaign.question,
         question_language=trial.campaign.language,
@@ -207,7 +208,7 @@ def item(request: HttpRequest, trial: Trial, token: str, position: int) -> HttpR
         leased_until=_leased_until(trial),
         terms=None,
     )
-    context = worker_pages.item_context(_KEYS, token, position, item)
+    context = worker_pages.item_context(_KEYS, token, position, item, worker_pages.LAST_LOOK in request.GET)
     context["form"]["name"] = f"{trial.visit}/{position}"
     context["home_url"] = reverse("judging:home", args=[token])
     return _page(request, "item", context)
@@ -256,7 +257,7 @@ def report(request: HttpRequest, trial: Trial, token: str, position: int) -> Htt
     total = len(trial.items)
     _texts(trial, position)
     if trials.done_of(trial).ended:
-        return worker_pages.see_other("judging:done", token)
+        return see_other("judging:done", token)
     if request.method == "POST" and request.POST.get("reason") in PairReport.Reason.values:
         trials.visit_choose(trial=trial, position=position, preferred=REPORTED)
         return reporting.go_on(token, position, total)
@@ -292,7 +293,7 @@ def _choose(trial: Trial, position: int, preferred: str, stamp: str) -> Done:
 @require_http_methods(["GET", "HEAD", "POST"])
 @on_trial
 def finish(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
-    """A summary before sending."""
+    """A last look at the answers."""
     done = trials.done_of(trial)
     missing = _missing(trial, done)
     if request.method == "POST" and not missing:
@@ -300,8 +301,12 @@ def finish(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
             _prove(request, trial)
         trials.visit_end(trial=trial, ended=Assignment.State.SUBMITTED, at=timezone.now())
     if (request.method == "POST" and not missing) or done.ended:
-        return worker_pages.see_other("judging:done", token)
-    context = worker_pages.finish_context(trial.campaign, token, missing, len(trial.items))
+        return see_other("judging:done", token)
+    answers = [
+        judgment_selectors.Answer(position, _texts(trial, position).query, done.choices.get(position, ""))
+        for position in range(1, len(trial.items) + 1)
+    ]
+    context = worker_pages.finish_context(trial.campaign, token, answers)
     return _page(request, "finish", context)
 
 
@@ -329,7 +334,7 @@ def leave(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     if request.method == "POST":
         trials.visit_end(trial=trial, ended=Assignment.State.LEFT, at=timezone.now())
     if request.method == "POST" or done.ended:
-        return worker_pages.see_other("judging:done", token)
+        return see_other("judging:done", token)
     context = worker_pages.leave_context(trial.campaign, token, len(done.choices), len(trial.items))
     return _page(request, "leave", context)
 
@@ -341,7 +346,7 @@ def done(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     """The receipt, which is worth nothing."""
     done = trials.done_of(trial)
     if not done.ended:
-        return worker_pages.see_other("judging:instructions", token)
+        return see_other("judging:instructions", token)
     home_url = reverse("judging:home", args=[token])
     context = worker_pages.done_context(_assignment(trial, done), len(trial.items), home_url=home_url)
     return _page(request, "done", context | {"failed_tests": _failed(request, trial)} | _way_back(trial, done.ended))

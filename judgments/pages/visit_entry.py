@@ -17,6 +17,7 @@ from django_ratelimit.decorators import ratelimit
 
 from core.addresses import address_digest
 from core.errors import NotYours, Refused
+from core.http import see_other
 from core.languages import speak
 from core.roles import Right, needs
 from judgments.pages import worker as worker_pages
@@ -59,7 +60,7 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
     if not _was_checked(request, visit, person):
         adapter.check_visit(publication, request.GET, goes_on=goes_on)
     if mine is not None and goes_on:
-        return worker_pages.see_other("judging:instructions", links.assignment_token(mine))
+        return see_other("judging:instructions", links.assignment_token(mine))
     text = task_selectors.current_consent(campaign)
     if text is None:
         raise Refused(_("The work has not started yet. Please return this task; it does not count against you."))
@@ -92,7 +93,7 @@ def arrive(request: HttpRequest, link: str) -> HttpResponse:
         raise
     offer_soon(campaign.pk)
     task_services.consent_give(worker=worker, text=text)
-    return worker_pages.see_other("judging:instructions", links.assignment_token(assignment))
+    return see_other("judging:instructions", links.assignment_token(assignment))
 
 
 def _must_find_a_task(publication: Publication, person: str) -> None:
@@ -150,7 +151,7 @@ def _arrive_to_test(request: HttpRequest, link: str) -> HttpResponse | None:
         return None
     speak(request, publication.campaign.language)
     adapter.confirm_arrival(publication, study=study, worker_id=person, assignment_id=visit)
-    return worker_pages.see_other("judging:preview", trials.trial_sent(publication.campaign).token)
+    return see_other("judging:preview", trials.trial_sent(publication.campaign).token)
 
 
 def _publication(request: HttpRequest, link: str) -> Publication:

@@ -26,6 +26,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_ratelimit.decorators import ratelimit
 
 from core.errors import BadRequest, NotNow, NotYours, Refused
+from core.http import see_other
 from core.languages import speak
 from core.lists import Listing
 from core.models import Lab
@@ -50,7 +51,7 @@ from tasks import services as task_services
 from tasks.default_texts import default_consent, default_words
 from tasks.models import Assignment, ConsentText, OutsidePanel, Platform, Worker
 from tasks.outside_panels import Visitor
-from tasks.paying import LONGEST_DETAIL, pay_detail_write, pay_details, pay_words_of
+from tasks.paying import LONGEST_DETAIL, asked_at_open_link, pay_detail_write, pay_details, pay_words_of
 from tasks.practice import Standing, practice_minutes
 
 _SHOWN = "bestknown.shown"
@@ -58,6 +59,7 @@ _JOIN = "bestknown.join"
 _ITEM_COUNT = Count("hit__items", filter=Q(hit__items__layout=F("layout")))  # of an assignment
 _AT_THE_PLATFORM = gettext_lazy("Look for your next task where you found this one.")
 RECEIPTS = 50  # on a page
+LAST_LOOK = "look"  # in the address of a pair, for who comes from the last look at their answers
 COOKIE_SECONDS = 60 * 60 * 24 * 90
 COOKIE_PATH = "/c/"
 
@@ -184,9 +186,7 @@ def _ids(visitor: Visitor | None, **more: str) -> str:
 
 
 def _see_consent(link: str, visitor: Visitor | None) -> HttpResponse:
-    response = HttpResponseRedirect(reverse("judging:join", args=[link]) + _ids(visitor))
-    response.status_code = 303
-    return response
+    return HttpResponseRedirect(reverse("judging:join", args=[link]) + _ids(visitor), status=303)
 
 
 @needs(Right.PUBLIC)
@@ -347,7 +347,8 @@ def item(request: HttpRequest, token: str, position: int) -> HttpResponse:
     if item.practice_waits:
         return see_other("judging:practice", token)
     speak(request, item.question_language)
-    page = render(request, "judgments/pages/item.html", item_context(keys, token, position, item))
+    context = item_context(keys, token, position, item, LAST_LOOK in request.GET)
+    page = render(request, "judgments/pages/item.html", context)
     return page if item.terms is None else allow_frame(page, submit_host(item.terms))
 
 
@@ -365,7 +366,7 @@ def _choose(request: HttpRequest, assignment: Assignment, token: str, position: 
     except NotNow as refused:
         refused.way_out = (reverse("judging:done", args=[token]), _("See your receipt"))
         raise
-    return see_other("judging:item", token, position)
+    return HttpResponseRedirect(request.get_full_path(), status=303)
 
 
 @in_platforms_frame
@@ -382,15 +383,15 @@ def _without_item(request: HttpRequest, assignment: Assignment, token: str, posi
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_platforms_frame
 def finish(request: HttpRequest, assignment: Assignment, token: str) -> HttpResponse:
-    """A summary before sending; POST sends."""
+    """A last look at the answers; POST sends them."""
     if request.method == "POST":
         judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
         offer_soon(assignment.campaign_id)
         return see_other("judging:done", token)
     if assignment.state != Assignment.State.ACTIVE:
         return see_other("judging:done", token)
-    missing, total = judgment_selectors.unanswered_positions(assignment), assignment.items.count()
-    context = finish_context(assignment.campaign, token, missing, total, publication=platform_of(assignment))
+    answers = judgment_selectors.answers_of(assignment)
+    context = finish_context(assignment.campaign, token, answers, publication=platform_of(assignment))
     return render(request, "judgments/pages/finish.html", context)
 
 
@@ -429,6 +430,7 @@ def done(request: HttpRequest, assignment: Assignment, token: str) -> HttpRespon
     context |= {
         "not_used": _not_used(assignment),
         "paying": None if publication else _paying_of(assignment.worker, assignment.campaign),
+        "pays_within": span(adapter_of(publication).approved_within(publication)) if publication else "",
         "exit": way_out,
         "notes": assignment.notes.order_by("id"),
         "note_url": reverse("judging:note", args=[token]),
@@ -484,7 +486,7 @@ def instructions_context(
 ) -> dict[str, Any]:
     """The page before the first comparison; `waiting` are the positions without an answer."""
     return {
-        "task": task_context(campaign),
+        "task": offer_context(campaign, publication),
         "instructions": campaign.instructions,
         "example": worked_example(campaign),
         "resume": waiting[0] if waiting and begun else None,
@@ -528,15 +530,22 @@ def practice_facts(campaign: Campaign) -> dict[str, Any]:
 
 
 def finish_context(
-    campaign: Campaign, token: str, missing: Sequence[int], total: int, *, publication: Publication | None = None
+    campaign: Campaign,
+    token: str,
+    answers: Sequence[judgment_selectors.Answer],
+    *,
+    publication: Publication | None = None,
 ) -> dict[str, Any]:
-    """The summary before sending."""
-    answered = total - len(missing)
+    """A last look at the answers before they are sent; each leads to its pair, and from there back to all of them."""
+    total, answered = len(answers), sum(bool(answer.choice) for answer in answers)
+    item_url = [f"{reverse('judging:item', args=[token, answer.position])}?{LAST_LOOK}" for answer in answers]
     return {
         "task": task_context(campaign),
         "answered": answered,
         "total": total,
-        "missing": [{"position": n, "url": reverse("judging:item", args=[token, n])} for n in missing],
+        "missing": total - answered,
+        "answers": [answer._asdict() | {"url": url} for answer, url in zip(answers, item_url, strict=True)],
+        "lang": campaign.collection.language,
         "post_url": reverse("judging:finish", args=[token]),
         "back_url": reverse("judging:item", args=[token, total]),
         "leave_url": reverse("judging:leave", args=[token]),
@@ -640,15 +649,23 @@ def saved_context(request: HttpRequest, preferred: str, saved: judgment_services
     }
 
 
-def item_context(keys: links.Keys, token: str, position: int, item: judgment_selectors.ShownItem) -> dict[str, Any]:
+def item_context(
+    keys: links.Keys, token: str, position: int, item: judgment_selectors.ShownItem, is_last_look: bool
+) -> dict[str, Any]:
+    """One comparison; who came from the last look at their answers goes on to it."""
     now = timezone.now()
-    last = position == item.total
+    last = is_last_look or position == item.total
     seconds_left = (item.leased_until - now).total_seconds()
     earned = owed(item.reward, item.answered, item.total)
     framed = item.terms is not None
     home_token = links.home_token_of(keys.worker_id, item.campaign_id)
     return {
-        "task": {"question": default_words(item.question, item.question_language), "lang": item.question_language},
+        "task": {
+            "question": default_words(item.question, item.question_language),
+            "lang": item.question_language,
+            "reward": in_local_words(item.reward, item.currency) if item.reward else "",
+            "minutes": task_selectors.expected_minutes(item.campaign_id),
+        },
         "item": {
             "position": position,
             "total": item.total,
@@ -661,7 +678,7 @@ def item_context(keys: links.Keys, token: str, position: int, item: judgment_sel
         },
         "answered": item.answered,
         "form": {
-            "action": reverse("judging:item", args=[token, position]),
+            "action": reverse("judging:item", args=[token, position]) + (f"?{LAST_LOOK}" if is_last_look else ""),
             "shown": shown_token(keys.assignment_id, position, now),
             "save_url": reverse("judging:save", args=[token, position]),
             "name": f"{keys.assignment_id}/{position}",  # the same in all tabs, whatever token they came with
@@ -724,10 +741,11 @@ def paying_context(
     words = pay_words_of(campaign)
     if panel is not None and not words.how and not words.asked:
         return None
+    by_open_link = panel is None if worker is None else worker.platform == Platform.LINK
     paying: dict[str, Any] = {
         "unpaid": not campaign.reward,
         "how": words.how,
-        "asked": words.asked if campaign.reward else "",
+        "asked": "" if not campaign.reward else asked_at_open_link(words) if by_open_link else words.asked,
         "lang": campaign.language,
         "longest": LONGEST_DETAIL,
         "left": "",
@@ -859,10 +877,3 @@ def _worker_in_cookie(request: HttpRequest, campaign: Campaign) -> Worker | None
     except NotYours:
         return None
     return home.worker if home.worker.lab_id == campaign.lab_id else None
-
-
-def see_other(name: str, *arguments: object) -> HttpResponse:
-    """303: the browser gets the next page, and a reload of it posts nothing again."""
-    response = HttpResponseRedirect(reverse(name, args=arguments))
-    response.status_code = 303
-    return response

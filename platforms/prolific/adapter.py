@@ -610,6 +610,9 @@ class ProlificAdapter(Adapter, Studies, Filters, TestRuns, Inbox, LabAccounts):
             seconds=(completed - started).total_seconds() if completed and started else None,
         )
 
+    def approved_within(self, publication: Publication) -> timedelta:
+        return APPROVED_BY_ITSELF
+
     def visit_of(self, parameters: Mapping[str, str]) -> Visit:
         return Visit(*(parameters.get(name, "") for name in ("STUDY_ID", "PROLIFIC_PID", "SESSION_ID")))
 

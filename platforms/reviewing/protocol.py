@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
@@ -65,6 +65,10 @@ class Reviewing(ABC):
     def may_extend(self, max_assignments: int, target: int) -> bool:
         """Whether a HIT of so many assignments may have as many as are wanted."""
         return True
+
+    def approved_within(self, publication: Publication) -> timedelta:
+        """How long after it was submitted work is approved there, whatever anybody does."""
+        return publication.auto_approval
 
     def pays_leavers(self, publication: Publication) -> bool:
         """Whether whoever leaves early is paid a part of the reward, and so does not return the task there."""

@@ -41,7 +41,7 @@ from platforms.views import REFRESH, publication_of
 from pools import selectors as pool_selectors
 from pools.http import campaign_of
 from pools.models import Campaign
-from tasks.paying import pay_details, pay_words_of
+from tasks.paying import asked_at_open_link, pay_details, pay_words_of
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ def pay(request: Request, pk: int) -> HttpResponseBase:
     if request.method == "POST":
         return _mark(request, campaign)
     may_pay = may(request.user, campaign.lab, Right.SPEND)
-    words = pay_words_of(campaign).asked
+    words = asked_at_open_link(pay_words_of(campaign))
 
     def with_details(rows: Sequence[Any]) -> list[Any]:
         """Each with what its worker left so that they can be paid."""

@@ -341,6 +341,34 @@ document.addEventListener("DOMContentLoaded", () => {
   );
   onwards.hidden = false;
 
+  // ---- Long passages: in full or folded to one height, and one's place in them for when one comes back ----
+
+  const texts = [...form.querySelectorAll(".passage .text")];
+  const unfolds = document.getElementById("unfolds");
+  unfolds.hidden = !texts.some((passage) => passage.scrollHeight > passage.clientHeight + 1);
+  unfolds.addEventListener(
+    "click",
+    remember("bestknown.unfolded", (on) => {
+      form.classList.toggle("unfolded", on);
+      unfolds.setAttribute("aria-pressed", String(on));
+    }),
+  );
+
+  const place = `bestknown.place.${text.name}`;
+  const scrolled = [document.scrollingElement, ...texts];
+  try {
+    JSON.parse(window.sessionStorage.getItem(place) || "[]").forEach((top, n) => (scrolled[n].scrollTop = top));
+  } catch {
+    // from the top
+  }
+  window.addEventListener("pagehide", () => {
+    try {
+      window.sessionStorage.setItem(place, JSON.stringify(scrolled.map((element) => element.scrollTop)));
+    } catch {
+      // a frame without storage
+    }
+  });
+
   const SIDE = { a: "left", 1: "left", arrowleft: "left", b: "right", 2: "right", arrowright: "right" };
 
   // The letter or digit that is meant: where a layout has another script there, or a sign, the one of the key's place.

@@ -386,6 +386,33 @@ def test_the_page_says_that_it_was_translated(visitor: Callable[..., Page], work
     assert list(Judgment.objects.order_by("id").values_list("is_translated", flat=True)) == [False, True]
 
 
+def test_ones_place_in_long_passages_is_kept_for_coming_back(visitor: Callable[..., Page], work: Assignment) -> None:
+    Passage.objects.update(text=LONG)
+    work.campaign.test_pairs.update(relevant_text=LONG, off_topic_text=LONG)
+    page = visitor()
+    page.goto(item_path(work))
+    tops = "() => [...document.querySelectorAll('.passage .text')].map(passage => passage.scrollTop)"
+    page.evaluate("document.querySelectorAll('.passage .text').forEach((passage, n) => passage.scrollTop = 90 + n)")
+    page.get_by_role("button", name="A is better").click()
+    page.get_by_role("link", name="Continue").click()
+    page.wait_for_url("**/2/")
+    assert page.evaluate(tops) == [0, 0]
+    page.get_by_role("link", name="Back").click()
+    page.wait_for_url("**/1/")
+    assert page.evaluate(tops) == [90, 91]
+    page.get_by_role("button", name="Show long passages in full").click()
+    page.evaluate("scrollTo(0, 700)")
+    assert page.evaluate(tops) == [0, 0]
+    expect(page.get_by_role("button", name="A is better")).to_be_in_viewport()
+    page.get_by_role("link", name="Continue").click()
+    page.wait_for_url("**/2/")
+    expect(page.get_by_role("button", name="Show long passages in full")).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate("scrollY") == 0
+    page.get_by_role("link", name="Back").click()
+    page.wait_for_url("**/1/")
+    assert page.evaluate("scrollY") == 700
+
+
 def test_keys_are_found_on_other_keyboards(visitor: Callable[..., Page], work: Assignment) -> None:
     page = visitor()
     page.goto(item_path(work))

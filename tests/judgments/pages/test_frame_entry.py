@@ -104,6 +104,7 @@ def test_the_receipt_hands_the_work_in_where_the_settings_say(publication: Publi
         fields = {field.attributes["name"]: field.attributes["value"] for field in form.css("input")}
         assignment.refresh_from_db()
         assert fields == {"assignmentId": "3ABC", "receipt": assignment.receipt, "judged": "5"}
+        assert "at the latest 7 days after you submit it" in page.text()
 
 
 def test_a_refusal_is_said_inside_the_frame(publication: Publication) -> None:

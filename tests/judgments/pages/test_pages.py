@@ -17,6 +17,7 @@ import pytest
 from django.conf import settings
 from django.contrib.messages import constants as message_levels
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.cache import caches
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
@@ -37,6 +38,7 @@ from platforms.models import Publication
 from pools.models import Campaign
 from runs.models import Collection, Passage, Query
 from tasks import links
+from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment, Consent, Hit, Item, Worker
 from tests import factories
@@ -597,13 +599,40 @@ def test_sending_with_answers_missing_is_refused_and_names_them(work: Assignment
     factories.judge(work, only=[1, 2, 4])
     final = page(ask(address("finish", token)))
     assert final.css_first("form:not(.languages)") is None
-    linked = [str(link.attributes["href"]) for link in final.css(".chips a")]
-    assert linked == [address("item", token, position) for position in (3, *range(5, 14))]
+    linked = [str(link.attributes["href"]) for link in final.css(".answers .missing a")]
+    assert linked == [f"{address('item', token, position)}?look" for position in (3, *range(5, 14))]
     answer = send(address("finish", token))
     assert answer.status_code == 409
     assert "10 questions have no answer yet" in words(answer)
     work.refresh_from_db()
     assert work.state == Assignment.State.ACTIVE
+
+
+def test_a_last_look_leads_to_each_pair_and_back_and_tells_no_test(work: Assignment, token: str) -> None:
+    factories.judge(work)
+    lines = page(ask(address("finish", token))).css(".answers li")
+    items = {item.position: item for item in work.items.select_related("test", "pair__pool__query")}
+    assert len(lines) == 13 and sum(item.test is not None for item in items.values()) == 3
+    assert len({tuple(line.attributes) for line in lines}) == 1
+    for position, line in enumerate(lines, start=1):
+        item, chosen = items[position], Judgment.objects.get(item=items[position]).preferred
+        question = item.test.question if item.test else item.pair.pool.query.text  # type: ignore[union-attr]
+        assert line.text(separator=" ").split() == f"{question} {'A' if chosen == 'left' else 'B'} is better".split()
+        link = line.css_first("a")
+        assert link is not None and link.attributes["href"] == f"{address('item', token, position)}?look"
+    action, hidden = form_of(f"{address('item', token, 4)}?look")
+    onward = send(action, {**hidden, "preferred": "right"})["Location"]
+    assert onward == f"{address('item', token, 4)}?look"
+    link = page(ask(onward)).css_first("#continue")
+    assert link is not None and link.attributes["href"] == address("finish", token)
+
+
+def test_every_page_of_a_task_says_what_all_of_it_pays_and_how_long_it_takes(work: Assignment, token: str) -> None:
+    caches["process"].clear()
+    pace = task_selectors.expected_pace(work.campaign)
+    assert pace is not None
+    for path in (address("instructions", token), *(address("item", token, position) for position in (1, 13))):
+        assert f"$2.00 · about {pace.minutes} min in all" in words(ask(path))
 
 
 def test_after_sending_every_page_leads_to_the_receipt(work: Assignment, token: str) -> None:

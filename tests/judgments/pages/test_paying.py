@@ -22,6 +22,7 @@ from tasks.models import Assignment, PayDetail, Worker
 from tasks.paying import pay_details, pay_words_write
 from tests import factories
 
+OURS = "How the research group can pay you"
 HOW, ASKED, DETAIL = "By PayPal, on 1 December.", "Your PayPal address", "=ada@example.org"
 
 
@@ -63,6 +64,23 @@ def test_before_anything_is_agreed_people_read_how_they_are_paid(paying: Campaig
     pay_words_write(campaign=paying, how="", asked="")
     text = shown(reverse("judging:preview", args=[paying.link]))
     assert "The research group pays you itself." in text and HOW not in text
+
+
+def test_only_people_whom_nobody_could_pay_are_asked_how_where_the_campaign_says_nothing(
+    campaign: Campaign, alice: Worker, page: Client
+) -> None:
+    assert OURS in shown(reverse("judging:join", args=[campaign.link]))
+    assert OURS not in shown(reverse("judging:home", args=[links.home_token(alice, campaign)]))  # a personal link
+    worker = join(campaign)
+    home = reverse("judging:home", args=[links.home_token(worker, campaign)])
+    assert OURS in shown(home) and "You have not said yet how you can be paid." in shown(home)
+    Client().post(reverse("judging:pay_detail", args=[links.home_token(worker, campaign)]), {"pay_detail": DETAIL})
+    assert "You have not said yet" not in shown(home)
+    factories.judge(begun := Assignment.objects.get(worker=worker))
+    Client().post(reverse("judging:finish", args=[links.assignment_token(begun)]))
+    assert DETAIL in page.get(reverse("platforms:pay", args=[campaign.pk])).content.decode()
+    pay_words_write(campaign=campaign, how=HOW, asked="")
+    assert OURS not in shown(reverse("judging:join", args=[campaign.link]))
 
 
 def test_people_read_that_work_is_unpaid_and_are_asked_for_nothing(collection: Collection) -> None:
