@@ -87,11 +87,18 @@ def share_of(part: int, whole: int) -> str:
 
 
 @register.filter
-def ago(at: datetime) -> str:
-    """`3 hours ago`, with the two largest units; `just now` within a minute."""
-    if (timezone.now() - at).total_seconds() < 60:
-        return _("just now")
-    return _("%(time)s ago") % {"time": timesince(at)}
+def when(at: datetime) -> str:
+    """A time, once: for a day `3 hours ago`, otherwise `24 Nov 2026, 14:00 UTC`. Of what is past, the title says the
+    other.
+    """
+    seconds, exact = (timezone.now() - at).total_seconds(), f"{date_format(at, 'j M Y, H:i')} UTC"
+    ago = _("just now") if seconds < 60 else _("%(time)s ago") % {"time": timesince(at, depth=1)}
+    if 0 <= seconds < 24 * 60 * 60:
+        words = '<time class="when recent" datetime="{}" title="{}"><span>{}</span></time>'
+        return format_html(words, at.isoformat(), exact, ago)
+    return format_html(
+        '<time class="when" datetime="{}" title="{}">{}</time>', at.isoformat(), ago * (seconds > 0), exact
+    )
 
 
 @register.filter

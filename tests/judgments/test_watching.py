@@ -11,7 +11,7 @@ from django.utils import timezone
 from selectolax.lexbor import LexborHTMLParser
 
 from core.models import User
-from core.templatetags.workplace import day_and_time
+from core.templatetags.workplace import day_and_time, when
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments import watching
@@ -130,3 +130,16 @@ def test_a_day_is_said_as_people_say_it() -> None:
     assert day_and_time(now) == "today at 14:05 UTC"
     assert day_and_time(now + timedelta(days=1)) == "tomorrow at 14:05 UTC"
     assert day_and_time(now + timedelta(days=9)).startswith("on ")
+
+
+def test_a_time_is_shown_once_and_otherwise_in_its_title() -> None:
+    now = timezone.now()
+    for at, shown, title in (
+        (now, "just now", f"{now:%-d %b %Y, %H:%M} UTC"),
+        (now - timedelta(hours=3, minutes=14), "3\xa0hours ago", None),
+        (now - timedelta(hours=25), f"{now - timedelta(hours=25):%-d %b %Y, %H:%M} UTC", "1\xa0day ago"),
+        (now + timedelta(hours=3), f"{now + timedelta(hours=3):%-d %b %Y, %H:%M} UTC", ""),
+    ):
+        time = LexborHTMLParser(when(at)).css_first("time")
+        assert time is not None and time.text() == shown
+        assert time.attributes["title"] == (title if title is not None else f"{at:%-d %b %Y, %H:%M} UTC")
