@@ -53,12 +53,8 @@ class Board(models.Model):
     name = models.CharField(max_length=100)
     about = models.TextField(blank=True, help_text=_("What it measures, and what it does not."))
     measures = models.JSONField()
-    hits = models.PositiveIntegerField(
-        validators=[MinValueValidator(1)], help_text=_("Passages for each query. What is beyond is cut.")
-    )
-    fewer_refused = models.BooleanField(
-        default=False, help_text=_("Whether a query with fewer passages is an error, and not only a warning.")
-    )
+    hits = models.PositiveIntegerField(validators=[MinValueValidator(1)], help_text=_("What is beyond is cut."))
+    fewer_refused = models.BooleanField(default=False, help_text=_("Otherwise it is only a warning."))
     order = models.CharField(max_length=5, choices=Campaign.Order, default=Campaign.Order.RANK)
     types = models.JSONField(help_text=_("What an entry's type may be."))
     is_public = models.BooleanField(default=False, help_text=_("Also without an account: its page, files and feed."))
@@ -131,9 +127,9 @@ class PolicyVersion(models.Model):
     number = models.PositiveIntegerField()
     text = models.TextField()
     begins_at = models.DateTimeField()
-    why = models.TextField(blank=True, help_text=_("What was changed, and why."))
-    quota_runs = models.PositiveIntegerField(validators=[MinValueValidator(1)], help_text=_("Runs of one team …"))
-    quota_days = models.PositiveIntegerField(validators=[MinValueValidator(1)], help_text=_("… in so many days."))
+    why = models.TextField(blank=True)
+    quota_runs = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    quota_days = models.PositiveIntegerField(validators=[MinValueValidator(1)])
     embargo_months = models.PositiveIntegerField(
         validators=[MaxValueValidator(60)], help_text=_("How long an entry may be anonymous; 0: not at all.")
     )
@@ -144,22 +140,22 @@ class PolicyVersion(models.Model):
         null=True,
         blank=True,
         help_text=_(
-            "The least gain, under every rule but “every score”. Empty: the standard error of the difference for the "
+            "Under every rule but “every score”. Empty: the standard error of the difference for the "
             "Ladder, and any gain that passes the test for the other two."
         ),
     )
-    auto_publish = models.BooleanField(default=False, help_text=_("Whether nobody looks at an entry first."))
-    promised_days = models.PositiveIntegerField(help_text=_("Within which a submission is decided on."))
+    auto_publish = models.BooleanField(default=False)
+    promised_days = models.PositiveIntegerField()
     choice_days = models.PositiveSmallIntegerField(
         default=0,
         validators=[MaxValueValidator(365)],
-        help_text=_("In which a team says whether an evaluated run counts; 0: every evaluated run counts."),
+        help_text=_("0: every evaluated run counts."),
     )
     alike_threshold = models.DecimalField(
         max_digits=4,
         decimal_places=3,
         validators=[MinValueValidator(0), MaxValueValidator(1)],
-        help_text=_("Rank-biased overlap of the top 10 from which two entries are called alike."),
+        help_text=_("Rank-biased overlap of the top 10."),
     )
     made_by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
     made_at = models.DateTimeField()
@@ -899,18 +895,10 @@ class Upkeep(models.Model):
         related_name="+",
         help_text=_("Whose confirmed test pairs the campaigns use."),
     )
-    fewest = models.PositiveIntegerField(
-        default=10, validators=[MinValueValidator(1)], help_text=_("How many challengers a campaign waits for.")
-    )
-    every_days = models.PositiveIntegerField(
-        default=14, validators=[MaxValueValidator(366)], help_text=_("Least number of days between two campaigns.")
-    )
-    campaign_dollars = models.DecimalField(
-        max_digits=9, decimal_places=2, default=100, help_text=_("What one campaign may cost.")
-    )
-    year_dollars = models.DecimalField(
-        max_digits=9, decimal_places=2, default=1000, help_text=_("What the campaigns of 365 days may cost together.")
-    )
+    fewest = models.PositiveIntegerField(default=10, validators=[MinValueValidator(1)])
+    every_days = models.PositiveIntegerField(default=14, validators=[MaxValueValidator(366)])
+    campaign_dollars = models.DecimalField(max_digits=9, decimal_places=2, default=100)
+    year_dollars = models.DecimalField(max_digits=9, decimal_places=2, default=1000)
     changed_by = models.ForeignKey(PERSON, null=True, on_delete=models.PROTECT, related_name="+")
     changed_at = models.DateTimeField()
 
