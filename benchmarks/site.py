@@ -47,6 +47,7 @@ from results import figures, refreshing, scoring, versions
 from results.apart import take_apart
 from results.inputs import SOFTWARE
 from results.models import Result, ResultList
+from results.sections.subjects import Subject
 from results.sections.whole import read
 from runs import background
 from runs.models import Collection, Job, Passage
@@ -304,6 +305,7 @@ def pages(bench: Bench) -> Iterator[Row]:
     ]
     addresses += [reverse("results:results", args=[many.pk]), reverse("results:table", args=[many.pk, "pairs"])]
     addresses.append(reverse("campaigns:search") + "?q=how")
+    addresses += [reverse("results:subject", args=[many.pk, subject]) for subject in list(Subject)[1:]]
     peer = visitor.cost(lists, 40)
     before, costs = peak_megabytes(bench.site.pid), []
     for address in addresses:

@@ -12,6 +12,7 @@ from results.drawing.svg import for_pages
 from results.sections import champion, counts, measures, wins
 from results.sections.certainty import figure as ranks
 from results.sections.leaderboard import intervals, scatter, slopes
+from results.sections.subjects import Subject
 from results.sections.whole import Results
 
 if TYPE_CHECKING:
@@ -22,11 +23,12 @@ Part = TypeVar("Part")
 
 
 class Figure(NamedTuple, Generic[Part]):
-    """A figure: its title, the part of results that it shows, None without anything to draw, what it shows in words,
-    and how it is drawn.
+    """A figure: whose it is, its title, the part of results that it shows, None without anything to draw, what it
+    shows in words, and how it is drawn.
     """
 
     name: str
+    subject: Subject
     title: str
     part: Callable[[Results], Part | None]
     describe: Callable[[Part], str]
@@ -43,42 +45,49 @@ def _with_runs(data: Results) -> Results | None:
 
 _ALL: tuple[Figure[Any], ...] = (
     Figure(
-        "pool-sizes", "Sizes of the pools", lambda data: data if data.pool_sizes else None,
+        "pool-sizes", Subject.PASSAGES, "Sizes of the pools", lambda data: data if data.pool_sizes else None,
         counts.describe, counts.draw,
     ),
     Figure(
-        "champion", "The champion check",
+        "champion", Subject.FINDINGS, "The champion check",
         lambda data: data.champion if data.champion and any(data.champion.outcomes) else None,
         champion.describe, champion.draw,
     ),
     Figure(
-        "slopes", "Ranks before and after", lambda data: data if len(data.leaderboard) > 1 else None,
+        "slopes", Subject.FINDINGS, "Ranks before and after", lambda data: data if len(data.leaderboard) > 1 else None,
         slopes.describe, slopes.draw,
     ),
-    Figure("scatter", "Original against preference qrels", _with_runs, scatter.describe, scatter.draw),
     Figure(
-        "scatter-outside", "Outside scores against preference qrels",
+        "scatter", Subject.CERTAINTY, "Original against preference qrels",
+        _with_runs, scatter.describe, scatter.draw,
+    ),
+    Figure(
+        "scatter-outside", Subject.CERTAINTY, "Outside scores against preference qrels",
         lambda data: data if len(scatter.outside_runs(data)) > 1 else None,
         scatter.describe_outside, scatter.draw_outside,
     ),
     Figure(
-        "intervals-original", "Runs on the original qrels",
+        "intervals-original", Subject.CERTAINTY, "Runs on the original qrels",
         _with_runs, intervals.ORIGINAL.describe, intervals.ORIGINAL.draw,
     ),
     Figure(
-        "intervals-preference", "Runs on the preference qrels",
+        "intervals-preference", Subject.CERTAINTY, "Runs on the preference qrels",
         _with_runs, intervals.PREFERENCE.describe, intervals.PREFERENCE.draw,
     ),
     Figure(
-        "win-ratios", "Win ratios", lambda data: data.wins if data.wins and any(map(any, data.wins.of)) else None,
+        "win-ratios", Subject.RUNS, "Win ratios",
+        lambda data: data.wins if data.wins and any(map(any, data.wins.of)) else None,
         wins.describe, wins.draw,
     ),
     Figure(
-        "measures", "Runs by other measures",
+        "measures", Subject.RUNS, "Runs by other measures",
         lambda data: data.measures if data.measures and data.measures.has_means else None,
         measures.describe, measures.draw,
     ),
-    Figure("ranks", "How certain the ranks are", lambda data: data.ranks or None, ranks.describe, ranks.draw),
+    Figure(
+        "ranks", Subject.CERTAINTY, "How certain the ranks are",
+        lambda data: data.ranks or None, ranks.describe, ranks.draw,
+    ),
 )  # fmt: skip
 # By name, in the order in which they are shown.
 FIGURES: dict[str, Figure[Any]] = {figure.name: figure for figure in _ALL}

@@ -9,7 +9,9 @@ from django.utils.translation import ngettext
 from evaluation.statistics.agreement import FEW
 from results.sections import challengers, champion, counts, crowd, passages, wins
 from results.sections.certainty import sentences as certainty
+from results.sections.compared import sentences as compared
 from results.sections.leaderboard import sentences as leaderboard
+from results.sections.subjects import Subject
 from results.sections.whole import Results
 from results.writing import named_first, percent
 
@@ -22,35 +24,43 @@ QUICK = 3.0
 class Finding(NamedTuple):
     """A question, and what the results say to it."""
 
-    name: str
+    subject: Subject
     question: str
     sentences: list[str]
 
 
 def findings(data: Results) -> list[Finding]:
     """Every question that the results have something to say to, in the order in which they are read."""
-    parts: list[tuple[str, str, Iterator[str]]] = [("crowd", _("How good are the judgments?"), _crowd(data))]
+    parts: list[tuple[Subject, str, Iterator[str]]] = [(Subject.PEOPLE, _("How good are the judgments?"), _crowd(data))]
     limits = _limits(data)
     if data.champion is not None:
-        parts.insert(0, ("champion", _("Does the run beat the qrels?"), champion.sentences(data.champion)))
+        parts.insert(0, (Subject.FINDINGS, _("Does the run beat the qrels?"), champion.sentences(data.champion)))
         limits = champion.limits(data.champion)
     elif data.challengers is not None:
         question = _("Do the challengers beat the best known answers?")
-        parts.insert(0, ("challenge", question, challengers.sentences(data.challengers)))
+        parts.insert(0, (Subject.FINDINGS, question, challengers.sentences(data.challengers)))
         limits = challengers.limits(data.challengers)
     else:
         parts[:0] = [
-            ("field", _("Does the field beat the qrels?"), _field(data)),
-            ("changes", _("What changed on the leaderboard?"), leaderboard.change_sentences(data)),
-            ("certainty", _("How certain is that?"), certainty.sentences(data)),
+            (Subject.PASSAGES, _("Does the field beat the qrels?"), _field(data)),
+            (Subject.RUNS, _("What changed on the leaderboard?"), leaderboard.change_sentences(data)),
+            (Subject.RUNS, _("Which runs differ?"), _differences(data)),
+            (Subject.CERTAINTY, _("How certain is that?"), certainty.sentences(data)),
         ]
-    parts.append(("limits", _("What this does not say"), limits))
-    answers = (Finding(name, question, list(sentences)) for name, question, sentences in parts)
+    parts.append((Subject.FINDINGS, _("What this does not say"), limits))
+    answers = (Finding(subject, question, list(sentences)) for subject, question, sentences in parts)
     return [finding for finding in answers if finding.sentences]
 
 
 def headline(data: Results) -> str:
-    """Which run is first, if that can be said: one of the sentences above. Empty without a leaderboard."""
+    """The sentence to quote, one of those above: which run is first, or what became of the champion or the challengers.
+
+    Empty where that cannot be said.
+    """
+    if data.champion is not None:
+        return champion.verdict(data.champion)
+    if data.challengers is not None:
+        return next(challengers.sentences(data.challengers))
     return next(leaderboard.change_sentences(data), "")
 
 
@@ -58,8 +68,14 @@ def _field(data: Results) -> Iterator[str]:
     if data.pairings is not None and data.wins is not None:
         yield from counts.answer_sentences(data)
         yield from leaderboard.field_sentences(data)
-        yield wins.beating_perfect(data.wins)
         yield from passages.sentences(data)
+
+
+def _differences(data: Results) -> Iterator[str]:
+    if data.compare:
+        yield from compared.sentences(data)
+    if data.pairings is not None and data.wins is not None:
+        yield wins.beating_perfect(data.wins)
 
 
 def _crowd(data: Results) -> Iterator[str]:

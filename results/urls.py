@@ -26,6 +26,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/version/<int:request_pk>/", version_views.version_asked, name="version_asked"),
     path("campaigns/<int:pk>/results/report.zip", views.report, name="report"),
     path("campaigns/<int:pk>/results/confidence-sets.txt", views.confidence_sets, name="confidence_sets"),
+    path("campaigns/<int:pk>/results/<slug:subject>/", views.subject, name="subject"),
     path("campaigns/<int:pk>/results/tables/<slug:name>/", views.table, name="table"),
     path("campaigns/<int:pk>/results/tables/<slug:name>.<slug:form>", views.table_file, name="file"),
     path("campaigns/<int:pk>/results/figures/<slug:name>.<slug:form>", views.figure, name="figure"),

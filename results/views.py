@@ -8,9 +8,7 @@ from django.contrib import messages
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
@@ -26,17 +24,18 @@ from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.http import campaign_of
 from pools.models import Campaign
-from results import apart, figures, planning
 from results import jobs as result_jobs
+from results import planning, story
 from results import selectors as result_selectors
 from results.earlier import earlier_results
-from results.findings import findings, headline
+from results.findings import headline
 from results.forms import SettingsForm
 from results.models import Result
 from results.pool_detail import pool_detail
-from results.presentation import Shown, cells, heads
+from results.presentation import Shown, heads
 from results.report import ARCHIVE, SETS, is_about_something
 from results.sections import whole
+from results.sections.subjects import Subject
 from results.sections.whole import Results
 from results.tables import Table
 from runs.models import Passage
@@ -46,29 +45,6 @@ log = logging.getLogger(__name__)
 REFRESH = 20  # seconds between two looks of the page
 EARLIER = 20  # earlier results on the page
 CANDIDATES = 25  # passages with their texts on a page
-TALL = 15  # rows, beyond which a table scrolls on its own beneath its head
-# These have more rows than there are runs. Of one with more rows than the first number, the second is shown.
-GROWING = frozenset({"pairs", "outcomes", "outcomes-original", "win-pairs", "reversed", "stability"})
-GROWING_LONGEST, GROWING_SHORT = 15, 5
-# The tables of each part of the page, and the figures that stand before them.
-PARTS: tuple[tuple[str, Promise, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("change", gettext_lazy("Leaderboard"), ("leaderboard", "measures"), ("slopes", "ranks")),
-    (
-        "certainty", gettext_lazy("Certainty"), ("ranks", "reversed", "neighbours", "measure-tests"),
-        ("scatter", "scatter-outside", "intervals-original", "intervals-preference"),
-    ),
-    ("check", gettext_lazy("Champion check"), ("champion", "champion-split", "champion-slices"), ("champion",)),
-    ("challenge", gettext_lazy("Challengers"), ("challenging-runs", "challengers"), ()),
-    ("compared", gettext_lazy("Runs compared"), ("pairs", "outcomes", "outcomes-original", "verdict-order"), ()),
-    (
-        "passages", gettext_lazy("Top passages"),
-        ("wins", "win-matrix", "win-pairs", "wins-apart", "order-agreement", "contributions"), ("win-ratios",),
-    ),
-    ("queries", gettext_lazy("Queries"), ("stability", "pool-sizes"), ("pool-sizes",)),
-    ("work", gettext_lazy("Work"), ("positions",), ()),
-)  # fmt: skip
-# They stand open; the others are unfolded.
-OPEN = frozenset({"leaderboard", "champion", "challenging-runs"})
 
 
 # --- all results
@@ -78,7 +54,7 @@ OPEN = frozenset({"leaderboard", "champion", "challenging-runs"})
 @require_GET
 @one_moment()
 def results(request: Request, pk: int) -> HttpResponse:
-    """What the preferences say: the change first, then sentences, then part by part figures before their tables."""
+    """What the preferences say: a sentence, a table, a picture, and the way to what is behind them."""
     campaign = campaign_of(request, pk)
     status = result_selectors.result_status(campaign)
     result, data = status.result, status.data
@@ -91,83 +67,39 @@ def results(request: Request, pk: int) -> HttpResponse:
         "refresh": REFRESH if status.stale or campaign.state != Campaign.State.CLOSED else 0,
     }
     if result is not None and data is not None:
-        parts, first = _parts(request, campaign, result, data), headline(data)
         context |= {
             "data": data,
             "is_about_something": is_about_something(data),
-            "headline": first,
-            "findings": [
-                (finding.name, finding.question, [each for each in finding.sentences if each != first])
-                for finding in findings(data)
+            "headline": headline(data),
+            "at": result.computed_at,
+            "subjects": [
+                (reverse("results:subject", args=[pk, subject.value]), subject.label, text)
+                for subject, text in story.subjects(data)
             ],
-            "change": parts.pop("change", None),
-            "parts": list(parts.values()),
-            "is_unfolded": "unfold" in request.GET,
-            "unfold": _address(request, unfold=None if "unfold" in request.GET else "all"),
+            "page": story.page_of(request, Subject.FINDINGS, data, result.figures, campaign),
         }
     return render(request, "results/results.html", context)
 
 
-def _parts(request: Request, campaign: Campaign, result: Result, data: Results) -> dict[str, dict[str, Any]]:
-    """The parts of the page that these results have something for, by key."""
-    available, parts = whole.tables(data), {}
-    for key, title, names, drawings in PARTS:
-        sections = [_section(request, campaign, data, available[name]) for name in names if name in available]
-        drawn = [(figures.FIGURES[name], result.figures[name]) for name in drawings if name in result.figures]
-        if sections or drawn:
-            parts[key] = {"key": key, "title": title, "figures": drawn, "sections": sections}
-    return parts
-
-
-def _section(request: Request, campaign: Campaign, data: Results, table: Table) -> dict[str, Any]:
-    """One table of the page. A short one is sorted here; of a long one, the beginning is shown, and its page sorts."""
-    name = table.name
-    chosen = request.GET.get("sort", "") if request.GET.get("table") == name else ""
-    total = max(len(table.rows), *((data.apart or {}).get(part, 0) for part in apart.LISTS_OF.get(name, ())[:1]), 0)
-    longest, short = (GROWING_LONGEST, GROWING_SHORT) if name in GROWING else (apart.LONGEST, apart.SHORT)
-    is_cut = total > longest
-    unfolded = table.is_folded and "intervals" in request.GET
-    trimmed = table.for_pages(unfolded=unfolded)
-
-    def address(order: str) -> str:
-        return "" if is_cut else _address(request, name, table=name, sort=order)
-
-    order = "" if is_cut else chosen
-    trimmed = trimmed.sorted_by(order)
-    return {
-        "shown": Shown(
-            trimmed,
-            heads(trimmed, order, address),
-            _rows(campaign, trimmed, trimmed.rows[:short] if is_cut else trimmed.rows),
-            total,
-        ),
-        "is_open": name in OPEN or bool(order) or unfolded or "unfold" in request.GET,
-        "always": name in OPEN,
-        "tall": not is_cut and len(trimmed.rows) > TALL,
-        "is_cut": is_cut,
-        "has_intervals": table.is_folded,
-        "intervals": unfolded,
-        "intervals_address": _address(request, name, intervals=None if unfolded else "all"),
+@needs(Right.SEE)
+@require_GET
+@one_moment()
+def subject(request: Request, pk: int, subject: str) -> HttpResponse:
+    """One of the subjects behind the finding: sentences, then figures, then tables."""
+    campaign = campaign_of(request, pk)
+    status = result_selectors.result_status(campaign)
+    others = [] if status.data is None else [each for each, _text in story.subjects(status.data)]
+    if status.result is None or status.data is None or subject not in others:
+        raise NotYours(_("These results have no such page. Pages appear once the results are computed."))
+    context = {
+        "campaign": campaign,
+        "status": status,
+        "data": status.data,
+        "subject": Subject(subject),
+        "others": others,
+        "page": story.page_of(request, Subject(subject), status.data, status.result.figures, campaign),
     }
-
-
-def _address(request: Request, to: str = "", **changed: str | None) -> str:
-    """The address of this page with other parameters; None leaves one out. It leads to the table `to`."""
-    params = request.GET.copy()
-    for name, value in changed.items():
-        params.pop(name, None)
-        if value is not None:
-            params[name] = value
-    return f"?{params.urlencode()}" + (f"#{to}" if to else "")
-
-
-def _rows(campaign: Campaign, table: Table, rows: Any) -> Any:
-    at = [number for number, column in enumerate(table.columns) if column.kind == "query"]
-    qids = [str(row[number]) for number in at for row in rows]
-    pool_keys = result_selectors.pool_keys(campaign, qids) if qids else {}
-    return cells(
-        table, rows, {qid: reverse("results:query", args=[campaign.pk, key]) for qid, key in pool_keys.items()}
-    )
+    return render(request, "results/subject.html", context)
 
 
 def _table_of(data: Results | None, name: str) -> Table:
@@ -226,7 +158,7 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
     display = Shown(
         chosen,
         heads(chosen, order, lambda key: f"?{urlencode(params | {'sort': key})}"),
-        _rows(campaign, chosen, listing.page.object_list),
+        story.linked(campaign, chosen, list(listing.page.object_list)),
         len(chosen.rows),
     )
     context = {
@@ -236,7 +168,7 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
         "listing": listing,
         "words": words,
         "order": order,
-        "tall": len(display.rows) > TALL,
+        "tall": len(display.rows) > story.TALL,
     }
     return render(request, "results/table.html", context)
 

@@ -152,13 +152,14 @@ MOST_VISITED = (
         "judgments:queries",
     ),
     *("review:work", "review:worker", "platforms:publication", "platforms:submissions"),
-    *("platforms:ledger", "results:query", "results:results", "judging:home"),
+    *("platforms:ledger", "results:query", "results:results", "results:subject", "judging:home"),
     *("results:version", "results:version_scores", "results:machines"),
 )
 # Pages without a list of rows: they must be small all the same.
 OTHER_PAGES = {
     *(
         "results:results",
+        "results:subject",
         "results:plan",
         "platforms:submission",
         "campaigns:campaign_delete",
@@ -387,6 +388,7 @@ class World(NamedTuple):
             "platforms:submission": [campaign.pk, self.submission.pk],
             "platforms:conversation": [campaign.pk, self.worker.pk],
             "results:query": [campaign.pk, self.pool.pk],
+            "results:subject": [campaign.pk, "certainty"],
             "results:table": [campaign.pk, "stability"],
             "results:version_asked": [campaign.pk, self.asked.pk],
             "results:version": [self.collection.pk, 1],

@@ -53,6 +53,7 @@ def addresses(user: User, campaign: Campaign | None = None) -> list[str]:
     others = {
         "pool_pk": campaign.pools.annotate(size=Count("candidates")).latest("size").pk, "assignment_pk": assignment.pk,
         "worker_pk": assignment.worker_id, "platform": "prolific", "number": 1, "name": "pairs", "form": "csv",
+        "subject": "runs",
     }  # fmt: skip
     found = []
     for name, route in named(get_resolver().url_patterns):
@@ -64,7 +65,7 @@ def addresses(user: User, campaign: Campaign | None = None) -> list[str]:
     return [
         *dict.fromkeys(found),
         *(reverse(name, args=[draft.pk]) for name in drafts),
-        reverse("results:results", args=[campaign.pk]) + "?unfold=all&intervals=all",
+        reverse("results:results", args=[campaign.pk]) + "?intervals=all",
         reverse("campaigns:campaign_new") + f"?collection={collection.pk}",
         *(reverse("results:table", args=[campaign.pk, name]) for name in ("win-matrix", "stability")),
     ]

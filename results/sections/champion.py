@@ -227,22 +227,30 @@ def sentences(champion: Champion) -> Iterator[str]:
     }
     if champion.qrel == Campaign.ChampionQrel.HIGHEST:
         yield _("Of a query's qrels, the one that the run ranks highest was compared.")
-    if b.share is not None and b.p is not None:
-        if b.p >= ALPHA:
-            verdict = _("that is not significantly different from one half")
-        elif b.share > 0.5:
-            verdict = _("there, the run is better than a ranking that returns the qrel first")
-        else:
-            verdict = _("there, a ranking that returns the qrel first is better than the run")
-        yield _("In category B, people preferred the run's passage to the qrel in %(often)s; %(verdict)s.") % {
-            "often": _how_often(b),
-            "verdict": verdict,
-        }
+    if text := verdict(champion):
+        yield text
     if a.share is not None:
         yield _(
             "In category A, people preferred the run's second passage to the qrel in %(often)s. If the qrel is the "
             "best answer there, that is how often people make mistakes."
         ) % {"often": _how_often(a)}
+
+
+def verdict(champion: Champion) -> str:
+    """Whether the run beats the qrels where they differ; empty while nothing there is decided."""
+    b = champion.b
+    if b.share is None or b.p is None:
+        return ""
+    if b.p >= ALPHA:
+        text = _("that is not significantly different from one half")
+    elif b.share > 0.5:
+        text = _("there, the run is better than a ranking that returns the qrel first")
+    else:
+        text = _("there, a ranking that returns the qrel first is better than the run")
+    return _("In category B, people preferred the run's passage to the qrel in %(often)s; %(verdict)s.") % {
+        "often": _how_often(b),
+        "verdict": text,
+    }
 
 
 def _how_often(category: Category) -> str:

@@ -27,6 +27,7 @@ from results.sections.leaderboard import tables as leaderboard_tables
 from results.sections.measures import Measures
 from results.sections.scored import Scored
 from results.sections.stored import SPARSE, Json, from_json, to_json
+from results.sections.subjects import Subject
 from results.sections.wins import Wins
 from results.tables import Table
 
@@ -83,44 +84,58 @@ def _compute(inputs: Inputs, absent: Collection[str] = ()) -> Results:
     return read(to_json(data))
 
 
-def tables(data: Results) -> dict[str, Table]:
-    """All tables that these results have by name, in the order in which they are shown."""
-    return {name: each for name, make in _TABLES.items() if (each := make(data)) is not None}
+def tables(data: Results, subject: Subject | None = None) -> dict[str, Table]:
+    """All tables that these results have by name, or those of one subject, in the order in which they are shown."""
+    makers = {name: make for name, (of, make) in _TABLES.items() if subject in (None, of)}
+    return {name: each for name, make in makers.items() if (each := make(data)) is not None}
 
 
 def table(data: Results, name: str) -> Table | None:
     """One of them; None where there is none of this name."""
-    return _TABLES[name](data) if name in _TABLES else None
+    return _TABLES[name][1](data) if name in _TABLES else None
 
 
-# By name, each None where these results do not have it.
-_TABLES: dict[str, Callable[[Results], Table | None]] = {
-    "leaderboard": leaderboard_tables.runs_table,
-    "neighbours": leaderboard_tables.neighbours_table,
+# By name, whose each is, and how it is made: None where these results do not have it.
+_TABLES: dict[str, tuple[Subject, Callable[[Results], Table | None]]] = {
+    "leaderboard": (Subject.FINDINGS, leaderboard_tables.runs_table),
+    "neighbours": (Subject.RUNS, leaderboard_tables.neighbours_table),
     "measures": (
+        Subject.RUNS,
         lambda data: (
             measures.scores_table(data.measures, data.compare.queries) if data.measures and data.compare else None
-        )
+        ),
     ),
-    "measure-tests": lambda data: measures.tests_table(data.measures) if data.measures else None,
-    "ranks": certainty_tables.ranks_table,
-    "reversed": certainty_tables.reversed_table,
-    "champion-split": lambda data: champion.split_table(data.champion) if data.champion else None,
-    "challenging-runs": lambda data: challengers.runs_table(data.challengers) if data.challengers else None,
-    "challengers": lambda data: challengers.challengers_table(data.challengers) if data.challengers else None,
-    "champion": lambda data: champion.outcome_table(data.champion) if data.champion else None,
-    "champion-slices": lambda data: champion.slices_table(data.champion) if data.champion else None,
-    "pairs": compared_tables.pairs_table,
-    "outcomes": compared_tables.outcomes_table,
-    "outcomes-original": compared_tables.outcomes_before_table,
-    "verdict-order": lambda data: compared_tables.order_table(data.compare) if data.compare else None,
-    "wins": lambda data: wins.totals_table(data.wins) if data.wins else None,
-    "win-matrix": lambda data: wins.matrix_table(data.wins) if data.wins else None,
-    "wins-apart": lambda data: wins.apart_table(data.wins) if data.wins else None,
-    "win-pairs": lambda data: wins.pairs_table(data.wins) if data.wins else None,
-    "order-agreement": passages.order_table,
-    "contributions": passages.contributions_table,
-    "stability": certainty_tables.stability_table,
-    "positions": crowd.positions_table,
-    "pool-sizes": counts.pool_sizes_table,
+    "measure-tests": (Subject.RUNS, lambda data: measures.tests_table(data.measures) if data.measures else None),
+    "ranks": (Subject.CERTAINTY, certainty_tables.ranks_table),
+    "reversed": (Subject.CERTAINTY, certainty_tables.reversed_table),
+    "champion-split": (
+        Subject.PASSAGES,
+        lambda data: champion.split_table(data.champion) if data.champion else None,
+    ),
+    "challenging-runs": (
+        Subject.FINDINGS,
+        lambda data: challengers.runs_table(data.challengers) if data.challengers else None,
+    ),
+    "challengers": (
+        Subject.PASSAGES,
+        lambda data: challengers.challengers_table(data.challengers) if data.challengers else None,
+    ),
+    "champion": (Subject.FINDINGS, lambda data: champion.outcome_table(data.champion) if data.champion else None),
+    "champion-slices": (
+        Subject.PASSAGES,
+        lambda data: champion.slices_table(data.champion) if data.champion else None,
+    ),
+    "pairs": (Subject.RUNS, compared_tables.pairs_table),
+    "outcomes": (Subject.RUNS, compared_tables.outcomes_table),
+    "outcomes-original": (Subject.RUNS, compared_tables.outcomes_before_table),
+    "verdict-order": (Subject.RUNS, lambda data: compared_tables.order_table(data.compare) if data.compare else None),
+    "wins": (Subject.RUNS, lambda data: wins.totals_table(data.wins) if data.wins else None),
+    "win-matrix": (Subject.RUNS, lambda data: wins.matrix_table(data.wins) if data.wins else None),
+    "wins-apart": (Subject.RUNS, lambda data: wins.apart_table(data.wins) if data.wins else None),
+    "win-pairs": (Subject.RUNS, lambda data: wins.pairs_table(data.wins) if data.wins else None),
+    "order-agreement": (Subject.PASSAGES, passages.order_table),
+    "contributions": (Subject.PASSAGES, passages.contributions_table),
+    "stability": (Subject.CERTAINTY, certainty_tables.stability_table),
+    "positions": (Subject.PEOPLE, crowd.positions_table),
+    "pool-sizes": (Subject.PASSAGES, counts.pool_sizes_table),
 }

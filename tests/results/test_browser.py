@@ -14,6 +14,7 @@ from core.models import User
 from pools.models import Campaign
 from results import jobs as result_jobs
 from results import refreshing, scoring, versions
+from results.sections.subjects import Subject
 from runs.models import Collection
 from tests import browser, factories
 from tests.judgments.judged import demo_campaign, judge_all
@@ -72,6 +73,8 @@ def look(researchers: Page) -> Callable[[str], None]:
 def test_the_pages_of_results_fit_and_can_be_read(look: Callable[[str], None], demo: Campaign) -> None:
     pool = demo.pools.get(query__qid="218836")
     look(reverse("results:results", args=[demo.pk]))
+    for subject in list(Subject)[1:]:
+        look(reverse("results:subject", args=[demo.pk, subject]))
     look(reverse("results:table", args=[demo.pk, "pairs"]) + "?words=minilm&sort=-wsr")
     look(reverse("results:plan", args=[demo.pk]))
     look(reverse("results:query", args=[demo.pk, pool.pk]))
@@ -143,12 +146,12 @@ def test_sorting_and_asking_with_the_keyboard_alone(researchers: Page, demo: Cam
     page.wait_for_url("**sort=run#leaderboard")
     expect(leaderboard.get_by_role("columnheader", name="Run", exact=True)).to_have_attribute("aria-sort", "ascending")
     expect(leaderboard.get_by_role("rowheader").first).to_have_text("bm25")
+    page.get_by_role("link", name="Run against run").focus()
+    page.keyboard.press("Enter")
     drawing = page.get_by_role("group", name="Figure: Win ratios")
     drawing.focus()
     expect(drawing).to_be_focused()  # so that it scrolls with the arrow keys where there is no room
-    page.get_by_role("link", name="How many judgments you need").focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/results/plan/")
+    page.goto(reverse("results:plan", args=[demo.pk]))
     page.get_by_label("Wrong judgments, in percent").fill("20")
     page.keyboard.press("Enter")
     page.wait_for_url("**error_rate=20")

@@ -23,13 +23,14 @@ from core.models import Lab, User
 from judgments import services as judgment_services
 from pools.models import Campaign
 from pools.settings import ReadingSettings, names_in
-from results import apart, asking, planning, refreshing, views
+from results import apart, asking, planning, refreshing, story
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results.findings import findings
 from results.models import Result
 from results.sections import whole
 from results.sections.stored import to_json
+from results.sections.subjects import Subject
 from results.sections.whole import read
 from results.tables import Column, Table
 from results.writing import as_csv, as_tex
@@ -73,6 +74,7 @@ def every_page(campaign: Campaign) -> list[str]:
     data = Result.objects.get(campaign=campaign).data
     return [
         address("results", campaign),
+        *(address("subject", campaign, name) for name in ("certainty", "runs", "passages", "people")),
         address("plan", campaign),
         address("report", campaign),
         *(address("table", campaign, name) for name in whole.tables(read(data))),
@@ -108,6 +110,8 @@ def test_members_see_every_page_and_file(member: Client, judged: Campaign) -> No
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
+        ("subject", ["nonsense"]),
+        ("subject", ["findings"]),
         ("table", ["nonsense"]),
         ("table", ["champion"]),
         ("file", ["nonsense", "csv"]),
@@ -184,7 +188,8 @@ def test_without_a_complete_pool_there_are_no_scores(page: Client, collection: A
     refreshing.result_refresh(campaign=campaign)
     text = text_of(page, address("results", campaign))
     assert "No query has all its judgments yet" in text
-    assert "Along a HIT" in text
+    assert "Along a HIT" in text_of(page, address("subject", campaign, "people"))
+    assert page.get(address("subject", campaign, "runs")).status_code == 404
 
 
 def test_one_run_has_no_leaderboard_to_compare(page: Client, lab: Lab, tmp_path: Path) -> None:
@@ -194,7 +199,7 @@ def test_one_run_has_no_leaderboard_to_compare(page: Client, lab: Lab, tmp_path:
     refreshing.result_refresh(campaign=campaign)
     text = text_of(page, address("results", campaign))
     assert "There is only one run, so there is no leaderboard to compare" in text
-    assert "Neighbours" not in text
+    assert "Neighbours" not in text_of(page, address("subject", campaign, "runs"))
 
 
 def test_where_all_agree_there_was_nothing_to_prefer(page: Client, lab: Lab, tmp_path: Path) -> None:
@@ -238,28 +243,74 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
 # --- what it says
 
 
-def test_the_change_comes_first_then_the_leaderboard_and_then_sentences(researcher: Client, demo: Campaign) -> None:
+def test_the_finding_comes_first_then_table_and_picture_and_the_way_to_what_is_behind(
+    researcher: Client, demo: Campaign
+) -> None:
+    html = researcher.get(address("results", demo)).content.decode()
+    page = LexborHTMLParser(html)
+    (quoted,) = page.css("blockquote")
+    assert quoted.text().strip().startswith("minilm is now first (all 27 queries; truly first with a probability of ")
+    assert quoted.text().strip().endswith("minilm-sentences was first and is now at rank 2.")
+    caption = quoted.parent.css_first("figcaption").text()  # type: ignore[union-attr]
+    assert caption == f"demo, {Result.objects.get(campaign=demo).computed_at:%-d %B %Y}"
+    assert (len(page.css("main table")), html.count("<svg")) == (1, 1)
+    assert len(page.css("main .button")) <= 3
     text = text_of(researcher, address("results", demo))
     sentences = [
-        "minilm is now first (all 27 queries; truly first with a probability of ",
-        "); it was at rank 4 before. minilm-sentences was first and is now at rank 2.",
+        "was first and is now at rank 2.",
         "From 128 judgments: 27 of 27 queries have best known answers.",
-        "Leaderboard",
-        "There are 31 preference qrels for 27 queries: one for 25 queries, three for 2, where a deadlock left several "
-        "equally good.",
-        "In 12 of 27 queries, no original qrel is among the best known answers.",
-        "The preference qrels won 92 % of their judgments",
-        "top passages, no run significantly beats the perfect ranking.",
-        "The rank correlation of the two orders is 0.56 by Kendall's tau",
-        "39 of 39 test pairs were passed (100 %).",
+        "The leaderboard, before and after",
+        "How sure The run that is likeliest to be truly first is minilm",
+        "Run against run",
+        "Passage against passage There are 31 preference qrels for 27 queries",
+        "People 39 of 39 test pairs were passed (100 %).",
         "There are only 27 queries.",
         "How certain the answers are cannot be known from these judgments",
-        "Neighbours",
-        "Pairwise comparison of runs",
     ]
-    begin = text.index(sentences[0])  # what is before it is the way around the site
-    places = [text.index(sentence, begin) for sentence in sentences]
+    places = [text.index(sentence) for sentence in sentences]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("subject", "sentences"),
+    [
+        ("certainty", ["The run that is likeliest to be truly first is minilm", "If some judgments were reversed"]),
+        (
+            "runs",
+            [
+                "The rank correlation of the two orders is 0.56 by Kendall's tau",
+                "Of 55 pairs of runs, one run is strictly better in",
+                "top passages, no run significantly beats the perfect ranking.",
+                "Neighbours",
+                "Pairwise comparison of runs",
+            ],
+        ),
+        (
+            "passages",
+            [
+                "one for 25 queries, three for 2, where a deadlock left several equally good.",
+                "In 12 of 27 queries, no original qrel is among the best known answers.",
+                "The preference qrels won 92 % of their judgments",
+                "Who orders passages as people do",
+            ],
+        ),
+        ("people", ["39 of 39 test pairs were passed (100 %).", "Along a HIT"]),
+    ],
+)
+def test_each_subject_has_its_sentences_figures_and_tables_on_one_page(
+    researcher: Client, demo: Campaign, subject: str, sentences: list[str]
+) -> None:
+    text = text_of(researcher, address("subject", demo, subject))
+    places = [text.index(sentence) for sentence in sentences]
+    assert places == sorted(places)
+
+
+def test_every_table_and_figure_is_on_one_page(researcher: Client, demo: Campaign) -> None:
+    pages = [address("results", demo), *(address("subject", demo, name) for name in list(Subject)[1:])]
+    html = "".join(researcher.get(where).content.decode() for where in pages)
+    result = Result.objects.get(campaign=demo)
+    assert sorted(re.findall(r'<h2 id="([\w-]+)"', html)) == sorted(whole.tables(read(result.data)))
+    assert html.count('class="drawing"') == html.count("<svg") == len(result.figures)
 
 
 def test_a_page_answers_with_one_read_of_the_results(
@@ -267,6 +318,8 @@ def test_a_page_answers_with_one_read_of_the_results(
 ) -> None:
     with django_assert_max_num_queries(14):
         researcher.get(address("results", demo))
+    with django_assert_max_num_queries(14):
+        researcher.get(address("subject", demo, "certainty"))
 
 
 def test_long_lists_are_stored_apart_and_read_only_where_they_are_shown(researcher: Client, demo: Campaign) -> None:
@@ -274,7 +327,7 @@ def test_long_lists_are_stored_apart_and_read_only_where_they_are_shown(research
     assert {stored.name: len(stored.rows) for stored in result.lists.all()} == {"pairs": 55, "pairs-original": 55}
     assert len(result.data["compare"]["pairs"]) == 10
     with CaptureQueriesContext(connection) as capture:
-        page = researcher.get(address("results", demo))
+        page = researcher.get(address("subject", demo, "runs"))
     assert not any("results_resultlist" in query["sql"] for query in capture)
     text = page.content.decode()
     part = text.partition('aria-label="Table: Pairwise comparison of runs"')[2]
@@ -315,12 +368,24 @@ def test_what_few_read_of_many_answers_is_stored_apart_again(
 def test_a_table_with_a_row_for_each_run_is_shown_whole_and_sorts_where_it_stands(
     researcher: Client, demo: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "GROWING_LONGEST", 5)
-    text = researcher.get(address("results", demo)).content.decode()
+    monkeypatch.setattr(story, "GROWING_LONGEST", 5)
+    text = researcher.get(address("subject", demo, "certainty")).content.decode()
+    text += researcher.get(address("subject", demo, "runs")).content.decode()
     for name, rows in (("How certain the ranks are", 11), ("Preferred top passages, pair by pair", 5)):
         part = text.partition(f'aria-label="Table: {name}"')[2].partition("</table>")[0]
         assert part.partition("<tbody>")[2].count("<tr>") == rows, name
         assert ("<a " in part.partition("</thead>")[0]) is (rows == 11), name
+
+
+def test_what_is_too_large_for_a_page_is_only_linked(
+    researcher: Client, demo: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(story, "WIDEST", 11)
+    monkeypatch.setattr(story, "LARGEST", 10)
+    html = researcher.get(address("subject", demo, "runs")).content.decode()
+    assert 'aria-label="Table: Who was preferred to whom"' not in html
+    assert address("table", demo, "win-matrix") in html
+    assert "<svg" not in html and address("figure", demo, "win-ratios", "svg") in html
 
 
 def test_intervals_are_shown_when_asked_for_and_always_in_the_files(researcher: Client, demo: Campaign) -> None:
@@ -331,14 +396,14 @@ def test_intervals_are_shown_when_asked_for_and_always_in_the_files(researcher: 
     assert "0.8169" in researcher.get(address("file", demo, "leaderboard", "csv")).getvalue().decode()
 
 
-def test_tables_are_folded_until_they_are_sorted_or_all_are_unfolded(researcher: Client, demo: Campaign) -> None:
-    def unfolded(query: str) -> list[str]:
-        html = researcher.get(address("results", demo) + query).content.decode()
-        return re.findall(r'<details class="folded" open>\s*<summary><h3 id="([\w-]+)"', html)
+def test_tables_behind_the_finding_are_folded_until_they_are_sorted(researcher: Client, demo: Campaign) -> None:
+    def unfolded(subject: str) -> list[str]:
+        html = researcher.get(address("results", demo) + subject).content.decode()
+        return re.findall(r'<details class="folded" open>\s*<summary><h2 id="([\w-]+)"', html)
 
-    assert unfolded("") == []
-    assert unfolded("?table=ranks&sort=-first") == ["ranks"]
-    assert len(unfolded("?unfold=all")) > 10
+    assert unfolded("") == ["leaderboard"]
+    assert unfolded("certainty/") == []
+    assert unfolded("certainty/?table=ranks&sort=-first") == ["ranks"]
 
 
 # --- tables
@@ -358,7 +423,6 @@ def test_tables_sort_by_links(researcher: Client, demo: Campaign) -> None:
     assert [link for _aria, link in first[:3]][2] == "?table=leaderboard&amp;sort=change#leaderboard"
     up = researcher.get(f"{where}?table=leaderboard&sort=run").content.decode()
     assert heads_of(up, "The leaderboard")[1] == ("ascending", "?table=leaderboard&amp;sort=-run#leaderboard")
-    assert [aria for aria, _link in heads_of(up, "Neighbours")] == [""] * 8
     runs = re.findall(r'<th scope="row">([^<]+)</th>', up)[:11]
     assert runs == sorted(runs)
     down = researcher.get(f"{where}?table=leaderboard&sort=-run").content.decode()
@@ -409,7 +473,7 @@ def test_confidence_sets_are_on_the_page_in_the_file_and_as_qrels(researcher: Cl
     assert researcher.get(reverse("results:confidence_sets", args=[demo.pk]))["Content-Disposition"].startswith(
         "attach"
     )
-    assert "Confidence sets as qrels" in text_of(researcher, address("results", demo))
+    assert "Confidence sets as qrels" in text_of(researcher, address("subject", demo, "certainty"))
     archive = zipfile.ZipFile(io.BytesIO(researcher.get(reverse("results:report", args=[demo.pk])).getvalue()))
     assert archive.read("data/confidence-sets.txt").decode().splitlines() == qrels
 
@@ -521,14 +585,9 @@ def test_names_of_runs_are_words_and_no_markup(page: Client, lab: Lab, tmp_path:
 # --- figures, planning, the query's page
 
 
-def test_figures_stand_in_the_page_and_can_be_had_as_files(researcher: Client, demo: Campaign) -> None:
+def test_figures_can_be_had_as_files(researcher: Client, demo: Campaign) -> None:
     html = researcher.get(address("results", demo)).content.decode()
-    drawn = Result.objects.get(campaign=demo).figures
-    assert {"scatter", "win-ratios", "ranks", "pool-sizes"} <= drawn.keys()
-    assert html.count("<svg") == len(drawn.keys() - {"measures"})  # which is a file alone, beside its table
-    assert address("figure", demo, "measures", "png") in html
-    parts = [part for part in LexborHTMLParser(html).css("section") if part.css_first("figure svg") is not None]
-    assert parts and all(part.css_first("table") is not None for part in parts)
+    assert address("figure", demo, "slopes", "png") in html
     assert " style=" not in html
     starts = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG"}
     for form, start in starts.items():
@@ -579,7 +638,7 @@ def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -
     assert "too few to plan by" in text_of(page, address("plan", campaign))
     assert "how far workers agree" in text_of(page, address("plan", campaign))
     assert "On the 7 pairs that several workers judged, two workers agree in 100 % of the cases" in text_of(
-        page, address("results", campaign)
+        page, address("subject", campaign, "people")
     )
 
 
@@ -648,7 +707,7 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
     refreshing.result_refresh(campaign=judged)
     after = Result.objects.get(campaign=judged).data
     assert after["error_rate"] == 0.343
-    assert "Each judgment is wrong in 34.3 % of the cases" in text_of(client, address("results", judged))
+    assert "Each judgment is wrong in 34.3 % of the cases" in text_of(client, address("subject", judged, "certainty"))
     assert (after["compare"]["k"], after["compare_original"]["k"], after["k"]) == (1, 1, 10)
     changed: dict[str, None] = dict.fromkeys(("corrected", "with_judges"))
     for row, was in zip(after["leaderboard"], before["leaderboard"], strict=True):
@@ -722,7 +781,7 @@ def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client
     assert "(Holm)" in text_of(researcher, address("table", demo, "win-pairs"))
     assert "10 rows." in text
     assert "Of 10 pairs of runs (each run with the baseline bm25) of different teams" in text_of(
-        researcher, address("results", demo)
+        researcher, address("subject", demo, "runs")
     )
     csv_file = b"".join(researcher.get(address("file", demo, "pairs", "csv")).streaming_content).decode()
     assert csv_file.count("\r\n") == 11

@@ -6,7 +6,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from results.sections.certainty import Certainty
-from results.sections.compared.sentences import sentences as compared_sentences
 from results.sections.leaderboard.sentences import first_runs, is_covered
 from results.writing import percent
 
@@ -18,8 +17,6 @@ def sentences(data: Certainty) -> Iterator[str]:
             "The run that is likeliest to be truly first is %(run)s, with a probability of %(share)s; "
             "its rank is %(low)d to %(high)d with 95 %% confidence."
         ) % {"run": first.run, "share": percent(first.first), "low": first.low, "high": first.high}
-    if data.compare:
-        yield from compared_sentences(data)
     if data.resampled and data.resampled.answers and data.error_source != "assumed":
         answers, settled, fragile = (data.resampled.answers, data.resampled.settled, data.resampled.fragile)
         yield ngettext(
