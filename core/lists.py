@@ -131,6 +131,16 @@ class Listing:
         return {column: "ascending", f"-{column}": "descending"}.get(self.sort, "")
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the list shows the columns, too, that are folded at first."""
+        return self._name("columns") in self._asked
+
+    @property
+    def columns_address(self) -> str:
+        """Where the list has more columns, or fewer again."""
+        return self._address(**{self._name("columns"): None if self.is_whole else "all"})
+
+    @property
     def here(self) -> str:
         """The page's address, for what must know how its list is narrowed."""
         return f"?{self._asked.urlencode()}"

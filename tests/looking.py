@@ -20,6 +20,10 @@ _SPILT = """() => [...document.querySelectorAll("main td, main th")].filter(one 
         && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "visible"
         && !one.querySelector(".visually-hidden"))
     .slice(0, 3).map(one => one.outerHTML.slice(0, 200))"""
+# More columns than people read at once; those of the results are chosen by what a table is of.
+_CROWDED = """() => [...document.querySelectorAll(".workplace main .table:not(.values) thead tr:first-child")]
+    .filter(row => [...row.cells].filter(one => one.checkVisibility() && !one.querySelector(".visually-hidden")).length > 7)
+    .map(row => row.innerText)"""
 _UNSEEN = """() => [...document.querySelectorAll(
         "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
     .filter(one => one.checkVisibility({visibilityProperty: true}) && !one.disabled).filter(one => {
@@ -153,6 +157,7 @@ def faults(page: Page) -> list[str]:
             found += [f"{width} px: cannot be scrolled with the keyboard: {each}" for each in page.evaluate(_STUCK)]
             found += [f"{width} px: over the next cell: {each}" for each in page.evaluate(_SPILT)]
             found += [f"{width} px: small: {each}" for each in small_targets(page, "main button, main a.button")]
+    found += [f"more than seven columns: {each}" for each in page.evaluate(_CROWDED)]
     found += [f"not in sight with the keyboard: {each}" for each in page.evaluate(_UNSEEN)]
     page.emulate_media(media="print")
     has_wide_tables = page.evaluate("document.querySelector('.table.wide') !== null")

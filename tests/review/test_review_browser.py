@@ -43,6 +43,17 @@ def test_work_is_chosen_and_excluded_with_the_keyboard_and_the_pages_fit(
     bench.get_by_text("Chosen: 1").wait_for()
     assert page.locator('input[name="row"]:checked').count() == 1
     looks_right(page)
+    left = bench.get_by_role("columnheader", name="Left side")
+    assert not left.is_visible()
+    page.goto(f"{work}?sort=side")  # by a column that is folded otherwise
+    assert left.is_visible()
+    page.goto(work)
+    page.get_by_role("link", name="More columns").first.click()
+    bench.get_by_role("link", name="Left side").click()
+    bench.get_by_role("link", name="Assignment").click()
+    assert left.is_visible() and page.get_by_role("link", name="Fewer columns").count() == 1
+    page.goto(work)
+    bench.locator('input[name="row"]').nth(1).check()
 
     bench.locator("select").select_option("exclude")
     bench.get_by_role("button", name="See what it would do…").click()
