@@ -22,7 +22,7 @@ _SPILT = """() => [...document.querySelectorAll("main td, main th")].filter(one 
     .slice(0, 3).map(one => one.outerHTML.slice(0, 200))"""
 # More columns than people read at once; those of the results are chosen by what a table is of.
 _CROWDED = """() => [...document.querySelectorAll(".workplace main .table:not(.values) thead tr:first-child")]
-    .filter(row => [...row.cells].filter(one => one.checkVisibility() && !one.querySelector(".visually-hidden")).length > 7)
+    .filter(row => [...row.cells].filter(one => one.checkVisibility() && !one.querySelector(".visually-hidden"))[7])
     .map(row => row.innerText)"""
 _UNSEEN = """() => [...document.querySelectorAll(
         "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]

@@ -1,14 +1,17 @@
 """How the researcher's pages write numbers."""
 
+import re
 from datetime import datetime
 
 from django import template
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
 from core.lists import Listing
 from core.models import Lab
@@ -44,6 +47,26 @@ _AREAS = {
     "results:": "campaigns",
     "leaderboards:": "leaderboards",
 }
+
+# What a new researcher would have to look up, in a sentence each.
+_TERMS = {
+    "HIT": _lazy("A human intelligence task: the pairs that one worker judges in one go."),
+    "test pair": _lazy("A pair whose better passage is known. It shows whether a worker reads with care."),
+    "deadlock": _lazy("Passages that win equally often against each other, and so are all best known answers."),
+    "qrels": _lazy("Relevance judgments, in the files of TREC: which passages answer which query, and how well."),
+    "pool": _lazy("The passages that are compared for one query."),
+}
+
+
+@register.filter
+def explain(text: str, term: str) -> SafeString:
+    """A text with the sentence of a term on its first mention, for those who point at it, touch it or tab to it."""
+    words = conditional_escape(text)
+    if (mention := re.search(rf"\b{term}s?\b", words, re.IGNORECASE)) is None:
+        return words
+    before, after = SafeString(words[: mention.start()]), SafeString(words[mention.end() :])
+    abbr = '{}<abbr class="term" tabindex="0" title="{}">{}</abbr>{}'
+    return format_html(abbr, before, _TERMS[term], mention[0], after)
 
 
 @register.filter

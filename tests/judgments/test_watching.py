@@ -11,7 +11,7 @@ from django.utils import timezone
 from selectolax.lexbor import LexborHTMLParser
 
 from core.models import User
-from core.templatetags.workplace import day_and_time, when
+from core.templatetags.workplace import day_and_time, explain, when
 from judgments import jobs as judgment_jobs
 from judgments import services as judgment_services
 from judgments import watching
@@ -143,3 +143,12 @@ def test_a_time_is_shown_once_and_otherwise_in_its_title() -> None:
         time = LexborHTMLParser(when(at)).css_first("time")
         assert time is not None and time.text() == shown
         assert time.attributes["title"] == (title if title is not None else f"{at:%-d %b %Y, %H:%M} UTC")
+
+
+def test_a_term_is_explained_once_and_what_people_typed_stays_text() -> None:
+    text = explain("<b>2 HITs</b> & a hit", "HIT")
+    page = LexborHTMLParser(text)
+    term = page.css_first("abbr")
+    assert page.css_first("b") is None and len(page.css("abbr")) == 1
+    assert term is not None and term.text() == "HITs"
+    assert str(term.attributes["title"]).startswith("A human intelligence task")
