@@ -24,7 +24,7 @@ _SECRETS = re.compile(
     # the part of an address that carries one, or a link that is handed out
     rf"|(?<=/[cjmpw]/){_VALUE}"
     rf"|(?<=/platform/notifications/){_VALUE}|(?<=/password/new/){_VALUE}"
-    rf"|(?<=/invited/){_VALUE}|(?<=/email/confirm/){_VALUE}"
+    rf"|(?<=/invited/){_VALUE}|(?<=/shown/){_VALUE}|(?<=/email/confirm/){_VALUE}"
     # what a platform's frame is told
     r"|(?<=assignmentId=)[^&\s\"']+|(?<=workerId=)[^&\s\"']+|(?<=[?&]form=)[^&\s\"']+"
     # a worker's id at Mechanical Turk and the marketplace

@@ -1,10 +1,13 @@
 """Stored results."""
 
+import secrets
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from core.recorded import Audit, Group
 from machines.models import MachineJudge
 from pools.models import Campaign, QrelsVersion
 from runs.models import Run
@@ -30,6 +33,31 @@ class Result(models.Model):
 
     def __str__(self) -> str:
         return f"results of {self.campaign_id}"
+
+
+def make_token() -> str:
+    """What nobody guesses: 192 random bits."""
+    return secrets.token_urlsafe(24)
+
+
+class ShownResults(models.Model):
+    """A page of a campaign's results that everybody can read who has its address. It ends with its row."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="shown_results")
+    token = models.CharField(max_length=32, unique=True, default=make_token, editable=False)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    made_at = models.DateTimeField()
+
+    audit = Audit(
+        Group.FILES,
+        insert=_("made a page of the results of %(campaign)s for people without an account"),
+        delete=_("ended the page of the results of %(campaign)s for people without an account"),
+    )
+
+    def __str__(self) -> str:
+        return f"page of {self.campaign_id}"
 
 
 class EarlierResult(models.Model):

@@ -14,11 +14,11 @@ from core.snapshot import one_moment
 from judgments import exports, stored_files
 from judgments.models import Acceptance, StoredFile
 from pools.models import Campaign, Pair
-from results import figures, report
+from results import figures, report, showing
 from results import selectors as result_selectors
 from results.apart import take_apart
 from results.inputs import SOFTWARE, inputs_of
-from results.models import EarlierResult, Result, ResultList
+from results.models import EarlierResult, Result, ResultList, ShownResults
 from results.sections.stored import Json, to_json
 from results.sections.whole import compute
 
@@ -43,6 +43,8 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
                 return False
             source = exports.Source(campaign)
             inputs = inputs_of(campaign, source)
+            is_shown = ShownResults.objects.filter(campaign=campaign).exists()
+            hidden = showing.held_back(campaign).intersection({*inputs.runs, *inputs.unreadable})
             exported = exports.write_files(source, folder / report.DATA)
         skip = inputs.held_back(source.withheld)
         data = compute(inputs, skip)
@@ -57,6 +59,8 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         }
         if report.is_about_something(released):
             files[report.ARCHIVE] = report.write_archive(released, exported, files, folder)
+        if hidden and is_shown:
+            files[showing.FILE] = exports.write_whole(folder / showing.FILE, [showing.shown_file(inputs, hidden, skip)])
         kind, revision = StoredFile.Kind.RESULT, campaign.revision
         written = stored_files.files_write(campaign=campaign, kind=kind, files=files, revision=revision, at=at)
         seconds = perf_counter() - started

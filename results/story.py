@@ -61,7 +61,7 @@ def page_of(
     drawn = [
         (figure, mark_safe(drawing if len(drawing := drawings[name]) <= LARGEST else ""))  # noqa: S308 - our own drawing
         for name, figure in figures.FIGURES.items()
-        if figure.subject == subject and name in drawings
+        if figure.subject == subject and name in drawings and (campaign or len(drawings[name]) <= LARGEST)
     ]
     sections = [
         _section(request, data, table, campaign, is_open=subject == Subject.FINDINGS)

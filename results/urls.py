@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from results import asking_views, earlier_views, machine_views, version_views, views
+from results import asking_views, earlier_views, machine_views, showing_views, version_views, views
 
 app_name = "results"
 VERSION = "collections/<int:pk>/versions/<int:number>"
@@ -26,6 +26,9 @@ urlpatterns = [
     path("campaigns/<int:pk>/results/version/<int:request_pk>/", version_views.version_asked, name="version_asked"),
     path("campaigns/<int:pk>/results/report.zip", views.report, name="report"),
     path("campaigns/<int:pk>/results/confidence-sets.txt", views.confidence_sets, name="confidence_sets"),
+    path("campaigns/<int:pk>/results/show/", showing_views.show, name="show"),
+    path("shown/<str:token>/", showing_views.shown, name="shown"),
+    path("shown/<str:token>/<slug:subject>/", showing_views.shown, name="shown_subject"),
     path("campaigns/<int:pk>/results/<slug:subject>/", views.subject, name="subject"),
     path("campaigns/<int:pk>/results/tables/<slug:name>/", views.table, name="table"),
     path("campaigns/<int:pk>/results/tables/<slug:name>.<slug:form>", views.table_file, name="file"),

@@ -58,7 +58,15 @@ from protection.models import RetentionResult
 from results import machines
 from results.apart import take_apart
 from results.inputs import SOFTWARE
-from results.models import EarlierResult, MachineComparison, Result, ResultList, VersionRequest, VersionScore
+from results.models import (
+    EarlierResult,
+    MachineComparison,
+    Result,
+    ResultList,
+    ShownResults,
+    VersionRequest,
+    VersionScore,
+)
 from review.models import BulkDecision, BulkRow
 from runs.forms import OFFERED
 from runs.models import Collection, Job, OutsideScores, Passage, PreferenceImport, Query, Run, Upload
@@ -160,6 +168,9 @@ OTHER_PAGES = {
     *(
         "results:results",
         "results:subject",
+        "results:show",
+        "results:shown",
+        "results:shown_subject",
         "results:plan",
         "platforms:submission",
         "campaigns:campaign_delete",
@@ -389,6 +400,8 @@ class World(NamedTuple):
             "platforms:conversation": [campaign.pk, self.worker.pk],
             "results:query": [campaign.pk, self.pool.pk],
             "results:subject": [campaign.pk, "certainty"],
+            "results:shown": [self.campaign.shown_results.token],
+            "results:shown_subject": [self.campaign.shown_results.token, "certainty"],
             "results:table": [campaign.pk, "stability"],
             "results:version_asked": [campaign.pk, self.asked.pk],
             "results:version": [self.collection.pk, 1],
@@ -592,6 +605,7 @@ def make(count: int) -> World:
     result = Result.objects.create(**moment, software=SOFTWARE, computed_at=at, data=parts.data, figures={}, tops={})
     for name, rows in parts.lists.items():
         ResultList.objects.create(result=result, name=name, rows=rows)
+    ShownResults.objects.create(campaign=campaign, made_at=at)
     result_moment = {"revision": 0, "software": SOFTWARE, "computed_at": at, "final_at": at, "replaced_at": at}
     earlier = EarlierResult.objects.create(campaign=campaign, number=1, data=data, **result_moment)
     multiply(earlier, count, number="n + 1")

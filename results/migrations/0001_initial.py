@@ -2,6 +2,9 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+import results.models
+from core.audit.triggers import CAMPAIGN, record_changes
+
 
 class Migration(migrations.Migration):
 
@@ -121,4 +124,15 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('version', 'run'), name='version_score_once')],
             },
         ),
+        migrations.CreateModel(
+            name='ShownResults',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('token', models.CharField(default=results.models.make_token, editable=False, max_length=32, unique=True)),
+                ('made_at', models.DateTimeField()),
+                ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='shown_results', to='pools.campaign')),
+                ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        record_changes("results_shownresults", "INSERT OR DELETE", CAMPAIGN, ignored="id campaign_id token"),
     ]

@@ -116,7 +116,7 @@ def test_whoever_formats_a_record_finds_no_token(
         assert token not in written.getvalue()
 
 
-@pytest.mark.parametrize("place", ["invited", "account/email/confirm"])
+@pytest.mark.parametrize("place", ["invited", "account/email/confirm", "shown"])
 def test_links_for_people_are_not_logged_however_short_their_keys(place: str) -> None:
     token = signing.dumps(1)
     assert hide_tokens(f"Bad Request: /{place}/{token}/") == f"Bad Request: /{place}/…/"

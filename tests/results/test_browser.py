@@ -14,6 +14,7 @@ from core.models import User
 from pools.models import Campaign
 from results import jobs as result_jobs
 from results import refreshing, scoring, versions
+from results.models import ShownResults
 from results.sections.subjects import Subject
 from runs.models import Collection
 from tests import browser, factories
@@ -78,6 +79,20 @@ def test_the_pages_of_results_fit_and_can_be_read(look: Callable[[str], None], d
     look(reverse("results:table", args=[demo.pk, "pairs"]) + "?words=minilm&sort=-wsr")
     look(reverse("results:plan", args=[demo.pk]))
     look(reverse("results:query", args=[demo.pk, pool.pk]))
+
+
+def test_the_page_to_show_is_made_read_and_ended(
+    look: Callable[[str], None], researchers: Page, demo: Campaign
+) -> None:
+    look(reverse("results:show", args=[demo.pk]))
+    researchers.get_by_role("button", name="Make the page").click()
+    looks_right(researchers)
+    page = reverse("results:shown", args=[ShownResults.objects.get().token])
+    for subject in ("", *(f"{subject}/" for subject in list(Subject)[1:])):
+        look(f"{page}{subject}")
+    researchers.goto(reverse("results:show", args=[demo.pk]))
+    researchers.get_by_role("button", name="End the page").click()
+    expect(researchers.get_by_text("The page has ended.")).to_be_visible()
 
 
 def test_the_pages_of_settings_outside_scores_and_costs_fit_and_can_be_read(

@@ -585,7 +585,7 @@ def test_names_of_runs_are_words_and_no_markup(page: Client, lab: Lab, tmp_path:
 # --- figures, planning, the query's page
 
 
-def test_figures_can_be_had_as_files(researcher: Client, demo: Campaign) -> None:
+def test_figures_stand_in_the_page_and_can_be_had_as_files(researcher: Client, demo: Campaign) -> None:
     html = researcher.get(address("results", demo)).content.decode()
     assert address("figure", demo, "slopes", "png") in html
     assert " style=" not in html
