@@ -981,7 +981,7 @@ def answers_of(assignment: Assignment) -> list[Answer]:
     choices |= dict.fromkeys(standing_reports(assignment).values_list("item", flat=True), "reported")
     question = Coalesce("test__question", "pair__pool__query__text")
     rows = assignment.items.order_by("position").values_list("position", question, "id")
-    return [Answer(position, text, choices.get(item, "")) for position, text, item in rows]
+    return [Answer(position, text or "", choices.get(item, "")) for position, text, item in rows]
 
 
 def unanswered_positions(assignment: Assignment) -> list[int]:
