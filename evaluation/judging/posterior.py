@@ -32,7 +32,7 @@ GUESSES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6)
 RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 _USUAL, _VARIES = math.log(1.4), 0.7  # a spread's logarithm before anything is judged: normal
 _RARE = 5.0  # guesses before anything is judged: exponential with this rate
-_ORDERED = 10  # passages of the largest pool whose orders are all summed over; a larger one is learned from in parts
+_ORDERED = 12  # passages of the largest pool whose orders are all summed over; a larger one is learned from in parts
 _CHAINS, _SETTLING = 60, 10  # of orders that are drawn of a larger pool: how many, after how many rounds of moves
 _LEARNED = 3500  # pairs of the pools that weigh the hypotheses
 _TELLING = 0.9  # of the judged pairs: what pools of the most usual sizes have
@@ -112,14 +112,16 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
     logs |= {Order(rate): -math.log(len(RATES)) for rate in RATES}
     judged = []
     for size, pools, raw in groups:
-        counts = _counts(size, pools, raw)
-        if size > _ORDERED:
+        counts, weight = _counts(size, pools, raw), 1.0
+        if size > _ORDERED:  # what pairs between parts would say is as much as those within say
+            whole = int(counts.any(axis=2).sum())
             size, counts = _ORDERED, _part(size, counts, np.random.default_rng([seed, size]))
+            weight = whole / max(1, int(counts.any(axis=2).sum()))
         rows = np.flatnonzero(counts.any(axis=(1, 2)))
-        judged.append((int(counts[rows].any(axis=2).sum()), size, counts, rows))
+        judged.append((int(counts[rows].any(axis=2).sum()), size, counts, rows, weight))
     pairs = sum(count for count, *_ in judged)
     share, telling = min(1.0, _LEARNED / max(1, pairs)), 0
-    for count, size, counts, rows in sorted(judged, key=lambda row: (-row[0], row[1])):
+    for count, size, counts, rows, weight in sorted(judged, key=lambda row: (-row[0], row[1])):
         if not rows.size or (share < 1 and telling > _TELLING * pairs):
             break  # where there is plenty, what few pools of rare sizes say takes long and changes little
         telling += count
@@ -127,7 +129,7 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
         for hypothesis in logs:
             random = np.random.default_rng([seed, size])  # the same for each, so that they are told apart
             simulation = _tell(hypothesis, size, counts[sample], _TRIALS, random)
-            logs[hypothesis] += float(simulation.evidence.sum()) * len(rows) / len(sample)
+            logs[hypothesis] += weight * float(simulation.evidence.sum()) * len(rows) / len(sample)
     most = max(logs.values())
     weights = {hypothesis: math.exp(value - most) for hypothesis, value in logs.items()}
     weights = {hypothesis: weight for hypothesis, weight in weights.items() if weight >= _LEAST}

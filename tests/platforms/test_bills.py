@@ -118,7 +118,7 @@ def test_the_draft_the_dry_run_the_plan_and_the_commands_say_the_same_to_the_cen
     settings = {"reward": "1.13", "redo_rate": "0.25", "overlap": 3, "pairs_per_hit": 3, "tests_per_hit": 2}
     campaign = factories.campaign(collection, start=False, **settings)
     client.force_login(rita)
-    pages = ["campaigns:campaign", "results:plan", "platforms:terms"]
+    pages = ["campaigns:plan", "results:plan", "platforms:terms"]
 
     def shown() -> set[Decimal]:
         """The total of each page that has one now."""

@@ -8,6 +8,7 @@ import pytest
 from django.core import mail
 from django.utils import timezone
 
+from core.jobs import send_mails
 from core.models import User
 from platforms import jobs as platform_jobs
 from platforms import low_balance
@@ -60,6 +61,7 @@ def test_a_low_balance_is_told_once_until_there_is_enough_again(
     assert balances_check(at=timezone.now()) == 0
     assert not published.alarms.filter(settled_at=None).exists()
     assert review_jobs.watch() == "mails to send: 0"
+    send_mails()
     assert ["may not last" in message.subject for message in mail.outbox] == [True]
 
 

@@ -421,7 +421,7 @@ def test_scores_are_those_of_the_exported_qrels(
 
 def test_pages_show_other_ids_and_nearly_equal_texts(judged: Campaign, client: Client, rita: User) -> None:
     client.force_login(rita)
-    page = client.get(f"/campaigns/{judged.pk}/").content.decode()
+    page = client.get(reverse("campaigns:plan", args=[judged.pk])).text
     assert "3 passages of the collection have the text of a pooled passage under another id." in page
     pool = judged.pools.get(query__qid="q2")
     assert f'<a href="/campaigns/{judged.pk}/queries/{pool.pk}/">q2</a>' in page
@@ -466,4 +466,5 @@ def test_the_split_is_shown_before_anybody_judges(world: World, client: Client, 
     page = client.get(f"/campaigns/{campaign.pk}/").content.decode()
     assert "compared with the run's second passage: 0." in page
     assert "Category B, where the top passage is another one, which is compared with the qrel: 1." in page
-    assert "each, with a comparison for every one" in page
+    settings = client.get(reverse("campaigns:settings", args=[campaign.pk])).text
+    assert "each, with a comparison for every one" in settings

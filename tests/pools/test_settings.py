@@ -20,7 +20,7 @@ from tests import factories, settings_table
 class Extra(Settings):
     """A part with a setting that any collection can have, and one that it cannot."""
 
-    section = Section("Extra", folded=True, of_one_collection=frozenset({"scratch_of_one"}))
+    section = Section("Extra", of_one_collection=frozenset({"scratch_of_one"}))
 
     scratch = ShareField("Scratch", null=True, blank=True, help_text="Try it.")
     scratch_of_one = models.CharField(max_length=9)

@@ -89,7 +89,7 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     assert (answer.status_code, second.base_version) == (303, first)
     # p8 was in a pool of the first campaign, and lost there.
     assert judgment_selectors.asked_pairs(second) == {"q1": [("p0", "p1")], "q2": [("p4", "p99")]}
-    assert "Version to challenge version 1" in text_of(researcher, reverse("campaigns:campaign", args=[second.pk]))
+    assert "Version to challenge version 1" in text_of(researcher, reverse("campaigns:settings", args=[second.pk]))
     factories.write_tests(second)
     factories.begin(second)
     judge(second)

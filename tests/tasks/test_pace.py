@@ -126,7 +126,7 @@ def test_the_researcher_sees_the_pay_per_hour_and_a_warning_below_the_floor(
     client: Client, rita: User, long_reads: Campaign, settings: Any
 ) -> None:
     client.force_login(rita)
-    address = reverse("campaigns:campaign", args=[long_reads.pk])
+    address = reverse("campaigns:plan", args=[long_reads.pk])
     text = client.get(address).content.decode()
     assert "$30.00 an hour" in text
     assert "less than" not in text

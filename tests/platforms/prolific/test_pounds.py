@@ -77,7 +77,7 @@ def test_pounds_from_the_terms_to_the_last_penny(
         assert "$" not in words, f"dollars on {name}"
     assert "£4.30" in words_of(client, "platforms:ledger", campaign.pk)
     assert "£2.30" in words_of(client, "platforms:submission", campaign.pk, Submission.objects.get().pk)
-    assert "£2.00" in words_of(client, "campaigns:campaign", campaign.pk)
+    assert "£2.00" in words_of(client, "campaigns:settings", campaign.pk)
     assert "£4.30" in words_of(client, "platforms:costs")
 
 
