@@ -977,7 +977,7 @@ class Answer(NamedTuple):
 
 def answers_of(assignment: Assignment) -> list[Answer]:
     """What stands at each position of an assignment, in order. Nothing tells a test from a pair."""
-    choices = {item: judgment.preferred for item, judgment in effective(assignment).items()}
+    choices: dict[int, str] = {item: judgment.preferred or "" for item, judgment in effective(assignment).items()}
     choices |= dict.fromkeys(standing_reports(assignment).values_list("item", flat=True), "reported")
     question = Coalesce("test__question", "pair__pool__query__text")
     rows = assignment.items.order_by("position").values_list("position", question, "id")
