@@ -986,9 +986,7 @@ def answers_of(assignment: Assignment) -> list[Answer]:
 
 def unanswered_positions(assignment: Assignment) -> list[int]:
     """Positions of the items that wait for a judgment or a report, in order."""
-    judged = Judgment.objects.filter(assignment=assignment).values("item")
-    items = assignment.items.exclude(id__in=judged).exclude(id__in=standing_reports(assignment).values("item"))
-    return list(items.order_by("position").values_list("position", flat=True))
+    return [answer.position for answer in answers_of(assignment) if not answer.choice]
 
 
 def slots_of(pair_ids: Iterable[int]) -> dict[int, int]:

@@ -63,9 +63,7 @@ def show_message(
 
 def see_other(name: str, *arguments: object, query: Mapping[str, str] | None = None) -> HttpResponse:
     """Redirect with 303 to a page by its name: a reload there sends nothing again."""
-    response = HttpResponseRedirect(reverse(name, args=arguments, query=query))
-    response.status_code = 303
-    return response
+    return HttpResponseRedirect(reverse(name, args=arguments, query=query), status=303)
 
 
 def read_query(request: HttpRequest, name: str = "words") -> str:

@@ -295,12 +295,12 @@ def _choose(trial: Trial, position: int, preferred: str, stamp: str) -> Done:
 def finish(request: HttpRequest, trial: Trial, token: str) -> HttpResponse:
     """A last look at the answers."""
     done = trials.done_of(trial)
-    missing = _missing(trial, done)
-    if request.method == "POST" and not missing:
+    is_sent = request.method == "POST" and len(done.choices) == len(trial.items)
+    if is_sent:
         if not done.ended:
             _prove(request, trial)
         trials.visit_end(trial=trial, ended=Assignment.State.SUBMITTED, at=timezone.now())
-    if (request.method == "POST" and not missing) or done.ended:
+    if is_sent or done.ended:
         return see_other("judging:done", token)
     answers = [
         judgment_selectors.Answer(position, _texts(trial, position).query, done.choices.get(position, ""))
@@ -369,9 +369,8 @@ def _check_side(preferred: str) -> None:
 
 
 def _texts(trial: Trial, position: int) -> trials.TrialItem:
-    texts = trials.item_texts(trial, position)
-    if texts is None:
-        raise NotYours(_("This task has no question %(position)d.") % {"position": position})
+    if (texts := trials.item_texts(trial, position)) is None:
+        raise NotYours(worker_pages.no_question(position))
     return texts
 
 
