@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.equal_texts import answers_by_id
@@ -95,6 +96,11 @@ def table(data: Results, name: str) -> Table | None:
     return _TABLES[name][1](data) if name in _TABLES else None
 
 
+def _of(part: str, make: Callable[[Any], Table | None]) -> Callable[[Results], Table | None]:
+    """What makes a table of a part; None where results do not have the part."""
+    return lambda data: None if (value := getattr(data, part)) is None else make(value)
+
+
 # By name, whose each is, and how it is made: None where these results do not have it.
 _TABLES: dict[str, tuple[Subject, Callable[[Results], Table | None]]] = {
     "leaderboard": (Subject.FINDINGS, leaderboard_tables.runs_table),
@@ -105,34 +111,22 @@ _TABLES: dict[str, tuple[Subject, Callable[[Results], Table | None]]] = {
             measures.scores_table(data.measures, data.compare.queries) if data.measures and data.compare else None
         ),
     ),
-    "measure-tests": (Subject.RUNS, lambda data: measures.tests_table(data.measures) if data.measures else None),
+    "measure-tests": (Subject.RUNS, _of("measures", measures.tests_table)),
     "ranks": (Subject.CERTAINTY, certainty_tables.ranks_table),
     "reversed": (Subject.CERTAINTY, certainty_tables.reversed_table),
-    "champion-split": (
-        Subject.PASSAGES,
-        lambda data: champion.split_table(data.champion) if data.champion else None,
-    ),
-    "challenging-runs": (
-        Subject.FINDINGS,
-        lambda data: challengers.runs_table(data.challengers) if data.challengers else None,
-    ),
-    "challengers": (
-        Subject.PASSAGES,
-        lambda data: challengers.challengers_table(data.challengers) if data.challengers else None,
-    ),
-    "champion": (Subject.FINDINGS, lambda data: champion.outcome_table(data.champion) if data.champion else None),
-    "champion-slices": (
-        Subject.PASSAGES,
-        lambda data: champion.slices_table(data.champion) if data.champion else None,
-    ),
+    "champion-split": (Subject.PASSAGES, _of("champion", champion.split_table)),
+    "challenging-runs": (Subject.FINDINGS, _of("challengers", challengers.runs_table)),
+    "challengers": (Subject.PASSAGES, _of("challengers", challengers.challengers_table)),
+    "champion": (Subject.FINDINGS, _of("champion", champion.outcome_table)),
+    "champion-slices": (Subject.PASSAGES, _of("champion", champion.slices_table)),
     "pairs": (Subject.RUNS, compared_tables.pairs_table),
     "outcomes": (Subject.RUNS, compared_tables.outcomes_table),
     "outcomes-original": (Subject.RUNS, compared_tables.outcomes_before_table),
-    "verdict-order": (Subject.RUNS, lambda data: compared_tables.order_table(data.compare) if data.compare else None),
-    "wins": (Subject.RUNS, lambda data: wins.totals_table(data.wins) if data.wins else None),
-    "win-matrix": (Subject.RUNS, lambda data: wins.matrix_table(data.wins) if data.wins else None),
-    "wins-apart": (Subject.RUNS, lambda data: wins.apart_table(data.wins) if data.wins else None),
-    "win-pairs": (Subject.RUNS, lambda data: wins.pairs_table(data.wins) if data.wins else None),
+    "verdict-order": (Subject.RUNS, _of("compare", compared_tables.order_table)),
+    "wins": (Subject.RUNS, _of("wins", wins.totals_table)),
+    "win-matrix": (Subject.RUNS, _of("wins", wins.matrix_table)),
+    "wins-apart": (Subject.RUNS, _of("wins", wins.apart_table)),
+    "win-pairs": (Subject.RUNS, _of("wins", wins.pairs_table)),
     "order-agreement": (Subject.PASSAGES, passages.order_table),
     "contributions": (Subject.PASSAGES, passages.contributions_table),
     "stability": (Subject.CERTAINTY, certainty_tables.stability_table),

@@ -8,7 +8,6 @@ from pools.models import Campaign
 from results import findings
 from results.sections import whole
 from results.sections.whole import read
-from results.views import PARTS
 from tests.results.sample_results import sample
 
 NAMELESS = re.compile(r"\bM?RR\b(?![@(])")  # of whole lists, as ir_measures has it, which nothing here is
@@ -36,7 +35,3 @@ def test_findings_name_it_with_its_cutoff_where_search_length_differs_from_it() 
 
     assert text.count("ESL) and mean RR@20 favour") == text.count("only one of ESL and RR@20 differs") == 1
     assert NAMELESS.search(text.replace(data["outside"]["source"], "")) is None
-
-
-def test_every_table_is_in_a_part_of_the_page() -> None:
-    assert {name for _part, _title, names, _figures in PARTS for name in names} == set(whole._TABLES)

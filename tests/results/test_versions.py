@@ -174,7 +174,7 @@ def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(col
     data = to_json(compute(inputs, inputs.held_back(inputs.withheld), is_release=True))
     assert (data["held_back"], data["answered"], data["compare"]["queries"], data["incomplete"]) == (1, 3, 3, 0)
     assert {row["qid"] for row in data["stability"]} == {"q2", "q3"}, "as the other answers of the report"
-    limits = next(finding for finding in findings(read(data)) if finding.name == "limits")
+    limits = findings(read(data))[-1]
     words = "1 query is left out here, in the qrels and in every score"
     assert any(sentence.startswith(words) for sentence in limits.sentences)
     run_services.run_release(run=secret, is_released=True)
