@@ -60,7 +60,8 @@ def headline(data: Results) -> str:
     if data.champion is not None:
         return champion.verdict(data.champion)
     if data.challengers is not None:
-        return next(challengers.sentences(data.challengers))
+        brought, *fates = challengers.sentences(data.challengers)
+        return fates[0] if fates else brought
     return next(leaderboard.change_sentences(data), "")
 
 

@@ -247,10 +247,10 @@ def verdict(champion: Champion) -> str:
         text = _("there, the run is better than a ranking that returns the qrel first")
     else:
         text = _("there, a ranking that returns the qrel first is better than the run")
-    return _("In category B, people preferred the run's passage to the qrel in %(often)s; %(verdict)s.") % {
-        "often": _how_often(b),
-        "verdict": text,
-    }
+    return _(
+        "Where %(run)s returns another passage than the qrel first (category B), people preferred that passage to the "
+        "qrel in %(often)s; %(verdict)s."
+    ) % {"run": champion.run, "often": _how_often(b), "verdict": text}
 
 
 def _how_often(category: Category) -> str:

@@ -94,6 +94,8 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     factories.begin(second)
     judge(second)
     refreshing.result_refresh(campaign=second)
+    page = researcher.get(reverse("results:results", args=[second.pk])).content.decode()
+    assert "Of the challengers, " in page.partition("<blockquote")[2].partition("</blockquote>")[0]
     text = text_of(researcher, reverse("results:results", args=[second.pk]))
     assert "The runs bring 2 new passages to 2 of the 4 queries of version 1" in text
     assert "1 replaced a best known answer, 0 tied with the best known answers, and 1 lost" in text

@@ -225,7 +225,8 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     text = text_of(page, address("results", campaign))
     assert "only returns the qrel first in 1 of the 3 judged queries (category A), and another passage in 2" in text
     assert (
-        "In category B, people preferred the run's passage to the qrel in 100 % of 2 decided comparisons "
+        "Where only returns another passage than the qrel first (category B), people preferred that passage to the "
+        "qrel in 100 % of 2 decided comparisons "
         "(95 % interval 16 % to 100 %, p = 0.5000); that is not significantly different from one half."
     ) in text
     assert "Champion check" in text
