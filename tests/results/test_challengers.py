@@ -80,8 +80,8 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     new = new_run(collection, "new", {"q1": ["p0", "p1"], "q2": ["p99"], "q3": ["p8"], "q4": ["p9"]})
     form = CampaignForm(collection=collection)
     entered = {name: form[name].value() for name in form.fields} | {
-        "name": "second", "all_runs": "", "runs": [new.pk], "design": "challengers", "pairs_per_hit": 3, "tests_per_hit": 2,
-        "confirmations": 1,
+        "name": "second", "all_runs": "", "runs": [new.pk], "design": "challengers", "pairs_per_hit": 3,
+        "tests_per_hit": 2, "confirmations": 1,
     }  # fmt: skip
     entered = {name: "" if value is None else value for name, value in entered.items()}
     answer = researcher.post(f"{reverse('campaigns:campaign_new')}?collection={collection.pk}", entered)
