@@ -20,8 +20,8 @@ _SPILT = """() => [...document.querySelectorAll("main td, main th")].filter(one 
         && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "visible"
         && !one.querySelector(".visually-hidden"))
     .slice(0, 3).map(one => one.outerHTML.slice(0, 200))"""
-# More columns than people read at once; those of the results are chosen by what a table is of.
-_CROWDED = """() => [...document.querySelectorAll(".workplace main .table:not(.values) thead tr:first-child")]
+# More columns than people read at once, but where somebody asked for more of them, and in a matrix.
+_CROWDED = """() => [...document.querySelectorAll(".workplace main .table:not(.matrix, .whole) thead tr:first-child")]
     .filter(row => [...row.cells].filter(one => one.checkVisibility() && !one.querySelector(".visually-hidden"))[7])
     .map(row => row.innerText)"""
 _UNSEEN = """() => [...document.querySelectorAll(
