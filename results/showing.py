@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from core.errors import NotYours
+from core.errors import FileAway, NotYours
 from core.models import User
 from judgments import selectors as judgment_selectors
 from judgments.models import StoredFile
@@ -72,7 +73,10 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def shown_of(campaign: Campaign) -> Showing | None:
-    """What may be shown of a campaign's results now; None until they are computed without all that is held back."""
+    """What may be shown of a campaign's results now; None until they are computed without all that is held back.
+
+    Raises FileAway while file storage does not answer.
+    """
     status = result_selectors.result_status(campaign)
     if status.result is None or status.data is None:
         return None
@@ -81,8 +85,11 @@ def shown_of(campaign: Campaign) -> Showing | None:
     names.update(campaign.runs.values_list("name", flat=True))
     hidden, showing = set[str](), Showing(status.data, status.result.figures, status.result.computed_at)
     if stored is not None:
-        with stored.file.open("rb") as file:
-            computed = json.load(file)
+        try:
+            with stored.file.open("rb") as file:
+                computed = json.load(file)
+        except (OSError, BotoCoreError, ClientError) as error:
+            raise FileAway(_("The results cannot be read from storage now. Please come back later.")) from error
         if computed["content"] is None:
             return None
         hidden = set(computed["hidden"])

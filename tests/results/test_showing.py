@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from core.models import AuditEntry, Membership, User
 from judgments.evidence import Evidence
+from judgments.models import StoredFile
 from pools.models import Campaign
 from results import refreshing, showing
 from results.inputs import inputs_of
@@ -112,6 +113,9 @@ def test_it_says_nothing_of_a_run_that_is_held_back_and_meanwhile_nothing_at_all
         assert f">{query}<" not in text
     assert "zqkxv" in str(Result.objects.get().data)
 
+    stored = StoredFile.objects.get(name=showing.FILE, state="current")
+    stored.file.delete(save=False)
+    assert Client().get(page).status_code == 503
     run_release(run=Run.objects.get(pk=run.pk), is_released=True)
     assert refreshing.result_refresh(campaign=Campaign.objects.get())
     assert "zqkxv" in whole_text(page)
