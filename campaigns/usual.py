@@ -15,5 +15,5 @@ def usual_value(campaign: Campaign, field: "Field[Any, Any]") -> object:
 
 
 def is_changed(campaign: Campaign, field: "Field[Any, Any]") -> bool:
-    """Whether a campaign differs in a setting from what is usual."""
-    return bool(getattr(campaign, field.name) != usual_value(campaign, field))
+    """Whether a campaign differs in a setting from what is usual, or from its default, which is as usual."""
+    return getattr(campaign, field.name) not in (usual_value(campaign, field), field.get_default())
