@@ -23,7 +23,7 @@ from core.models import Lab, User
 from judgments import services as judgment_services
 from pools.models import Campaign
 from pools.settings import ReadingSettings, names_in
-from results import apart, asking, planning, refreshing, story
+from results import apart, asking, figures, planning, refreshing, story
 from results import jobs as result_jobs
 from results import selectors as result_selectors
 from results.findings import findings
@@ -376,6 +376,19 @@ def test_a_table_with_a_row_for_each_run_is_shown_whole_and_sorts_where_it_stand
         part = text.partition(f'aria-label="Table: {name}"')[2].partition("</table>")[0]
         assert part.partition("<tbody>")[2].count("<tr>") == rows, name
         assert ("<a " in part.partition("</thead>")[0]) is (rows == 11), name
+
+
+def test_every_page_is_small_with_sixty_runs_and_thousands_of_queries(
+    member: Client, judged: Campaign, django_assert_max_num_queries: Any
+) -> None:
+    data = sample(60)
+    data["stability"] = [data["stability"][0] | {"qid": f"q{number}"} for number in range(6980)]
+    parts = apart.take_apart(data)
+    drawn = {each.name: figures.svg(each.name, read(data)).decode() for each in figures.drawable(read(data))}
+    Result.objects.update(data=parts.data, figures=drawn)
+    for where in (address("results", judged), *(address("subject", judged, name) for name in list(Subject)[1:])):
+        with django_assert_max_num_queries(14):
+            assert len(member.get(where).content) < 100_000, where
 
 
 def test_what_is_too_large_for_a_page_is_only_linked(
