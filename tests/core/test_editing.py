@@ -77,6 +77,7 @@ EXEMPT: dict[str, set[str]] = {
         *("judgments:judgments_import", "machines:machine_ask", "machines:machine_import", "results:ask"),
         *("results:version_new", "tasks:panel", "tasks:tests", "tasks:tests_copy", "tasks:tests_suggest"),
         *("platforms:test_run", "judgments:rest_repay", "protection:bundle_make", "judgments:make_exports"),
+        "results:show",
     },
     "decides, as one more row beside those that there are": {
         *("review:assignment", "review:worker", "review:review", "review:bulk_undo"),

@@ -172,6 +172,7 @@ def test_every_relation_to_a_person_is_thought_of() -> None:
             "machines.MachineJudge",
             "api.Webhook",
             "results.VersionRequest",
+            "results.ShownResults",
         ),
         *(
             f"leaderboards.{name}"
