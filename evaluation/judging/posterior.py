@@ -32,7 +32,8 @@ GUESSES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6)
 RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 _USUAL, _VARIES = math.log(1.4), 0.7  # a spread's logarithm before anything is judged: normal
 _RARE = 5.0  # guesses before anything is judged: exponential with this rate
-_ORDERED = 12  # passages of the largest pool whose orders are all summed over; a larger one is learned from in parts
+_ORDERED = 13  # passages of the largest pool whose orders are all summed over
+_PART = 12  # of a larger pool that is learned from at a time
 _CHAINS, _SETTLING = 60, 10  # of orders that are drawn of a larger pool: how many, after how many rounds of moves
 _LEARNED = 3500  # pairs of the pools that weigh the hypotheses
 _TELLING = 0.9  # of the judged pairs: what pools of the most usual sizes have
@@ -110,15 +111,21 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
         likely = -0.5 * ((math.log(spread) - _USUAL) / _VARIES) ** 2 - math.log(len(SPREADS) * len(GUESSES))
         logs |= {Strengths(spread, guesses): likely - _RARE * guesses for guesses in GUESSES}
     logs |= {Order(rate): -math.log(len(RATES)) for rate in RATES}
-    judged = []
+    judged, whole = [], 0
+    parts = [np.zeros((0, math.comb(_PART, 2), 3), np.int64)]
     for size, pools, raw in groups:
-        counts, weight = _counts(size, pools, raw), 1.0
-        if size > _ORDERED:  # what pairs between parts would say is as much as those within say
-            whole = int(counts.any(axis=2).sum())
-            size, counts = _ORDERED, _part(size, counts, np.random.default_rng([seed, size]))
-            weight = whole / max(1, int(counts.any(axis=2).sum()))
+        counts = _counts(size, pools, raw)
         rows = np.flatnonzero(counts.any(axis=(1, 2)))
-        judged.append((int(counts[rows].any(axis=2).sum()), size, counts, rows, weight))
+        pairs_of_size = int(counts[rows].any(axis=2).sum())
+        if size > _PART:
+            whole += pairs_of_size
+            parts.append(_part(size, counts[rows], np.random.default_rng([seed, size])))
+        else:
+            judged.append((pairs_of_size, size, counts, rows, 1.0))
+    counts = np.concatenate(parts)
+    rows = np.flatnonzero(counts.any(axis=(1, 2)))
+    within = int(counts[rows].any(axis=2).sum())  # what pairs between parts would say is as much as those within say
+    judged.append((within, _PART, counts, rows, whole / max(1, within)))
     pairs = sum(count for count, *_ in judged)
     share, telling = min(1.0, _LEARNED / max(1, pairs)), 0
     for count, size, counts, rows, weight in sorted(judged, key=lambda row: (-row[0], row[1])):
@@ -138,7 +145,7 @@ def _learned(groups: tuple[tuple[int, int, bytes], ...], seed: int) -> Judging:
 
 
 def _part(size: int, counts: Integers, random: np.random.Generator) -> Integers:
-    """Large pools as pools of `_ORDERED` passages, each a passage by lot and those that were compared with it and with
+    """Large pools as pools of `_PART` passages, each a passage by lot and those that were compared with it and with
     one another most often; the last of a pool has passages that nobody judged, which say nothing.
     """
     wins, rows = _wins(size, counts), np.arange(len(counts))
@@ -148,7 +155,7 @@ def _part(size: int, counts: Integers, random: np.random.Generator) -> Integers:
         np.zeros((len(counts), size), int),
     )
     for place in range(size):
-        if place % _ORDERED == 0:
+        if place % _PART == 0:
             near = random.random((len(counts), size))
         order[:, place] = np.where(left, near, -1).argmax(axis=1)
         left[rows, order[:, place]] = False
@@ -157,13 +164,13 @@ def _part(size: int, counts: Integers, random: np.random.Generator) -> Integers:
     first, second = np.triu_indices(size, 1)
     number[first, second] = number[second, first] = np.arange(len(first))
     parts = []
-    for start in range(0, size, _ORDERED):
-        members = order[:, start : start + _ORDERED]
+    for start in range(0, size, _PART):
+        members = order[:, start : start + _PART]
         one, other = (members[:, ends] for ends in np.triu_indices(members.shape[1], 1))
         part = counts[rows[:, None], number[one, other]]
         part[one > other] = part[one > other][:, [1, 0, 2]]
-        whole = np.zeros((len(counts), math.comb(_ORDERED, 2), 3), np.int64)
-        whole[:, np.triu_indices(_ORDERED, 1)[1] < members.shape[1]] = part
+        whole = np.zeros((len(counts), math.comb(_PART, 2), 3), np.int64)
+        whole[:, np.triu_indices(_PART, 1)[1] < members.shape[1]] = part
         parts.append(whole)
     return np.concatenate(parts)
 
