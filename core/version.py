@@ -1,3 +1,3 @@
 """The software's version, as pyproject.toml has it."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

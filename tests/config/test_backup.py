@@ -39,7 +39,7 @@ class Machine:
             "MARKETPLACE_DATABASE_URL": self.urls["marketplace"],
             "BACKUPS": str(self.backups),
             "FILES": str(self.files),
-            "BESTKNOWN_VERSION": "0.1.0",
+            "BESTKNOWN_VERSION": "0.2.0",
         }
         script = REPOSITORY / "docker" / "backup.sh"
         return subprocess.run(
@@ -100,7 +100,7 @@ def machine(tmp_path: Path, sockets: Path) -> Iterator[Machine]:
 def test_a_backup_says_what_it_holds(machine: Machine) -> None:
     name = machine.made()
     report = machine.backup("check", name).stdout
-    assert "version: 0.1.0" in report
+    assert "version: 0.2.0" in report
     assert "PostgreSQL: 18" in report
     assert "bestknown: 2 rows in 1 tables" in report
     assert "marketplace: 5 rows in 1 tables" in report
@@ -148,7 +148,7 @@ def test_a_backup_of_a_newer_version_is_refused(machine: Machine) -> None:
     name = machine.made()
     done = machine.backup("restore", name, "replace", BESTKNOWN_VERSION="0.0.9")
     assert done.returncode == 1
-    assert "was made by version 0.1.0, which is newer than 0.0.9" in done.stderr
+    assert "was made by version 0.2.0, which is newer than 0.0.9" in done.stderr
 
 
 def test_two_backups_at_a_time_are_made_one_after_the_other(machine: Machine) -> None:
