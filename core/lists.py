@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, ChoiceFilter, FilterSet
 
 ROWS = 50
+FEW = 20  # rows that are found without a filter
 BATCH = 1_000  # rows of a file that are in memory
 Sort = str | F | Expression  # what a column is sorted by: a field's path, or an expression
 # The columns of a list's file: an attribute's path (`lab.name`), or what makes the value of a row.
@@ -184,6 +185,14 @@ class Listing:
     def is_narrowed(self) -> bool:
         """Whether the filter leaves rows out because somebody asked for it."""
         return self.filter is not None and self.filter.is_narrowing()
+
+    @property
+    def needs_filter(self) -> bool:
+        """Whether the list is long, or its filter leaves rows out."""
+        if self.filter is None:
+            return False
+        count = self.page.paginator.count
+        return bool(self.is_narrowed or count > FEW or (self.filter.defaults and self.filter.queryset.count() > count))
 
     @property
     def everything(self) -> str:

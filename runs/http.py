@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
 from django.forms import Form
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -63,12 +65,19 @@ def collections_context(request: Request, right: Right = Right.SEE) -> dict[str,
 
 
 def choose_collection(request: Request, heading: str, target: str, template: str = "") -> HttpResponse:
-    """The collections, each of which leads on to a page that needs one, and may be opened for it."""
+    """The collections, each of which leads on to a page that needs one, and may be opened for it. The only one does so
+    by itself.
+    """
     context = collections_context(request, right_of(request)) | {
         "heading": heading,
         "target": target,
         "template": template if template.isdecimal() else "",
     }
+    listing, rows = context["listing"], context["rows"]
+    if len(rows) == 1 and not listing.is_narrowed:
+        query = {"collection": rows[0].collection.pk} | ({"template": template} if template.isdecimal() else {})
+        return HttpResponseRedirect(f"{reverse(target)}?{urlencode(query)}")
+    listing.columns = None
     return render(request, "runs/choose_collection.html", context)
 
 

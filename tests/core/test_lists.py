@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from api import webhooks
-from core.lists import BATCH
+from core.lists import BATCH, FEW
 from core.models import Lab, User
 from judgments import services as judgment_services
 from judgments import summarizing, worker_reports
@@ -206,3 +206,24 @@ def test_decisions_and_what_became_of_each_row_of_a_decision_on_many_come_as_csv
         assert row.items() >= expected.items() and "Alice" not in str(row)
     [row] = rows_of(page, reverse("review:bulk", args=[campaign.pk, bulk.pk]))
     assert (row["assignment"], row["state"], row["error"]) == (str(done.pk), "done", "")
+
+
+def test_a_short_list_has_no_filter_unless_the_filter_leaves_rows_out(page: Client, campaign: Campaign) -> None:
+    def has_filter(**filters: str) -> bool:
+        return 'role="search" class="row end"' in page.get(reverse("campaigns:campaigns"), filters).content.decode()
+
+    assert not has_filter()
+    assert has_filter(name="nothing like it")
+    Campaign.objects.update(archived_at=timezone.now())
+    assert has_filter()
+    Campaign.objects.update(archived_at=None)
+    for number in range(FEW):
+        factories.campaign(campaign.collection, f"campaign {number}")
+    assert has_filter()
+
+
+def test_the_only_collection_need_not_be_chosen(page: Client, collection: Collection) -> None:
+    answer = page.get(reverse("campaigns:campaign_new"))
+    assert answer.headers["Location"] == f"{reverse('campaigns:campaign_new')}?collection={collection.pk}"
+    Collection.objects.create(lab=collection.lab, name="another", language="en")
+    assert page.get(reverse("campaigns:campaign_new")).status_code == 200

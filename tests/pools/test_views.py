@@ -80,7 +80,7 @@ def test_nobody_sees_anything_without_logging_in(client: Client, collection: Col
 
 def test_a_researcher_sees_their_labs_pages(page: Client, collection: Collection) -> None:
     for address in [*map(reverse, LISTS), *every_page(collection)]:
-        assert page.get(address).status_code == 200, address
+        assert page.get(address, follow=True).status_code == 200, address
 
 
 def test_another_lab_sees_none_of_them(stranger: Client, collection: Collection) -> None:

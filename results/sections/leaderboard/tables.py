@@ -52,11 +52,11 @@ def runs_table(data: Board) -> Table | None:
     ]  # fmt: skip
     foot[at:at] = [None, None] if outside else []
     about = _(
-        "Mean RR@%(k)d over the %(answered)s queries that have preference qrels: on these, and before, on the "
-        "original qrels; beside it, on all %(all)s queries with original qrels. Intervals are over queries: Student's "
-        "t, and bootstrap percentiles. Wrong judgments pull all means together; corrected means would be right without "
-        "them, and their intervals are over queries and judges. The pools were made of the "
-        "runs marked as pooled; the others are only scored. The perfect ranking returns the original qrel first."
+        "The mean RR@%(k)d of each run over the %(answered)s queries with best known answers, by their preference "
+        "qrels and, before, by their original qrels; the last score before is over all %(all)s queries. The perfect "
+        "ranking puts the original qrel first. Pooled runs brought the passages that were judged. Corrected means are "
+        "what runs would score if nobody had judged wrongly. Intervals are over queries, by Student's t and by the "
+        "bootstrap; those of corrected means are over queries and judges."
     ) % {"k": data.k, "answered": f"{data.compare.queries:,}", "all": f"{data.queries_all:,}"}
     if outside:
         about += " " + _("The source of the outside scores is: %(source)s.") % {"source": outside.source}
