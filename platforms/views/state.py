@@ -225,7 +225,8 @@ def _state_context(request: Request, publication: Publication, form: ExtendForm)
     )
     if troubled.filter is not None:
         in_words_of(troubled.filter.form, publication)
-    open_until = open_now.aggregate(last=Max("expires_at"))["last"]
+    status = context["status"]
+    open_until = open_now.aggregate(last=Max("expires_at"))["last"] if status.ended < status.published else None
     return context | {
         "calls": platform_status.calls(publication),
         "troubled": troubled,
