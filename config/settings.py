@@ -302,6 +302,7 @@ CELERY_TASK_ANNOTATIONS = {
     )
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BEAT_SCHEDULER = "config.clock:LeasedScheduler"
 CELERY_BEAT_SCHEDULE = {
     "read what was sent and create campaigns": {"task": "runs.jobs.work", "schedule": 30.0},
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},

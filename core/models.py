@@ -271,6 +271,17 @@ class AlarmChoice(models.Model):
         return f"{self.reach} of {self.user_id}"
 
 
+class Lease(models.Model):
+    """Who does what only one process is to do at a time, and until when, by the database's clock (core/locks.py)."""
+
+    what = models.CharField(max_length=40, primary_key=True)
+    holder = models.CharField(max_length=32)
+    ends_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.what
+
+
 class AuditEntry(models.Model):
     """Somebody changed a row, or did something that is to be known. Written by triggers, append-only.
 

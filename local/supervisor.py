@@ -94,8 +94,7 @@ class Site:
             for name, queues in (("jobs", "money,default"), ("compute", "compute")):
                 options = f"--queues {queues} --hostname {name}@%h --concurrency 1 --without-gossip --without-mingle"
                 self._add(name, _celery(f"worker {options}"), ours)
-            # The clock keeps nothing in a file that could be damaged: every regular job may run at any time.
-            self._add("beat", _celery("beat --scheduler celery.beat:Scheduler --pidfile="), ours)
+            self._add("beat", _celery("beat --pidfile="), ours)
         if self._marketplace is not None:
             theirs = self._marketplace.environment
             gunicorn = _gunicorn("marketplace.wsgi:application", marketplace.fileno(), 1)

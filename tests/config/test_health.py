@@ -267,13 +267,13 @@ def check(name: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd="/")
 
 
-def test_the_clock_the_worker_and_the_jobs_write_down_what_they_did(db: None, tmp_path: Path) -> None:
+def test_the_clock_the_worker_and_the_jobs_write_down_what_they_did(db: None) -> None:
     for name in ("beat", "worker", "jobs"):
         assert check(name).returncode == 1, "nothing runs yet"
     program = (
         "from config.celery import app; app.conf.beat_schedule = "
         "{'pack campaigns': {'task': 'tasks.jobs.pack_waiting_campaigns', 'schedule': 1.0}}; "
-        f"app.worker_main(['worker', '--beat', '--concurrency', '1', '--schedule', '{tmp_path}/schedule'])"
+        "app.worker_main(['worker', '--beat', '--concurrency', '1'])"
     )
     environment = {**os.environ, "REDIS_URL": settings.REDIS_URL, "DATABASE_URL": database_url()}
     jobs = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=REPOSITORY, stderr=subprocess.PIPE)

@@ -109,6 +109,7 @@ NOT_RECORDED = {
     },
     "append-only, and says itself when it was made and who asked for it": {"leaderboards_ordercheck"},
     "found by a job whenever the entries of a season change": {"leaderboards_seasoncheck"},
+    "who is the clock": {"core_lease"},
     "raised, sent and settled by jobs": {"core_alarm", "judgments_alarmepisode", "core_mail"},
     "a request whose row says who asked, and whose effect is recorded": {
         *("runs_job", "runs_upload", "results_versionrequest", "api_storedanswer"),
