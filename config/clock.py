@@ -37,9 +37,8 @@ class LeasedScheduler(Scheduler):
         return min(float(super().tick(*arguments, **options)), RENEW_SECONDS)
 
     def close(self) -> None:
-        """Let another clock take over at once."""
         super().close()
-        if self._lease_ends:
+        if self._lease_ends:  # another clock may take over at once
             self._lease_ends = 0.0
             try:
                 close_old_connections()
