@@ -25,7 +25,7 @@ export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 export PYTHONDONTWRITEBYTECODE =
 .DEFAULT_GOAL := help
 .PHONY: help run test storm fuzz fuzz-files check advisories bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
-	check-lint check-format check-hosts check-names check-types check-imports check-migrations check-deploy
+	check-lint check-format check-hosts check-names check-types check-imports check-migrations check-deploy check-kubernetes
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is:"
@@ -49,7 +49,7 @@ fuzz-files: environment-dev ## Send each reader of files half a million inputs (
 	@DEVELOPMENT=1 READER_INPUTS=$(or $(READER_INPUTS),500000) READER_SEED=$(or $(READER_SEED),1) DIALECT_EXAMPLES=100 \
 		.venv/bin/python -m pytest -n 2 tests/evaluation/test_fuzzed_files.py tests/evaluation/test_every_dialect.py
 
-check: check-lint check-format check-hosts check-names check-types check-imports check-migrations check-deploy ## Look over code and settings
+check: check-lint check-format check-hosts check-names check-types check-imports check-migrations check-deploy check-kubernetes ## Look over code and settings
 	@echo "All checks passed."
 
 check-lint: environment-dev
@@ -90,6 +90,13 @@ check-deploy: environment-dev
 	@env -u DEVELOPMENT -u MARKETPLACE_ALLOWED_HOSTS MARKETPLACE_URL=https://example.org \
 		MARKETPLACE_SECRET_KEY="$$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))')" \
 		.venv/bin/python -m marketplace check --deploy --fail-level WARNING
+
+check-kubernetes: environment-dev
+	@echo "== Kubernetes: every overlay renders, and is what Kubernetes takes"
+	@for overlay in deploy/kubernetes/overlays/*; do \
+		manifests="$$(.venv/bin/kubectl kustomize $$overlay)" || exit 1; \
+		echo "$$manifests" | .venv/bin/kubernetes-validate --strict --quiet --no-warn /dev/stdin || exit 1; \
+	done
 
 advisories: python ## Look up known advisories of what is pinned, unless they cannot be had
 	@test -x .tools/bin/pip-audit || { "$(PYTHON)" -m venv .tools && .tools/bin/python -m pip install --quiet pip-audit; } || true

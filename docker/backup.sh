@@ -2,6 +2,7 @@
 # Backups of the databases and the files: made, checked, restored, and made again every day.
 #
 #   backup now                      make one, check it, and print its name
+#   backup once                     the same, and remove those that are too old
 #   backup daily                    make one whenever the newest is a day old, and remove those that are too old
 #   backup list                     the backups that there are, newest first
 #   backup check [NAME]             whether a backup (the newest) is whole and can be read
@@ -149,6 +150,11 @@ prune() { # what is older than KEEP_DAYS; a new one is there when this is called
   done
 }
 
+once() {
+  now
+  prune
+}
+
 daily() {
   local last
   while true; do
@@ -170,7 +176,7 @@ healthy() {
 
 trap 'exit 0' TERM INT
 case ${1:-} in
-  now | daily | check | restore | healthy) "$@" ;;
+  now | once | daily | check | restore | healthy) "$@" ;;
   list) names ;;
   *) fail "$(sed -n '2,/^$/s/^# \{0,1\}//p' "$0")" ;;
 esac

@@ -6,9 +6,11 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -259,11 +261,13 @@ def ask_within_two_seconds(site: Site, path: str) -> tuple[int, bytes]:
         time.sleep(health.FRESH + 0.1)  # again: the machine may do much else
 
 
-def check(name: str) -> subprocess.CompletedProcess[str]:
+def check(
+    *words: str, script: Path = REPOSITORY / "docker" / "healthcheck.py", **variables: str
+) -> subprocess.CompletedProcess[str]:
     """What a container's check says."""
-    environment = {**os.environ, "REDIS_URL": settings.REDIS_URL}
+    environment = {**os.environ, "REDIS_URL": settings.REDIS_URL, **variables}
     environment.pop("DATABASE_URL", None)  # it needs none
-    command = [sys.executable, str(REPOSITORY / "docker" / "healthcheck.py"), name]
+    command = [sys.executable, str(script), *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd="/")
 
 
@@ -296,7 +300,69 @@ def test_the_clock_the_worker_and_the_jobs_write_down_what_they_did(db: None) ->
     assert total.ended >= 1 and 0 < total.seconds < 60
 
 
+@pytest.mark.parametrize("name", ["beat", "worker"])
+def test_starting_a_worker_or_the_clock_again_mends_no_redis(name: str) -> None:
+    assert check(name, "liveness").returncode == 1, "it has reported nothing"
+    away = f"redis://127.0.0.1:{free_port()}/0"
+    assert check(name, "liveness", REDIS_URL=away).returncode == 0
+    assert check(name, REDIS_URL=away).returncode == 1
+
+
+class Answer(BaseHTTPRequestHandler):
+    """A web server that gives the same answer to everything."""
+
+    status, content = 200, b""
+
+    def do_GET(self) -> None:
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("away", "status", "well"),
+    [
+        ("nothing", 200, {"", "readiness", "liveness"}),
+        ("redis", 503, {"readiness", "liveness"}),
+        ("database", 503, {"liveness"}),
+    ],
+)
+def test_a_web_server_without_redis_is_ready_and_without_its_database_alive(
+    db: None,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    away: str,
+    status: int,
+    well: set[str],
+) -> None:
+    if away == "redis":
+        settings.REDIS_URL = "unix:///nowhere/redis.sock"
+    elif away == "database":
+        address = connections.settings["default"] | {"HOST": "127.0.0.1", "PORT": free_port(), "TEST": {}}
+        monkeypatch.setattr(health, "connection", ConnectionHandler({"default": address})["default"])
+    answer = Client().get("/healthz")
+    assert answer.status_code == status
+    handler = type("SameAnswer", (Answer,), {"status": answer.status_code, "content": answer.content})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        script = tmp_path / "healthcheck.py"
+        script.write_text(
+            (REPOSITORY / "docker" / "healthcheck.py").read_text().replace("8000", str(server.server_port))
+        )
+        purposes = {
+            purpose for purpose in ("", "readiness", "liveness") if check("web", purpose, script=script).returncode == 0
+        }
+        server.shutdown()
+    assert purposes == well
+    assert check("web", "liveness", script=script).returncode == 1, "nobody answers"
+
+
 def test_a_check_that_does_not_exist_is_refused() -> None:
-    refused = check("moon")
-    assert refused.returncode == 1
-    assert "There are: web, marketplace, beat, worker, jobs" in refused.stderr
+    for words in (["moon"], ["web", "moon"]):
+        refused = check(*words)
+        assert refused.returncode == 1
+        assert "There are: web, marketplace, beat, worker, jobs" in refused.stderr
