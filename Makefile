@@ -24,7 +24,7 @@ export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 # What Python has compiled is kept, whatever the surroundings say: dozens of programs start here, each in half the time.
 export PYTHONDONTWRITEBYTECODE =
 .DEFAULT_GOAL := help
-.PHONY: help run test storm fuzz fuzz-files check advisories bench backup restore requirements screenshots translations settings architecture clean environment environment-dev python \
+.PHONY: help run test storm fuzz fuzz-files check advisories bench backup restore drill requirements screenshots translations settings architecture clean environment environment-dev python \
 	check-lint check-format check-hosts check-names check-types check-imports check-migrations check-deploy check-kubernetes
 
 help: ## Show this list
@@ -140,6 +140,9 @@ requirements: python ## Compile all requirements files from pyproject.toml
 		--custom-compile-command "make requirements"
 	.tools/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --python-version 3.11 \
 		tests/clients/tools.in -o tests/clients/tools.txt --custom-compile-command "make requirements"
+
+drill: ## Show that a backup of Compose brings everything back, beside the site (BACKUP=name, or the newest)
+	@docker/drill.sh $(if $(BACKUP),"$(BACKUP)")
 
 clean: ## Remove what can be made again (not var/, where the data are)
 	rm -rf .venv .tools staticfiles staticfiles-marketplace .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

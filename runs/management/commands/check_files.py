@@ -1,4 +1,4 @@
-"""manage.py check_files: whether file storage has every file that the database names."""
+"""manage.py check_files: whether file storage has every file that the database names, and the key opens the secrets."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -10,15 +10,16 @@ from django.apps import apps
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.core.management.base import BaseCommand, CommandError
-from django.db.models import FileField
+from django.db.models import FileField, TextField
 
 from core.management.files import refusals_as_errors
+from core.sealing import SealedOtherwise, unseal
 
 
 class Command(BaseCommand):
     help = (
-        "Check that file storage has every file that the database names, and exit with 1 if any is "
-        "missing. With --copy-from, first copy missing files from a folder, to move files into a "
+        "Check that file storage has every file that the database names, and that SECRET_KEY opens what is sealed "
+        "with it; exit with 1 if not. With --copy-from, first copy missing files from a folder, to move files into a "
         "bucket or to restore a backup."
     )
 
@@ -50,6 +51,23 @@ class Command(BaseCommand):
         if missing:
             more = f" and {len(missing) - 10:,} more" if len(missing) > 10 else ""
             raise CommandError(f"Missing: {', '.join(missing[:10])}{more}.")
+        if closed := closed_secrets():
+            raise CommandError(f"SECRET_KEY is not the one that sealed: {', '.join(closed)}.")
+
+
+def closed_secrets() -> list[str]:
+    """The columns whose newest secret this site's key does not open. A column of secrets is named so."""
+    closed = []
+    for model in apps.get_models():
+        for field in model._meta.get_fields():
+            if isinstance(field, TextField) and field.name.endswith(("sealed", "secret")):
+                rows = model._default_manager.exclude(**{field.name: ""}).order_by("-pk")
+                for secret in rows.values_list(field.name, flat=True)[:1]:
+                    try:
+                        unseal(secret)
+                    except SealedOtherwise:
+                        closed.append(f"{model._meta.db_table}.{field.name}")
+    return closed
 
 
 def stored_names() -> Iterator[str]:
