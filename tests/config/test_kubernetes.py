@@ -228,9 +228,9 @@ def test_every_setting_that_compose_passes_on_is_given_or_can_be(overlay: str) -
     services = {"web": "x-app", "marketplace": "x-market"}
     for workload in services.keys() & pods(overlay).keys():
         values, secrets = environment(overlay, workload)
-        given = COMPOSE[services[workload]]["environment"]
-        assert given.keys() <= values.keys() | secrets, given.keys() - values.keys() - secrets
-        for name, value in given.items():
+        passed = COMPOSE[services[workload]]["environment"]
+        assert passed.keys() <= values.keys() | secrets, passed.keys() - values.keys() - secrets
+        for name, value in passed.items():
             default = re.fullmatch(r"\$\{\w+:-([^${}]+)\}", str(value or ""))
             if default and name in values and name not in ("DATABASE_URL", "REDIS_URL"):
                 assert values[name] == default[1], name
