@@ -336,7 +336,7 @@ def _many_results(collection: Collection) -> Campaign:
     result = Result.objects.create(
         campaign=campaign, revision=campaign.revision, software=SOFTWARE, computed_at=at, rests_until=at, seconds=1,
         data=parts.data, tops={},
-        figures={figure.name: figures.svg(figure.name, read(data)).decode() for figure in figures.drawable(read(data))},
+        **figures.drawings(read(data))._asdict(),
     )  # fmt: skip
     ResultList.objects.bulk_create(
         ResultList(result=result, name=name, rows=rows) for name, rows in parts.lists.items()

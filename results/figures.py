@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from results.drawing.marks import MARKS
 from results.drawing.svg import for_pages
 from results.sections import champion, counts, measures, wins
 from results.sections.certainty import figure as ranks
@@ -99,7 +100,7 @@ def drawable(data: Results) -> list[Figure[Any]]:
 
 
 def draw(name: str, data: Results, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
-    """A figure by form: svg, pdf, png.
+    """A figure by form: svg, pdf, png, and its marks (`results.drawing.marks`).
 
     svg: an `<svg>` element for a file or for a page: no styles, text as text, ink in the colour around it. It has the
     size at which it is legible; where there is less room, let it scroll in a box of its own. pdf: for print, black on
@@ -115,5 +116,18 @@ def draw(name: str, data: Results, forms: Iterable[str] = FORMS) -> dict[str, by
 
 
 def svg(name: str, data: Results) -> bytes:
-    """A figure for a page alone."""
+    """A figure alone."""
     return draw(name, data, ["svg"])["svg"]
+
+
+class Drawings(NamedTuple):
+    """What pages have of all figures by name: as SVG, and their marks."""
+
+    figures: dict[str, str]
+    marks: dict[str, str]
+
+
+def drawings(data: Results) -> Drawings:
+    """All figures for pages alone."""
+    parts = {figure.name: draw(figure.name, data, ["svg", MARKS]) for figure in drawable(data)}
+    return Drawings(*({name: part[form].decode() for name, part in parts.items()} for form in ("svg", MARKS)))

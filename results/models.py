@@ -16,8 +16,9 @@ from runs.models import Run
 class Result(models.Model):
     """What a campaign's preferences say about its runs, as last computed: derived, and made again at any time.
 
-    The same judgments and settings give the same `data`, `figures` (SVG by name), and `tops`: by query, the runs that
-    put each passage of its pool first. Of long lists, `data` has the beginning; they are ResultList rows.
+    The same judgments and settings give the same `data`, `figures` (SVG by name), their `marks`, and `tops`:
+    by query, the runs that put each passage of its pool first. Of long lists, `data` has the beginning; they are
+    ResultList rows.
     """
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="result")
@@ -29,6 +30,7 @@ class Result(models.Model):
     final_at = models.DateTimeField(null=True, help_text=_("When the campaign finished with these results."))
     data = models.JSONField()
     figures = models.JSONField()
+    marks = models.JSONField(default=dict, db_default={})
     tops = models.JSONField()
 
     def __str__(self) -> str:

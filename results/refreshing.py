@@ -50,13 +50,9 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         data = compute(inputs, skip)
         is_other = bool(inputs.held_back_runs)
         released = report.without(compute(inputs, skip, is_release=True) if is_other else data, source.withheld)
-        files = report.write_result_files(released, folder)
-        drawn = {
-            figure.name: (
-                figures.svg(figure.name, data) if is_other else files[f"figures/{figure.name}.svg"].read_bytes()
-            )
-            for figure in figures.drawable(data)
-        }
+        files, drawings = report.write_result_files(released, folder)
+        if is_other:
+            drawings = figures.drawings(data)
         if report.is_about_something(released):
             files[report.ARCHIVE] = report.write_archive(released, exported, files, folder)
         if hidden and is_shown:
@@ -73,7 +69,7 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
                 campaign=campaign,
                 defaults={
                     "data": parts.data,
-                    "figures": {name: svg.decode() for name, svg in drawn.items()},
+                    **drawings._asdict(),
                     "tops": inputs.tops(),
                     "revision": revision,
                     "software": SOFTWARE,

@@ -21,6 +21,7 @@ from django.utils.safestring import SafeString, mark_safe
 from judgments.exports import write_whole, write_zip
 from judgments.stored_files import sha256_of
 from results import figures
+from results.drawing.marks import MARKS
 from results.figures import Figure
 from results.findings import findings
 from results.presentation import Shown
@@ -90,19 +91,24 @@ def is_about_something(data: Results) -> bool:
     )
 
 
-def write_result_files(data: Results, folder: Path) -> dict[str, Path]:
-    """Write every figure, every table and the confidence sets into a folder. Returns their paths by name."""
+def write_result_files(data: Results, folder: Path) -> tuple[dict[str, Path], figures.Drawings]:
+    """Write every figure, every table and the confidence sets into a folder. Returns their paths by name, and what
+    pages have of the figures.
+    """
     with translation.override("en"):
         drawn, shown_tables = figures.drawable(data), tables(data).values()
-        files = {}
+        files: dict[str, bytes] = {}
+        drawings = figures.Drawings({}, {})
         for figure in drawn:
-            for form, drawing in figures.draw(figure.name, data).items():
-                files[f"figures/{figure.name}.{form}"] = drawing
+            forms = figures.draw(figure.name, data, [*figures.FORMS, MARKS])
+            drawings.marks[figure.name] = forms.pop(MARKS).decode()
+            drawings.figures[figure.name] = forms["svg"].decode()
+            files |= {f"figures/{figure.name}.{form}": drawing for form, drawing in forms.items()}
         for table_ in shown_tables:
             files |= {f"tables/{table_.name}.{form}": write(table_).encode() for form, write in FORMS.items()}
         if data.stability is not None:
             files[SETS] = _sets(data.stability).encode()
-        return {name: write_whole(folder / name, [content]) for name, content in files.items()}
+        return {name: write_whole(folder / name, [content]) for name, content in files.items()}, drawings
 
 
 def _sets(answers: list[Answer]) -> str:

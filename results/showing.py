@@ -29,10 +29,11 @@ FILE = "shown.json"
 
 
 class Showing(NamedTuple):
-    """What is shown, `drawings` being SVG by name, and when it was computed."""
+    """What is shown, `drawings` being SVG by name and `marks` theirs, and when it was computed."""
 
     data: Results
     drawings: Mapping[str, str]
+    marks: Mapping[str, str]
     at: datetime
 
 
@@ -57,8 +58,8 @@ def shown_file(inputs: Inputs, hidden: Collection[str], left_out: Collection[str
         data = report.without(compute(public, left_out, is_release=True), withheld)
         stored = take_apart(to_json(data)).data
         if set(hidden).isdisjoint(_words(stored)):  # the settings may name one, too
-            drawn = {figure.name: figures.svg(figure.name, data).decode() for figure in figures.drawable(data)}
-            content = {"data": stored, "drawings": drawn}
+            drawn = figures.drawings(data)
+            content = {"data": stored, "drawings": drawn.figures, "marks": drawn.marks}
     return json.dumps({"hidden": sorted(hidden), "content": content}).encode()
 
 
@@ -83,7 +84,8 @@ def shown_of(campaign: Campaign) -> Showing | None:
     stored = judgment_selectors.stored_file(campaign, StoredFile.Kind.RESULT, FILE)
     names = {row.run for row in status.data.leaderboard}.union(status.data.unreadable)
     names.update(campaign.runs.values_list("name", flat=True))
-    hidden, showing = set[str](), Showing(status.data, status.result.figures, status.result.computed_at)
+    result, hidden = status.result, set[str]()
+    showing = Showing(status.data, result.figures, result.marks, result.computed_at)
     if stored is not None:
         try:
             with stored.file.open("rb") as file:
@@ -93,7 +95,10 @@ def shown_of(campaign: Campaign) -> Showing | None:
         if computed["content"] is None:
             return None
         hidden = set(computed["hidden"])
-        showing = showing._replace(data=read(computed["content"]["data"]), drawings=computed["content"]["drawings"])
+        content = computed["content"]
+        showing = showing._replace(
+            data=read(content["data"]), drawings=content["drawings"], marks=content.get("marks", {})
+        )
     return None if names & held_back(campaign) - hidden else showing
 
 

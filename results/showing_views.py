@@ -85,3 +85,11 @@ def shown(request: HttpRequest, token: str, subject: str = Subject.FINDINGS) -> 
             "page": story.page_of(request, Subject(subject), current.data, current.drawings, None),
         }
     return render(request, "results/shown.html", context)
+
+
+@needs(Right.PUBLIC)
+@_for_everybody
+def shown_marks(_request: HttpRequest, token: str, name: str) -> HttpResponse:
+    """What answers on one of its figures."""
+    current = showing.shown_of(showing.campaign_at(token))
+    return story.marks_response({} if current is None else current.marks, name, None)

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
+from core.errors import NotYours
 from pools.models import Campaign
 from results import apart, figures
 from results import selectors as result_selectors
+from results.drawing.marks import Mark, Marks
 from results.figures import Figure
 from results.findings import Finding, findings, headline
 from results.presentation import Shown, cells, heads
@@ -119,6 +123,27 @@ def _address(request: HttpRequest, to: str, **changed: str | None) -> str:
         if value is not None:
             params[name] = value
     return f"?{params.urlencode()}#{to}"
+
+
+def marks_response(written: Mapping[str, str], name: str, campaign: Campaign | None) -> HttpResponse:
+    """The marks of a figure as SVG. In a campaign, a run leads to its page, and two that meet to their numbers.
+
+    Raises NotYours where these results have none.
+    """
+    if name not in written or name not in figures.FIGURES:
+        raise NotYours(_("These results have no such figure."))
+    marks = Marks.read(written[name])
+    runs = {name for mark in marks.marks for name in mark.runs}
+    pages = dict(campaign.collection.runs.filter(name__in=runs).values_list("name", "pk")) if campaign else {}
+
+    def address(mark: Mark) -> str:
+        if campaign and len(mark.runs) > 1:
+            words = urlencode({"words": " ".join(mark.runs)})
+            return f"{reverse('results:table', args=[campaign.pk, 'win-pairs'])}?{words}"
+        key = next((pages.get(name) for name in mark.runs), None)
+        return reverse("pools:run", args=[key]) if key else ""
+
+    return HttpResponse(marks.svg(figures.FIGURES[name].title, address), content_type="image/svg+xml")
 
 
 def linked(campaign: Campaign | None, table: Table, rows: Sequence[Sequence[object]]) -> Any:

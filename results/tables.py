@@ -60,10 +60,10 @@ class Table:
         return replace(self, rows=present + rest)
 
     def only(self, words: str) -> "Table":
-        """The rows about a run of this name; where there is none, those with these words in a column of words."""
-        if words in self.runs():
+        """The rows about the runs of these names; where there are none, those with these words in a column of words."""
+        if self.runs().issuperset(runs := words.split()):
             at = [self.at(key) for key in self.per_run]
-            return replace(self, rows=[row for row in self.rows if words in [row[number] for number in at]])
+            return replace(self, rows=[row for row in self.rows if {row[number] for number in at}.issuperset(runs)])
         words, at = words.casefold(), [number for number, column in enumerate(self.columns) if column.kind in WORDS]
         return replace(
             self, rows=[row for row in self.rows if any(words in (row[number] or "").casefold() for number in at)]

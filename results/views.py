@@ -193,6 +193,15 @@ def figure(request: Request, pk: int, name: str, form: str) -> FileResponse:
 
 @needs(Right.SEE)
 @require_GET
+def marks(request: Request, pk: int, name: str) -> HttpResponse:
+    """What answers on a figure, to lay over it."""
+    campaign = campaign_of(request, pk)
+    result = Result.objects.filter(campaign=campaign).only("marks").first()
+    return story.marks_response({} if result is None else result.marks, name, campaign)
+
+
+@needs(Right.SEE)
+@require_GET
 def report(request: Request, pk: int) -> FileResponse:
     """The whole report in one archive."""
     return _result_file(request, pk, ARCHIVE)

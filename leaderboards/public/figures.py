@@ -1,6 +1,7 @@
 """A board's figures over time as SVG elements: small, without styles of their own, the same bytes for the same board.
 
-Classes take their ink from `static/css/boards.css`; every point has a title, and each figure has a table beside it.
+Classes take their ink from `static/css/boards.css`; every point has a title, and each figure has a table beside it. On
+a page, points say where they lead: see `static/js/figures.js`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,15 @@ from evaluation.boards.fronts import pareto_front
 from evaluation.files.textfiles import counted
 from leaderboards.public.reading import Shown, bests
 
+Address = Callable[[Shown], str]
+
 WIDTH, HEIGHT = 640, 320  # in CSS pixels, of the whole figure
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 12, 40  # for the words at the edges
+
+
+def nowhere(_entry: Shown) -> str:
+    """In a file no point leads anywhere."""
+    return ""
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Axis:
         return round(self.start + share * (self.end - self.start), 1)
 
 
-def over_time(entries: Sequence[Shown], word: str = "") -> str:
+def over_time(entries: Sequence[Shown], word: str = "", *, address: Address = nowhere) -> str:
     """Eval scores over time, the best so far as a line (Lin et al. 2022, figure 2). Empty without a score.
 
     What was withdrawn is drawn, since the line goes through it; what came after the season ended is not. Entries whose
@@ -54,7 +62,8 @@ def over_time(entries: Sequence[Shown], word: str = "") -> str:
         path += f"H{x}V{y}" if path else f"M{x} {y}"
     path += f"H{WIDTH - _RIGHT}"
     drawn = [
-        _point(entry, days.at(_day(entry)), scores.at(_value(entry.eval)), has_word(entry, word)) for entry in scored
+        _point(entry, days.at(_day(entry)), scores.at(_value(entry.eval)), address, is_marked=has_word(entry, word))
+        for entry in scored
     ]
     text = f"{len(scored)} entries with an eval score by date; the best so far ends at {best[-1].printed_eval}."
     return _figure(
@@ -65,7 +74,7 @@ def over_time(entries: Sequence[Shown], word: str = "") -> str:
     )
 
 
-def dev_against_eval(entries: Sequence[Shown], *, imported: bool = False) -> str:
+def dev_against_eval(entries: Sequence[Shown], *, imported: bool = False, address: Address = nowhere) -> str:
     """Dev and eval score of each entry scored here that shows both, and where they are equal (figure 3).
 
     `imported`: of imported entries instead, without that line and on axes of their own, since the level of published
@@ -79,7 +88,7 @@ def dev_against_eval(entries: Sequence[Shown], *, imported: bool = False) -> str
     side = _scores(dev) if imported else up
     across = Axis(side.low, side.high, _LEFT, WIDTH - _RIGHT)
     diagonal = f'<path class="even" d="M{across.start} {up.start}L{across.end} {up.end}"/>'
-    points = [_point(entry, across.at(_value(entry.dev)), up.at(_value(entry.eval)), False) for entry in both]
+    points = [_point(entry, across.at(_value(entry.dev)), up.at(_value(entry.eval)), address) for entry in both]
     text = f"Eval against dev score of {counted(len(both), 'entry', 'entries')}"
     text += ", as published." if imported else "; on the line the two are equal."
     labels = _label(WIDTH / 2, HEIGHT - 4, "dev", "middle") + _label(4, _TOP + 4, "eval", "start")
@@ -92,7 +101,7 @@ def dev_against_eval(entries: Sequence[Shown], *, imported: bool = False) -> str
     )
 
 
-def gaps(entries: Sequence[Shown], *, imported: bool = False) -> str:
+def gaps(entries: Sequence[Shown], *, imported: bool = False, address: Address = nowhere) -> str:
     """Eval less dev score over time of entries scored here, with the line at no gap.
 
     `imported`: of imported entries instead, less the mean of their gaps, since the level of these says nothing. Empty
@@ -108,7 +117,7 @@ def gaps(entries: Sequence[Shown], *, imported: bool = False) -> str:
     days, up = _days(both), _scores([*differences, 0.0])
     zero = f'<path class="even" d="M{_LEFT} {up.at(0)}H{WIDTH - _RIGHT}"/>'
     points = [
-        _point(entry, days.at(_day(entry)), up.at(gap), False) for entry, gap in zip(both, differences, strict=True)
+        _point(entry, days.at(_day(entry)), up.at(gap), address) for entry, gap in zip(both, differences, strict=True)
     ]
     what = "Eval less dev score, from its mean," if imported else "Eval less dev score"
     text = (
@@ -132,7 +141,7 @@ def _with_both(entries: Iterable[Shown], imported: bool) -> list[Shown]:
     ]
 
 
-def against_cost(entries: Sequence[Shown], cost: str, label: str) -> str:
+def against_cost(entries: Sequence[Shown], cost: str, label: str, *, address: Address = nowhere) -> str:
     """Eval score against what a run costs, with the line of those that no other beats. Empty without such an entry.
 
     `cost` is one of COSTS. From 0 on the scale is even; where all costs are above, it is of powers of ten.
@@ -158,7 +167,7 @@ def against_cost(entries: Sequence[Shown], cost: str, label: str) -> str:
         lines += f'<path class="grid" d="M{at} {_TOP}V{HEIGHT - _BOTTOM}"/>'
         lines += _label(at, HEIGHT - _BOTTOM + 18, short(10**value if is_log else value), "middle")
     points = [
-        _point(entry, across.at(place), up.at(_value(entry.eval)), False)
+        _point(entry, across.at(place), up.at(_value(entry.eval)), address)
         for entry, place in zip(costed, places, strict=True)
     ]
     text = f"Eval score against {label} of {len(costed)} entries; on the line are those that no other beats."
@@ -262,17 +271,19 @@ def _label(x: float, y: float, text: str, anchor: str) -> str:
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _point(entry: Shown, x: float, y: float, is_marked: bool) -> str:
+def _point(entry: Shown, x: float, y: float, address: Address, *, is_marked: bool = False) -> str:
     """A circle for an entry, a diamond for a baseline, a square for one with the word; filled if it was the best."""
     kind = "baseline" if entry.mark == "baseline" else "trophy" if entry.mark == "trophy" else "other"
     scores = f"dev {entry.printed_dev or '–'}, eval {entry.printed_eval or '–'}"
     more = (", as published" if entry.is_imported else "") + (", withdrawn" if entry.withdrawn_on else "")
     title = f"<title>{escape(entry.description)}, {entry.day}: {scores}{more}</title>"
+    leads = f' data-href="{escape(address(entry))}"' if address(entry) else ""
     if is_marked:
-        return f'<rect class="point marked {kind}" x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8">{title}</rect>'
+        corner = f'x="{x - 4:.1f}" y="{y - 4:.1f}"'
+        return f'<rect class="point marked {kind}"{leads} {corner} width="8" height="8">{title}</rect>'
     if kind == "baseline":
-        return f'<path class="point {kind}" d="M{x} {y - 5:.1f}l5 5l-5 5l-5-5z">{title}</path>'
-    return f'<circle class="point {kind}" cx="{x}" cy="{y}" r="4">{title}</circle>'
+        return f'<path class="point {kind}"{leads} d="M{x} {y - 5:.1f}l5 5l-5 5l-5-5z">{title}</path>'
+    return f'<circle class="point {kind}"{leads} cx="{x}" cy="{y}" r="4">{title}</circle>'
 
 
 def _figure(name: str, title: str, text: str, parts: Iterable[str]) -> str:

@@ -109,6 +109,11 @@ def entry(request: HttpRequest, board: Published, key: str) -> HttpResponseBase:
     return render(request, "leaderboards/public/entry.html", context)
 
 
+def _addresses(board: Published) -> figures.Address:
+    """Where the points of a board's figures lead."""
+    return lambda entry: reverse("boards:entry", args=[board.board.slug, entry.id])
+
+
 @needs(Right.PUBLIC)
 @of_board
 def time(request: HttpRequest, board: Published) -> HttpResponse:
@@ -118,16 +123,17 @@ def time(request: HttpRequest, board: Published) -> HttpResponse:
     if season not in names and names:
         season = names[0]
     word, type_ = request.GET.get("word", "").strip(), request.GET.get("type", "")
-    entries = [entry for entry in board.of_season(season) if type_ in ("", entry.type)]
+    entries, address = [entry for entry in board.of_season(season) if type_ in ("", entry.type)], _addresses(board)
     context = {
         "board": board.board, "season": season, "seasons": names, "word": word, "type": type_,
         "with_word": sum(figures.has_word(entry, word) for entry in entries),
-        "over_time": figures.over_time(entries, word), "steps": steps(entries), "teams": figures.of_teams(entries),
+        "over_time": figures.over_time(entries, word, address=address), "steps": steps(entries),
+        "teams": figures.of_teams(entries),
         "gaps": [
             {
                 "numbers": numbers,
-                "dev_eval": figures.dev_against_eval(entries, imported=numbers.is_imported),
-                "gaps": figures.gaps(entries, imported=numbers.is_imported),
+                "dev_eval": figures.dev_against_eval(entries, imported=numbers.is_imported, address=address),
+                "gaps": figures.gaps(entries, imported=numbers.is_imported, address=address),
             }
             for numbers in gap_numbers(entries)
         ],
@@ -156,7 +162,7 @@ def costs(request: HttpRequest, board: Published) -> HttpResponse:
         "board": board.board, "season": season, "seasons": names, "cost": cost,
         "choices": [(name, COST_NAMES[name]) for name in available], "label": COST_NAMES.get(cost, ""),
         "on": ON[cost][1] if cost in ON else "", "rows": rows,
-        "figure": figures.against_cost(entries, cost, COST_NAMES[cost]) if cost else "",
+        "figure": figures.against_cost(entries, cost, COST_NAMES[cost], address=_addresses(board)) if cost else "",
     }  # fmt: skip
     return render(request, "leaderboards/public/costs.html", context)
 

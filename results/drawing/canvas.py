@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
@@ -15,7 +16,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox
 
-from results.drawing.style import INK, SIZE, THIN
+from results.drawing.marks import MARKS, Mark, Marks, outline
+from results.drawing.style import INK, ROW, SIZE, THIN, printable
 
 # Set once, for the whole process: what makes the same drawing the same bytes, and text in an SVG text.
 matplotlib.rcParams.update({
@@ -32,15 +34,23 @@ _METADATA: dict[str, dict[str, Any]] = {
 _LOCK = Lock()  # matplotlib does not promise to draw in several threads at once
 POINTS = 72  # an inch
 MARGIN = 0.06  # inches around everything
+EDGE = math.inf
 
 Where = Literal["left", "center", "right"]
 
 
 class Canvas:
-    """A figure that is as large as what is drawn on it: what lies outside its axes widens it."""
+    """A figure that is as large as what is drawn on it: what lies outside its axes widens it.
+
+    Its marks are `reach` points wide; those at a point are `round`, or else square. `columns` as of Marks.
+    """
 
     def __init__(self) -> None:
         self.figure = Figure()
+        self.reach = ROW * POINTS
+        self.round = False
+        self.columns = 1
+        self._marks: list[tuple[Axes, Sequence[tuple[float, float]], str, Sequence[str]]] = []
 
     def axes(self, width: float, height: float, right: float = 0) -> Axes:
         """Axes of that size in inches: the first ones, or beside them by `right` inches from their left edge."""
@@ -53,6 +63,25 @@ class Canvas:
             axes.spines[side].set_visible(False)
         axes.tick_params(labelsize=SIZE, width=THIN, length=3, color=INK)
         return axes
+
+    def mark(self, axes: Axes, points: Sequence[tuple[float, float]], text: str, *runs: str) -> None:
+        """Have a line through points answer with a text. They are in data; what is infinitely far is at the edge."""
+        self._marks.append((axes, points, printable(text), runs))
+
+    def marks(self, box: Bbox) -> Marks:
+        """All of them, once the figure is drawn; `box` is what is saved of it, in inches."""
+
+        def at(axes: Axes, point: tuple[float, float]) -> tuple[float, float]:
+            across, up = axes.transData.transform((0, point[1]) if math.isinf(point[0]) else point) / self.figure.dpi
+            return {EDGE: box.width, -EDGE: 0}.get(point[0], across - box.x0) * POINTS, (box.y1 - up) * POINTS
+
+        return Marks(
+            *(round(box.width * POINTS, 1), round(box.height * POINTS, 1), self.columns),
+            [
+                Mark(outline([at(axes, point) for point in points], self.reach, round_=self.round), text, runs)
+                for axes, points, text, runs in self._marks
+            ],
+        )
 
 
 def rows(axes: Axes, names: list[str]) -> None:
@@ -82,13 +111,14 @@ def text_size(text: str, size: float = SIZE) -> tuple[float, float]:
 
 
 def drawn(draw: Callable[[Canvas], None], forms: Iterable[str]) -> dict[str, bytes]:
-    """What `draw` draws, by form: svg, pdf, png. It is drawn, and how large it is measured, once for all of them."""
+    """What `draw` draws, by form: svg, pdf, png, its marks. It is drawn, and how large it is measured, once for all."""
     with _LOCK:
         canvas = Canvas()
         draw(canvas)
         canvas.figure.draw_without_rendering()
         box = canvas.figure.get_tightbbox().padded(MARGIN)
-        return {form: _saved(canvas.figure, box, form) for form in forms}
+        marks = canvas.marks(box).write()  # before it is saved, which may be at another scale
+        return {form: marks if form == MARKS else _saved(canvas.figure, box, form) for form in forms}
 
 
 def _saved(figure: Figure, box: Bbox, form: str) -> bytes:

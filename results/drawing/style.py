@@ -53,5 +53,10 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", "\u00a0%")
 
 
+def mean_and_interval(mean: float, t: Sequence[float | None] | None) -> str:
+    """A mean with its 95% interval, where there is one."""
+    return f"{mean:.3f}" if t is None or None in t else f"{mean:.3f}, 95% interval {t[0]:.3f} to {t[1]:.3f},"
+
+
 def counted(number: int, singular: str, many: str) -> str:
     return f"{number:,} {singular if number == 1 else many}"

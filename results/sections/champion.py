@@ -317,6 +317,8 @@ def describe(champion: Champion) -> str:
 
 def draw(canvas: Canvas, champion: Champion) -> None:
     """A bar an outcome, in two groups, each with its number and its share of all pairs."""
+    from results.drawing.canvas import EDGE
+
     parts = bars(champion)
     pairs = sum(part.pairs for part in parts)
     places = [0.0, 1.0, 2.6, 3.6]
@@ -329,6 +331,8 @@ def draw(canvas: Canvas, champion: Champion) -> None:
             f"{whole_percent(part.pairs / pairs)}  ({part.pairs:,})", (part.pairs, place), xytext=(4, 0),
             textcoords="offset points", va="center", color=INK, annotation_clip=False,
         )  # fmt: skip
+        text = f"{part.case}, {part.preferred}: {part.pairs:,} of {counted(pairs, 'decided pair', 'decided pairs')}"
+        canvas.mark(axes, [(-EDGE, place), (EDGE, place)], text)
     axes.set_yticks(places, [part.preferred for part in parts])
     for place, part in zip((-0.8, 1.8), parts[::2], strict=True):
         axes.text(0, place, f"{part.case}: {counted(part.of, 'pair', 'pairs')}", va="center", weight="bold")

@@ -156,6 +156,8 @@ def describe(data: Counts) -> str:
 
 def draw(canvas: Canvas, data: Counts) -> None:
     """A bar a size; where these are few, with its number."""
+    from results.drawing.canvas import POINTS
+
     sizes = dict(data.pool_sizes)
     low, high = min(sizes), max(sizes)
     axes = canvas.axes(WIDTH, 2.6)
@@ -171,3 +173,7 @@ def draw(canvas: Canvas, data: Counts) -> None:
         axes.tick_params(axis="x", length=0)
     else:
         axes.locator_params(integer=True)
+    canvas.reach = min(canvas.reach, WIDTH * POINTS / (high - low + 1.4))
+    for size, count in data.pool_sizes:
+        text = f"{counted(size, 'passage', 'passages')}: {counted(count, 'pool', 'pools')}"
+        canvas.mark(axes, [(size, end) for end in axes.get_ylim()], text)

@@ -14,7 +14,7 @@ from evaluation.measures.named import read_measures
 from evaluation.statistics.measured import Measured, measured_on_both, pair_tests, significant_tests
 from evaluation.statistics.resampling import Interval
 from evaluation.statistics.significance import Correction
-from results.drawing.style import ROW, RUN, counted, printable, short_names
+from results.drawing.style import ROW, RUN, counted, mean_and_interval, printable, short_names
 from results.inputs import ALPHA
 from results.sections.scored import Scored
 from results.tables import Column, Table, row_of
@@ -215,7 +215,7 @@ def draw(canvas: Canvas, measures: Measures) -> None:
     from results.drawing.canvas import beside, interval, rows
 
     names = short_names([run.run for run in measures.runs])
-    height = ROW * (len(names) + 0.4)
+    height, marks = ROW * (len(names) + 0.4), []
     for number, measure in enumerate(measures.names[:MOST]):
         axes = canvas.axes(_WIDTH, height, right=number * (_WIDTH + _GAP))
         rows(axes, names if number == 0 else [""] * len(names))
@@ -227,5 +227,10 @@ def draw(canvas: Canvas, measures: Measures) -> None:
                 interval(axes, row, score.t)
             axes.plot(score.mean, row, "o", color=RUN, markersize=5.5, zorder=2.1)
             beside(axes, row, f"{score.mean:.3f}")
+            of = counted(score.queries, "query", "queries")
+            text = f"{run.run}: {measure} {mean_and_interval(score.mean, score.t)} on {of}"
+            marks.append((axes, row, text, run.run))
         axes.locator_params(axis="x", nbins=3)
         axes.set_xlabel(f"Mean {printable(measure)}")
+    for axes, row, text, name in marks:  # once all that is in the panels has set how far these go
+        canvas.mark(axes, [(end, row) for end in axes.get_xlim()], text, name)

@@ -253,6 +253,8 @@ def draw(canvas: Canvas, wins: Wins) -> None:
 
     As in the paper, the last row counts the runs that the column beats.
     """
+    from results.drawing.canvas import POINTS
+
     labels = names(wins)
     size = len(labels)
     axes = canvas.axes(_CELL * size, _CELL * (size + 1))
@@ -269,6 +271,9 @@ def draw(canvas: Canvas, wins: Wins) -> None:
     # Cells of the same shade are neighbours in the file, which makes it smaller.
     for row, column in sorted(cells, key=lambda cell: _depth(wins, *cell)):
         _shade(axes, wins, row, column)
+    canvas.reach, canvas.columns = _CELL * POINTS, size
+    for row, column in cells:
+        canvas.mark(axes, [(column, row)], *_meeting(wins, row, column))
     for column, total in enumerate(wins.row):
         axes.text(column, size, f"{total.beats}", ha="center", va="center", size=_SMALL)
     threshold = wins.threshold
@@ -287,6 +292,20 @@ def _number(axes: Any, wins: Wins, row: int, column: int) -> None:
     weight = "bold" if wins.is_significant(row, column) else "normal"
     _place(axes.text(column, row - 0.13, f"{ratio * 100:.0f}", ha="center", va="center", size=_SMALL, weight=weight))
     _place(axes.text(column, row + 0.24, f"{wins.of[row][column]:,}", ha="center", va="center", size=_SMALLER))
+
+
+def _meeting(wins: Wins, row: int, column: int) -> list[str]:
+    """What a cell says in words, and the runs that it is about."""
+    above, below = ([*wins.names[:-1], PERFECT_NAME][number] for number in (column, row))
+    runs = [wins.names[number] for number in (column, row) if number < len(wins.names) - 1]
+    if row == column:
+        return [f"{above}: beats {counted(wins.row[column].beats, 'run', 'runs')}", *runs[:1]]
+    ratio = wins.ratio(column, row)
+    if ratio is None:
+        return [f"{above} and {below}: no decided query", *runs]
+    of = counted(wins.of[row][column], "decided query", "decided queries")
+    significance = "significant" if wins.is_significant(row, column) else "not significant"
+    return [f"{above} preferred to {below}: {ratio:.0%} of {of}, {significance}", *runs]
 
 
 def _of_how_many(wins: Wins) -> str:

@@ -78,6 +78,10 @@
       if (other && !hasChanged) other.innerHTML = part.innerHTML;
       else part.remove();
     }
+    for (const part of hasChanged ? [] : page.querySelectorAll(".marks, .readout")) {
+      const other = fresh.querySelector(`#${part.id}`);
+      if (other) other.innerHTML = part.innerHTML;
+    }
   }
 
   // --- asking

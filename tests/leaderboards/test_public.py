@@ -594,6 +594,8 @@ def test_the_figures_draw_every_entry_and_the_best_so_far(board: Board, client: 
     assert "<b>" not in drawing and figures.over_time([]) == figures.gaps([]) == ""
     page = client.get(address("time", board) + "?word=red").content.decode()
     assert "(1 of them)" in page and "Entries with both scores" in page
+    entry = next(entry for entry in entries if entry.description in drawing)
+    assert f'data-href="{reverse("boards:entry", args=[board.slug, entry.id])}"' in page and "data-href" not in drawing
     assert figures.of_teams(entries) == [("IR, Example University", 5, 100.0)]
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from django.core.files.base import ContentFile
 from django.urls import reverse
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from leaderboards import order_checks
 from leaderboards.models import Board, Season, SeasonFile
 from runs.models import Collection
 from tests import browser
 from tests.leaderboards.public_boards import NOW, entry, filled
-from tests.looking import faults
+from tests.looking import PHONE, faults
 
 PAGES = ("board", "time", "order", "costs", "policy", "files", "embedding", "embed", "compare", "versions")
 
@@ -74,3 +74,28 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
     assert "sort=-dev" in page.url and "season=First" in page.url
     assert page.get_by_role("status").inner_text().startswith("54 of 165 entries")
     assert "\n".join(f"{place}: {fault}" for place, fault in problems) == ""
+
+
+def test_a_point_answers_to_keyboard_and_touch_and_leads_to_its_entry(
+    board: Board, live_server: Any, settings: Any, chromium: Browser
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    page = chromium.new_context(has_touch=True, viewport=PHONE, reduced_motion="reduce").new_page()  # type: ignore[arg-type]
+    page.goto(live_server.url + reverse("boards:time", args=[board.slug]) + "?season=First")
+    figure = page.locator("figure").first
+    points, readout = figure.locator(".mark"), figure.locator(".readout")
+    figure.locator("[role=region]").focus()
+    page.keyboard.press("ArrowRight")
+    expect(points.first).to_be_focused()
+    expect(readout).to_have_text(points.first.get_attribute("aria-label") or "")
+    page.keyboard.press("End")
+    expect(points.last).to_be_focused()
+    page.keyboard.press("Home")
+    figure.locator("[role=region]").evaluate("region => region.scrollLeft = region.scrollWidth")
+    middle = points.last.bounding_box()
+    assert middle is not None
+    page.touchscreen.tap(middle["x"] + middle["width"] + 3, middle["y"] + middle["height"] + 3)  # a finger is not exact
+    expect(figure.locator(".current")).to_have_count(1)
+    expect(readout.get_by_role("link")).to_have_text(figure.locator(".current").get_attribute("aria-label") or "")
+    readout.get_by_role("link").tap()
+    page.wait_for_url("**/e/*")

@@ -171,3 +171,52 @@ def test_sorting_and_asking_with_the_keyboard_alone(researchers: Page, demo: Cam
     page.keyboard.press("Enter")
     page.wait_for_url("**error_rate=20")
     expect(page.get_by_role("rowheader")).to_have_count(3)
+
+
+def test_a_figure_answers_to_pointer_and_keyboard(
+    researchers: Page, look: Callable[[str], None], demo: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # these figures are of these data
+    refreshing.result_refresh(campaign=demo, anew=True)
+    look(reverse("results:results", args=[demo.pk]))
+    figure = researchers.locator("#figure-slopes")
+    figure.scroll_into_view_if_needed()
+    marks, readout = figure.locator(".mark"), figure.locator(".readout")
+    expect(marks).to_have_count(len(demo.result.data["leaderboard"]))
+    marks.nth(1).hover()
+    name = marks.nth(1).get_attribute("aria-label")
+    assert name is not None
+    expect(readout).to_have_text(name)
+    run = demo.collection.runs.get(name=name.partition(":")[0])
+    expect(readout.get_by_role("link")).to_have_attribute("href", reverse("pools:run", args=[run.pk]))
+    figure.locator(".drawing").focus()
+    researchers.keyboard.press("Tab")
+    expect(marks.nth(1)).to_be_focused()
+    researchers.keyboard.press("ArrowUp")
+    expect(marks.nth(0)).to_be_focused()
+    expect(readout).to_have_text(marks.nth(0).get_attribute("aria-label") or "")
+    researchers.evaluate("document.getElementById('main').dataset.until = 'refreshed'")
+    researchers.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(researchers.locator("#main[data-until]")).to_have_count(0)
+    expect(marks.nth(0)).to_be_focused()
+    expect(readout).to_have_text(marks.nth(0).get_attribute("aria-label") or "")
+    looks_right(researchers)
+    researchers.keyboard.press("End")
+    researchers.keyboard.press("Enter")
+    researchers.wait_for_url("**/runs/*/")
+
+
+def test_a_cell_leads_to_the_numbers_of_its_two_runs(
+    researchers: Page, look: Callable[[str], None], demo: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    refreshing.result_refresh(campaign=demo, anew=True)
+    look(reverse("results:subject", args=[demo.pk, "runs"]))
+    figure = researchers.locator("#figure-win-ratios")
+    figure.scroll_into_view_if_needed()
+    first, second = [row["name"] for row in demo.result.data["wins"]["row"]][:2]
+    figure.get_by_role("link", name=f"{first} preferred to {second}").click()
+    rows = researchers.locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text(first)
+    expect(rows).to_contain_text(second)

@@ -15,6 +15,7 @@ import pytest
 
 from results import figures
 from results.drawing import placing, style
+from results.drawing.marks import Marks
 from results.drawing.placing import Box
 from results.figures import FIGURES
 from results.sections import champion
@@ -328,3 +329,48 @@ def test_names_that_find_no_room_become_numbers_with_a_key() -> None:
 
 def test_a_label_that_cannot_be_placed_is_said_so() -> None:
     assert placing.place([(5, 5), (6, 6)], [(50, 10)] * 2, Box(0, 0, 20, 20), 100) is None
+
+
+# --- marks
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_run_point_cell_and_bar_has_a_mark_with_its_numbers_within_the_figure(size: int) -> None:
+    data = sample(size, champion=True)
+    runs = {row["run"] for row in data["leaderboard"]}
+    drawn = figures.drawings(read(data))
+    assert set(drawn.marks) == set(drawn.figures)
+    counts = {"pool-sizes": len(data["pool_sizes"]), "champion": 4, "win-ratios": (size + 1) ** 2}
+    for name, written in drawn.marks.items():
+        marks = Marks.read(written)
+        assert [marks.width, marks.height] == [
+            float(number) for number in ElementTree.fromstring(drawn.figures[name]).attrib["viewBox"].split()[2:]
+        ]
+        assert len(marks.marks) in (counts.get(name, size), size + name.startswith("intervals")), name
+        assert runs.issuperset(run for mark in marks.marks for run in mark.runs)
+        assert name in ("pool-sizes", "champion") or runs == {run for mark in marks.marks for run in mark.runs}, name
+        for mark in marks.marks:
+            assert any(sign.isdigit() for sign in mark.text)
+            numbers = re.findall(r"-?[\d.]+", mark.path.partition("a")[0])
+            assert all(-13 <= float(x) <= marks.width + 13 for x in numbers[::2]), (name, mark)
+            assert all(-13 <= float(y) <= marks.height + 13 for y in numbers[1::2]), (name, mark)
+        ElementTree.fromstring(marks.svg("a & b", lambda mark: "?words=" + "&".join(mark.runs)))
+
+
+def test_a_mark_says_what_its_figure_shows() -> None:
+    data = sample(2)
+    data["wins"] |= {
+        "won": [[0, 30, 5], [10, 0, 4], [5, 6, 0]],
+        "of": [[0, 40, 10], [40, 0, 10], [10, 10, 0]],
+        "p": [[None, 0.001, 1.0], [0.001, None, 0.7], [1.0, 0.7, None]],
+    }
+    first, second = (row["run"] for row in data["leaderboard"])
+    texts = {
+        name: [mark.text for mark in Marks.read(marks).marks]
+        for name, marks in figures.drawings(read(data)).marks.items()
+    }
+    assert texts["win-ratios"][1] == f"{second} preferred to {first}: 25% of 40 decided queries, significant"
+    assert texts["win-ratios"][6] == f"{first} preferred to perfect ranking: 50% of 10 decided queries, not significant"
+    row = data["leaderboard"][0]
+    assert f"{first}: RR@10 {row['original']['mean']:.3f}, rank {row['place_original']} on" in texts["slopes"][0]
+    assert texts["pool-sizes"][0] == f"1 passage: {data['pool_sizes'][0][1]} pools"

@@ -53,7 +53,7 @@ def report_files(campaign: Campaign) -> Files:
         folder = Path(name)
         exported = exports.write_files(exports.Source(campaign), folder / report.DATA)
         results = read(data)
-        paths = report.write_report(results, exported, report.write_result_files(results, folder), folder)
+        paths = report.write_report(results, exported, report.write_result_files(results, folder)[0], folder)
         return {str(path.relative_to(folder)): path.read_bytes() for path in paths.values()}
 
 

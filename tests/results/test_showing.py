@@ -1,5 +1,6 @@
 """The page of results for people without an account: what it shows, what it says nothing of, and that it ends."""
 
+import re
 from typing import Any
 
 import pytest
@@ -48,7 +49,10 @@ def whole_text(page: str) -> str:
     addresses = [page, *(f"{page}{subject}/" for subject in list(Subject)[1:])]
     answers = [Client().get(address) for address in addresses]
     assert answers[0].status_code == 200
-    return "".join(answer.content.decode() for answer in answers if answer.status_code == 200)
+    text = "".join(answer.content.decode() for answer in answers if answer.status_code == 200)
+    marks = [Client().get(address) for address in re.findall('data-marks="([^"]+)"', text)]
+    assert all(answer.status_code == 200 for answer in marks)
+    return "".join([text, *(answer.content.decode() for answer in marks)])
 
 
 def test_it_shows_the_finding_the_leaderboard_the_picture_and_four_subjects_without_an_account(

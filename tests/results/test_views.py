@@ -385,8 +385,7 @@ def test_every_page_is_small_with_sixty_runs_and_thousands_of_queries(
     data = sample(60)
     data["stability"] = [data["stability"][0] | {"qid": f"q{number}"} for number in range(6980)]
     parts = apart.take_apart(data)
-    drawn = {each.name: figures.svg(each.name, read(data)).decode() for each in figures.drawable(read(data))}
-    Result.objects.update(data=parts.data, figures=drawn)
+    Result.objects.update(data=parts.data, **figures.drawings(read(data))._asdict())
     for where in (address("results", judged), *(address("subject", judged, name) for name in list(Subject)[1:])):
         with django_assert_max_num_queries(14):
             answer = member.get(where)
@@ -609,6 +608,8 @@ def test_figures_stand_in_the_page_and_can_be_had_as_files(researcher: Client, d
     for form, start in starts.items():
         content = researcher.get(address("figure", demo, "scatter", form)).getvalue()
         assert start in content[:200], form
+    assert researcher.get(address("marks", demo, "slopes")).content.startswith(b"<svg")
+    assert researcher.get(address("marks", demo, "nonsense")).status_code == 404
 
 
 def test_planning_counts_with_the_campaigns_own_prices(page: Client, campaign: Campaign) -> None:

@@ -27,7 +27,7 @@ def describe(ranks: list[Rank]) -> str:
 
 def draw(canvas: Canvas, ranks: list[Rank]) -> None:
     """A row per run: the interval of its rank with the median, and a bar for the probability of being first."""
-    from results.drawing.canvas import beside, interval, rows
+    from results.drawing.canvas import EDGE, beside, interval, rows
 
     height = ROW * (len(ranks) + 0.4)
     axes = canvas.axes(_PLACES, height)
@@ -47,4 +47,9 @@ def draw(canvas: Canvas, ranks: list[Rank]) -> None:
         interval(axes, row, (rank.low, rank.high))
         axes.plot(rank.median, row, "o", color=RUN, markersize=5.5, zorder=2.1)
         first.barh(row, rank.first, height=0.62, color=RUN)
-        beside(first, row, percent(rank.first))
+        probability = percent(rank.first)
+        beside(first, row, probability)
+        text = (
+            f"{rank.run}: rank {rank.low} to {rank.high}, median {rank.median:g}; first with probability {probability}"
+        )
+        canvas.mark(axes, [(-EDGE, row), (EDGE, row)], text, rank.run)

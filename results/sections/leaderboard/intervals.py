@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from evaluation.statistics.resampling import Interval
-from results.drawing.style import PERFECT, PERFECT_NAME, ROW, RUN, counted, short_names
+from results.drawing.style import PERFECT, PERFECT_NAME, ROW, RUN, counted, mean_and_interval, short_names
 from results.sections.leaderboard import Board, Entry, Score
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Intervals:
 
     def draw(self, canvas: Canvas, data: Board) -> None:
         """A row a run, the perfect ranking below them and as a dashed line through all, means at the right."""
-        from results.drawing.canvas import beside, interval, rows
+        from results.drawing.canvas import EDGE, beside, interval, rows
 
         runs = sorted(data.leaderboard, key=lambda run: run.place_original)
         perfect = self.perfect(data)
@@ -64,6 +64,9 @@ class Intervals:
             is_run = row < len(runs)
             colour, marker = (RUN, "o") if is_run else (PERFECT, "D")
             beside(axes, row, f"{score.mean:.3f}")
+            name = runs[row].run if is_run else PERFECT_NAME
+            text = f"{name}: {mean_and_interval(score.mean, score.t)} on the {self.qrels} qrels"
+            canvas.mark(axes, [(-EDGE, row), (EDGE, row)], text, *([name] if is_run else []))
             if score.mean > max(limits):
                 axes.plot(1, row, ">", transform=axes.get_yaxis_transform(), color=colour, markersize=6, clip_on=False)
                 continue

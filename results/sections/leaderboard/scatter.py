@@ -18,6 +18,7 @@ _HEIGHT = 4.2
 _NAMES_WITHIN, _NUMBERS_WITHIN = 44.0, 400.0  # points
 _LINE = 0.18  # inches
 _SMALL = 8
+_REACH = 14.0  # points
 _SOURCE = 60  # letters of where outside scores come from
 _BESIDE = 0.8  # inches right of the axes, where the perfect ranking is named
 
@@ -49,7 +50,7 @@ def draw(canvas: Canvas, data: Board) -> None:
     """
     runs = data.leaderboard
     words = f"Mean RR@{data.k} on the original qrels"
-    _draw(canvas, data, runs, [run.original.mean for run in runs], words, data.tau)
+    _draw(canvas, data, runs, [run.original.mean for run in runs], words, "on the original qrels", data.tau)
 
 
 def describe_outside(data: Board) -> str:
@@ -68,10 +69,13 @@ def draw_outside(canvas: Canvas, data: Board) -> None:
     runs, outside = outside_runs(data), data.outside
     assert outside is not None
     words = printable(textwrap.shorten(outside.source, _SOURCE, placeholder="…"))
-    _draw(canvas, data, runs, [run.outside for run in runs if run.outside is not None], words, outside.tau.preference)
+    x = [run.outside for run in runs if run.outside is not None]
+    _draw(canvas, data, runs, x, words, "outside", outside.tau.preference)
 
 
-def _draw(canvas: Canvas, data: Board, runs: list[Entry], x: list[float], words: str, tau: float | None) -> None:
+def _draw(
+    canvas: Canvas, data: Board, runs: list[Entry], x: list[float], words: str, against: str, tau: float | None
+) -> None:
     from results.drawing.canvas import POINTS, text_size
 
     axes = canvas.axes(WIDTH, _HEIGHT)
@@ -82,6 +86,10 @@ def _draw(canvas: Canvas, data: Board, runs: list[Entry], x: list[float], words:
     axes.set_xlabel(words)
     axes.set_ylabel(f"Mean RR@{data.k} on the preference qrels")
     axes.plot(x, y, "o", color=RUN, markersize=5.5, zorder=3)
+    canvas.reach, canvas.round = _REACH, True
+    for across, run in sorted(zip(x, runs, strict=True), key=lambda point: point[0]):
+        text = f"{run.run}: {run.preference.mean:.3f} on the preference qrels, {across:.3f} {against}"
+        canvas.mark(axes, [(across, run.preference.mean)], text, run.run)
 
     def in_points(across: float, up: float) -> tuple[float, float]:
         right, above = axes.transAxes.inverted().transform(axes.transData.transform((across, up)))

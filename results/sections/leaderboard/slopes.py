@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = 2.6  # inches from the one order to the other
 _TOLD = 5
+_REACH = 11.0  # points: lines cross
 _SIDE = 0.04  # of the width, between a line's end and its label
 
 
@@ -29,6 +30,8 @@ def describe(data: Board) -> str:
 
 def draw(canvas: Canvas, data: Board) -> None:
     """A line a run, labelled at both ends; runs that rose are in colour and bold, those that kept their rank faint."""
+    from results.drawing.canvas import EDGE
+
     runs = data.leaderboard
     names = dict(zip((run.run for run in runs), short_names([run.run for run in runs]), strict=True))
     before = sorted(runs, key=lambda run: (run.place_original, run.run))
@@ -38,6 +41,7 @@ def draw(canvas: Canvas, data: Board) -> None:
     axes.set_xlim(0, 1)
     axes.set_ylim(len(runs) - 0.5, -0.5)
     axes.axis("off")
+    canvas.reach = _REACH
     for row, run in enumerate(after):
         name, rise = run.run, run.place_original - run.place_preference
         colour, width, alpha = (RUN, 2.0, 1.0) if rise > 0 else (INK, 1.0, 0.75 if rise < 0 else 0.3)
@@ -49,5 +53,10 @@ def draw(canvas: Canvas, data: Board) -> None:
         right = f"{run.place_preference}  {run.preference.mean:.3f}  {names[name]}"
         axes.text(-_SIDE, ends[0], left, ha="right", va="center", color=INK, weight=weight)
         axes.text(1 + _SIDE, ends[1], right, ha="left", va="center", color=INK, weight=weight)
+        text = (
+            f"{name}: RR@{data.k} {run.original.mean:.3f}, rank {run.place_original} on the original qrels; "
+            f"{run.preference.mean:.3f}, rank {run.place_preference} on the preference qrels"
+        )
+        canvas.mark(axes, [(-EDGE, ends[0]), (0, ends[0]), (1, row), (EDGE, row)], text, name)
     for x, side, qrels in ((-_SIDE, "right", "original"), (1 + _SIDE, "left", "preference")):
         axes.text(x, -1.1, f"RR@{data.k}, {qrels} qrels", ha=side, va="center", color=INK)
