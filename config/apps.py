@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class ConfigConfig(AppConfig):
@@ -12,3 +13,7 @@ class ConfigConfig(AppConfig):
         from config.celery import app
 
         app.set_default()
+        if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+            from config import tracing
+
+            tracing.install()

@@ -22,6 +22,7 @@
 | RATE_LIMITS | limits on log-ins and on opening campaign links | on |
 | LOG_FORMAT | `json`, a line of JSON for each record, or `text` | json; text in development |
 | SENTRY_DSN | where a Sentry takes reports of errors | none |
+| OTEL_EXPORTER_OTLP_ENDPOINT | what takes traces by OpenTelemetry's protocol, such as http://collector:4318 | none |
 | EMAIL_URL | how mail is sent, such as smtp+tls://user:password@mail.example.org:587 | not; development: console |
 | EMAIL_FROM | whom mail comes from | bestknown@ the host of SITE_URL |
 | OIDC_URL | an OpenID Connect provider that people may log in with | none |
@@ -592,6 +593,9 @@ if SENTRY_DSN:
         "filters": ["reported"],
     }
     LOGGING["root"]["handlers"].insert(0, "reports")  # the other shortens what outages say
+
+# Where traces are sent, beside other OTEL_… variables, which OpenTelemetry reads itself.
+OTEL_EXPORTER_OTLP_ENDPOINT = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="")
 
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 if METRICS_TOKEN:
