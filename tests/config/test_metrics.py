@@ -1,13 +1,16 @@
 """What Prometheus is told, by a site as production runs it."""
 
 import http.client
+import json
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
@@ -21,9 +24,11 @@ from platforms.models import Operation, PlatformAlarm, Publication
 from pools.models import Campaign
 from tests import factories
 from tests.config.test_health import SCHEDULE, clean_slate, silent_server, wrote  # noqa: F401 - a fixture
+from tests.config.test_kubernetes import of_kind
 from tests.conftest import database_url
 from tests.ports import free_port
 
+OBSERVABILITY = Path(__file__).parents[2] / "deploy" / "observability"
 TOKEN = "a token for tests, long enough"
 Numbers = dict[str, float]
 
@@ -102,10 +107,8 @@ def test_whichever_of_two_processes_is_asked_counts_for_both_and_names_nobody(
     assert set(re.findall(r"(\w+)=\"", text)) <= {"view", "status", "le", "job", "outcome", "queue", "state", "part"}
 
 
-@pytest.mark.django_db(transaction=True)
-def test_jobs_calls_that_wait_and_alarms_are_counted(
-    campaign: Campaign, measured: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def keep_busy(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock, a worker, jobs that ended well and failed, a call that is late, and an alarm."""
     now = timezone.now()
     publication = Publication.objects.create(campaign=campaign, title="Reading", state=Publication.State.OPEN)
     terms = publication.terms.create(version=1, values={}, at=now)
@@ -120,6 +123,13 @@ def test_jobs_calls_that_wait_and_alarms_are_counted(
     wrote("job", 20, monkeypatch, "platforms.jobs.publish", "", 2.5)
     wrote("job", 10, monkeypatch, "platforms.jobs.publish", "", 0.5)
     wrote("job", 5, monkeypatch, "platforms.jobs.publish", "ValueError: no such thing", 1.0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_jobs_calls_that_wait_and_alarms_are_counted(
+    campaign: Campaign, measured: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_busy(campaign, monkeypatch)
     time.sleep(1.1)  # what an earlier test was answered is old by then
     numbers, _text = scrape(measured)
     publish = 'job="platforms.jobs.publish",outcome'
@@ -131,6 +141,41 @@ def test_jobs_calls_that_wait_and_alarms_are_counted(
     assert numbers['bestknown_outbox_calls{state="planned"}'] == 1
     assert 600 <= numbers["bestknown_outbox_late_seconds"] < 900
     assert numbers['bestknown_alarms{about="publication",kind="account"}'] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_dashboard_alerts_and_scaling_read_only_what_is_measured(
+    campaign: Campaign, measured: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_busy(campaign, monkeypatch)
+    ask(measured, "/login/")
+    time.sleep(1.1)  # what an earlier test was answered is old by then
+    numbers, _text = scrape(measured)
+    labels: dict[str, set[str]] = {}
+    for name in numbers:
+        labels.setdefault(name.partition("{")[0], set()).update(re.findall(r"(\w+)=\"", name))
+    dashboard = json.loads((OBSERVABILITY / "dashboard.json").read_text())
+    panels = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+    (group,) = yaml.safe_load((OBSERVABILITY / "alerts.yaml").read_text())["groups"]
+    assert all(rule["annotations"].keys() == {"summary"} and "for" in rule for rule in group["rules"])
+    queues = of_kind("large", "ScaledObject").values()
+    expressions = {
+        "dashboard": [target["expr"] for panel in panels for target in panel["targets"]],
+        "alerts": [rule["expr"] for rule in group["rules"]],
+        "scaling": [trigger["metadata"]["valueLocation"] for queue in queues for trigger in queue["spec"]["triggers"]],
+    }
+    for place, texts in expressions.items():
+        assert texts, place
+        for text in texts:
+            metrics = re.findall(r"\b(bestknown_\w+)(?:\{([^}]*)\})?", text)
+            assert metrics, text
+            for metric, matchers in metrics:
+                assert metric in labels, f"{place}: {metric} is not measured"
+                assert set(re.findall(r"(\w+)=", matchers)) <= labels[metric], text
+            named = {label for names in re.findall(r"\bby \(([^)]*)\)", text) for label in names.split(", ")}
+            assert named <= set().union(*(labels[metric] for metric, _matchers in metrics)), text
+    names = {name for name in labels if not name.endswith(("_sum", "_bucket", "_created"))}
+    assert names <= set(re.findall(r"bestknown_\w+", " ".join(expressions["dashboard"]))), "all is shown"
 
 
 @pytest.mark.django_db(transaction=True)
