@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from django.core.management import get_commands, load_command_class
 
 from core.job_status import QUEUES
 from core.version import VERSION
@@ -215,7 +217,7 @@ def test_images_have_the_projects_version(overlay: str) -> None:
 
 
 def test_memory_is_bounded_as_in_compose() -> None:
-    names = {"clock": "beat", "money": "worker", "default": "worker", "backup-check": None}
+    names = {"clock": "beat", "money": "worker", "default": "worker", "backup-check": None, "restore": None}
     for name in pods("small"):
         service = names.get(name, name)
         if service is not None:
@@ -279,10 +281,19 @@ def test_site_and_marketplace_know_no_secret_of_each_other(overlay: str) -> None
             for v in container.get("env", [])
             if "secretKeyRef" in v.get("valueFrom", {})
         ]
-        if part == "site":
+        if part == "site" and container["name"] != "restore":  # which reads a backup of both
             assert "marketplace" not in sources and not [key for key in keys if key.startswith("MARKETPLACE_")]
         if part == "marketplace" and container["name"] != "database":
             assert "site" not in sources and all(key.startswith("MARKETPLACE_") for key in keys)
+
+
+def test_a_restore_waits_for_a_person_and_stops_what_pays_before_it_ends() -> None:
+    assert of_kind("small", "Job")["restore"]["spec"]["suspend"] is True
+    script = container("small", "restore")["command"][-1]
+    lines = [shlex.split(line)[2:] for line in script.splitlines() if "manage.py" in line]
+    assert [name for name, *_words in lines] == ["migrate", "stop_publications", "check_files"]
+    for name, *words in lines:
+        load_command_class(get_commands()[name], name).create_parser("manage.py", name).parse_args(words)
 
 
 def test_without_a_marketplace_nothing_of_it_is_there() -> None:
