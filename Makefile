@@ -24,7 +24,7 @@ export PORT MARKETPLACE_PORT PROLIFIC_PORT COMPOSE
 # What Python has compiled is kept, whatever the surroundings say: dozens of programs start here, each in half the time.
 export PYTHONDONTWRITEBYTECODE =
 .DEFAULT_GOAL := help
-.PHONY: help run test storm fuzz fuzz-files check advisories bench backup restore drill requirements screenshots translations settings architecture clean environment environment-dev python \
+.PHONY: help run test storm hosts fuzz fuzz-files check advisories bench backup restore drill requirements screenshots translations settings architecture clean environment environment-dev python \
 	check-lint check-format check-hosts check-names check-types check-imports check-migrations check-deploy check-kubernetes
 
 help: ## Show this list
@@ -37,10 +37,16 @@ run: environment ## Do the main job on the demo, then serve the site (PLATFORM=p
 test: environment-dev ## Run all tests, in a real browser too; installs one if it may (ARGS="tests/evaluation -x")
 	@.venv/bin/python -m tests.browser
 	@.venv/bin/python -m tests.clients.fetch
+	@.venv/bin/python -m tests.hosts.install
 	@DEVELOPMENT=1 .venv/bin/python -m pytest $(ARGS)
 
 storm: environment-dev ## Run the storm at its full size: 2,000 HITs, faults of every kind, killed processes
 	@DEVELOPMENT=1 STORM_HITS=2000 STORM_PROLIFIC_HITS=1000 HISTORY_STEPS=334000 .venv/bin/python -m pytest -n 0 -s tests/storm/test_storm.py tests/storm/test_prolific.py tests/histories
+
+hosts: environment-dev ## Let 500 people work for an hour on several hosts that die, as root (HOSTS_PEOPLE=100 HOSTS_SECONDS=75)
+	@.venv/bin/python -m tests.hosts.install
+	@DEVELOPMENT=1 HOSTS_PEOPLE=$(or $(HOSTS_PEOPLE),500) HOSTS_SECONDS=$(or $(HOSTS_SECONDS),450) HOSTS_PAIRS=$(or $(HOSTS_PAIRS),150000) \
+		.venv/bin/python -m pytest -n 0 -s tests/hosts
 
 fuzz: environment-dev ## Send the API a hundred made-up requests of each operation (FUZZ_EXAMPLES=1000 FUZZ_ONLY="panel bundle")
 	@DEVELOPMENT=1 FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100) FUZZ_ONLY='$(FUZZ_ONLY)' .venv/bin/python -m pytest -n 0 tests/api/test_fuzz.py

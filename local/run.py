@@ -129,7 +129,7 @@ def _migrate() -> None:
     call_command("migrate", verbosity=0, interactive=False)
 
 
-def _turn() -> None:
+def turn() -> None:
     """Have the background jobs run now, instead of when their time comes; not while earlier ones wait."""
     from django_redis import get_redis_connection
     from kombu.exceptions import OperationalError
@@ -185,9 +185,9 @@ def _main_job(data: Path, crowd: str, port: int, place: "Place", console: Consol
             if campaign.hits.filter(needed__gt=0).exists():
                 publication = place.publish(campaign)
             if publication is not None and crowd == "people":
-                demo.wait_until_posted(publication, _turn, step)
+                demo.wait_until_posted(publication, turn, step)
             elif publication is not None and folder.preferences is not None:
-                crowd_did = place.judge(publication, folder.preferences, f"http://127.0.0.1:{port}", step, _turn)
+                crowd_did = place.judge(publication, folder.preferences, f"http://127.0.0.1:{port}", step, turn)
                 campaign = demo.finish(campaign)
     site = f"http://localhost:{port}"
     out = Console(highlight=False, soft_wrap=True)

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from tasks.models import Item
 
 GIVE_UP_SECONDS = 120.0
-LONGEST_WAIT = 2.0
+FIRST_WAIT, LONGEST_WAIT = 0.05, 2.0  # seconds before a request is sent again
 ANSWERED = "main form:not(.languages)"  # what a page asks for, beside the choice of its language
 
 
@@ -97,12 +97,12 @@ def _certificates() -> ssl.SSLContext:
 
 
 class Browser:
-    """One person's browser at a site. `again` is called for every request that is sent again.
+    """One person's browser at a site. `again` is called before a request is sent again, with how often that was.
 
     Inside another site's frame there are no cookies.
     """
 
-    def __init__(self, url: str, again: Callable[[], None], *, cookies: bool = True) -> None:
+    def __init__(self, url: str, again: Callable[[int], None], *, cookies: bool = True) -> None:
         self.url = url
         self._again = again
         jar = CookieJar() if cookies else CookieJar(DefaultCookiePolicy(allowed_domains=[]))
@@ -133,7 +133,7 @@ class Browser:
 
         Raises WrongPage for an answer whose status is not one of the good, or if there is none for two minutes.
         """
-        pause, started = 0.05, time.monotonic()
+        times, pause, started = 0, FIRST_WAIT, time.monotonic()
         while True:
             try:
                 response = self._client.request(method, urljoin(self.url, path), **body)  # type: ignore[arg-type]
@@ -141,7 +141,8 @@ class Browser:
                 response = None
             if response is not None and response.status_code < 500 and response.status_code != 429:
                 break
-            self._again()
+            times += 1
+            self._again(times)
             if time.monotonic() - started > GIVE_UP_SECONDS:
                 raise WrongPage(f"{method} {path}: no answer in {GIVE_UP_SECONDS:.0f} seconds")
             time.sleep(pause)

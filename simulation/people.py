@@ -216,7 +216,10 @@ class Person:
         self.browser: Browser
 
     def open_browser(self, url: str, *, cookies: bool = True) -> Browser:
-        return Browser(url, lambda: self.tally.add("requests tried again"), cookies=cookies)
+        def again(times: int) -> None:
+            self.tally.add("requests tried again" if times == 1 else "requests that had to be tried again and again")
+
+        return Browser(url, again, cookies=cookies)
 
     def judge(self, page: Page, *, stops: bool = False) -> Work:
         """Judge one HIT from its first page, until its end or for as long as this person stays.

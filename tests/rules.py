@@ -24,6 +24,7 @@ LONGEST_FIRST = (
     "tests/test_lists.py",
     "tests/marketplace/test_many_rows.py",
     "tests/leaderboards/test_evaluating.py",
+    "tests/hosts/test_hosts.py",
     "tests/storm/test_storm.py",
     "tests/simulation/test_at_platform.py",
     "tests/journeys/test_journeys.py",
@@ -70,6 +71,9 @@ EXPECTED_SKIPS = (
     # As root, the test becomes another account; as another account, every other test is this one.
     r"the other tests run as an ordinary account",
     r"no right can be kept while becoming another account here",
+    # Several hosts are network namespaces, and root alone makes those.
+    r"hosts are network namespaces of Linux, which root makes",
+    r"no network namespace can be made",
     # Other people's clients come from a package registry, once: tests.clients.fetch.
     r"no package registry could be reached",
 )

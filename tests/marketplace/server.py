@@ -83,9 +83,9 @@ def cookie_of(http: httpx.Client, kind: str) -> tuple[str, str]:
 class Marketplace:
     """A running marketplace, and quick ways to what it does for tests only: see tests.marketplace.testing."""
 
-    def __init__(self, folder: Path, *, workers: int = 2, **environment: str) -> None:
+    def __init__(self, folder: Path, *, workers: int = 2, address: str = "127.0.0.1", **environment: str) -> None:
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{address}:{self.port}"
         self.folder = folder
         self.database = self.make_database(f"marketplace_test_{os.getpid()}_{next(_numbers)}")
         self.environment = {
@@ -102,7 +102,7 @@ class Marketplace:
         self._one_command = threading.Lock()
         self.http = self.visitor()
         self.prepare()
-        options = f"--bind 127.0.0.1:{self.port} --workers {workers} --worker-class gthread --threads 4"
+        options = f"--bind {address}:{self.port} --workers {workers} --worker-class gthread --threads 4"
         self._log = (folder / "marketplace.log").open("ab")
         self._process = subprocess.Popen(
             tied(

@@ -192,7 +192,7 @@ def test_somebody_who_had_begun_goes_on_from_the_link_that_they_were_given(upgra
         return int(count)
 
     before = judged()
-    with Browser(upgraded.site.url, lambda: None) as browser:
+    with Browser(upgraded.site.url, lambda _times: None) as browser:
         page = browser.get(urlsplit(upgraded.kept[LINK].decode()).path)
         page = browser.get(browser.get(page.onward()).onward())
         assert page.path.endswith("/3/")
