@@ -99,7 +99,7 @@ check-deploy: environment-dev
 
 check-kubernetes: environment-dev
 	@echo "== Kubernetes: every overlay renders, and is what Kubernetes takes"
-	@for overlay in deploy/kubernetes/overlays/*; do \
+	@for overlay in deploy/kubernetes/overlays/* deploy/kubernetes/trial; do \
 		manifests="$$(.venv/bin/kubectl kustomize $$overlay)" || exit 1; \
 		echo "$$manifests" | .venv/bin/kubernetes-validate --strict --quiet --no-warn /dev/stdin || exit 1; \
 	done

@@ -6,14 +6,13 @@
 # all of it away again. Fails if a row, a file or a cent is missing, or if SECRET_KEY does not open what is sealed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-read -ra compose <<< "${COMPOSE:-docker compose}"
+source docker/start.sh
 export COMPOSE_PROJECT_NAME=bestknown-drill
 # wherever the site's own servers are, these are here
 export DATABASE_URL='' MARKETPLACE_DATABASE_URL='' REDIS_URL=''
 POSTGRES_PASSWORD=$(openssl rand -hex 32) REDIS_PASSWORD=$(openssl rand -hex 32) MARKETPLACE_POSTGRES_PASSWORD=$(openssl rand -hex 32)
 export POSTGRES_PASSWORD REDIS_PASSWORD MARKETPLACE_POSTGRES_PASSWORD
 
-compose() { "${compose[@]}" "$@"; }
 run() { compose run --rm --no-deps -T "$@"; }
 say() { echo "== $(date +%T) $*"; }
 
@@ -27,7 +26,7 @@ compose down --volumes
 trap 'compose down --volumes' EXIT
 
 say "Servers of the drill's own"
-compose up --detach --wait postgres redis
+start postgres redis
 if [[ $COMPOSE_PROFILES = *marketplace* ]]; then run marketplace-database; fi
 say "Restoring the databases and the files"
 run backup restore "$name"

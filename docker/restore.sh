@@ -6,20 +6,20 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 name=${1:?usage: docker/restore.sh NAME [replace]}
-read -ra compose <<< "${COMPOSE:-docker compose}"
+source docker/start.sh
 
-run() { "${compose[@]}" run --rm --no-deps -T "$@"; }
+run() { compose run --rm --no-deps -T "$@"; }
 say() { echo "== $*"; }
 has() { grep --quiet --line-regexp "$1" <<< "$services"; }
-services=$("${compose[@]}" config --services)
+services=$(compose config --services)
 
 say "Checking the backup $name"
 run backup check "$name"
 say "Stopping everything"
-"${compose[@]}" down
+compose down
 servers=()
 for server in postgres redis; do if has $server; then servers+=($server); fi; done
-if [ ${#servers[@]} -gt 0 ]; then "${compose[@]}" up --detach --wait "${servers[@]}"; fi
+if [ ${#servers[@]} -gt 0 ]; then start "${servers[@]}"; fi
 if has marketplace-database; then run marketplace-database; fi
 say "Restoring the databases and the files"
 run backup restore "$name" ${2:+"$2"}
@@ -35,5 +35,5 @@ if has marketplace-migrate; then
   run marketplace python -m marketplace verify_ledger
 fi
 say "Starting everything"
-"${compose[@]}" up --detach --wait
+start
 say "Done. Sync and compare the ledgers of each publication, then resume it: see docs/runbook.md."

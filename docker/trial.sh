@@ -3,24 +3,32 @@
 #
 # Builds and starts what docker-compose.yml describes with secrets of its own, judges the demonstration by its link and at
 # the marketplace, kills every server, shares the load over two web containers and restarts them, and loses everything and
-# restores it. Needs ports 80 and 443 (or HTTP_PORT, HTTPS_PORT), and a checkout without a .env of yours.
+# restores it. Needs ports 80 and 443 (or HTTP_PORT, HTTPS_PORT), and a checkout without a .env of yours. With podman:
+# ENGINE=podman COMPOSE=podman-compose BUILDAH_FORMAT=docker, since another format keeps no health checks.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export COMPOSE=${COMPOSE:-docker compose}
 export SITE_HOST=site.localhost MARKETPLACE_HOST=marketplace.localhost HTTPS_PORT=${HTTPS_PORT:-443}
-read -ra compose <<< "$COMPOSE"
-steps=("$@")
-[ $# -gt 0 ] || steps=(settings up judge crash share backup)
+source docker/start.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-compose() { "${compose[@]}" "$@"; }
 inside() { compose exec -T "$@"; }
 manage() { inside web python manage.py "$@"; }
 call() { manage call_api "$@" --as admin; }
 market() { inside marketplace python -m marketplace "$@"; }
 say() { echo "== $(date +%T) $*"; }
 fail() { echo "$*" >&2; exit 1; }
+bring() { cp "$@" exchange/; }
+fetched() { test -s "exchange/$1"; }
+
+take_key() { # the marketplace's key for the site, from $work/key
+  local name
+  for name in AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY; do
+    sed -i "s|^#$name=.*|$name=$(sed -n "s/^${name,,} = //p" "$work/key")|" .env
+  done
+  start
+}
 
 ask() { # seconds, address, options of curl …: the status of the answer, 000 if there is none
   local seconds=$1 address=$2 host
@@ -85,7 +93,7 @@ up() {
   done
   chmod 644 root.crt
   say "Everything"
-  compose up --detach --wait
+  start
   compose ps
   answers "https://$SITE_HOST/healthz" 20 || fail "The site does not answer."
   answers "https://$MARKETPLACE_HOST/healthz" 20 || fail "The marketplace does not answer."
@@ -107,16 +115,13 @@ judge() {
   market create_requester "The reading lab"
   market issue_key "The reading lab" --label site > "$work/key"
   market deposit "The reading lab" 250.00
-  for name in AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY; do
-    sed -i "s|^#$name=.*|$name=$(sed -n "s/^${name,,} = //p" "$work/key")|" .env
-  done
-  compose up --detach --wait
+  take_key
   say "The demonstration's files, through standard input and through the exchange folder"
   manage import_collection everyday --lab "Our lab" --language en --queries - < demo/queries.tsv
-  cp demo/qrels.txt demo/runs/* exchange/
+  bring demo/qrels.txt demo/runs/*
   manage import_collection everyday --lab "Our lab" --qrels exchange/qrels.txt
-  rm exchange/qrels.txt
-  manage import_run everyday exchange/* --team ours
+  runs=(demo/runs/*)
+  manage import_run everyday "${runs[@]/#demo\/runs/exchange}" --team ours
   manage import_collection everyday --lab "Our lab" --passages - < demo/passages.tsv
   for campaign in link platform; do # numbers 1 and 2
     call post campaigns/ --wait --json "{\"collection\": 1, \"name\": \"$campaign\", \"runs\": \"all\", \"overlap\": 1, \"reward\": \"1.50\", \"fee_rate\": \"0.2\"}"
@@ -129,7 +134,7 @@ judge() {
   say "Judged by its link"
   manage simulate_crowd link --preferences - --workers 4 < demo/oracle-preferences.txt
   manage export_campaign link --to exchange/link
-  test -s exchange/link/manifest.json
+  fetched link/manifest.json
   say "Judged at the marketplace"
   call patch campaigns/2/publication/ --json '{"platform": "marketplace"}'
   amount=$(call get campaigns/2/publication/ | sed -n 's/^ *"amount": "\(.*\)",$/\1/p')
@@ -156,7 +161,7 @@ crash() {
     say "kill -9 in $service: at $host, $(cat "$work/lost")"
     inside $service true || fail "$service did not come back by itself."
   done
-  compose up --detach --wait
+  start
   answers "https://$SITE_HOST/healthz/all" 60 || fail "Jobs are not done after that."
 }
 
@@ -165,8 +170,8 @@ busy() { # container: what its programs have used of the processor, in ticks
 }
 
 share() {
-  local before after index counting asked
-  compose up --detach --wait --scale web=2 --no-recreate
+  local before after index counting
+  start --scale web=2 --no-recreate
   before=($(busy 1) $(busy 2))
   seq 400 | xargs -P 8 -I {} curl --silent --fail --output /dev/null --cacert root.crt \
     --connect-to "$SITE_HOST:443:127.0.0.1:$HTTPS_PORT" "https://$SITE_HOST/login/" || fail "Two web containers do not answer every request."
@@ -188,7 +193,7 @@ share() {
   wait $counting
   say "Restarting one after the other: $(cat "$work/lost")"
   grep --quiet '^0 of' "$work/lost" || fail "A restart lost requests."
-  compose up --detach --wait --scale web=1
+  start --scale web=1
 }
 
 state() {
@@ -215,8 +220,14 @@ backup() {
   say "Restored: the exports are the same, byte for byte"
 }
 
-for step in "${steps[@]}"; do
-  say "$step"
-  $step
-done
-say "All of it works: ${steps[*]}"
+try() { # [step …]
+  local step
+  [ $# -gt 0 ] || set -- settings up judge crash share backup
+  for step in "$@"; do
+    say "$step"
+    $step
+  done
+  say "All of it works: $*"
+}
+
+[ "${BASH_SOURCE[0]}" != "$0" ] || try "$@"

@@ -27,7 +27,7 @@ COMPOSE = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("bestknown-")}
 MARKETPLACE = {"marketplace", "marketplace-tick", "marketplace-deliver", "marketplace-migrate", "marketplace-database"}
-SCRIPTS = [*sorted(DOCKER.glob("*.sh")), REPOSITORY / "Makefile"]
+SCRIPTS = [*sorted(DOCKER.glob("*.sh")), REPOSITORY / "deploy" / "kubernetes" / "trial.sh", REPOSITORY / "Makefile"]
 PROGRAMS = [*SCRIPTS, *sorted(DOCKER.glob("*.py")), REPOSITORY / "docker-compose.yml", REPOSITORY / "Dockerfile"]
 EXAMPLE = (DOCKER / "env.example").read_text()
 

@@ -102,7 +102,7 @@ def environment(overlay: str, workload: str) -> tuple[dict[str, str], set[str]]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", [*OVERLAYS, "../trial"])
 def test_every_overlay_renders_and_is_what_kubernetes_takes(overlay: str, version: str) -> None:
     assert len(render(overlay)) > 20
     for manifest in render(overlay):
