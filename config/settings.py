@@ -306,6 +306,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BEAT_SCHEDULER = "config.clock:LeasedScheduler"
 CELERY_BEAT_SCHEDULE = {
     "read what was sent and create campaigns": {"task": "runs.jobs.work", "schedule": 30.0},
+    "keep counts short and right": {"task": "pools.jobs.keep_counts", "schedule": 60.0},
     "pack campaigns that wait": {"task": "tasks.jobs.pack_waiting_campaigns", "schedule": 30.0},
     "publish HITs and send planned calls": {"task": "platforms.jobs.publish", "schedule": 15.0},
     "ask platforms what was submitted": {"task": "platforms.jobs.sync", "schedule": 60.0},

@@ -71,7 +71,8 @@ class Listing:
     page has several lists, all but one have a `key`, which begins the names of their parameters and is the id of their
     heading. Where there is no such page, the nearest is shown.
 
-    A list with `columns` can be had as a file. `lines` makes of some rows what the columns are taken from.
+    A list with `columns` can be had as a file. `lines` makes of some rows what the columns are taken from. `count` is
+    how many rows there are, where that is known: then they are counted only if the filter leaves some out.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Listing:
         size: int = ROWS,
         columns: Columns | None = None,
         lines: Callable[[Sequence[Any]], Iterable[Any]] = lambda rows: rows,
+        count: int | None = None,
     ) -> None:
         self.columns, self._lines = columns, lines
         self._asked = request.GET
@@ -98,7 +100,10 @@ class Listing:
         if self.sort and isinstance(rows, QuerySet):
             rows = rows.order_by(*self._ordering())
         self.rows = rows  # all of them, on whatever page
-        self.page: Page[Any] = Paginator(rows, size).get_page(request.GET.get(self._page_name))
+        pages = Paginator(rows, size)
+        if count is not None and not self.is_narrowed:
+            pages.count = count
+        self.page: Page[Any] = pages.get_page(request.GET.get(self._page_name))
 
     def _name(self, name: str) -> str:
         return f"{self.key}-{name}" if self.key else name

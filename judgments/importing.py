@@ -256,7 +256,6 @@ def _store_work(
                     hit=hits[-1],
                     worker=worker,
                     state=Assignment.State.SUBMITTED,
-                    verdict=Assignment.Verdict.ACCEPTED,
                     taken_at=min(times),
                     leased_until=max(times) + timedelta(microseconds=1),
                     finished_at=max(times),
@@ -293,6 +292,7 @@ def _store_work(
         for pair, judgment, assignment in last
     )
     copy_rows(Acceptance, ["pair", "slot", "judgment", "worker", "assignment"], acceptances)
+    campaign.assignments.update(verdict=Assignment.Verdict.ACCEPTED)  # now that its judgments can be counted
 
 
 def judgments_ask(

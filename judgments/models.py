@@ -5,6 +5,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from core.recorded import Audit, Group
+from pools.counting import Counted, rows_counted
 from pools.models import Campaign, Pair
 from runs.models import ImportedPreference, PreferenceImport
 from tasks.models import Assignment, Item, Worker
@@ -188,6 +189,42 @@ class Acceptance(models.Model):
     judgment = models.OneToOneField(Judgment, on_delete=models.PROTECT, related_name="acceptance")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="+")
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="acceptances")
+
+    tallies = [
+        rows_counted(
+            "accepted",
+            "judgments_acceptance",
+            "''",
+            where="assignment_id IN (SELECT id FROM tasks_assignment WHERE campaign_id = %(campaign)s)",
+        ),
+        # pairs that have all the accepted judgments that they need
+        Counted(
+            "full",
+            """SELECT '', count(*), 0, 0 FROM (
+              SELECT FROM judgments_acceptance acceptance
+                JOIN pools_pair pair ON pair.id = acceptance.pair_id
+                JOIN pools_pool pool ON pool.id = pair.pool_id
+                JOIN pools_campaign campaign ON campaign.id = pool.campaign_id
+              WHERE campaign.id = %(campaign)s
+              GROUP BY pair.id, campaign.id
+              HAVING count(*) >= CASE WHEN campaign.origin IS NULL THEN campaign.overlap ELSE 1 END) pairs
+            HAVING count(*) > 0""",
+        ),
+        # items of accepted work that were judged and are not reported
+        Counted(
+            "good",
+            """SELECT '', count(*), 0, 0 FROM (
+              SELECT DISTINCT judgment.assignment_id, judgment.item_id
+              FROM tasks_assignment assignment
+                JOIN judgments_judgment judgment ON judgment.assignment_id = assignment.id
+                JOIN tasks_item item ON item.id = judgment.item_id
+              WHERE assignment.campaign_id = %(campaign)s AND assignment.verdict = 'accepted'
+                AND item.pair_id IS NOT NULL AND NOT EXISTS (
+                  SELECT FROM judgments_pairreport report WHERE report.assignment_id = assignment.id
+                    AND report.item_id = item.id AND report.withdrawn_at IS NULL)) good
+            HAVING count(*) > 0""",
+        ),
+    ]
 
     class Meta:
         constraints = [

@@ -51,6 +51,7 @@ from judgments.models import (
 )
 from platforms.models import HandPayment, Payment, Publication, Submission, listed_reward
 from platforms.registry import SANDBOXES
+from pools.counting import Total, totals_of
 from pools.models import Campaign, Pair, Pool
 from runs.models import Collection, ImportedPreference, Query
 from tasks.models import Assignment, Item, TestPair, Worker
@@ -363,18 +364,11 @@ def waiting_pairs(assignment: Assignment) -> int:
 
 
 def judging_progress(campaign: Campaign) -> JudgingProgress:
-    """Count a campaign's pairs and the accepted judgments on them."""
-    pairs = Pair.objects.filter(pool__campaign=campaign).annotate(slots=Count("acceptances"))
-    full = pairs.filter(is_reused=False, slots__gte=campaign.slots_needed)
-    accepted = Acceptance.objects.filter(pair__pool__campaign=campaign)
-    reported = PairReport.objects.filter(assignment=OuterRef("assignment"), item=OuterRef("item"), withdrawn_at=None)
-    good = Judgment.objects.filter(
-        assignment__campaign=campaign, assignment__verdict=Assignment.Verdict.ACCEPTED, item__pair__isnull=False
-    ).exclude(Exists(reported))
-    slots = accepted.count()
-    unused = good.values("assignment", "item").distinct().count() - slots
+    """How far a campaign's pairs are, from what is kept counted."""
+    totals = totals_of([campaign.pk], "accepted", "full", "good")[campaign.pk]
+    accepted, full, good = (totals.get((name, ""), Total()).rows for name in ("accepted", "full", "good"))
     reused = campaign.reused_pair_count
-    return JudgingProgress(campaign.pair_count, full.count() + reused, slots, unused, reused)
+    return JudgingProgress(campaign.pair_count, full + reused, accepted, good - accepted, reused)
 
 
 class Moment(NamedTuple):
@@ -489,7 +483,9 @@ class PoolRow(NamedTuple):
 
 def pools_by_query(campaign: Campaign) -> QuerySet[Pool]:
     """A campaign's pools by query id."""
-    return Pool.objects.filter(campaign=campaign).order_by("query__qid")
+    # With the collection said too, queries are read in the order of their ids, as far as the page goes.
+    pools = Pool.objects.filter(campaign=campaign, query__collection=campaign.collection_id)
+    return pools.order_by("query__qid")
 
 
 def pool_rows(pools: Iterable[Pool], overlap: int) -> list[PoolRow]:
@@ -725,11 +721,13 @@ def workers_with_work(campaign: Campaign) -> QuerySet[Worker]:
     """The workers who took work in a campaign, in the order of their keys: how much, and what became of it. `seen` is
     the summary of their work.
     """
-    verdicts = Assignment.Verdict
-    workers = Worker.objects.filter(assignments__campaign=campaign).annotate(
-        assignment_count=Count("assignments"),
-        accepted_count=Count("assignments", filter=Q(assignments__verdict=verdicts.ACCEPTED)),
-        excluded_count=Count("assignments", filter=Q(assignments__verdict=verdicts.EXCLUDED)),
+    verdicts, work = Assignment.Verdict, Assignment.objects.filter(worker=OuterRef("pk"), campaign=campaign)
+    # A scalar, so that the planner looks it up worker by worker, however much there is.
+    took_work = Worker.objects.annotate(work=Subquery(work.values("pk")[:1])).filter(work__isnull=False)
+    workers = took_work.annotate(
+        assignment_count=count_of(Assignment, "worker", campaign=campaign),
+        accepted_count=count_of(Assignment, "worker", campaign=campaign, verdict=verdicts.ACCEPTED),
+        excluded_count=count_of(Assignment, "worker", campaign=campaign, verdict=verdicts.EXCLUDED),
         seen=FilteredRelation("summaries", condition=Q(summaries__campaign=campaign)),
         **{f"seen_{name}": F(f"seen__{name}") for name in SEEN},
     )

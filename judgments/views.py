@@ -45,6 +45,7 @@ def queries(request: Request, pk: int) -> HttpResponseBase:
         narrow=judgment_lists.QueryFilter,
         columns=judgment_lists.QUERY_COLUMNS,
         lines=lambda some: judgment_selectors.pool_rows(some, campaign.slots_needed),
+        count=sum(campaign.pool_sizes.values()),
     )
     context = {
         "campaign": campaign,

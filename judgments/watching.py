@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from django.core.cache import cache
-from django.db.models import OuterRef, Subquery, Sum
+from django.db.models import OuterRef, Subquery
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -20,6 +20,7 @@ from platforms.models import HandPayment, Payment, Publication
 from platforms.money.bills import remaining_bill
 from platforms.money.pay_desk import sums_of
 from platforms.terms import publication_likely
+from pools.counting import counts_of
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Hit
@@ -82,7 +83,8 @@ def campaign_watch(campaign: Campaign, at: datetime) -> Watched:
 
 def forecast(campaign: Campaign, at: datetime, active: int = 0) -> Forecast:
     """When the campaign is done at its present pace. `active` assignments are being judged."""
-    remaining = Hit.objects.filter(campaign=campaign).aggregate(sum=Sum("needed", default=0))["sum"]
+    hits = counts_of(campaign, "hits")
+    remaining = sum(int(needed) * total.rows for (needed, _wanted, _held), total in hits.items())
     recent = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED, finished_at__gt=at - WINDOW)
     ended = list(recent.order_by("-finished_at").values_list("finished_at", flat=True)[:PACE_FROM])
     lasted = at - ended[-1] if ended and ended[-1] else timedelta(0)

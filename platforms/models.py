@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from core.models import Alarm, AlarmKind, AlarmTopic, Lab
 from core.money import CURRENCIES, DOLLARS
 from core.recorded import Audit, Group
+from pools.counting import rows_counted
 from pools.models import Campaign, new_token
 from tasks.models import Assignment, Hit, Platform, Worker
 from tasks.names import pseudonym
@@ -23,6 +24,9 @@ PUBLISHED_TO = {
     platform.value: platform.label
     for platform in (Platform.MARKETPLACE, Platform.MTURK_SANDBOX, Platform.MTURK, Platform.PROLIFIC)
 }
+
+
+_OF_PUBLICATION = "publication_id IN (SELECT id FROM platforms_publication WHERE campaign_id = %(campaign)s)"
 
 
 def _once(name: str, *fields: str, when: Q) -> models.UniqueConstraint:
@@ -289,6 +293,18 @@ class PublishedHit(models.Model):
         null=True, help_text=_("When the ledgers agreed on it, with nothing more to come: it is not asked about again.")
     )
 
+    # Those of HITs, by whether it is the first time and whether the platform has it, with the assignments asked for
+    # beyond the first plan.
+    tallies = [
+        rows_counted(
+            "published",
+            "platforms_publishedhit",
+            "concat_ws('/', least(round, 2), (platform_hit_id <> '')::int)",
+            where=f"{_OF_PUBLICATION} AND hit_id IS NOT NULL",
+            amount="CASE round WHEN 1 THEN added ELSE max_assignments END",
+        )
+    ]
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["publication", "hit", "round"], name="published_hit_once_per_round"),
@@ -382,6 +398,16 @@ class Submission(models.Model):
 
     audit = Audit(Group.DECISIONS, update=_("decided on submitted work in %(campaign)s: %(decision)s"))
 
+    tallies = [  # but for those of compensations
+        rows_counted(
+            "submissions",
+            "platforms_submission",
+            "status",
+            where=f"{_OF_PUBLICATION} AND EXISTS (SELECT FROM platforms_publishedhit published "
+            "WHERE published.id = published_hit_id AND published.hit_id IS NOT NULL)",
+        )
+    ]
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -445,6 +471,17 @@ class Payment(models.Model):
 
     audit = Audit(Group.MONEY, update=_("settled a payment in %(campaign)s (%(thing)s): %(state)s"))
 
+    tallies = [
+        rows_counted(
+            "payments",
+            "platforms_payment",
+            "concat_ws('/', purpose, state)",
+            where=_OF_PUBLICATION,
+            amount="amount",
+            fee="fee",
+        )
+    ]
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["assignment", "purpose"], name="payment_once_per_assignment"),
@@ -477,6 +514,8 @@ class HandPayment(models.Model):
     at = models.DateTimeField()
 
     audit = Audit(Group.MONEY, insert=_("recorded in %(campaign)s what the lab paid a worker itself: %(thing)s"))
+
+    tallies = [rows_counted("marked", "platforms_handpayment", "''", amount="amount")]
 
     class Meta:
         constraints = [
@@ -547,6 +586,15 @@ class Operation(models.Model):
     result = models.JSONField(default=dict)
     error = models.TextField(blank=True)
 
+    tallies = [
+        rows_counted(
+            "calls",
+            "platforms_operation",
+            "state",
+            where=_OF_PUBLICATION,
+        )
+    ]
+
     class Meta:
         constraints = [
             _once("operation_once_per_publication", "publication", "kind", when=Q(kind="exclusion-type")),
@@ -580,7 +628,13 @@ class Operation(models.Model):
                 fields=["publication", "next_try"],
                 condition=Q(state__in=["planned", "sent", "unknown"]),
                 name="operation_to_send",
-            )
+            ),
+            # platforms.status.calls_in_trouble()
+            models.Index(
+                fields=["publication"],
+                condition=Q(state__in=["planned", "sent"]) & ~Q(error="") | Q(state__in=["unknown", "refused"]),
+                name="operation_in_trouble",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -15,7 +15,8 @@ from platforms.alarms import raised_about
 from platforms.demands import Demands
 from platforms.models import Operation, Payment, PlatformAlarm, Publication, Submission, TermsVersion
 from platforms.registry import adapter_of, phrase
-from tasks.models import Assignment, Hit
+from pools.counting import Total, count_of, counts_of
+from tasks.models import Assignment
 
 Kind = Operation.Kind
 Status, Decision = Submission.Status, Submission.Decision
@@ -42,31 +43,29 @@ class PublicationStatus(NamedTuple):
 
 def count_status(publication: Publication, at: datetime) -> PublicationStatus:
     """Count a publication's HITs and assignments."""
-    published_hits = publication.published_hits.filter(hit__isnull=False)
-    posted = published_hits.exclude(platform_hit_id="")
-    published = posted.values("hit").distinct().count()
+    posted = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
+    totals = counts_of(publication.campaign, "published")  # whatever is published again was published before
+    planned = sum(totals.get(("1", is_posted), Total()).rows for is_posted in "01")
+    published = totals.get(("1", "1"), Total()).rows
     open_there = (
         posted.filter(expires_at__gt=at).annotate(taken=Count("submissions")).filter(taken__lt=F("max_assignments"))
     )
     work = submissions_of(publication)
-    counts = work.aggregate(
-        submitted=Count("id"),
-        approved=Count("id", filter=Q(status=Status.APPROVED)),
-        rejected=Count("id", filter=Q(status=Status.REJECTED)),
-        waiting=Count("id", filter=Q(status=Status.SUBMITTED)),
-    )
-    again = published_hits.aggregate(
-        added=Sum("added", filter=Q(round=1), default=0),
-        reposted=Sum("max_assignments", filter=Q(round__gt=1), default=0),
+    submissions = counts_of(publication.campaign, "submissions")
+    approved, rejected, waiting = (
+        submissions.get((status,), Total()).rows for status in (Status.APPROVED, Status.REJECTED, Status.SUBMITTED)
     )
     return PublicationStatus(
-        hits=Hit.objects.filter(campaign_id=publication.campaign_id).count(),
-        planned=published_hits.values("hit").distinct().count(),
+        hits=count_of(publication.campaign, "hits"),
+        planned=planned,
         published=published,
         ended=published - open_there.values("hit").distinct().count(),
         for_a_person=for_a_person(work).count(),
-        redone=again["added"] + again["reposted"],
-        **counts,
+        redone=int(sum(row.amount for row in totals.values())),
+        submitted=sum(total.rows for total in submissions.values()),
+        approved=approved,
+        rejected=rejected,
+        waiting=waiting,
     )
 
 
@@ -82,9 +81,9 @@ class Calls(NamedTuple):
 
 def calls(publication: Publication) -> Calls:
     states = Operation.State
-    counts = dict(publication.operations.order_by().values_list("state").annotate(count=Count("id")))
+    counts = counts_of(publication.campaign, "calls")
     order = (states.PLANNED, states.SENT, states.UNKNOWN, states.REFUSED, states.DONE)
-    return Calls(*[counts.get(state, 0) for state in order])
+    return Calls(*[counts.get((state,), Total()).rows for state in order])
 
 
 def calls_in_trouble(publication: Publication) -> QuerySet[Operation]:
@@ -205,13 +204,9 @@ class Sums(NamedTuple):
 def ledger_sums(publication: Publication) -> list[Sums]:
     """A publication's payments by purpose and state, in the order in which those are listed in the model."""
     purposes, states = dict(Payment.Purpose.choices), dict(Payment.State.choices)
-    sums = (
-        publication.payments.order_by()
-        .values_list("purpose", "state")
-        .annotate(count=Count("id"), amount=Sum("amount"), fees=Sum("fee"))
-    )
-    order = sorted(sums, key=lambda row: (list(purposes).index(row[0]), list(states).index(row[1])))
-    return [Sums(str(purposes[row[0]]), str(states[row[1]]), *row[2:]) for row in order]
+    totals = counts_of(publication.campaign, "payments")
+    order = sorted(totals, key=lambda kind: (list(purposes).index(kind[0]), list(states).index(kind[1])))
+    return [Sums(str(purposes[kind[0]]), str(states[kind[1]]), *totals[kind]) for kind in order if totals[kind].rows]
 
 
 class Change(NamedTuple):

@@ -516,3 +516,35 @@ class VersionQuery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.query_id} in {self.version_id}"
+
+
+# --- what is kept counted
+
+
+class CountChange(models.Model):
+    """A change of how many rows of a kind a campaign has, and of their sums: what is kept is the sum of the changes
+    (pools.counting). Written by triggers, hence a campaign's go with it by the database's own rule.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    name = models.CharField(max_length=20)
+    kind = models.CharField(max_length=60)
+    count = models.BigIntegerField()
+    amount = models.DecimalField(max_digits=14, decimal_places=2, default=0, db_default=0)
+    fee = models.DecimalField(max_digits=14, decimal_places=2, default=0, db_default=0)
+
+    def __str__(self) -> str:
+        return f"{self.count:+} {self.name} {self.kind}"
+
+
+class Recount(models.Model):
+    """When a campaign's counts were last compared with its rows, and how many changes there were then."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="recount")
+    changes = models.PositiveIntegerField()
+    newest = models.BigIntegerField(help_text=_("The key of the newest change; 0 without any."))
+    at = models.DateTimeField()
+    rests_until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"recount of {self.campaign_id}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -14,6 +14,7 @@ from evaluation.files.artifact import Order
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.equal_texts import name_once, relevant_once
 from evaluation.judging.pooling import ChampionPair, ChampionQrel, PoolSizes, champion_pairs, sizes_of
+from pools.counting import totals_of
 from pools.models import AlikePair, Campaign, Candidate, Pair, Pool, QrelsVersion, Twin, VersionQuery
 from runs.models import Collection, Passage, Qrel, Query, Run
 from runs.selectors import collection_qrels, enumerate_ids, load_artifact
@@ -45,20 +46,15 @@ class CampaignRow(NamedTuple):
 def campaign_rows(campaigns: Iterable[Campaign]) -> list[CampaignRow]:
     """Lines for some campaigns, in their order."""
     campaigns = list(campaigns)
-    keys = [campaign.pk for campaign in campaigns]
-    rows = Pair.objects.filter(pool__campaign__in=keys).order_by().values_list("pool__campaign")
-    pairs: dict[int, int] = dict(rows.annotate(count=Count("id")))
-    # HITs are the tasks' own; here only the name of the relation is known.
-    hits = {
-        row.pk: row
-        for row in Campaign.objects.filter(pk__in=keys).annotate(
-            hit_count=Count("hits"), hits_done=Count("hits", filter=Q(hits__needed=0, hits__is_held=False))
+    hits = totals_of((campaign.pk for campaign in campaigns), "hits")
+    rows = []
+    for campaign in campaigns:
+        totals = hits[campaign.pk]
+        done = sum(
+            total.rows for (_name, kind), total in totals.items() if kind.startswith("0/") and kind.endswith("/0")
         )
-    }
-    return [
-        CampaignRow(campaign, pairs.get(campaign.pk, 0), hits[campaign.pk].hit_count, hits[campaign.pk].hits_done)
-        for campaign in campaigns
-    ]
+        rows.append(CampaignRow(campaign, campaign.pair_count, sum(total.rows for total in totals.values()), done))
+    return rows
 
 
 def newest_version(collection: Collection) -> QrelsVersion | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.models import QuerySet
 
-from judgments.models import Acceptance
+from pools.counting import count_of
 from pools.models import Campaign, Pool
 from results import apart
 from results.inputs import FORMAT, SOFTWARE
@@ -34,7 +34,7 @@ def result_status(campaign: Campaign) -> ResultStatus:
     data = None if result is None else read(result.data)
     if result is not None and data is not None and is_in_step(result, campaign):
         return ResultStatus(result, data, data.judgments, stale=False)
-    accepted = Acceptance.objects.filter(assignment__campaign=campaign).count()
+    accepted = count_of(campaign, "accepted")
     return ResultStatus(result, data, accepted + campaign.reused_pair_count * campaign.overlap, stale=True)
 
 

@@ -23,6 +23,7 @@ from core.roles import Right, needs
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from platforms.registry import adapter_of
+from pools.counting import count_of
 from pools.http import campaign_of
 from pools.models import Campaign
 from review import deciding, review_tables
@@ -56,18 +57,21 @@ class BulkForm(forms.Form):
             self.fields["why"].label = _("Message")
 
 
-def assignments_listed(request: Request, campaign: Campaign, assignments: QuerySet[Assignment]) -> Listing:
-    """The assignments of a campaign, or of one worker in it."""
+def assignments_listed(
+    request: Request, campaign: Campaign, assignments: QuerySet[Assignment], count: int | None = None
+) -> Listing:
+    """The assignments of a campaign, so many, or of one worker in it."""
     sorts, narrow = review_lists.ASSIGNMENT_SORTS, review_lists.AssignmentFilter
     assignments = judgment_selectors.with_fast_below(campaign, assignments)
-    return Listing(request, assignments, sorts=sorts, narrow=narrow)
+    return Listing(request, assignments, sorts=sorts, narrow=narrow, count=count)
 
 
 def workers_listed(request: Request, campaign: Campaign) -> Listing:
     """The workers who took work in a campaign."""
+    count = count_of(campaign, "workers")
     sorts, narrow = review_lists.WORKER_SORTS, review_lists.WorkerFilter
     workers = judgment_selectors.workers_with_work(campaign)
-    return Listing(request, workers, sorts=sorts, narrow=narrow, key="workers")
+    return Listing(request, workers, sorts=sorts, narrow=narrow, key="workers", count=count)
 
 
 @needs(Right.DECIDE)

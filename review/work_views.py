@@ -21,6 +21,7 @@ from judgments import services as judgment_services
 from judgments.models import Decision
 from platforms.models import Publication
 from platforms.money.pay_desk import sums_of_work
+from pools.counting import count_of
 from pools.http import campaign_of
 from pools.models import Campaign
 from review import deciding, detail
@@ -43,7 +44,8 @@ class ReasonForm(forms.Form):
 def work(request: Request, pk: int) -> HttpResponseBase:
     """Who did what: assignments, and workers."""
     campaign = campaign_of(request, pk)
-    listing = assignments_listed(request, campaign, judgment_selectors.assignments_of(campaign))
+    count = count_of(campaign, "work")
+    listing = assignments_listed(request, campaign, judgment_selectors.assignments_of(campaign), count)
     workers = workers_listed(request, campaign)
     actions = deciding.actions_of(campaign)
     context = {

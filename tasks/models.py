@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from core.comparing import ComparedField, ComparedModel
 from core.models import AlarmKind, AlarmTopic, Lab
 from core.recorded import Audit, Changes, Group, value_after
+from pools.counting import Counted, rows_counted
 from pools.models import Campaign, Pair
 from runs.models import Passage, Query
 
@@ -265,6 +266,8 @@ class Hit(models.Model):
         default=False, db_default=False, help_text=_("Whether it is held back until the campaign's pilot has ended.")
     )
 
+    tallies = [rows_counted("hits", "tasks_hit", "concat_ws('/', needed, coalesce(wanted, 0), is_held::int)")]
+
     class Meta:
         verbose_name = "HIT"
         constraints = [
@@ -353,6 +356,21 @@ class Assignment(models.Model):
         help_text=_("A keyed digest of the address that a frame was opened from."),
     )
 
+    # Those that a platform pays are counted apart. What is summed up is what is owed for work that has ended.
+    tallies = [
+        rows_counted(
+            "work",
+            "tasks_assignment",
+            "concat_ws('/', state, verdict, (platform_assignment_id <> '')::int)",
+            amount="CASE WHEN finished_at IS NULL THEN 0 ELSE owed END",
+        ),
+        Counted(
+            "workers",
+            "SELECT '', count(DISTINCT worker_id), 0, 0 FROM tasks_assignment WHERE campaign_id = %(campaign)s "
+            "HAVING count(*) > 0",
+        ),
+    ]
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
@@ -383,6 +401,12 @@ class Assignment(models.Model):
             models.Index(fields=["leased_until"], condition=Q(state="active"), name="assignment_going_on"),
             # judgments.selectors: a campaign's assignments, newest first
             models.Index(fields=["campaign", "-id"], name="assignment_newest_first"),
+            # judgments.watching, judgments.alarm_checks: what was checked last
+            models.Index(
+                fields=["campaign", "-finished_at", "-id"],
+                condition=Q(verdict__in=["accepted", "excluded"]),
+                name="assignment_checked_last",
+            ),
             # judgments.watching: what waits for a person, which is mostly nothing
             models.Index(fields=["campaign"], condition=Q(verdict="held"), name="assignment_held"),
             # tasks.selectors.next_hit(): whether a worker has taken a HIT, and their last ones

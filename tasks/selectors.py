@@ -1,5 +1,6 @@
 """Reading test pairs, HITs, workers and assignments."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
@@ -23,6 +24,7 @@ from evaluation.judging.reading import MOST_WORDS_PER_MINUTE, least_minutes, rea
 from evaluation.judging.recognition import Candidate, Recognition, ShownItem, recognition, words_of
 from pools import reuse
 from pools import selectors as pool_selectors
+from pools.counting import count_of, counts_of
 from pools.models import Campaign, Pair
 from pools.practice import PracticePair, lacking_practice, practice_pairs_of
 from runs import selectors as run_selectors
@@ -526,9 +528,8 @@ def panel_rows(campaign: Campaign, invitations: Iterable[Invitation]) -> list[Pa
 
 def workers_of(campaign: Campaign) -> QuerySet[Worker]:
     """The workers of a campaign: all who took work in it or were invited to it."""
-    return Worker.objects.filter(
-        Q(id__in=campaign.assignments.values("worker")) | Q(id__in=campaign.invitations.values("worker"))
-    )
+    took = Exists(Assignment.objects.filter(worker=OuterRef("pk"), campaign=campaign))
+    return Worker.objects.filter(took | Exists(Invitation.objects.filter(worker=OuterRef("pk"), campaign=campaign)))
 
 
 def current_consent(campaign: Campaign) -> ConsentText | None:
@@ -739,18 +740,25 @@ class Progress(NamedTuple):
 
 
 def progress(campaign: Campaign) -> Progress:
-    """Count a campaign's HITs and assignments."""
-    done = Q(needed=0, is_held=False)
-    hits = Hit.objects.filter(campaign=campaign).aggregate(all=Count("id"), done=Count("id", filter=done))
+    """How a campaign's HITs and assignments are, from what is kept counted; work that goes on is counted."""
+    hits = counts_of(campaign, "hits")
+    work = counts_of(campaign, "work")
     states, verdicts = Assignment.State, Assignment.Verdict
-    counts = campaign.assignments.aggregate(
-        active=Count("id", filter=Q(state=states.ACTIVE, leased_until__gt=Now())),
-        lapsed=Count("id", filter=Q(state=states.ACTIVE, leased_until__lte=Now())),
-        submitted=Count("id", filter=Q(state=states.SUBMITTED)),
-        left=Count("id", filter=Q(state=states.LEFT)),
-        accepted=Count("id", filter=Q(verdict=verdicts.ACCEPTED)),
-        excluded=Count("id", filter=Q(verdict=verdicts.EXCLUDED)),
-        workers=Count("worker", distinct=True),
-        barred=Count("worker", distinct=True, filter=Q(worker__barred_at__isnull=False)),
+    by_state, by_verdict = Counter[str](), Counter[str]()
+    for (state, verdict, _there), total in work.items():
+        by_state[state] += total.rows
+        by_verdict[verdict] += total.rows
+    active = Assignment.objects.filter(campaign=campaign, state=states.ACTIVE, leased_until__gt=Now()).count()
+    barred = Worker.objects.filter(lab=campaign.lab_id, barred_at__isnull=False)
+    return Progress(
+        hits=sum(total.rows for total in hits.values()),
+        hits_done=sum(total.rows for kind, total in hits.items() if kind[0::2] == ("0", "0")),  # none needed, not held
+        active=active,
+        lapsed=by_state[states.ACTIVE] - active,
+        submitted=by_state[states.SUBMITTED],
+        left=by_state[states.LEFT],
+        accepted=by_verdict[verdicts.ACCEPTED],
+        excluded=by_verdict[verdicts.EXCLUDED],
+        workers=count_of(campaign, "workers"),
+        barred=barred.filter(Exists(Assignment.objects.filter(worker=OuterRef("pk"), campaign=campaign))).count(),
     )
-    return Progress(hits=hits["all"], hits_done=hits["done"], **counts)

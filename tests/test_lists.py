@@ -494,7 +494,7 @@ def make(count: int) -> World:
     template = CampaignTemplate.objects.create(lab=lab, name="template", values={}, changed_at=at)
     multiply(template, count, name="'template ' || n")
     campaign = Campaign.objects.create(
-        lab=lab, collection=collection, name="judged", state="open", pair_count=PAIRS, pool_histogram={"2": 10}
+        lab=lab, collection=collection, name="judged", state="open", pair_count=PAIRS, pool_histogram={"2": count}
     )
     started = Campaign.objects.create(lab=lab, collection=collection, name="started", state="closed", pair_count=20)
     multiply(started, count, name="'started ' || n", link=unique)

@@ -5,16 +5,15 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
-from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from core.money import CENT
 from platforms.models import Publication
 from platforms.money.protocol import Money
 from platforms.registry import adapter_of
+from pools.counting import counts_of
 from pools.models import Campaign
 from pools.reuse import reused_pairs
-from tasks.models import Hit
 
 ZERO = Decimal("0.00")
 
@@ -136,11 +135,12 @@ def remaining_bill(publication: Publication, *, with_held: bool = False) -> Bill
     campaign = publication.campaign
     if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
         return campaign_bill(publication)
-    waits = Q(needed__gt=0) | Q(is_held=True) if with_held else Q(needed__gt=0)
-    waiting = Hit.objects.filter(waits, campaign=campaign).order_by().values_list("needed", "wanted", "is_held")
     groups: Counter[int] = Counter()
-    for needed, copies, is_held, count in waiting.annotate(Count("id")):
-        groups[(copies or campaign.overlap) if is_held else needed] += count
+    for (needed, copies, is_held), total in counts_of(campaign, "hits").items():
+        if is_held == "1" and with_held:
+            groups[int(copies) or campaign.overlap] += total.rows
+        elif int(needed):
+            groups[int(needed)] += total.rows
     return hits_bill(publication, sorted(groups.items(), reverse=True))
 
 

@@ -1,15 +1,17 @@
 """What was owed and paid, by our rows."""
 
 import csv
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 
 from core.lists import Lines, no_formula
 from platforms.models import Operation, Payment, Publication
+from pools.counting import counts_of
 
 ZERO = Decimal("0.00")
 State, Purpose = Payment.State, Payment.Purpose
@@ -87,14 +89,12 @@ def _without_worker(payment: Payment) -> dict[str, str]:
 
 
 def totals(publication: Publication) -> Totals:
-    by_state: dict[str, tuple[Decimal, Decimal]] = {
-        state: (amount, fee)
-        for state, amount, fee in publication.payments.order_by()
-        .values_list("state")
-        .annotate(amount=Sum("amount"), fees=Sum("fee"))
-    }
-    amounts = {state: by_state.get(state, (ZERO, ZERO))[0] for state in State.values}
-    paid_fees = by_state.get(State.PAID, (ZERO, ZERO))[1]
+    by_state: defaultdict[str, tuple[Decimal, Decimal]] = defaultdict(lambda: (ZERO, ZERO))
+    for (_purpose, state), total in counts_of(publication.campaign, "payments").items():
+        amount, fees = by_state[state]
+        by_state[state] = amount + total.amount, fees + total.fee
+    amounts = {state: by_state[state][0] for state in State.values}
+    paid_fees = by_state[State.PAID][1]
     return Totals(amounts[State.OWED] + amounts[State.SENT], amounts[State.PAID], paid_fees, amounts[State.REFUSED])
 
 

@@ -33,6 +33,7 @@ from django.utils.translation import gettext as _
 from core.errors import BadRequest, NotNow
 from core.models import User
 from platforms.models import HandPayment, Payment, Submission
+from pools.counting import totals_of
 from pools.models import Campaign
 from tasks.models import Assignment
 
@@ -126,6 +127,17 @@ def _replaced(assignments: QuerySet[Assignment]) -> QuerySet[Any, Any]:
     return settled.annotate(others=on_it - F("is_settled")).filter(others__gt=0).values("pk")
 
 
+# Other work of the same worker on the same HIT at a platform that was submitted or compensated: as in `_replaced`.
+_OTHERS = (
+    Assignment.objects.filter(hit=OuterRef("hit"), worker=OuterRef("worker"))
+    .exclude(Q(pk=OuterRef("pk")) | BY_HAND)
+    .filter(
+        Q(submission__isnull=False)
+        | Exists(Payment.objects.filter(assignment=OuterRef("pk"), purpose=Payment.Purpose.COMPENSATION))
+    )
+)
+
+
 def assignments_owed(campaign: Campaign) -> QuerySet[Any]:
     """Everybody's work in a campaign for which something is due, was paid or was written off, the oldest first."""
     rows = with_pay(Assignment.objects.filter(campaign=campaign))
@@ -156,32 +168,30 @@ def sums_of(campaign: Campaign) -> Sums:
 def sums_by_payer(campaigns: Collection[int]) -> defaultdict[int, tuple[Sums, Sums]]:
     """What is owed and paid, by campaign: what labs pay themselves, and what platforms pay."""
     sums_of: defaultdict[int, tuple[Sums, Sums]] = defaultdict(lambda: (Sums(), Sums()))
-    ended = Assignment.objects.filter(campaign__in=campaigns, finished_at__isnull=False).order_by()
-    marked = HandPayment.objects.filter(campaign__in=campaigns).order_by()
-    booked = Payment.objects.filter(publication__campaign__in=campaigns).exclude(state=Payment.State.REFUSED).order_by()
-    unbooked = ended.exclude(BY_HAND).exclude(Exists(_PAYMENTS)).exclude(_REJECTED).exclude(pk__in=_replaced(ended))
-    nothing = Value(ZERO, output_field=_MONEY)
-    is_paid = Q(state=Payment.State.PAID)
-    # campaign, who pays, what is owed, what is paid of that, and fees; in one statement
-    rows = (
-        ended.filter(BY_HAND)
-        .exclude(_WRITTEN_OFF)
-        .values_list("campaign", Value(0))
-        .annotate(a=Sum("owed"), b=nothing, c=nothing),
-        marked.values_list("campaign", Value(0)).annotate(
-            a=Sum("amount", filter=Q(assignment__worker__erased_at__isnull=False), default=ZERO),
-            b=Sum("amount"),
-            c=nothing,
-        ),
-        booked.values_list("publication__campaign", Value(1)).annotate(
-            a=Sum("amount"), b=Sum("amount", filter=is_paid, default=ZERO), c=Sum("fee")
-        ),
-        unbooked.values_list("campaign", Value(1)).annotate(a=Sum("owed"), b=nothing, c=nothing),
-    )
-    for campaign, payer, *amounts in rows[0].union(*rows[1:], all=True):
-        sums = list(sums_of[campaign])
-        sums[payer] = sums[payer].plus(Sums(*amounts))
-        sums_of[campaign] = sums[0], sums[1]
+    amounts = {campaign: [[ZERO, ZERO, ZERO], [ZERO, ZERO, ZERO]] for campaign in campaigns}
+    at_platforms = []
+    for campaign, totals in totals_of(amounts, "work", "payments", "marked").items():
+        by_hand, by_platform = amounts[campaign]
+        for (name, kind), sums in totals.items():
+            if name == "marked":
+                by_hand[1] += sums.amount
+            elif name == "work" and kind.endswith("/0"):
+                by_hand[0] += sums.amount
+            elif name == "work" and sums.amount:
+                at_platforms.append(campaign)
+            elif name == "payments" and not kind.endswith(f"/{Payment.State.REFUSED}"):
+                by_platform[0] += sums.amount
+                by_platform[1] += sums.amount if kind.endswith(f"/{Payment.State.PAID}") else ZERO
+                by_platform[2] += sums.fee
+    written_off = Assignment.objects.filter(_WRITTEN_OFF, campaign__in=campaigns, finished_at__isnull=False)
+    of_erased = written_off.annotate(left=F("owed") - paid_by_hand()).order_by()
+    for campaign, left in of_erased.values_list("campaign").annotate(Sum("left")):
+        amounts[campaign][0][0] -= left
+    ended = Assignment.objects.filter(campaign__in=set(at_platforms), finished_at__isnull=False).order_by()
+    unbooked = ended.exclude(BY_HAND).exclude(Exists(_PAYMENTS)).exclude(_REJECTED).exclude(Exists(_OTHERS))
+    for campaign, owed in unbooked.values_list("campaign").annotate(Sum("owed")) if at_platforms else ():
+        amounts[campaign][1][0] += owed
+    sums_of.update({campaign: (Sums(*rows[0]), Sums(*rows[1])) for campaign, rows in amounts.items()})
     return sums_of
 
 

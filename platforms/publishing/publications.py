@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from core.alarms import alarm_raise, alarm_settle
@@ -171,9 +171,10 @@ def publication_plan(*, publication_id: int, at: datetime) -> int:
 
 def unposted(publication: Publication) -> QuerySet[Hit]:
     """HITs that need work and were never planned at the platform, by number."""
-    posted = PublishedHit.objects.filter(publication=publication, hit__isnull=False)
+    posted = PublishedHit.objects.filter(publication=publication, hit=OuterRef("pk"))
     waiting = Hit.objects.filter(campaign_id=publication.campaign_id, needed__gt=0)
-    return waiting.exclude(pk__in=posted.values("hit")).order_by("number")
+    # A scalar, so that the planner looks it up HIT by HIT, however many are posted.
+    return waiting.annotate(posted=Subquery(posted.values("pk")[:1])).filter(posted=None).order_by("number")
 
 
 # --- pause, resume, extend, expire, stop

@@ -39,6 +39,7 @@ from platforms.publishing.costs import campaign_costs, cost_lines, costs_by_plat
 from platforms.registry import accounts_at
 from platforms.views import REFRESH, publication_of
 from pools import selectors as pool_selectors
+from pools.counting import count_of
 from pools.http import campaign_of
 from pools.models import Campaign
 from tasks.paying import asked_at_open_link, pay_details, pay_words_of
@@ -87,7 +88,13 @@ def ledger(request: Request, pk: int) -> HttpResponse:
     publication = publication_of(request, pk)
     campaign = publication.campaign
     payments = ledger_payments(publication).reverse()
-    listing = Listing(request, payments, sorts=platform_lists.PAYMENT_SORTS, narrow=platform_lists.PaymentFilter)
+    listing = Listing(
+        request,
+        payments,
+        sorts=platform_lists.PAYMENT_SORTS,
+        narrow=platform_lists.PaymentFilter,
+        count=count_of(campaign, "payments"),
+    )
     context = {
         "campaign": campaign,
         "publication": publication,

@@ -18,6 +18,8 @@ from django.db import connection, transaction
 from platforms.models import Publication
 from platforms.outbox import operations_run
 from platforms.publishing.publications import publication_plan
+from pools.counting import campaign_recount
+from pools.models import Campaign
 from tasks.models import Assignment
 
 STEPS = int(os.environ.get("HISTORY_STEPS", "20000"))  # of each platform
@@ -25,6 +27,7 @@ PARTS = 10  # of the histories of one kind, each a test
 SEED = int(os.environ.get("HISTORY_SEED", "1"))
 LENGTH = int(os.environ.get("HISTORY_LENGTH", "500"))  # steps of one history
 TRIES = int(os.environ.get("HISTORY_TRIES", "60"))  # to make a history shorter
+COUNTED_EVERY = 50  # steps after which everything is counted again
 Plan = Sequence[tuple[str, int]]
 
 
@@ -65,6 +68,13 @@ class World:
 
     def end(self) -> None:
         """Let everything come to its end, and raise Wrong where it is not as it must be then."""
+
+
+def check_counts() -> None:
+    """Raise Wrong where a count that is kept is not what counting gives."""
+    for campaign in Campaign.objects.all():
+        if wrong := campaign_recount(campaign=campaign, at=campaign.created_at):
+            raise Wrong(f"counts of {campaign} were wrong: {wrong}")
 
 
 def plan_make(world: type[World], seed: int, length: int = LENGTH) -> Plan:
@@ -124,11 +134,14 @@ def play(make: Callable[[], World], plan: Plan, *, ends: bool = True) -> str:
     with undone():
         world = make()
         try:
-            for name, pick in plan:
+            for number, (name, pick) in enumerate(plan, start=1):
                 getattr(world, name)(pick)
                 world.check()
+                if number % COUNTED_EVERY == 0:
+                    check_counts()
             if ends:
                 world.end()
+            check_counts()
         except Wrong as wrong:
             return str(wrong)
     return ""

@@ -5,9 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from core.models import Lab
 from judgments.models import Acceptance
+from pools.counting import campaign_recount
 from pools.models import Campaign, Pair
 from tests.marketplace.server import Marketplace, Requester
 from tests.storm.weather import faults_of, published, weather
@@ -50,3 +52,4 @@ def test_a_campaign_comes_through_a_storm(
     counted = Counter(Acceptance.objects.filter(pair__pool__campaign=campaign).values_list("pair", flat=True))
     assert len(counted) == Pair.objects.filter(pool__campaign=campaign).count() == HITS
     assert set(counted.values()) == {1}
+    assert campaign_recount(campaign=campaign, at=timezone.now()) == {}
