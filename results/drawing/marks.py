@@ -59,9 +59,9 @@ def outline(points: Sequence[tuple[float, float]], reach: float, *, round_: bool
         x, y = points[0]
         points = [(x - half, y), (x + half, y)]
     across, up = (half, 0) if len({x for x, _y in points}) == 1 else (0, half)
-    there = [_shown(x - across, y - up) for x, y in points]
+    forth = [_shown(x - across, y - up) for x, y in points]
     back = [_shown(x + across, y + up) for x, y in reversed(points)]
-    return f"M{' '.join(there + back)}z"
+    return f"M{' '.join(forth + back)}z"
 
 
 def _shown(x: float, y: float) -> str:
