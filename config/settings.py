@@ -15,6 +15,7 @@
 | BESTKNOWN_VAR | where embedded servers, files and logs live | var/ beside manage.py |
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
+| FILES_DIRECT | whether browsers fetch large files from the bucket, which they must reach | off |
 | HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
 | UPLOAD_MEGABYTES | the largest upload, in MB; a proxy must let 5% more pass | 500 |
 | BOARD_UPLOAD_MEGABYTES | the largest upload to a leaderboard, both runs together, in MB | 200 |
@@ -352,19 +353,22 @@ for _entry in CELERY_BEAT_SCHEDULE.values():  # where the workers are behind, th
 
 # Files
 FILES_BUCKET = env.str("FILES_BUCKET", default="")
+FILES_DIRECT = bool(FILES_BUCKET) and env.bool("FILES_DIRECT", default=False)
 MEDIA_ROOT = env.str("MEDIA_ROOT", default=str(VAR / "files"))
 STATIC_URL = "/static/"
 STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles"))
 STATICFILES_DIRS = [BASE_DIR / "static"]
+BUCKET_OPTIONS = {
+    "max_memory_size": 8 << 20,  # of a file that is read; what is larger goes to disk
+    # an unreachable bucket is reported within seconds
+    "client_config": Config(
+        connect_timeout=3, read_timeout=20, retries={"total_max_attempts": 2}, signature_version="s3v4"
+    ),
+}
 STORAGES = {
     "default": {
         "BACKEND": "storages.backends.s3.S3Storage",
-        "OPTIONS": {
-            "bucket_name": FILES_BUCKET,
-            "max_memory_size": 8 << 20,  # of a file that is read; what is larger goes to disk
-            # an unreachable bucket is reported within seconds
-            "client_config": Config(connect_timeout=3, read_timeout=20, retries={"total_max_attempts": 2}),
-        },
+        "OPTIONS": BUCKET_OPTIONS | {"bucket_name": FILES_BUCKET},
     }
     if FILES_BUCKET
     else {"BACKEND": "django.core.files.storage.FileSystemStorage"},

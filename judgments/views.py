@@ -3,8 +3,7 @@
 import logging
 
 from django.contrib import messages
-from django.http import FileResponse, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
@@ -82,12 +81,12 @@ def files(request: Request, pk: int) -> HttpResponse:
 
 @needs(Right.EXPORT)
 @require_GET
-def export(request: Request, pk: int, name: str) -> FileResponse:
+def export(request: Request, pk: int, name: str) -> HttpResponseBase:
     """One export file, or all of them in an archive, as they were last made."""
     campaign = campaign_of(request, pk)
     if name != exports.ARCHIVE and name not in exports.NAMES:
         raise NotYours(_("There is no export with this name."))
-    response = file_response(campaign, StoredFile.Kind.EXPORT, name)
+    response = file_response(campaign, StoredFile.Kind.EXPORT, name, may_redirect=True)
     _note_export(campaign, "downloaded", name)
     return response
 

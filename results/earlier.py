@@ -1,7 +1,7 @@
 """Results that were final until others took their place."""
 
 from django.db.models import QuerySet
-from django.http import FileResponse
+from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from core.errors import NotYours
@@ -34,7 +34,7 @@ def must_not_tell(result: EarlierResult) -> str:
     return text % {"names": ", ".join(since)}
 
 
-def report_of(campaign: Campaign, number: int) -> FileResponse:
+def report_of(campaign: Campaign, number: int) -> HttpResponseBase:
     """The report of earlier results. Raises NotYours where there is none, or a run has been held back since."""
     result = result_of(campaign, number)
     if refused := must_not_tell(result):

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from django.contrib import messages
-from django.http import FileResponse, HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.text import slugify
 from django.utils.translation import ngettext
@@ -58,7 +58,7 @@ def earlier(request: Request, pk: int, number: int) -> HttpResponse:
 
 @needs(Right.SEE)
 @require_GET
-def earlier_report(request: Request, pk: int, number: int) -> FileResponse:
+def earlier_report(request: Request, pk: int, number: int) -> HttpResponseBase:
     return report_of(campaign_of(request, pk), number)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import FileResponse, HttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -175,7 +175,7 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
 
 @needs(Right.SEE)
 @require_GET
-def table_file(request: Request, pk: int, name: str, form: str) -> FileResponse:
+def table_file(request: Request, pk: int, name: str, form: str) -> HttpResponseBase:
     """One table as CSV or LaTeX, all of its rows."""
     if form not in ("csv", "tex"):
         raise NotYours(_("Tables are available as .csv and .tex files."))
@@ -184,7 +184,7 @@ def table_file(request: Request, pk: int, name: str, form: str) -> FileResponse:
 
 @needs(Right.SEE)
 @require_GET
-def figure(request: Request, pk: int, name: str, form: str) -> FileResponse:
+def figure(request: Request, pk: int, name: str, form: str) -> HttpResponseBase:
     """One figure as SVG, PDF or PNG."""
     if form not in ("svg", "pdf", "png"):
         raise NotYours(_("Figures can be had as .svg, .pdf and .png."))
@@ -202,24 +202,24 @@ def marks(request: Request, pk: int, name: str) -> HttpResponse:
 
 @needs(Right.SEE)
 @require_GET
-def report(request: Request, pk: int) -> FileResponse:
+def report(request: Request, pk: int) -> HttpResponseBase:
     """The whole report in one archive."""
     return _result_file(request, pk, ARCHIVE)
 
 
 @needs(Right.SEE)
 @require_GET
-def confidence_sets(request: Request, pk: int) -> FileResponse:
+def confidence_sets(request: Request, pk: int) -> HttpResponseBase:
     """The confidence sets of all queries as TREC qrels."""
     return _result_file(request, pk, SETS)
 
 
-def _result_file(request: Request, pk: int, name: str) -> FileResponse:
+def _result_file(request: Request, pk: int, name: str) -> HttpResponseBase:
     campaign = campaign_of(request, pk)
     kind = StoredFile.Kind.RESULT
     if judgment_selectors.stored_file(campaign, kind, name) is None and Result.objects.filter(campaign=campaign):
         raise NotYours(_("These results have no such table, figure or report."))
-    return file_response(campaign, kind, name)
+    return file_response(campaign, kind, name, may_redirect=True)
 
 
 # --- what more judgments would say

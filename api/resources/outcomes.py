@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.http import FileResponse, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -311,7 +311,7 @@ class ResultFiles(Resource):
 
     tags = ["Results"]
 
-    def file(self, pk: int, name: str) -> FileResponse:
+    def file(self, pk: int, name: str) -> HttpResponseBase:
         """A stored file of the results. Raises NotYours, and NotMadeYet before the results are computed."""
         campaign, kind = self.campaign, StoredFile.Kind.RESULT
         files = judgment_selectors.stored_files(campaign, kind)

@@ -13,7 +13,7 @@ from local.embedded import Postgres as EmbeddedPostgres
 from tests.hosts.network import Host
 
 ACCOUNT = "nobody"  # PostgreSQL and PgBouncer refuse to run as root
-BUCKET, KEY, SECRET = "bestknown", "key", "a secret for tests"
+BUCKET, KEY, SECRET = "bestknown", "key", "secret-for-tests"
 SECONDS = 60
 NETWORK = "198.18.0.0/15"
 # A connection whose other end is gone is noticed in half a minute, and its transaction given up.
@@ -89,7 +89,7 @@ class Database:
 
     def execute(self, statement: str, user: str = "postgres", database: str = "postgres") -> list[tuple[object, ...]]:
         """Run a statement. The rows that it gives."""
-        return execute(f"postgresql://{user}@{self.host.address}:5432/{database}", statement)
+        return execute(f"postgres://{user}@{self.host.address}:5432/{database}", statement)
 
     def _run(self, program: str, *arguments: str | Path) -> None:
         self.host.run([self._programs / program, *arguments], account=ACCOUNT)
@@ -121,7 +121,7 @@ class Pooler:
 
 def execute(address: str, statement: str) -> list[tuple[object, ...]]:
     """Run a statement at a server. The rows that it gives."""
-    connection = psycopg2.connect(address, connect_timeout=5)
+    connection = psycopg2.connect(address, connect_timeout=5, tcp_user_timeout=5000)
     connection.autocommit = True
     try:
         with connection.cursor() as cursor:
