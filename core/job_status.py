@@ -109,7 +109,9 @@ class JobStatus:
 
 
 def broker_url(url: str) -> str:
-    """The address under which Celery finds the same database of the same server: it reads none in `?db=`."""
+    """The address under which Celery finds the same database of the same server: it reads none in `?db=`. Over TLS it
+    is told to look at the certificate, which the other clients do unasked.
+    """
     address = urlsplit(url)
     scheme, path, query = address.scheme, address.path, dict(parse_qsl(address.query, keep_blank_values=True))
     database = query.pop("db", "")
@@ -118,6 +120,8 @@ def broker_url(url: str) -> str:
         query |= {"virtual_host": database} if database else {}
     elif database:
         path = f"/{database}"
+    if scheme == "rediss":
+        query.setdefault("ssl_cert_reqs", "required")
     return f"{scheme}://{address.netloc}{path}" + (f"?{urlencode(query)}" if query else "")
 
 
