@@ -139,7 +139,7 @@ class Cluster:
     def clock(self) -> str:
         """Who holds the clock's lease; empty if nobody does, or the database cannot be asked."""
         try:
-            rows = servers.execute(self.pooler.url, "SELECT holder FROM core_lease WHERE ends_at > now()")
+            rows = self.primary.execute("SELECT holder FROM core_lease WHERE ends_at > now()", database="bestknown")
         except psycopg2.Error:
             return ""
         return str(rows[0][0]) if rows else ""
