@@ -1,9 +1,12 @@
 """`python -m benchmarks.growth JUDGMENTS`: a site with so many judgments in one campaign, and what its pages cost.
+`python -m benchmarks.growth --design TIMES`: what the paper's largest design, so many times over, costs from plan to
+results.
 
 Everything is written by SQL, past the triggers that services rely on: pairs are judged once, in HITs of ten pairs and
 three test pairs, at a marketplace that has paid. One HIT in fifty still waits, and one in a thousand is being judged.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -14,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection
 
-from benchmarks.harness import Bench
+from benchmarks.harness import Bench, cost, peak_megabytes, postmaster
 
 if TYPE_CHECKING:
     from core.models import Lab
@@ -238,16 +241,70 @@ def statements_read() -> Iterator[list[Reads]]:
         yield reads
 
 
-def main(judgments: int) -> None:
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
+    parser.add_argument("judgments", type=int, nargs="?", default=2_000_000)
+    parser.add_argument("--design", type=float, metavar="TIMES")
+    options = parser.parse_args(arguments)
     os.environ.update(DEVELOPMENT="1", DJANGO_SETTINGS_MODULE="config.settings")
-    with Bench("tiny") as bench:
+    with Bench("full") as bench:
         bench.start_servers()
         import psycopg2
 
         address = os.environ["DATABASE_URL"].replace("bestknown@", "postgres@", 1)
         with closing(psycopg2.connect(address)) as server, server, server.cursor() as cursor:
             cursor.execute("GRANT SET ON PARAMETER session_replication_role TO bestknown")
-        measure(judgments)
+        if options.design is None:
+            measure(options.judgments)
+        else:
+            measure_design(bench, options.design)
+
+
+def measure_design(bench: Bench, times: float) -> None:
+    """Print what each step takes: processor time of this process and of PostgreSQL, and the most memory so far."""
+    from django.utils import timezone
+
+    from benchmarks import site
+    from judgments.refreshing import export_refresh
+    from platforms.models import Publication
+    from platforms.publishing.publications import publication_plan
+    from pools.counting import campaign_recount
+    from pools.models import Campaign
+    from results.refreshing import result_refresh
+    from tasks import services as task_services
+    from tasks.models import Platform, Worker
+    from tests import factories
+
+    def step(name: str, work: Callable[[], Any]) -> Any:
+        results: list[Any] = []
+        started = time.perf_counter()
+        used = cost(lambda: results.append(work()), postmaster())
+        seconds, most = time.perf_counter() - started, peak_megabytes(os.getpid())
+        print(f"{name:<12} {used:8.1f} s of processors {seconds:8.1f} s {most:8,.0f} MB", flush=True)
+        return results[0]
+
+    bench.queries, bench.pairs = round(bench.queries * times), round(bench.pairs * times)
+    collection = step("collection", lambda: site.collection_of(bench, "grown"))
+    campaign = step("plan", lambda: factories.campaign(collection, "grown", tests=0, start=False))
+    print(f"{campaign.pair_count:,} pairs of {bench.queries:,} queries", flush=True)
+    site.write_tests(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(state=Campaign.State.PACKING)
+    step("pack", lambda: task_services.campaign_pack(campaign_id=campaign.pk))
+    factories.analyze()
+    publication = Publication.objects.create(
+        campaign=campaign, state="open", platform=Platform.MARKETPLACE, title="Mine", description="Mine"
+    )
+    for _batch in range(2):
+        step("publish 200", lambda: publication_plan(publication_id=publication.pk, at=timezone.now()))
+    count = max(1, round(1000 * times))
+    workers = Worker.objects.bulk_create(Worker(lab=campaign.lab) for _ in range(count))
+    with connection.cursor() as cursor:
+        values = {"first": workers[0].pk, "workers": count, "campaign": campaign.pk}
+        step("judge", lambda: cursor.execute(site.JUDGED_SQL, values))
+    step("count", lambda: campaign_recount(campaign=campaign, at=timezone.now()))
+    campaign.refresh_from_db()
+    step("export", lambda: export_refresh(campaign=campaign))
+    step("compute", lambda: result_refresh(campaign=campaign))
 
 
 def measure(judgments: int) -> None:
@@ -285,4 +342,4 @@ def measure(judgments: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1].replace(",", "")))
+    main(sys.argv[1:])

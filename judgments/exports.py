@@ -14,7 +14,8 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from contextlib import ExitStack, contextmanager
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -100,6 +101,11 @@ class Source(Evidence):
         return list(run_selectors.collection_qrels(self.campaign.collection))
 
     @cached_property
+    def asked(self) -> dict[str, list[tuple[str, str]]]:
+        """The pairs that the design asks about, by query id, sorted."""
+        return judgment_selectors.asked_pairs(self.campaign)
+
+    @cached_property
     def categories(self) -> dict[tuple[str, str, str], str]:
         """For a champion check, by pair: A where the run's top passage is the qrel, B where it is not."""
         if not self.campaign.champion_split:
@@ -142,7 +148,7 @@ class Source(Evidence):
 
     def may_leave(self, query: str, *pids: str) -> bool:
         """Whether all of these passages of a query may leave."""
-        return not any((query, pid) in self.withheld for pid in pids)
+        return not self.withheld or not any((query, pid) in self.withheld for pid in pids)
 
 
 def export_to(campaign: Campaign, folder: Path) -> list[Path]:
@@ -157,8 +163,11 @@ def export_to(campaign: Campaign, folder: Path) -> list[Path]:
 def write_files(source: Source, folder: Path) -> list[Path]:
     """The same within the caller's moment."""
     summaries = {name: _Summary() for name in NAMES if name != MANIFEST}
-    paths = [write_whole(folder / name, summary.of(_MAKE[name](source))) for name, summary in summaries.items()]
-    return [*paths, write_whole(folder / MANIFEST, [_manifest(source, summaries)])]
+    for name, make in _MAKE.items():
+        write_whole(folder / name, summaries[name].of(make(source)))
+    for name, (columns, records) in _TABLES.items():
+        _write_table(folder, name, columns(source), records(source), summaries)
+    return [*(folder / name for name in summaries), write_whole(folder / MANIFEST, [_manifest(source, summaries)])]
 
 
 class _Summary:
@@ -174,6 +183,25 @@ class _Summary:
             self.lines += chunk.count(b"\n")
             self.sha256.update(chunk)
             yield chunk
+
+
+def _write_table(
+    folder: Path,
+    name: str,
+    columns: Sequence[str],
+    records: Iterable[dict[str, Any]],
+    summaries: Mapping[str, _Summary],
+) -> None:
+    """Write records as TSV, and as lines of JSON where there is such a file, in one pass: making them takes long."""
+    tsv, jsonl = summaries[f"{name}.tsv"], summaries.get(f"{name}.jsonl")
+    with ExitStack() as stack:
+        table = stack.enter_context(_whole(folder / f"{name}.tsv"))
+        lines = stack.enter_context(_whole(folder / f"{name}.jsonl")) if jsonl else None
+        table.writelines(tsv.of([_tsv(columns, [])]))
+        while part := list(islice(records, LINES)):
+            table.writelines(tsv.of([_tsv(columns, part)]))
+            if lines and jsonl:
+                lines.writelines(jsonl.of(_lines(map(_ENCODE, part))))
 
 
 def write_zip(files: Mapping[str, Path], target: Path | IO[bytes]) -> None:
@@ -193,13 +221,21 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 def write_whole(target: Path, chunks: Iterable[bytes]) -> Path:
     """Write a file, whole or not at all, and return its path."""
+    with _whole(target) as file:
+        file.writelines(chunks)
+    return target
+
+
+@contextmanager
+def _whole(target: Path) -> Iterator[IO[bytes]]:
+    """A file to write into, which has its name once all is written."""
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     with os.fdopen(handle, "wb") as file:
-        file.writelines(chunks)
+        yield file
     path = Path(draft)
     path.chmod(0o644)
-    return path.replace(target)
+    path.replace(target)
 
 
 def _labelled(source: Source) -> Iterator[bytes]:
@@ -246,12 +282,13 @@ def _of_pairs(source: Source, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
-    for query, pairs in judgment_selectors.asked_pairs(source.campaign).items():
+    votes, needed = source.votes, source.campaign.slots_needed
+    for query, pairs in source.asked.items():
         for a, b in pairs:
             if not source.may_leave(query, a, b):
                 continue
-            for_a, for_b = source.votes.get((query, a, b), (0, 0))
-            row = dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, source.campaign.slots_needed), strict=True))
+            for_a, for_b = votes.get((query, a, b), (0, 0))
+            row = dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, needed), strict=True))
             yield row | _more_of(source, (query, a, b))
 
 
@@ -310,6 +347,7 @@ def _twin_records(source: Source) -> Iterator[dict[str, Any]]:
 
 def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
     campaign = source.campaign
+    name_of = cache(lambda worker: pseudonym(campaign, worker))
     for row in judgment_selectors.judgment_rows(campaign):
         query, a, b = row.qid, row.a, row.b
         if row.test_id is not None:
@@ -318,7 +356,7 @@ def _judgment_records(source: Source) -> Iterator[dict[str, Any]]:
             continue
         yield {
             "judgment": row.pk,
-            "worker": pseudonym(campaign, row.worker_id),
+            "worker": name_of(row.worker_id),
             "hit": row.hit,
             "assignment": row.assignment_id,
             "position": row.position,
@@ -472,37 +510,28 @@ def _lines(lines: Iterable[str]) -> Iterator[bytes]:
         yield "".join(f"{line}\n" for line in part).encode()
 
 
-def _tsv(columns: Sequence[str], records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    left = iter(records)
+def _tsv(columns: Sequence[str], records: Sequence[dict[str, Any]]) -> bytes:
+    """Records as rows, or their head if there are none."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(
-        buffer, columns, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\"
-    )
-    writer.writeheader()
-    while True:
-        part = list(islice(left, LINES))
-        writer.writerows({name: _tsv_value(value) for name, value in record.items()} for record in part)
-        yield buffer.getvalue().encode()
-        if not part:
-            return
-        buffer.seek(0)
-        buffer.truncate()
-
-
-def _on_one_line(record: dict[str, Any]) -> dict[str, Any]:
-    """The same with texts that hold no tab and no line break."""
-    return {name: " ".join(value.split()) if name.endswith("_text") else value for name, value in record.items()}
+    writer = csv.writer(buffer, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\")
+    on_one_line = [column for column in columns if column.endswith("_text")]
+    for record in records:
+        row = record | {name: " ".join(record[name].split()) for name in on_one_line} if on_one_line else record
+        writer.writerow([_tsv_value(row[column]) for column in columns])
+    if not records:
+        writer.writerow(columns)
+    return buffer.getvalue().encode()
 
 
 def _tsv_value(value: object) -> object:
+    if type(value) is str:
+        return value
     if isinstance(value, list):
         return " ".join(value)
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _jsonl(records: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    return _lines(json.dumps(record, ensure_ascii=False) for record in records)
-
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "preference-qrels.txt": lambda source: _qrels(source, " "),
@@ -512,19 +541,14 @@ _MAKE: dict[str, Callable[[Source], Iterator[bytes]]] = {
     "graded-preference-qrels.txt": _graded,
     "preferences.txt": lambda source: _preferences(source, source.preferences),
     "counted-preferences.txt": lambda source: _preferences(source, source.counted),
-    "pairs.tsv": lambda source: _tsv(_of_pairs(source, PAIR_COLUMNS), _pair_records(source)),
-    "pairs.jsonl": lambda source: _jsonl(_pair_records(source)),
-    "judged-pairs.tsv": lambda source: _tsv(
-        _of_pairs(source, JUDGED_COLUMNS), map(_on_one_line, _judged_records(source))
-    ),
-    "judged-pairs.jsonl": lambda source: _jsonl(_judged_records(source)),
-    "equal-texts.tsv": lambda source: _tsv(TWIN_COLUMNS, _twin_records(source)),
-    "judgments.tsv": lambda source: _tsv(JUDGMENT_COLUMNS, _judgment_records(source)),
-    "judgments.jsonl": lambda source: _jsonl(_judgment_records(source)),
-    "pair-reports.tsv": lambda source: _tsv(REPORT_COLUMNS, _report_records(source)),
-    "pair-reports.jsonl": lambda source: _jsonl(_report_records(source)),
-    "adjudications.tsv": lambda source: _tsv(ADJUDICATION_COLUMNS, _adjudication_records(source)),
-    "adjudications.jsonl": lambda source: _jsonl(_adjudication_records(source)),
-    "reused-judgments.tsv": lambda source: _tsv(REUSED_COLUMNS, _reused_records(source)),
-    "reused-judgments.jsonl": lambda source: _jsonl(_reused_records(source)),
+}
+# By name, the columns and records of what is written as TSV and as lines of JSON.
+_TABLES: dict[str, tuple[Callable[[Source], Sequence[str]], Callable[[Source], Iterator[dict[str, Any]]]]] = {
+    "pairs": (lambda source: _of_pairs(source, PAIR_COLUMNS), _pair_records),
+    "judged-pairs": (lambda source: _of_pairs(source, JUDGED_COLUMNS), _judged_records),
+    "equal-texts": (lambda _source: TWIN_COLUMNS, _twin_records),
+    "judgments": (lambda _source: JUDGMENT_COLUMNS, _judgment_records),
+    "pair-reports": (lambda _source: REPORT_COLUMNS, _report_records),
+    "adjudications": (lambda _source: ADJUDICATION_COLUMNS, _adjudication_records),
+    "reused-judgments": (lambda _source: REUSED_COLUMNS, _reused_records),
 }

@@ -544,19 +544,16 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None, pair: Pair | Non
         judgments = judgments.filter(item__pair=pair)
     if pool is not None:
         judgments = judgments.filter(item__pair__pool=pool)
-    newest = (
-        judgments.order_by("assignment_id", "item_id", "-id")
-        .distinct("assignment_id", "item_id")
-        .values_list("id", flat=True)
-    )
+    later = Judgment.objects.filter(assignment=OuterRef("assignment"), item=OuterRef("item"), id__gt=OuterRef("id"))
     reported = PairReport.objects.filter(
         assignment=OuterRef("assignment"),
         item=OuterRef("item"),
         withdrawn_at=None,
         assignment__finished_at__isnull=False,  # until then the worker may judge it after all
     )
-    reported_ids = judgments.filter(Exists(reported)).values_list("id", flat=True)
-    newest_ids = set(newest) - set(reported_ids)
+    superseded = {  # few
+        pk for rows in (later, reported) for pk in judgments.filter(Exists(rows)).values_list("id", flat=True)
+    }
     rows = judgments.order_by("id").values_list(
         "id",
         "assignment__worker_id",
@@ -576,7 +573,7 @@ def judgment_rows(campaign: Campaign, pool: Pool | None = None, pair: Pair | Non
         "acceptance__id",
     )
     for row in rows.iterator(chunk_size=10_000):
-        yield JudgmentRow(*row[:-1], accepted=row[-1] is not None, superseded=row[0] not in newest_ids)
+        yield JudgmentRow(*row[:-1], accepted=row[-1] is not None, superseded=row[0] in superseded)
 
 
 def pair_reports(campaign: Campaign) -> QuerySet[PairReport]:
