@@ -5,6 +5,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -22,7 +23,7 @@ from core.lists import Columns, Listing, Sort, render_lists
 from core.models import Lab
 from core.roles import Right, labs_of, may, needs, require, right_of
 from platforms.forms import TermsForm
-from pools.http import campaign_of
+from pools.http import campaign_crumbs, campaign_of
 from pools.models import CampaignTemplate
 
 SORTS: dict[str, Sort] = {"name": "name", "lab": "lab__name", "changed": "changed_at"}
@@ -84,7 +85,20 @@ def template_save(request: Request, pk: int) -> HttpResponse:
             else:
                 messages.success(request, _("The template has been saved. New campaigns of the lab can begin with it."))
                 return see_other("campaigns:template", template.pk)
-    return render(request, "campaigns/template_save.html", {"campaign": campaign, "form": form}, status=status)
+    page = {
+        "title": _("Save as a template"),
+        "of": campaign.name,
+        "crumbs": campaign_crumbs(campaign),
+        "heading": _("Save “%(name)s” as a template") % {"name": campaign.name},
+        "lead": _(
+            "New campaigns of %(lab)s can begin with its settings, wording, worked example, consent text, pay and "
+            "terms at a platform. Runs, test pairs, lists of queries and baselines are not kept."
+        )
+        % {"lab": campaign.lab.name},
+        "button": _("Save"),
+        "back": (_("Cancel"), reverse("campaigns:campaign", args=[pk])),
+    }
+    return render(request, "core/form.html", {"form": form, **page}, status=status)
 
 
 @needs(Right.SEE, changing=Right.DESIGN)
@@ -176,4 +190,12 @@ def pay_floor(request: Request, pk: int) -> HttpResponse:
             messages.success(request, _("The pay floor has been stored."))
             return see_other("campaigns:templates")
         status = 400
-    return render(request, "campaigns/pay_floor.html", {"lab": lab, "form": form}, status=status)
+    page = {
+        "title": _("Pay floor"),
+        "of": lab.name,
+        "crumbs": [(_("Templates"), reverse("campaigns:templates"))],
+        "heading": _("Pay floor of %(lab)s") % {"lab": lab.name},
+        "button": _("Save"),
+        "back": (_("Cancel"), reverse("campaigns:templates")),
+    }
+    return render(request, "core/form.html", {"form": form, **page}, status=status)

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -21,7 +22,7 @@ from core.lists import render_lists
 from core.roles import Right, needs
 from pools import selectors as pool_selectors
 from pools import services as pool_services
-from pools.http import campaign_listing, campaign_of
+from pools.http import campaign_crumbs, campaign_listing, campaign_of
 from pools.models import Campaign, CampaignTemplate
 from runs.forms import (
     OFFERED,
@@ -164,7 +165,16 @@ def campaign_rename(request: Request, pk: int) -> HttpResponse:
             else:
                 messages.success(request, _("The campaign has been renamed."))
                 return see_other("campaigns:campaign", pk)
-    return render(request, "campaigns/campaign_rename.html", {"campaign": campaign, "form": form}, status=status)
+    page = {
+        "title": _("Rename"),
+        "of": campaign.name,
+        "crumbs": campaign_crumbs(campaign),
+        "heading": _("Rename “%(name)s”") % {"name": campaign.name},
+        "lead": _("Workers do not see the name. Exports that contain it are made again."),
+        "button": _("Rename"),
+        "back": (_("Keep the name"), reverse("campaigns:campaign", args=[pk])),
+    }
+    return render(request, "core/form.html", {"form": form, **page}, status=status)
 
 
 @needs(Right.DESIGN)

@@ -47,5 +47,24 @@ def alarm_choice(request: Request) -> HttpResponse:
             alarms.choice_set(user=request.user, **fields)
             messages.success(request, _("Saved."))
             return see_other("core:alarm_choice")
-    context = {"form": form, "has_mail": settings.HAS_MAIL}
-    return render(request, "core/alarm_choice.html", context, status=status)
+    notice = ""
+    if not settings.HAS_MAIL:
+        notice = _(
+            "This site sends no mail yet: the person who runs it has not set up a mail server. Problems are shown on "
+            "each campaign's page."
+        )
+    elif not request.user.email:
+        notice = _("Your account has no confirmed mail address, so nothing can be sent to you.")
+    page = {
+        "title": _("Mails about problems"),
+        "notice": notice,
+        "notice_kind": " look",
+        "about": [
+            _(
+                "You get one mail when a problem begins, for each campaign and kind of problem, and none while it "
+                "lasts. No mail says anything about a worker."
+            )
+        ],
+        "button": _("Save"),
+    }
+    return render(request, "core/form.html", {"form": form, **page}, status=status)

@@ -6,23 +6,31 @@ body that is too long ended in an error of the site. These read nothing of the r
 
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
+from django.utils.translation import gettext as _
 
 
 def bad_request(_request: HttpRequest, exception: Exception) -> HttpResponse:
     """What was sent cannot be understood."""
-    return HttpResponse(loader.render_to_string("400.html"), status=400)
+    text = _("The request is incomplete. Please go back, reload the page and try again.")
+    return _page(400, _("We could not understand that"), text)
 
 
 def forbidden(_request: HttpRequest, exception: Exception) -> HttpResponse:
     """Somebody who is logged in may not see this."""
-    return HttpResponse(loader.render_to_string("403.html"), status=403)
+    text = _("Your account does not have access to this page. If you think it should, ask an admin.")
+    return _page(403, _("Not allowed"), text)
 
 
 def not_found(_request: HttpRequest, exception: Exception) -> HttpResponse:
     """There is no such address."""
-    return HttpResponse(loader.render_to_string("404.html"), status=404)
+    text = _("There is no page at this address. Please check the link that you were given.")
+    return _page(404, _("Page not found"), text)
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
     """Something is broken here."""
     return HttpResponse(loader.render_to_string("500.html"), status=500)
+
+
+def _page(status: int, title: str, text: str) -> HttpResponse:
+    return HttpResponse(loader.render_to_string("message.html", {"title": title, "text": text}), status=status)

@@ -46,15 +46,16 @@ class JoinForm(SetPasswordMixin, forms.ModelForm):  # type: ignore[type-arg]  # 
 
 
 def invited_page(
-    request: HttpRequest, template: str, context: Mapping[str, Any], *, email: str, accept: Callable[[User], str]
+    request: HttpRequest, words: Mapping[str, Any], *, email: str, accept: Callable[[User], str]
 ) -> HttpResponse:
     """Let whoever is invited choose a name and a password, or, logged in, accept with one press.
 
-    `accept` takes the user, who is not saved yet if new, and gives the address that is next.
+    `words` is what core/invited.html says. `accept` takes the user, who is not saved yet if new, and gives the address
+    that is next.
     """
     if request.user.is_authenticated:
         if request.method == "GET":
-            return render(request, template, context)
+            return render(request, "core/invited.html", words)
         return HttpResponseRedirect(accept(request.user), status=303)
     new = User(email=email)
     form, status = JoinForm(instance=new), 200
@@ -70,4 +71,4 @@ def invited_page(
             else:
                 entered: HttpResponse = perform_login(request, user, redirect_url=following)
                 return entered
-    return render(request, template, {**context, "form": form}, status=status)
+    return render(request, "core/invited.html", {**words, "form": form}, status=status)

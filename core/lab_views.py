@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -68,7 +69,14 @@ def lab_new(request: Request) -> HttpResponse:
                 if creation.invitation is not None:
                     invitation_send(request, creation.invitation)
                 return see_other("core:people", creation.lab.pk)
-    return render(request, "core/lab_new.html", {"form": form}, status=status)
+    page = {
+        "title": _("New lab"),
+        "crumbs": [(_("People"), reverse("core:labs"))],
+        "lead": _("A lab owns its collections, runs and campaigns. Its first admin invites the rest."),
+        "button": _("Create the lab"),
+        "back": (_("Cancel"), reverse("core:labs")),
+    }
+    return render(request, "core/form.html", {"form": form, **page}, status=status)
 
 
 @needs(Right.MANAGE)
@@ -88,4 +96,12 @@ def rename(request: Request, pk: int) -> HttpResponse:
             else:
                 messages.success(request, _("The lab has been renamed."))
                 return see_other("core:people", pk)
-    return render(request, "core/lab_rename.html", {"lab": lab, "form": form}, status=status)
+    page = {
+        "title": _("Rename"),
+        "of": lab,
+        "crumbs": [(_("People"), reverse("core:labs")), (lab, reverse("core:people", args=[pk]))],
+        "heading": _("Rename “%(lab)s”") % {"lab": lab},
+        "button": _("Rename"),
+        "back": (_("Keep the name"), reverse("core:people", args=[pk])),
+    }
+    return render(request, "core/form.html", {"form": form, **page}, status=status)

@@ -227,7 +227,13 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
 
     # An address counts once it is proven: by this mail, or later by another (Your account).
     email = invitation.email if by_mail else ""
-    return invited_page(request, "core/invited.html", {"invitation": invitation}, email=email, accept=accept)
+    words = {
+        "title": _("Join") + " · Bestknown",
+        "heading": _("Join %(lab)s") % {"lab": invitation.lab},
+        "lead": _("You are invited as %(role)s.") % {"role": invitation.get_role_display()},
+        "button": _("Join as %(name)s") % {"name": request.user},
+    }
+    return invited_page(request, words, email=email, accept=accept)
 
 
 @needs(Right.PUBLIC)

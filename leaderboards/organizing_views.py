@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
@@ -32,7 +33,7 @@ from leaderboards.forms import (
 )
 from leaderboards.models import Board, MetadataRequest, Part, Season, Submission, Team
 from leaderboards.public.numbers import gap_alarms
-from leaderboards.views import invitation_send, invitations_listed, start, submission_page
+from leaderboards.views import invitation_send, invitations_listed, start, submission_page, too_large_page
 from runs.http import is_too_large, refuse_too_large
 
 SORTS = {"run": "run_id", "arrived": "arrived_at", "state": "state", "team": "team__organization"}
@@ -90,8 +91,11 @@ def _form_page(
     lead: str = "",
 ) -> HttpResponse:
     focus_error(form)
-    context = {"form": form, "title": title, "button": button, "board": board, "lead": lead}
-    return render(request, "leaderboards/form.html", context, status=status)
+    crumbs = [(_("Leaderboards"), reverse("leaderboards:boards"))]
+    if board is not None:
+        crumbs.append((board.name, reverse("leaderboards:organize", args=[board.slug])))
+    context = {"form": form, "title": title, "button": button, "crumbs": crumbs, "lead": lead}
+    return render(request, "core/form.html", context, status=status)
 
 
 @needs(Right.MAINTAIN)
@@ -177,7 +181,7 @@ def season_new(request: Request, board_slug: str) -> HttpResponse:
     """A season, with its queries and qrels."""
     board = board_of(request, board_slug)
     if is_too_large(request):
-        return refuse_too_large(request, "leaderboards/too_large.html", None, board=board)
+        return refuse_too_large(request, "core/form.html", None, **too_large_page(request, board))
     checked: HttpResponse = _season_checked(request, board)
     return checked
 

@@ -169,10 +169,23 @@ def _submit_checked(request: Request, board: Board) -> HttpResponse:
     return render(request, "leaderboards/submit.html", context, status=status)
 
 
+def too_large_page(request: Request, board: Board) -> dict[str, object]:
+    """What a page says around the refusal of what is too large to be read."""
+    back = (_("Back to the form"), request.path)
+    return {"title": _("Too large"), "of": board.name, "crumbs": _crumbs(board), "back": back}
+
+
+def _crumbs(board: Board) -> list[tuple[str, str]]:
+    return [
+        (_("Leaderboards"), reverse("leaderboards:boards")),
+        (board.name, reverse("leaderboards:take_part", args=[board.slug])),
+    ]
+
+
 def _refuse_too_large(request: Request, board: Board) -> HttpResponse:
     text = _("What you sent is larger than %(most)s MB. Compress the runs with bz2, or send fewer passages a query.")
     refused = text % {"most": settings.BOARD_UPLOAD_MEGABYTES}
-    return refuse_too_large(request, "leaderboards/too_large.html", None, board=board, refused=refused)
+    return refuse_too_large(request, "core/form.html", None, **too_large_page(request, board), refused=refused)
 
 
 def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
@@ -282,7 +295,15 @@ def team_new(request: Request, board_slug: str) -> HttpResponse:
             else:
                 messages.success(request, _("The team is there. You can invite others to it, and submit."))
                 return see_other("leaderboards:team", board.slug, team.public_id)
-    return render(request, "leaderboards/team_new.html", {"board": board, "form": form}, status=status)
+    page = {
+        "title": _("Found a team"),
+        "of": board.name,
+        "crumbs": _crumbs(board),
+        "crumb": _("New team"),
+        "lead": _("Teams are identifiable. The organizers confirm yours once, before its first entry is published."),
+        "button": _("Found the team"),
+    }
+    return render(request, "core/form.html", {"form": form, **page}, status=status)
 
 
 def team_of(request: Request, board: Board, team_id: str) -> Team:
@@ -392,9 +413,14 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
         teams.invitation_accept(invitation=invitation, user=user, at=at)
         return reverse("leaderboards:take_part", args=[board.slug])
 
-    context = {"invitation": invitation, "board": board}
+    words = {
+        "title": f"{_('Take part')} · {board.name}",
+        "heading": _("Take part in %(name)s") % {"name": board.name},
+        "lead": invitation.team and _("You are invited to the team %(team)s.") % {"team": invitation.team},
+        "button": _("Take part as %(name)s") % {"name": request.user},
+    }
     email = invitation.email if by_mail else ""
-    return invited_page(request, "leaderboards/invited.html", context, email=email, accept=accept)
+    return invited_page(request, words, email=email, accept=accept)
 
 
 # --- a submission

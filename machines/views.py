@@ -5,6 +5,7 @@ from django.db.models import Case, When
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,9 +21,29 @@ from machines import answers as machine_services
 from machines.forms import MachineAskingForm, MachineForm
 from machines.models import MachineAsking
 from runs.http import ImportPage, collection_of, import_file
-from runs.models import Job
+from runs.models import Collection, Job
 
-IMPORT = ImportPage(Job.Kind.MACHINE, "machines/machine_import.html", MachineForm, answers.machine_ask)
+
+def _import_words(collection: Collection) -> dict[str, object]:
+    return {
+        "title": _("Import a machine's answers"),
+        "crumbs": [(_("Machine judges"), reverse("machines:machines", args=[collection.pk]))],
+        "crumb": _("Import"),
+        "heading": _("Import a machine's answers for %(name)s") % {"name": collection.name},
+        "about": [
+            _(
+                "Ask about each pair in both orders if you can. A machine has one answer for a pair: if its answers to "
+                "the two orders differ, that is a tie, and where it gave one of them, that one holds."
+            )
+        ],
+        "note": _(
+            "The file is checked line by line first. If it has an error, or names queries or passages that the "
+            "collection does not know, nothing is stored, and you see which."
+        ),
+    }
+
+
+IMPORT = ImportPage(Job.Kind.MACHINE, _import_words, MachineForm, answers.machine_ask)
 LATEST = 20  # machines that are or were being asked
 SORTS: dict[str, Sort] = {
     "name": "name",

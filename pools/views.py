@@ -4,6 +4,8 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -30,7 +32,7 @@ from runs.http import (
     jobs_shown,
     run_of,
 )
-from runs.models import Job
+from runs.models import Collection, Job
 
 VERSIONS = 10  # of the preference qrels, on a collection's page
 
@@ -106,9 +108,30 @@ def run(request: Request, pk: int) -> HttpResponseBase:
     return render_lists(request, "pools/run.html", context)
 
 
-PREFERENCES = ImportPage(
-    Job.Kind.PREFERENCES, "pools/preferences_import.html", PreferencesForm, preference_imports.preferences_ask
-)
+def _preferences_words(collection: Collection) -> dict[str, object]:
+    other = _(
+        'To see winners, agreement and results of these judgments, <a href="%(address)s">import them as a campaign</a> '
+        "instead. Do not import the same judgments in both ways: they would count twice."
+    )
+    return {
+        "title": _("Import preferences"),
+        "heading": _("Import preferences into %(name)s") % {"name": collection.name},
+        "about": [
+            _(
+                "Judgments that were made elsewhere, by people or by a program, can save you work: campaigns whose "
+                "settings include imported preferences do not ask again about pairs that they cover."
+            ),
+            mark_safe(other % {"address": reverse("judgments:judgments_import", args=[collection.pk])}),  # noqa: S308
+        ],
+        "note": _(
+            "The file is checked line by line first. If it has an error, or an id that the collection does not know, "
+            "nothing is stored, and you see which line to fix. Do not import what a campaign over this collection "
+            "exported: its judgments count already."
+        ),
+    }
+
+
+PREFERENCES = ImportPage(Job.Kind.PREFERENCES, _preferences_words, PreferencesForm, preference_imports.preferences_ask)
 
 
 @csrf_exempt  # import_file checks it

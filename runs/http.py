@@ -87,10 +87,12 @@ def first_labs(request: Request) -> list[Lab]:
 
 
 class ImportPage(NamedTuple):
-    """A page on which a file is imported into a collection. `ask` takes the form's values and makes a job of `kind`."""
+    """A page on which a file is imported into a collection. `ask` takes the form's values and makes a job of `kind`;
+    `words` is what the page says around the form (core/form.html).
+    """
 
     kind: Job.Kind
-    template: str
+    words: Callable[[Collection], dict[str, object]]
     form: type[AnswersForm]
     ask: Callable[..., Job]
 
@@ -101,7 +103,7 @@ def import_file(request: Request, pk: int, page: ImportPage) -> HttpResponse:
     """
     collection = collection_of(request, pk)
     if is_too_large(request):
-        return refuse_too_large(request, page.template, page.form(None), collection=collection)
+        return refuse_too_large(request, "core/form.html", page.form(None), **_around(collection, page))
     checked: HttpResponse = _import_checked(request, collection, page)
     return checked
 
@@ -111,7 +113,7 @@ def _import_checked(request: Request, collection: Collection, page: ImportPage) 
     if request.method == "GET":
         before = job_asked_again(request, page.kind)
         initial = None if before is None else {"name": before.name, **before.request}
-        return render(request, page.template, {"form": page.form(initial=initial), "collection": collection})
+        return render(request, "core/form.html", {"form": page.form(initial=initial), **_around(collection, page)})
     form = page.form(request.POST, request.FILES)
     status = 400
     if form.is_valid():
@@ -123,7 +125,18 @@ def _import_checked(request: Request, collection: Collection, page: ImportPage) 
             status = refuse_in(form, error)
         else:
             return begin(request, job)
-    return render(request, page.template, {"form": form, "collection": collection}, status=status)
+    return render(request, "core/form.html", {"form": form, **_around(collection, page)}, status=status)
+
+
+def _around(collection: Collection, page: ImportPage) -> dict[str, object]:
+    """The words of an import's page, below those that are the same on all of them."""
+    words = page.words(collection)
+    crumbs = [
+        (_("Collections"), reverse("runs:collections")),
+        (collection.name, reverse("pools:collection", args=[collection.pk])),
+        *words.pop("crumbs", []),  # type: ignore[misc]
+    ]
+    return {"crumbs": crumbs, "button": _("Check and store"), **words}
 
 
 def is_too_large(request: Request, megabytes: int | None = None) -> bool:

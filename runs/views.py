@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -177,7 +178,30 @@ def run_models(request: Request, pk: int) -> HttpResponse:
         run_services.run_describe(run=run, at=timezone.now(), **form.cleaned_data)
         messages.success(request, _("Saved. Machine judges are compared again, within a minute or two."))
         return see_other("pools:run", pk)
-    return render(request, "runs/run_models.html", {"run": run, "form": form}, status=400 if form.is_bound else 200)
+    page = {
+        "title": _("Models"),
+        "of": run.name,
+        "crumbs": [(_("Runs"), reverse("runs:runs")), (run.name, reverse("pools:run", args=[pk]))],
+        "heading": _("Models that “%(name)s” uses") % {"name": run.name},
+        "button": _("Save"),
+        "back": (_("Cancel"), reverse("pools:run", args=[pk])),
+    }
+    return render(request, "core/form.html", {"form": form, **page}, status=400 if form.is_bound else 200)
+
+
+def _upload_page() -> dict[str, object]:
+    """What the page of an upload says around its form."""
+    return {
+        "title": _("Upload a run"),
+        "crumbs": [(_("Runs"), reverse("runs:runs"))],
+        "crumb": _("Upload"),
+        "to": reverse("runs:run_upload"),
+        "button": _("Check and store"),
+        "note": _(
+            "The file is checked line by line first. If it has errors, none of it is stored, and you see which lines "
+            "to fix."
+        ),
+    }
 
 
 @csrf_exempt  # the check would read the whole upload first; _run_upload_checked has it
@@ -186,7 +210,7 @@ def run_models(request: Request, pk: int) -> HttpResponse:
 def run_upload(request: Request) -> HttpResponse:
     """Upload a run file. One that is too large is refused before it is read."""
     if is_too_large(request):
-        return refuse_too_large(request, "runs/run_upload.html", RunUploadForm(None, user=request.user))
+        return refuse_too_large(request, "core/form.html", RunUploadForm(None, user=request.user), **_upload_page())
     checked: HttpResponse = _run_upload_checked(request)
     return checked
 
@@ -201,7 +225,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
         form = RunUploadForm(user=request.user, initial=initial)
         if form.must_choose:
             return choose_collection(request, _("Upload a run: to which collection?"), "runs:run_upload")
-        return render(request, "runs/run_upload.html", {"form": form})
+        return render(request, "core/form.html", {"form": form, **_upload_page()})
     form = RunUploadForm(request.POST, request.FILES, user=request.user)
     status = 400
     if form.is_valid():
@@ -222,7 +246,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
             status = refuse_in(form, error)
         else:
             return begin(request, job)
-    return render(request, "runs/run_upload.html", {"form": form}, status=status)
+    return render(request, "core/form.html", {"form": form, **_upload_page()}, status=status)
 
 
 @needs(Right.SEE)

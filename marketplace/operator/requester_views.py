@@ -130,7 +130,8 @@ def deposit(request: HttpRequest, operator: Account, account_id: str) -> HttpRes
     form = DepositForm(request.POST)
     context = {"requester": owner, "balance": balance(owner.pk), "form": form}
     if not form.is_valid():
-        return show_operator_page(request, "deposit.html", context, status=400)
+        context |= {"title": _("Book a deposit"), "button": _("Continue")}
+        return show_operator_page(request, "form.html", context, status=400)
     amount, note = form.cleaned_data["amount"], form.cleaned_data["note"]
     if "confirmed" not in request.POST:
         once_token = signing.dumps([owner.account_id, str(amount), note, secrets.token_hex(12)], salt=_ONCE)

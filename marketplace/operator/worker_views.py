@@ -9,6 +9,7 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from marketplace.models import Account, AuditEvent, DailyRun, Worker
 from marketplace.operator.forms import (
@@ -67,9 +68,17 @@ def invite(request: HttpRequest, operator: Account) -> HttpResponse:
             subject = f"invitation {issued.invitation.pk}"
             audit_note(actor=operator, action=AuditEvent.Action.INVITE_WORKER, subject=subject, note=facts["note"])
         address = f"{settings.MARKETPLACE_URL}{reverse('workers:register')}?invitation={issued.token}"
-        context = {"address": address, "invitation": issued.invitation}
-        return show_operator_page(request, "invitation.html", context, status=201)
-    return show_operator_page(request, "invite.html", {"form": form}, status=400)
+        context = {
+            "title": _("Invitation"),
+            "notice": _("This link is shown only once. It works once."),
+            "address": address,
+            "email": issued.invitation.email or _("anyone"),
+            "until": issued.invitation.expires_at,
+            "back": reverse("operator:workers"),
+        }
+        return show_operator_page(request, "link.html", context, status=201)
+    context = {"form": form, "title": _("Invite a worker"), "button": _("Create an invitation")}
+    return show_operator_page(request, "form.html", context, status=400)
 
 
 @for_operator("GET", "POST")
@@ -148,8 +157,19 @@ def worker_password(request: HttpRequest, operator: Account, worker_id: str) -> 
         )
     address = f"{settings.MARKETPLACE_URL}{reverse('workers:password_new', args=link)}"
     hours = settings.PASSWORD_RESET_TIMEOUT // 3600
-    context = {"person": person, "address": address, "hours": hours}
-    return show_operator_page(request, "password_link.html", context, status=201)
+    text = ngettext(
+        "This link is shown only once. It works once, for %(hours)s hour, or until the worker logs in.",
+        "This link is shown only once. It works once, for %(hours)s hours, or until the worker logs in.",
+        hours,
+    )
+    context = {
+        "title": _("Link to set a new password"),
+        "notice": text % {"hours": hours},
+        "address": address,
+        "worker_id": person.worker_id,
+        "back": reverse("operator:worker", args=[person.worker_id]),
+    }
+    return show_operator_page(request, "link.html", context, status=201)
 
 
 @for_operator("GET", "POST")

@@ -59,9 +59,9 @@ def outline(points: Sequence[tuple[float, float]], reach: float, *, round_: bool
         x, y = points[0]
         points = [(x - half, y), (x + half, y)]
     across, up = (half, 0) if len({x for x, _y in points}) == 1 else (0, half)
-    forth = [_shown(x - across, y - up) for x, y in points]
-    back = [_shown(x + across, y + up) for x, y in reversed(points)]
-    return f"M{' '.join(forth + back)}z"
+    before = [_shown(x - across, y - up) for x, y in points]
+    after = [_shown(x + across, y + up) for x, y in reversed(points)]
+    return f"M{' '.join(before + after)}z"
 
 
 def _shown(x: float, y: float) -> str:
