@@ -4,7 +4,7 @@ from allauth.account import views as accounts
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
-from core import alarm_views, lab_views
+from core import alarm_views, component_views, lab_views
 from core import people_views as views
 from core.login import LimitedLogin
 
@@ -14,6 +14,7 @@ urlpatterns = [
     path("account/sessions/<int:pk>/end/", views.session_end, name="session_end"),
     path("account/test-mail/", views.test_mail, name="test_mail"),
     path("alarms/", alarm_views.alarm_choice, name="alarm_choice"),
+    path("components/", component_views.components, name="components"),
     path("invited/<str:token>/", views.invited, name="invited"),
     path("labs/", views.labs, name="labs"),
     path("labs/new/", lab_views.lab_new, name="lab_new"),
