@@ -33,12 +33,19 @@ _UNSEEN = """() => [...document.querySelectorAll(
         return one.tabIndex !== 0 || document.activeElement !== one || !ring;
     }).map(one => one.outerHTML.slice(0, 200))"""
 # What paper cannot use, and what it would cut off.
-_SPOILT = """() => [...document.querySelectorAll("main button, main a.button, main form, .rail, .tabs, .breadcrumbs")]
+_SPOILT = """() => [...document.querySelectorAll("main button, main a.button, main form, .rail, .tabs, .breadcrumbs, "
+        + ".workplace main :is(nav.row, a[download])")]
     .filter(one => one.checkVisibility() && !one.closest("svg")).map(one => one.outerHTML.slice(0, 200))
     .concat([...document.querySelectorAll("main .table, main .drawing")]
         .filter(one => !one.classList.contains("wide") && one.scrollWidth > one.clientWidth + 1
             && getComputedStyle(one).overflowX !== "visible")
-        .map(one => "cut: " + one.outerHTML.slice(0, 200)))"""
+        .map(one => "cut: " + one.outerHTML.slice(0, 200)))
+    .concat([...document.querySelectorAll("main .values td:not(.text)")].filter(one => {
+        const range = document.createRange();
+        range.selectNodeContents(one);
+        const lines = new Set([...range.getClientRects()].map(line => line.bottom));
+        return one.checkVisibility() && lines.size > 1 && !/\\s/.test(one.innerText.trim());
+    }).slice(0, 3).map(one => "broken: " + one.outerHTML.slice(0, 200)))"""
 # How the words of a page look, each with its elements: colour, whether they are large, and what is behind them.
 _LOOKS = """() => Map.groupBy([...document.querySelectorAll("body, body *")].filter(one => one.checkVisibility()
         && (one.matches("input, select, textarea")
