@@ -8,6 +8,7 @@
 | CSRF_TRUSTED_ORIGINS | origins with scheme behind a proxy, with commas between | none |
 | SITE_URL | the address that people see, in links that are printed or sent | in development that of the running site |
 | DATABASE_URL, REDIS_URL | PostgreSQL and Redis | embedded servers, see local/embedded.py |
+| DATABASE_REPLICA_URL | a standby of the same server, from which exports and results are computed | none |
 | DATABASE_STATEMENT_SECONDS | how long a statement may take, see below; 0 for no limit | web 60, jobs 1800, else 0 |
 | DATABASE_CONNECT_SECONDS | how long connecting to PostgreSQL may take | 5 |
 | REDIS_SECONDS | how long the cache and the rate limits wait for Redis | 1 |
@@ -223,6 +224,10 @@ _given = DATABASES["default"].get("OPTIONS", {})
 DATABASES["default"]["OPTIONS"] = _bounds | _given
 if "options" in _bounds and "options" in _given:  # of two values of a setting, the last counts
     DATABASES["default"]["OPTIONS"]["options"] = f"{_bounds['options']} {_given['options']}"
+DATABASE_REPLICA: dict[str, Any] = {}
+if _replica := env.str("DATABASE_REPLICA_URL", default=""):
+    DATABASE_REPLICA = dict(env.db_url_config(_replica))
+    DATABASE_REPLICA["OPTIONS"] = DATABASES["default"]["OPTIONS"] | DATABASE_REPLICA.get("OPTIONS", {})
 REDIS_SECONDS = float(env.str("REDIS_SECONDS", default="") or 1)
 REDIS_URL = env.str("REDIS_URL", default="redis://localhost:6379/0")
 CACHES = {

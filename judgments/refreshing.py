@@ -10,6 +10,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from core.locks import alone
+from core.replica import on_replica
 from core.snapshot import one_moment
 from judgments import exports, stored_files
 from judgments import selectors as judgment_selectors
@@ -29,7 +30,7 @@ def export_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         if not ours:
             return False
         started = perf_counter()
-        with one_moment():
+        with on_replica(), one_moment():
             at = timezone.now()
             if not anew and not judgment_selectors.campaigns_to_export().filter(pk=campaign.pk).exists():
                 return False

@@ -10,6 +10,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from core.locks import alone
+from core.replica import on_replica
 from core.snapshot import one_moment
 from judgments import exports, stored_files
 from judgments.models import Acceptance, StoredFile
@@ -35,7 +36,7 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
         if not ours:
             return False
         started, folder = perf_counter(), Path(name)
-        with one_moment():
+        with on_replica(), one_moment():
             at = timezone.now()
             campaign.refresh_from_db(fields=["revision", "finished_revision", "fixed_runs"])
             result = Result.objects.filter(campaign=campaign).only("revision", "software", "campaign").first()
