@@ -8,6 +8,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export COMPOSE=${COMPOSE:-docker compose}
+export COMPOSE_FILE=docker-compose.yml:docker/trial.yml # podman-compose reads it here alone
 export SITE_HOST=site.localhost MARKETPLACE_HOST=marketplace.localhost HTTPS_PORT=${HTTPS_PORT:-443}
 source docker/start.sh
 work=$(mktemp -d)
@@ -69,7 +70,6 @@ settings() {
   for name in $(sed -n 's/^\([A-Z_]*\)=$/\1/p' .env); do sed -i "s/^$name=$/$name=$(openssl rand -hex 32)/" .env; done
   {
     echo "# a trial"
-    echo "COMPOSE_FILE=docker-compose.yml:docker/trial.yml"
     echo "HTTP_PORT=${HTTP_PORT:-80}"
     echo "HTTPS_PORT=$HTTPS_PORT"
     echo "MARKETPLACE_OPEN_REGISTRATION=on"
