@@ -28,7 +28,7 @@ take_key() { # the marketplace's key for the site, from $work/key
   for name in AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY; do
     sed -i "s|^#$name=.*|$name=$(sed -n "s/^${name,,} = //p" "$work/key")|" .env
   done
-  start
+  start ${ENGINE:+--force-recreate} # podman-compose does not see that .env has changed
 }
 
 ask() { # seconds, address, options of curl …: the status of the answer, 000 if there is none
