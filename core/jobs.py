@@ -4,7 +4,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.audit.services import entries_expire
+from core.audit.services import entries_expire, months_prepare
 from core.background import job
 from core.mail import mails_send
 
@@ -17,6 +17,9 @@ def send_mails() -> str:
 
 @job(_("the job that removes old entries of the audit"))
 def expire_audit() -> str:
-    """Remove entries of the audit that are older than AUDIT_KEEP_DAYS. Safe to run many at once, and to be killed."""
-    days = settings.AUDIT_KEEP_DAYS
-    return f"entries removed: {entries_expire(at=timezone.now(), days=days) if days else 0}"
+    """Remove entries of the audit that are older than AUDIT_KEEP_DAYS, and make partitions for the months to come. Safe
+    to run many at once, and to be killed.
+    """
+    at, days = timezone.now(), settings.AUDIT_KEEP_DAYS
+    months_prepare(at=at)
+    return f"entries removed: {entries_expire(at=at, days=days) if days else 0}"

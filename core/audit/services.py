@@ -54,14 +54,27 @@ def entry_note(
 
 
 def entries_expire(*, at: datetime, days: int, lab_id: int | None = None) -> int:
-    """Remove the entries (a lab's, or all) that are older than that, a batch at a time. How many."""
+    """Remove the entries (a lab's, or all) that are older than that: of all, months that are over as a whole, and the
+    rest a batch at a time. How many.
+    """
     removed, batch = 0, BATCH
+    if lab_id is None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT core_audit_drop(%s)", [at - timedelta(days=days)])
+            removed = int(cursor.fetchone()[0])
     while batch == BATCH:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT core_audit_expire(%s, %s, %s)", [at - timedelta(days=days), BATCH, lab_id])
             batch = int(cursor.fetchone()[0])
         removed += batch
     return removed
+
+
+def months_prepare(*, at: datetime) -> int:
+    """Make the partitions of this month and the next two, where they are not there yet. How many."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT core_audit_prepare(%s)", [at])
+        return int(cursor.fetchone()[0])
 
 
 def worker_forget(*, worker_id: int) -> int:

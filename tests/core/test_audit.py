@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,7 +24,7 @@ from core.alarms import alarm_raise, alarm_settle
 from core.audit.lists import AuditFilter
 from core.audit.origin import Kind, Origin, acting, because, shorten
 from core.audit.selectors import lines
-from core.audit.services import entry_note, worker_forget
+from core.audit.services import entry_note, months_prepare, worker_forget
 from core.audit.tables import recorded_tables
 from core.audit.words import jobs_by_name
 from core.jobs import expire_audit
@@ -105,6 +105,8 @@ NOT_RECORDED = {
             "platforms_accounthook",
             "platforms_runningcomparison",
             "platforms_studysync",
+            "pools_countchange",
+            "pools_recount",
         ),
     },
     "append-only, and says itself when it was made and who asked for it": {"leaderboards_ordercheck"},
@@ -438,6 +440,50 @@ def test_old_entries_are_removed_after_the_period_and_young_ones_never(campaign:
     with pytest.raises(DatabaseError, match="30 days"), transaction.atomic():
         connection.cursor().execute("SELECT core_audit_expire(now(), 10, NULL)")
     assert app.conf.beat_schedule["remove old entries of the audit"]["task"] == "core.jobs.expire_audit"
+
+
+MONTHS = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'core_auditentry'::regclass"
+
+
+def partitions() -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(MONTHS)
+        return {name for (name,) in cursor.fetchall()}
+
+
+def test_a_month_that_is_over_goes_with_its_partition(campaign: Campaign, settings: Any) -> None:
+    settings.AUDIT_KEEP_DAYS = 365
+    with connection.cursor() as cursor:
+        # The month in which the migration ran holds all earlier ones: here it begins in March 2020.
+        cursor.execute(
+            "SELECT oid::regclass::text, substring(pg_get_expr(relpartbound, oid) FROM 'TO .*') FROM pg_class "
+            "WHERE relispartition AND pg_get_expr(relpartbound, oid) LIKE '%MINVALUE%'"
+        )
+        first, until = cursor.fetchone()
+        cursor.execute(f"ALTER TABLE core_auditentry DETACH PARTITION {first}")
+        bounds = f"FROM ('2020-03-01 00:00+00') {until}"
+        cursor.execute(f"ALTER TABLE core_auditentry ATTACH PARTITION {first} FOR VALUES {bounds}")
+    before, young = partitions(), AuditEntry.objects.count()
+    assert months_prepare(at=datetime(2019, 12, 24, tzinfo=UTC)) == 3
+    old = AuditEntry.objects.latest("id")
+    old.pk, old.at = None, datetime(2020, 1, 31, tzinfo=UTC)
+    old.save(force_insert=True)
+    assert partitions() - before == {f"core_auditentry_y{month}" for month in ("2019m12", "2020m01", "2020m02")}
+    with pytest.raises(DatabaseError, match="never changed or deleted"), transaction.atomic():
+        connection.cursor().execute("TRUNCATE core_auditentry_y2020m01")
+
+    assert expire_audit() == "entries removed: 1"
+
+    assert (partitions(), AuditEntry.objects.count()) == (before, young)
+
+
+def test_a_month_whose_entries_came_too_early_stays_as_it_is(campaign: Campaign) -> None:
+    entry = AuditEntry.objects.latest("id")
+    entry.pk, entry.at = None, timezone.now() + timedelta(days=400)
+    entry.save(force_insert=True)
+
+    assert months_prepare(at=entry.at) == 2
+    assert months_prepare(at=entry.at) == 0
 
 
 def test_log_ins_and_tries_that_fail_are_noted_without_what_was_typed(rita: User) -> None:
