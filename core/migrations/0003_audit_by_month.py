@@ -95,7 +95,7 @@ PARTITIONS = """
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('core', '0001_initial'),
+        ('core', '0002_lease'),
     ]
 
     operations = [
