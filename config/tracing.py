@@ -53,7 +53,6 @@ class BareSpans(SpanExporter):
         self._exporter = exporter
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send them."""
         return self._exporter.export([_bare(span) for span in spans])
 
     def shutdown(self) -> None:

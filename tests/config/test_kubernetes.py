@@ -32,7 +32,6 @@ Manifest = dict[str, Any]
 
 @cache
 def render(overlay: str) -> list[Manifest]:
-    """All manifests of an overlay."""
     command = [Path(sys.executable).parent / "kubectl", "kustomize", KUBERNETES / "overlays" / overlay]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
