@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 LOCALES = ("ar", "de", "es", "fr", "zh_Hans")
 HELD = re.compile(r"%(?:\(\w+\))?[sd]")  # what is filled in
 TEMPLATES = ("templates/*.html", "templates/marketplace/*.html", "templates/marketplace/workers/*.html")
-MODULES = ("workers/*.py", "pages.py", "sentences.py", "templatetags/people.py")
+MODULES = ("workers/*.py", "error_pages.py", "pages.py", "sentences.py", "templatetags/people.py")
 REFUSALS = ("accounts", "assignments", "messages", "qualifications")  # services whose refusals workers read as well
 
 
