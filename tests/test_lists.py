@@ -194,7 +194,7 @@ OTHER_PAGES = {
     "platforms:lab_account",
     *("results:settings", "results:version_new", "results:version_asked", "results:ask", "results:offer"),
     *("tasks:trial", "api:reference"),
-    *("core:account", "core:lab_new", "core:lab_rename"),
+    *("core:account", "core:components", "core:lab_new", "core:lab_rename"),
     *("protection:protection_worker", "protection:protection_campaign"),
     "protection:campaign_erase",
 }
@@ -269,6 +269,7 @@ NOT_PAGES = {
         "platforms:filters",  # only where the platform has filters: tests/platforms/prolific/test_filters.py
     ),
     *("results:compute", "results:report", "results:confidence_sets", "results:file", "results:figure"),
+    *("results:marks", "results:shown_marks"),
     *("machines:machine_delete", "machines:machine_stop", "results:machines_file", "results:machine_file"),
     *("results:machine_table_file", "results:earlier_json", "results:earlier_report", "results:later_runs"),
     *("results:version_file", "results:version_scores_file"),
@@ -376,6 +377,7 @@ class World(NamedTuple):
             "runs:outside_scores": [self.collection.pk],
             "platforms:costs": [],
             "core:account": [],
+            "core:components": [],
             "core:labs": [],
             "core:lab_new": [],
             "core:lab_rename": [campaign.lab_id],
