@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 
 from evaluation.statistics.agreement import FEW
 from results.sections import challengers, champion, counts, crowd, passages, wins
+from results.sections.certainty import changes
 from results.sections.certainty import sentences as certainty
 from results.sections.compared import sentences as compared
 from results.sections.leaderboard import sentences as leaderboard
@@ -43,7 +44,7 @@ def findings(data: Results) -> list[Finding]:
     else:
         parts[:0] = [
             (Subject.PASSAGES, _("Does the field beat the qrels?"), _field(data)),
-            (Subject.RUNS, _("What changed on the leaderboard?"), leaderboard.change_sentences(data)),
+            (Subject.RUNS, _("What changed on the leaderboard?"), changes.change_sentences(data)),
             (Subject.RUNS, _("Which runs differ?"), _differences(data)),
             (Subject.CERTAINTY, _("How certain is that?"), certainty.sentences(data)),
         ]
@@ -62,7 +63,7 @@ def headline(data: Results) -> str:
     if data.challengers is not None:
         brought, *fates = challengers.sentences(data.challengers)
         return fates[0] if fates else brought
-    return next(leaderboard.change_sentences(data), "")
+    return next(changes.change_sentences(data), "")
 
 
 def _field(data: Results) -> Iterator[str]:
