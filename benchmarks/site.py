@@ -51,10 +51,10 @@ from results.sections.subjects import Subject
 from results.sections.whole import read
 from runs import background
 from runs.models import Collection, Job, Passage
-from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.links import assignment_token
 from tasks.models import Assignment, Hit, Item, Platform, TestPair, Worker
+from tasks.next_hit import next_hit
 from tests import factories, walk
 from tests.leaderboards.public_boards import filled
 from tests.results.sample_results import sample
@@ -482,7 +482,7 @@ def _giving(campaign: Campaign) -> Iterator[Row]:
     def give(worker: Worker) -> None:
         for _ in range(30):
             with transaction.atomic():
-                assert task_selectors.next_hit(worker, campaign, at, lock=True) is not None
+                assert next_hit(worker, campaign, at, lock=True) is not None
 
     give(newcomer)
     for what in ("others may still do", "are done for good"):

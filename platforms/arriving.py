@@ -13,6 +13,7 @@ from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Worker
+from tasks.next_hit import next_layout
 
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 MOST_UNCONFIRMED = 3  # running leases on one HIT of one worker's id, or from one address: the oldest ends for a new one
@@ -128,7 +129,7 @@ def _arrive(
         campaign=campaign,
         hit=hit,
         worker=worker,
-        layout=task_selectors.next_layout(hit.pk, at),
+        layout=next_layout(hit.pk, at),
         taken_at=at,
         leased_until=at + publication.assignment_duration,
         platform_assignment_id=assignment_id,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from results.drawing.marks import MARKS
 from results.drawing.svg import for_pages
-from results.sections import champion, counts, measures, wins
+from results.sections import champion, counts, heat_map, measures
 from results.sections.certainty import figure as ranks
 from results.sections.leaderboard import intervals, scatter, slopes
 from results.sections.subjects import Subject
@@ -78,7 +78,7 @@ _ALL: tuple[Figure[Any], ...] = (
     Figure(
         "win-ratios", Subject.RUNS, "Win ratios",
         lambda data: data.wins if data.wins and any(map(any, data.wins.of)) else None,
-        wins.describe, wins.draw,
+        heat_map.describe, heat_map.draw,
     ),
     Figure(
         "measures", Subject.RUNS, "Runs by other measures",

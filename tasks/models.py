@@ -409,7 +409,7 @@ class Assignment(models.Model):
             ),
             # judgments.watching: what waits for a person, which is mostly nothing
             models.Index(fields=["campaign"], condition=Q(verdict="held"), name="assignment_held"),
-            # tasks.selectors.next_hit(): whether a worker has taken a HIT, and their last ones
+            # tasks.next_hit: whether a worker has taken a HIT, and their last ones
             models.Index(fields=["worker", "campaign", "hit"], name="assignment_of_worker"),
         ]
 

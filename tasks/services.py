@@ -31,6 +31,7 @@ from runs.models import Passage, Qrel
 from tasks import selectors as task_selectors
 from tasks.default_texts import default_consent
 from tasks.models import Assignment, CampaignAlarm, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
+from tasks.next_hit import next_hit, next_layout
 from tasks.packing import MOST_LAYOUTS, PackedItem, lay_out, pack
 from tasks.pair_file import read_test_pairs
 from tasks.pilots import LIVE, held_back, spread
@@ -503,7 +504,7 @@ def _take_next(worker: Worker, campaign: Campaign, at: datetime, lease: timedelt
     # A HIT that was free when it was found may be leased when its lock is held: look again, then pass on.
     for _attempt in range(20):
         with transaction.atomic():
-            hit_id = task_selectors.next_hit(worker, campaign, at, lock=True)
+            hit_id = next_hit(worker, campaign, at, lock=True)
             if hit_id is None:
                 break
             hit = Hit.objects.get(pk=hit_id)
@@ -512,7 +513,7 @@ def _take_next(worker: Worker, campaign: Campaign, at: datetime, lease: timedelt
                     campaign=campaign,
                     hit=hit,
                     worker=worker,
-                    layout=task_selectors.next_layout(hit_id, at),
+                    layout=next_layout(hit_id, at),
                     taken_at=at,
                     leased_until=at + lease,
                     **columns,

@@ -25,6 +25,7 @@ from platforms.syncing import _take
 from pools.counting import campaign_recount
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Worker
+from tasks.next_hit import next_hit, next_layout
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -75,8 +76,8 @@ ACTIONS: dict[str, Callable[[World], object]] = {
     "saving a choice": lambda world: judgment_services.judgment_save(
         assignment_id=world.active.pk, position=3, preferred="left", shown_at=world.at, at=world.at
     ),
-    "choosing a HIT": lambda world: task_selectors.next_hit(world.worker, world.campaign, world.at, lock=True),
-    "choosing a layout": lambda world: task_selectors.next_layout(world.active.hit_id, world.at),
+    "choosing a HIT": lambda world: next_hit(world.worker, world.campaign, world.at, lock=True),
+    "choosing a layout": lambda world: next_layout(world.active.hit_id, world.at),
     "counting what a worker took": lambda world: task_selectors.left_count(world.worker, world.campaign),
     "ending work": lambda world: judgment_services.assignment_leave(assignment=world.active, at=world.at),
     "excluding work": lambda world: judgment_services.assignment_exclude(

@@ -64,7 +64,7 @@ from evaluation.statistics.leaderboards import (
 from evaluation.statistics.measured import MeasuredBoard
 from evaluation.statistics.ranks import Board, ranks_of
 from evaluation.statistics.resampling import DRAWS
-from evaluation.statistics.winning import PERFECT
+from evaluation.statistics.win_ratios import PERFECT
 
 
 def add_leaderboard(commands: Any) -> None:

@@ -32,7 +32,7 @@ from evaluation.errors import BadInput
 from evaluation.files.preferences import Preference, read_preferences
 from evaluation.files.textfiles import counted
 from evaluation.judging.pooling import Tops
-from evaluation.statistics.winning import COUNTINGS, PERFECT, Meeting, Wins, perfect_top, win_ratios
+from evaluation.statistics.win_ratios import COUNTINGS, PERFECT, Meeting, Wins, perfect_top, win_ratios
 
 
 def add_wins(commands: Any) -> None:

@@ -19,7 +19,7 @@ from evaluation.statistics.measured import Measured, pair_tests
 from evaluation.statistics.ranks import Ranks
 from evaluation.statistics.resampling import CONFIDENCE, DRAWS, Interval, bootstrap_intervals_of, t_intervals_of
 from evaluation.statistics.significance import Correction, signed_ranks, significance_threshold
-from evaluation.statistics.winning import PERFECT, perfect_top
+from evaluation.statistics.win_ratios import PERFECT, perfect_top
 
 
 class RunScore(NamedTuple):

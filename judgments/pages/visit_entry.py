@@ -32,6 +32,7 @@ from tasks import links, trials
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
+from tasks.next_hit import next_hit
 
 _CHECKED = "the address of a visit was checked"
 _READING = 60 * 60 * 2  # seconds that somebody may take to read the consent
@@ -100,7 +101,7 @@ def _must_find_a_task(publication: Publication, person: str) -> None:
     """Raise NoWork, before they consent, where somebody would get no HIT now. They may come again on the same visit."""
     campaign = publication.campaign
     worker = Worker.objects.filter(lab=campaign.lab_id, platform=publication.platform, external_id=person).first()
-    if task_selectors.next_hit(worker or Worker(), campaign, timezone.now()) is None:
+    if next_hit(worker or Worker(), campaign, timezone.now()) is None:
         nothing = task_services.NoWork(task_services.nothing_left_reason(campaign))
         _show_the_way_back(nothing, publication)
         raise nothing

@@ -50,6 +50,7 @@ from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.default_texts import default_consent, default_words
 from tasks.models import Assignment, ConsentText, OutsidePanel, Platform, Worker
+from tasks.next_hit import next_hit
 from tasks.outside_panels import Visitor
 from tasks.paying import LONGEST_DETAIL, asked_at_open_link, pay_detail_write, pay_details, pay_words_of
 from tasks.practice import Standing, practice_minutes
@@ -199,7 +200,7 @@ def home(request: HttpRequest, token: str) -> HttpResponse:
         return see_other("judging:consent", token)
     assignment = task_selectors.current_assignment(worker, campaign)
     reason = _AT_THE_PLATFORM if worker.external_id else task_services.no_work_reason(worker, campaign)
-    if not reason and assignment is None and task_selectors.next_hit(worker, campaign, timezone.now()) is None:
+    if not reason and assignment is None and next_hit(worker, campaign, timezone.now()) is None:
         reason = task_services.nothing_left_reason(campaign)
     finished = task_selectors.finished_assignments(worker, campaign)
     listing = Listing(request, with_pay(finished).annotate(item_count=_ITEM_COUNT), size=RECEIPTS)

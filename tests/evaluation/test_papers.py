@@ -11,7 +11,7 @@ import pytest
 from evaluation.cli.main import main
 from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.significance import sign_test
-from evaluation.statistics.winning import PERFECT, Meeting, Wins
+from evaluation.statistics.win_ratios import PERFECT, Meeting, Wins
 
 from .conftest import Write
 

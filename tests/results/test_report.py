@@ -20,7 +20,7 @@ from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Entry, Qrels, read_qrels
 from evaluation.statistics.leaderboards import pairings
 from evaluation.statistics.ranks import Board
-from evaluation.statistics.winning import perfect_top, win_ratios
+from evaluation.statistics.win_ratios import perfect_top, win_ratios
 from judgments import exports
 from judgments import selectors as judgment_selectors
 from judgments.models import StoredFile

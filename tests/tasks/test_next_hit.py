@@ -11,10 +11,10 @@ from django.utils import timezone
 from core.models import Lab
 from pools.models import Campaign, Candidate, Pair, Pool
 from runs.models import Collection, Passage, Query
-from tasks import selectors as task_selectors
+from tasks import next_hit as choice
 from tasks import services as task_services
 from tasks.models import Assignment, Hit, Item, TestPair, Worker
-from tasks.selectors import next_hit
+from tasks.next_hit import next_hit
 from tests import factories
 
 # Of the first HITs that need more work than is out and that the worker has not taken, those without a pair that the
@@ -56,7 +56,7 @@ LIMIT 1
 
 def by_the_rule(worker: Worker, campaign: Campaign, at: object) -> int | None:
     with connection.cursor() as cursor:
-        bounds = {"looked_at": task_selectors.LOOKED_AT, "remembered": task_selectors.REMEMBERED}
+        bounds = {"looked_at": choice.LOOKED_AT, "remembered": choice.REMEMBERED}
         cursor.execute(RULE, {"campaign": campaign.pk, "worker": worker.pk, "at": at, **bounds})
         row = cursor.fetchone()
     return row and row[0]
@@ -102,8 +102,8 @@ def make_world(random: Random, lab: Lab, number: int) -> list[Campaign]:
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 12, 13, 16, 18, 21, 23])
 def test_the_next_hit_is_the_one_that_the_rule_names(lab: Lab, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
-    monkeypatch.setattr(task_selectors, "LOOKED_AT", random.choice([1, 2, 3, 100]))
-    monkeypatch.setattr(task_selectors, "REMEMBERED", random.choice([1, 2, 100]))
+    monkeypatch.setattr(choice, "LOOKED_AT", random.choice([1, 2, 3, 100]))
+    monkeypatch.setattr(choice, "REMEMBERED", random.choice([1, 2, 100]))
     at = timezone.now()
     campaigns = make_world(random, lab, seed)
     workers = [Worker.objects.create(lab=lab) for _worker in range(4)]
@@ -154,7 +154,7 @@ def take_in_thread(worker: Worker, campaign: Campaign) -> int | None:
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_who_come_at_once_get_a_hit_each(eight: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_selectors, "LOOKED_AT", 2)
+    monkeypatch.setattr(choice, "LOOKED_AT", 2)
     workers = [Worker.objects.create(lab=eight.lab) for _worker in range(10)]
     with ThreadPoolExecutor(len(workers)) as threads:
         numbers = list(threads.map(lambda worker: take_in_thread(worker, eight), workers))
@@ -165,7 +165,7 @@ def test_workers_who_come_at_once_get_a_hit_each(eight: Campaign, monkeypatch: p
 def test_nobody_waits_for_those_who_hold_every_hit_that_is_looked_at(
     eight: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task_selectors, "LOOKED_AT", 2)
+    monkeypatch.setattr(choice, "LOOKED_AT", 2)
     worker = Worker.objects.create(lab=eight.lab)
     with transaction.atomic():
         hits = list(Hit.objects.filter(number__in=[1, 2, 4]).order_by("number").select_for_update())

@@ -7,7 +7,7 @@ from scipy import stats
 
 from evaluation.files.preferences import Preference
 from evaluation.files.qrels import Qrels
-from evaluation.statistics.winning import PERFECT, perfect_top, win_ratios
+from evaluation.statistics.win_ratios import PERFECT, perfect_top, win_ratios
 
 
 def tops(**runs: str) -> dict[str, dict[str, tuple[str, ...]]]:
