@@ -11,6 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from campaigns.drawing import SUGGESTED
 from campaigns.usual import is_changed, usual_value
 from core.alarms import alarms_raised
 from core.http import Request
@@ -40,6 +41,7 @@ PACKING, RUNNING = 3, 20  # seconds between two looks of the page
 LATEST = 10  # decisions that the campaign's page shows
 RUNS_NAMED = 20
 SOURCES_NAMED = 20  # of reused judgments
+FEW_HITS = 5  # in which workers need not meet many test pairs
 
 
 class Setting(NamedTuple):
@@ -140,8 +142,19 @@ def _plan(request: Request, campaign: Campaign) -> HttpResponse:
             "offers": offers_of(campaign, context["asked"]),
             "hours": work_hours(context["bill"], pace),
             "in_rounds": rounds_bills(likely),
+            **_tests_context(campaign, context["bill"].hits),
         }
     return render(request, "campaigns/plan.html", context)
+
+
+def _tests_context(campaign: Campaign, hits: int) -> dict[str, int]:
+    """What to warn of before the start: how many test pairs there are, if few for so many HITs, and if none decides."""
+    confirmed = task_selectors.confirmed_tests(campaign)
+    count = confirmed.count()
+    return {
+        "few_tests": count if count < SUGGESTED and hits > FEW_HITS else 0,
+        "unproven_tests": count and not confirmed.filter(proven_at__isnull=False).exists(),
+    }
 
 
 @needs(Right.SEE)

@@ -136,7 +136,7 @@ def _limits(data: Results) -> Iterator[str]:
             "drawn. It leaves out queries on which all pooled runs and the qrel agree, so scores on it are not scores "
             "on all queries."
         ) % {"count": f"{data.queries:,}", "all": f"{data.sampled_from:,}"}
-    if data.answered < FEW_QUERIES:
+    if 0 < data.answered < FEW_QUERIES:
         yield _(
             "There are only %(answered)s queries. With so few, differences of the usual size do not "
             "show: if a test finds none, that is no evidence that there is none."
