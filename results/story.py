@@ -75,12 +75,14 @@ def page_of(
 
 
 def subjects(data: Results) -> list[tuple[Subject, str]]:
-    """The other pages that these results have something for, each with the first that it says."""
+    """The other pages that these results have something for, each with the first that it says. How sure the headline is
+    stands beside it.
+    """
     first: dict[Subject, str] = {}
     for finding in findings(data):
-        words = (sentence for sentence in finding.sentences if sentence != headline(data))
-        if finding.subject not in first and (sentence := next(words, "")):
-            first[finding.subject] = sentence
+        words = [sentence for sentence in finding.sentences if sentence != headline(data)]
+        if finding.subject not in first and words:
+            first[finding.subject] = " ".join(words if finding.subject == Subject.CERTAINTY else words[:1])
     rows = []
     for subject in list(Subject)[1:]:
         titles = ", ".join(table.title for table in whole.tables(data, subject).values())
