@@ -1,8 +1,8 @@
 """Simulated people for a site on several hosts: `python -m tests.hosts.crowd CAMPAIGN PEOPLE LOG`.
 
-By link, each choice that was acknowledged is a line of LOG. Who sees an error looks at it for five seconds, then tries
-again. All together, they make at most twenty choices a second. They end when no HIT is left, or when they are told to.
-The last line of the output is what they did, as JSON.
+By link, each choice that was acknowledged is a line of LOG. Who sees an error looks at it for twenty seconds, as long
+as a busy machine takes to fail over, then tries again. All together, they make at most twenty choices a second. They
+end when no HIT is left, or when they are told to. The last line of the output is what they did, as JSON.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 
 import django
 
-LOOKING_SECONDS = 5.0
+LOOKING_SECONDS = 20.0
 CHOICES_A_SECOND = 20
 GIVE_UP_SECONDS = 600.0  # without any HIT that is done
 
