@@ -124,3 +124,20 @@ def links_on(client: Client, address: str) -> set[str]:
         return set()
     paths = set(re.findall(r'href="(/campaigns/\d+/[^"?#]*)', answer.text))
     return {path for path in paths if "." not in path.rsplit("/", 1)[-1]}
+
+
+def test_before_and_after_the_start_a_campaign_says_what_to_do_first(
+    client: Client, rita: User, collection: Collection
+) -> None:
+    client.force_login(rita)
+    campaign = factories.campaign(collection, tests=3, start=False)
+    campaign.test_pairs.update(proven_at=None)
+    draft = client.get(reverse("campaigns:campaign", args=[campaign.pk])).content.decode()
+    assert "and is expected to cost" in draft
+    assert "No test pair is proven yet." in draft
+
+    begun = factories.campaign(collection, "begun")
+    text = client.get(reverse("campaigns:campaign", args=[begun.pk])).content.decode()
+    assert "Nobody has come yet." in text and text.index(begun.link) < text.index('id="far"')
+    factories.do(factories.worker(begun, "Alice"), begun)
+    assert "Nobody has come yet." not in client.get(reverse("campaigns:campaign", args=[begun.pk])).content.decode()
