@@ -55,6 +55,7 @@ COPY --from=marketplace-packages /venv /venv
 WORKDIR /app
 COPY marketplace marketplace
 COPY outbound outbound
+COPY rollout rollout
 COPY ui ui
 COPY docker/gunicorn.conf.py docker/healthcheck.py docker/marketplace_database.py docker/
 RUN python -m compileall -q -j 0 /venv/lib /app \

@@ -51,10 +51,6 @@ def _pass_request_on(headers: dict[str, object] | None = None, **_named: object)
 @signals.beat_embedded_init.connect
 def _clock_starts(**_named: object) -> None:
     _state["is the clock"] = True
-
-
-def write_clock_started() -> None:
-    """Write down that this clock starts the regular jobs from now on."""
     entries = app.conf.beat_schedule.items()
     _write(job_status.write_beat_started, {entry["task"]: (what, float(entry["schedule"])) for what, entry in entries})
 

@@ -11,7 +11,6 @@ from typing import Any
 from celery.beat import Scheduler
 from django.db import Error, close_old_connections, connection
 
-from config.celery import write_clock_started
 from core.locks import lease_end, lease_take
 
 LEASE = "clock"
@@ -58,7 +57,6 @@ class LeasedScheduler(Scheduler):
             return
         if is_ours and not self._lease_ends:
             log.info("This clock starts the regular jobs from now on.")
-            write_clock_started()
         elif self._lease_ends and not is_ours:
             log.warning("Another clock starts the regular jobs now.")
         self._lease_ends = asked_at + LEASE_SECONDS if is_ours else 0.0

@@ -150,6 +150,7 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "rest_framework",
+    "rollout",
     "ui",
     "config",
     "core",

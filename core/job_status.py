@@ -64,7 +64,7 @@ class JobStatus:
         """What is wrong with the clock, a sentence each."""
         if self.beat_at is None:
             return ["The clock (Celery Beat) has not sent a job yet."]
-        if now - self.beat_at > BEAT_LATE:
+        if now - max(self.beat_at, self.beat_started_at or 0) > BEAT_LATE:
             return [f"The clock (Celery Beat) last sent a job {_ago(now - self.beat_at)}."]
         return []
 
@@ -150,7 +150,10 @@ def read_status(redis: "Redis") -> JobStatus:
 
 
 def write_beat_started(redis: "Redis", schedule: Mapping[str, tuple[str, float]]) -> None:
-    """The clock starts. `schedule` gives each job's kind in words, and how many seconds lie between two."""
+    """A clock starts, and may have to wait for another's lease to end.
+
+    `schedule` gives each job's kind in words, and how many seconds lie between two.
+    """
     redis.hset(JOBS, mapping={"beat started": time.time(), "schedule": json.dumps(schedule)})
 
 

@@ -92,6 +92,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "csp",
+    "rollout",
     "ui",
     "marketplace",
 ]

@@ -55,6 +55,16 @@ def problems() -> list[str]:
     return job_status.read_status(job_status.redis_at(settings.REDIS_URL)).problems(time.time())
 
 
+def test_a_clock_has_time_after_a_long_stop_to_wait_for_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote("beat", 86400, monkeypatch)
+    wrote("beat_started", 86401, monkeypatch, SCHEDULE)
+    wrote("worker", 5, monkeypatch, job_status.QUEUES)
+    assert any(problem.startswith("The clock (Celery Beat) last sent a job") for problem in problems())
+
+    wrote("beat_started", 5, monkeypatch, SCHEDULE)
+    assert problems() == []
+
+
 def test_a_site_whose_jobs_are_done_is_healthy(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     wrote("beat_started", 3600, monkeypatch, SCHEDULE)
     wrote("beat", 5, monkeypatch)

@@ -73,11 +73,11 @@ class Cluster:
         command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity", "0"]
         subprocess.run(command, cwd=version, env=self.environment, check=True)
 
-    def make_campaigns(self, pairs: int) -> None:
-        """Open the two campaigns of tests/hosts/world.py."""
-        command = [sys.executable, "-m", "tests.hosts.world", str(self.folder), str(pairs)]
-        environment = self.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
-        subprocess.run(command, cwd=REPOSITORY, env=environment, check=True)
+    def make_campaigns(self, pairs: int, version: Path) -> None:
+        """Open the two campaigns of tests/hosts/world.py, with the programs of a version."""
+        command = [sys.executable, str(REPOSITORY / "tests/hosts/world.py"), str(self.folder), str(pairs)]
+        environment = self.environment | {"DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONPATH": str(version)}
+        subprocess.run(command, cwd=version, env=environment, check=True)
 
     def publication(self) -> Publication:
         """The publication at the marketplace, with its reference alone."""

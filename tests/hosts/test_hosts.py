@@ -126,8 +126,7 @@ def test_hosts_die_and_nothing_is_lost_or_paid_twice(cluster: Cluster, released:
     for name in (*WEB, *JOBS, CLOCKS[0]):
         cluster.start(name, released)
     cluster.start_proxy()
-    cluster.migrate(REPOSITORY)
-    cluster.make_campaigns(PAIRS)
+    cluster.make_campaigns(PAIRS, released)
     for name in WEB:
         cluster.wait_for(name)
 
@@ -142,6 +141,8 @@ def test_hosts_die_and_nothing_is_lost_or_paid_twice(cluster: Cluster, released:
             figures[f"choices after {what}"] = (len(by_link.acknowledged()) - before) / (SECONDS + going_on)
 
         work_after("the last release serves")
+        cluster.migrate(REPOSITORY)
+        work_after("the last release serves from this version's tables")
         for name in (*WEB, *JOBS, CLOCKS[0]):
             cluster.replace(name, REPOSITORY)
         cluster.wait(cluster.clock, "the first clock runs")

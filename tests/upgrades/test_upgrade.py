@@ -41,17 +41,28 @@ for app in {FIRST}:
 """
 
 
-def manage(database: str, *command: str, **environment: str) -> str:
-    """A management command of the site on a database, and what it printed."""
-    done = subprocess.run(
+def start(database: str, *command: str, **environment: str) -> subprocess.Popen[str]:
+    """Start a management command of the site on a database."""
+    return subprocess.Popen(
         [sys.executable, "manage.py", *command],
         cwd=REPOSITORY,
         env={**os.environ, "DEVELOPMENT": "1", "DATABASE_URL": database, "SECRET_KEY": SECRET_KEY, **environment},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    """What a command printed."""
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return output
+
+
+def manage(database: str, *command: str, **environment: str) -> str:
+    """A management command, and what it printed."""
+    return finish(start(database, *command, **environment))
 
 
 class Upgraded:
@@ -115,6 +126,22 @@ def test_the_first_migrations_make_the_schema_of_the_first_release() -> None:
         return [row for row in schema(address) if row[1].startswith(OURS)]
 
     assert ours(old) == ours(new)
+
+
+def test_people_who_work_are_not_held_up_by_a_migration_that_waits_for_them() -> None:
+    database = database_create(f"at_work_{os.getpid()}")
+    with zipfile.ZipFile(Path(__file__).parent / f"{FIRST_RELEASE}.zip") as archive:
+        execute(database, archive.read(DATABASE).decode())
+
+    with closing(psycopg2.connect(database)) as at_work:
+        at_work.cursor().execute("UPDATE tasks_assignment SET owed = owed")
+        migrating = start(database, "migrate", PYTHONUNBUFFERED="1")
+        assert migrating.stdout is not None
+        assert any("A table is in use" in line for line in migrating.stdout)
+        execute(database, "SET lock_timeout = '30s'; LOCK TABLE tasks_assignment IN ROW EXCLUSIVE MODE")
+    assert "OK" in finish(migrating)
+
+    manage(database, "migrate", "--check")
 
 
 def test_an_upgrade_keeps_every_row_and_every_export_byte_by_byte(upgraded: Upgraded, tmp_path: Path) -> None:
