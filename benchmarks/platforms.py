@@ -40,7 +40,7 @@ from benchmarks.harness import (
 )
 from benchmarks.site import PASSAGE, browser, judging_campaign, visitor_of
 from core.models import Lab, User
-from judgments.services import confirmed_check_all
+from judgments.quality import confirmed_check_all
 from platforms.messages.conversations import messages_receive
 from platforms.messages.protocol import Heard, Inbox
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from core import alarms
 from core.background import JOB_SECONDS, job
-from judgments import refreshing, rounds, stored_files, summarizing
+from judgments import quality, refreshing, rounds, stored_files, summarizing
 from judgments import services as judgment_services
 from pools.models import Campaign
 from tasks.models import CampaignAlarm
@@ -24,7 +24,7 @@ def check() -> str:
     """
     at = timezone.now()
     judgment_services.abandoned_end_all(at=at)
-    return f"checked: {judgment_services.confirmed_check_all(at=at)}"
+    return f"checked: {quality.confirmed_check_all(at=at)}"
 
 
 @job(gettext_lazy("the job that makes export files"))

@@ -17,8 +17,8 @@ from core.snapshot import one_moment
 from evaluation.statistics.agreement import compared_votes
 from evaluation.statistics.reliability import reliabilities
 from judgments import selectors as judgment_selectors
+from judgments.behaviour import behaviour, votes_of
 from judgments.models import AssignmentSummary, CampaignSummary, Disagreement, Judgment, Summarized, WorkerSummary
-from judgments.quality import behaviour, votes_of
 from judgments.weighing import cast_of
 from pools.models import Campaign
 from tasks.models import Assignment

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from core.errors import Refused
 from evaluation.judging.pooling import canonical
 from evaluation.statistics.asking import JUDGMENTS, Prospect, Worth, rank_by_worth
-from judgments import services as judgment_services
+from judgments import filling
 from platforms.models import Publication
 from platforms.money.bills import Bill, further_bill, hits_bill
 from platforms.terms import publication_likely
@@ -98,9 +98,9 @@ def further_ask(*, campaign: Campaign, budget: Decimal, judgments: int, wanted: 
     if not offer.queries:
         raise Refused(_("This budget buys no judgments that are expected to settle a query."))
     pairs = [pk for group in offer.groups for keys in group.pairs_by_query for pk in keys]
-    judgment_services.hits_lock(pairs)  # before the campaign, in the order of the jobs that check work
+    filling.hits_lock(pairs)  # before the campaign, in the order of the jobs that check work
     if task_services.hits_add(campaign=campaign, groups=offer.groups, after=seen):
-        judgment_services.pairs_fill(pairs)
+        filling.pairs_fill(pairs)
     return offer
 
 

@@ -13,8 +13,8 @@ from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.equal_texts import name_once
 from evaluation.judging.pooling import Tops
 from evaluation.statistics.agreement import Vote
+from judgments.behaviour import Behaviour, behaviour, votes_of
 from judgments.evidence import Evidence
-from judgments.quality import Behaviour, behaviour, votes_of
 from pools.models import Campaign
 from runs import selectors as run_selectors
 

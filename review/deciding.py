@@ -17,8 +17,8 @@ from django.utils.translation import gettext as _
 from core.alarms import in_words
 from core.errors import BadRequest, NotNow, Refused
 from core.models import User
+from judgments import quality
 from judgments import selectors as judgment_selectors
-from judgments import services as judgment_services
 from judgments.models import Acceptance
 from platforms.messages import conversations
 from platforms.models import Publication, Submission
@@ -260,7 +260,7 @@ def _decide(row: BulkRow, at: datetime) -> str:
         )
         return State.DONE
     if bulk.action in OF_WORKERS:
-        decide = judgment_services.worker_bar if bulk.action == Action.BAR else judgment_services.worker_unbar
+        decide = quality.worker_bar if bulk.action == Action.BAR else quality.worker_unbar
         changed = decide(worker=row.worker, campaign=bulk.campaign, **signed)
         return State.DONE if changed else State.UNCHANGED  # somebody else decided the same: undoing must not undo that
     assert row.assignment is not None
@@ -271,9 +271,7 @@ def _decide(row: BulkRow, at: datetime) -> str:
         now = Assignment.objects.values_list("verdict", flat=True).get(pk=row.assignment.pk)
         if now == (Verdict.EXCLUDED if excludes else Verdict.ACCEPTED):
             return State.UNCHANGED
-        change: Callable[..., object] = (
-            judgment_services.assignment_exclude if excludes else judgment_services.assignment_restore
-        )
+        change: Callable[..., object] = quality.assignment_exclude if excludes else quality.assignment_restore
         change(assignment=row.assignment, **signed)
         return State.DONE
     submission = Submission.objects.filter(assignment=row.assignment).first()
@@ -293,7 +291,7 @@ def _restore_by_rule(assignment: Assignment, signed: dict[str, Any]) -> str:
     if Assignment.objects.values_list("verdict", flat=True).get(pk=assignment.pk) != Verdict.EXCLUDED:
         return State.UNCHANGED
     verdict = judgment_selectors.verdict_without_failure(assignment)
-    judgment_services.assignment_restore(assignment=assignment, verdict=verdict, **signed)
+    quality.assignment_restore(assignment=assignment, verdict=verdict, **signed)
     return State.DONE
 
 
@@ -303,14 +301,14 @@ def _undo(row: BulkRow, at: datetime) -> str:
     assert bulk.undone_by is not None
     signed: dict[str, Any] = {"why": _("Undone: %(why)s") % {"why": bulk.why}, "by": bulk.undone_by, "at": at}
     if bulk.action == Action.BAR:
-        judgment_services.worker_unbar(worker=row.worker, campaign=bulk.campaign, **signed)
+        quality.worker_unbar(worker=row.worker, campaign=bulk.campaign, **signed)
     elif bulk.action == Action.UNBAR:
-        judgment_services.worker_bar(worker=row.worker, campaign=bulk.campaign, **signed)
+        quality.worker_bar(worker=row.worker, campaign=bulk.campaign, **signed)
     elif row.assignment is not None and bulk.action == Action.RESTORE and row.before == Verdict.EXCLUDED:
-        judgment_services.assignment_exclude(assignment=row.assignment, **signed)
+        quality.assignment_exclude(assignment=row.assignment, **signed)
     elif row.assignment is not None:
         _assert_not_failed_since(row.assignment, row.before, bulk)
-        judgment_services.assignment_restore(assignment=row.assignment, verdict=Verdict(row.before), **signed)
+        quality.assignment_restore(assignment=row.assignment, verdict=Verdict(row.before), **signed)
     return State.UNDONE
 
 

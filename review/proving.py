@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from evaluation.judging.proving import Record, is_proven, is_unfair
-from judgments import services as judgment_services
+from judgments import quality
 from pools.models import Campaign
 from review import reports
 from tasks import services as task_services
@@ -63,7 +63,7 @@ def tests_settle(*, campaign: Campaign, at: datetime) -> None:
     proven = [test for test, record in records.items() if is_proven(record)]
     task_services.test_pairs_prove(campaign=campaign, test_pairs=proven, by=None, at=at)
     for assignment in campaign.assignments.filter(verdict=Assignment.Verdict.HELD).order_by("finished_at", "id"):
-        judgment_services.held_check(assignment_id=assignment.pk, at=at)
+        quality.held_check(assignment_id=assignment.pk, at=at)
 
 
 def _most_unfair(records: dict[int, Record]) -> int | None:

@@ -8,9 +8,8 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
-from judgments import reported
+from judgments import filling, reported
 from judgments import selectors as judgment_selectors
-from judgments import services as judgment_services
 from judgments.models import Decision, PairDecision, WorkerNote
 from judgments.worker_reports import LONGEST_NOTE
 from pools import services as pool_services
@@ -33,7 +32,7 @@ def pair_decide(*, campaign: Campaign, pair: Pair, kind: str, why: str, by: User
     if not reported.reported_pairs(campaign).filter(pk=pair.pk).exists():
         raise NotYours(_("Nobody has reported this pair."))
     decision = PairDecision.objects.create(campaign=campaign, pair=pair, kind=kind, why=why.strip(), by=by, at=at)
-    judgment_services.pairs_fill([pair.pk])
+    filling.pairs_fill([pair.pk])
     pool_services.campaign_mark_changed(campaign_id=campaign.pk)
     return decision
 

@@ -16,8 +16,8 @@ from core.http import Request, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, needs
 from judgments import lists as judgment_lists
+from judgments import quality
 from judgments import selectors as judgment_selectors
-from judgments import services as judgment_services
 from judgments.models import Decision
 from platforms.models import Publication
 from platforms.money.pay_desk import sums_of_work
@@ -86,10 +86,10 @@ def assignment(request: Request, pk: int, assignment_pk: int) -> HttpResponseBas
             decision = {"assignment": assignment, "by": request.user, "at": timezone.now(), **form.cleaned_data}
             try:
                 if request.POST.get("decision") == "restore":
-                    judgment_services.assignment_restore(**decision)
+                    quality.assignment_restore(**decision)
                     messages.success(request, _("The data are used again, for the pairs that still need a judgment."))
                 else:
-                    judgment_services.assignment_exclude(**decision)
+                    quality.assignment_exclude(**decision)
                     waiting = judgment_selectors.waiting_pairs(assignment)
                     text = ngettext(
                         "The data are excluded, and %(count)d pair is waiting for another worker.",
@@ -161,8 +161,8 @@ def _decide_worker(request: Request, campaign: Campaign, person: Worker, why: st
         "at": timezone.now(),
     }
     if request.POST.get("decision") == "unbar":
-        judgment_services.worker_unbar(**decision)
+        quality.worker_unbar(**decision)
         messages.success(request, _("The worker can take HITs from this lab again."))
     else:
-        judgment_services.worker_bar(**decision)
+        quality.worker_bar(**decision)
         messages.success(request, _("The worker gets no more HITs from this lab."))

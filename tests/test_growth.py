@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from benchmarks.growth import Reads, fill, statements_read
-from judgments import reported, summarizing, watching
+from judgments import quality, reported, summarizing, watching
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.refreshing import candidates
@@ -81,7 +81,7 @@ ACTIONS: dict[str, Callable[[World], object]] = {
     "choosing a layout": lambda world: next_layout(world.active.hit_id, world.at),
     "counting what a worker took": lambda world: task_selectors.left_count(world.worker, world.campaign),
     "ending work": lambda world: judgment_services.assignment_leave(assignment=world.active, at=world.at),
-    "excluding work": lambda world: judgment_services.assignment_exclude(
+    "excluding work": lambda world: quality.assignment_exclude(
         assignment=world.ended, why="Careless.", by=world.user, at=world.at
     ),
     "looking for work that was left": lambda world: list(judgment_selectors.abandoned(world.at)[:500]),

@@ -18,9 +18,8 @@ from api.resources.campaigns import soon
 from core.alarms import alarms_raised
 from core.errors import NotYours
 from core.roles import Right
-from judgments import reported
+from judgments import quality, reported
 from judgments import selectors as judgment_selectors
-from judgments import services as judgment_services
 from judgments.models import Adjudication, Decision, Disagreement, PairDecision
 from judgments.piloting import pilot_lessons
 from platforms.publishing.repaying import BelowFloor, rest_copy
@@ -66,13 +65,13 @@ class Assignments(Resource):
     @operation(shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
     def assignment_exclude(self, request: Request, pk: int, assignment_pk: int) -> Any:
         """Use an assignment's data no more. Its pairs go to other workers; it is paid all the same."""
-        return self.decide(judgment_services.assignment_exclude)
+        return self.decide(quality.assignment_exclude)
 
     @action(detail=True, methods=["post"], url_path="include")
     @operation(shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
     def assignment_include(self, request: Request, pk: int, assignment_pk: int) -> Any:
         """Use an assignment's data again, for the pairs that still need a judgment."""
-        return self.decide(judgment_services.assignment_restore)
+        return self.decide(quality.assignment_restore)
 
 
 def worker_shapes(campaign: Campaign, workers: list[Worker]) -> list[dict[str, Any]]:
@@ -142,13 +141,13 @@ class Workers(Resource):
     @operation(shapes.WorkerShape, Right.DECIDE, takes=shapes.Reason)
     def worker_bar(self, request: Request, pk: int, name: str) -> Any:
         """Give a worker no more HITs of the lab. What they did is paid, and counts unless it is excluded."""
-        return self.decide(judgment_services.worker_bar)
+        return self.decide(quality.worker_bar)
 
     @action(detail=True, methods=["post"], url_path="unbar")
     @operation(shapes.WorkerShape, Right.DECIDE, takes=shapes.Reason)
     def worker_unbar(self, request: Request, pk: int, name: str) -> Any:
         """Let a worker take HITs of the lab again."""
-        return self.decide(judgment_services.worker_unbar)
+        return self.decide(quality.worker_unbar)
 
 
 class Decisions(Resource):

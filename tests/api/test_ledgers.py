@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from core.alarms import alarm_raise
 from core.models import User
-from judgments import services as judgment_services
+from judgments import quality
 from platforms import jobs as platform_jobs
 from platforms.models import Operation, Payment, PlatformAlarm, Publication, Submission
 from platforms.publishing.publications import publication_extend
@@ -130,7 +130,7 @@ def test_the_ledger_is_summed_compared_and_costs_are_those_of_the_page(
         job(published.pk)
 
     ask(platform_jobs.sync_whole, f"{base}sync/")
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock)
     ask(platform_jobs.compare, f"{base}ledger/compare/")
@@ -165,7 +165,7 @@ def test_pay_is_raised_once_as_it_was_seen(
     clock = Clock()
     work(published, wanda)
     publication_sync(publication=published, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock)
 

@@ -29,6 +29,7 @@ from core.audit.tables import recorded_tables
 from core.audit.words import jobs_by_name
 from core.jobs import expire_audit
 from core.models import AlarmChoice, AuditEntry, Lab, Membership, User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms.alarms import alarm_dismiss
 from platforms.models import Message, PlatformAlarm, Publication
@@ -382,7 +383,7 @@ def test_secrets_and_what_names_a_worker_are_never_in_the_audit(campaign: Campai
 def test_a_decision_is_recorded_with_its_reason_until_the_worker_is_forgotten(
     campaign: Campaign, rita: User, alice: Worker
 ) -> None:
-    judgment_services.worker_bar(worker=alice, campaign=campaign, why="Alice clicks", by=rita, at=timezone.now())
+    quality.worker_bar(worker=alice, campaign=campaign, why="Alice clicks", by=rita, at=timezone.now())
     entry = newest("judgments_decision")
     assert (entry.why, entry.worker_id, entry.thing) == ("Alice clicks", alice.pk, "barred")
     assert said(newest("tasks_worker")).endswith(f"barred worker {pseudonym(campaign, alice.pk)}")

@@ -10,6 +10,7 @@ from django.db.models import Sum
 
 from core.errors import Refused
 from core.models import User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms.models import HandPayment
 from platforms.money.pay_desk import assignments_owed, desk_of, payments_mark, payments_take_back
@@ -115,7 +116,7 @@ class ByLink(World):
 
     def check_work(self, _pick: int) -> None:
         judgment_services.abandoned_end_all(at=self.now)
-        judgment_services.confirmed_check_all(at=self.now)
+        quality.confirmed_check_all(at=self.now)
         active = set(Assignment.objects.filter(state=Assignment.State.ACTIVE).values_list("pk", flat=True))
         self.at_work = {key: work for key, work in self.at_work.items() if key in active}
         self.changed = True
@@ -151,9 +152,7 @@ class ByLink(World):
         ended = Assignment.objects.exclude(state=Assignment.State.ACTIVE).order_by("pk")
         if (assignment := self._one(list(ended), pick)) is not None:
             with suppress(Refused):
-                judgment_services.assignment_exclude(
-                    assignment=assignment, why=WHY, by=self.people[pick % 2], at=self.now
-                )
+                quality.assignment_exclude(assignment=assignment, why=WHY, by=self.people[pick % 2], at=self.now)
             self.changed = True
 
     # --- what must hold

@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from core.errors import Refused
 from core.models import Alarm, User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms.finishing import publication_finish
 from platforms.ledger_comparison import comparison_make
@@ -238,7 +239,7 @@ class Published(World):
 
     def check_work(self, _pick: int) -> None:
         self._job(lambda: judgment_services.abandoned_end_all(at=self.now))
-        self._job(lambda: judgment_services.confirmed_check_all(at=self.now))
+        self._job(lambda: quality.confirmed_check_all(at=self.now))
 
     def settle(self, _pick: int) -> None:
         self._job(lambda: publication_settle(publication=self.publication, at=self.now))

@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Browser
 
+from judgments import quality
 from judgments import selectors as judgment_selectors
-from judgments import services as judgment_services
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Publication
 from platforms.money.ledger import totals
@@ -94,7 +94,7 @@ class Published:
         """One round: publish, sync, check, settle, ask for more, publish."""
         drain(self.publication, self.clock)
         publication_sync(publication=self.publication, at=self.now, everything=True)
-        judgment_services.confirmed_check_all(at=self.now)
+        quality.confirmed_check_all(at=self.now)
         publication_settle(publication=self.publication, at=self.now)
         publication_requeue(publication=self.publication, at=self.now)
         drain(self.publication, self.clock)

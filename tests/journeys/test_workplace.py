@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from core.models import Lab
 from judgments import jobs as judgment_jobs
-from judgments import services as judgment_services
+from judgments import quality
 from judgments.models import Acceptance, Judgment
 from platforms import jobs as platform_jobs
 from platforms.ledger_comparison import comparison_make
@@ -310,7 +310,7 @@ def test_an_admin_invites_gives_roles_erases_reads_the_audit_and_restores_a_back
     wanda = account.worker()
     finished = work(publication, wanda)
     publication_sync(publication=publication, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=publication, at=clock())
     drain(publication, clock)
     assert publication.payments.filter(state="paid").exists()

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import Lab, User
-from judgments import services as judgment_services
+from judgments import quality
 from platforms.models import Operation, Publication
 from pools.models import Campaign
 from protection import erasing
@@ -27,7 +27,7 @@ def test_a_worker_has_one_name_on_every_page_in_every_file_and_in_the_audit(
     worker = Worker.objects.create(lab=lab)
     work = factories.do(worker, campaign)
     at, name = timezone.now(), pseudonym(campaign, worker.pk)
-    judgment_services.worker_bar(worker=worker, campaign=campaign, why="Clicks.", by=rita, at=at)
+    quality.worker_bar(worker=worker, campaign=campaign, why="Clicks.", by=rita, at=at)
     RetentionResult.objects.create(
         lab=lab, at=at, erased=0, kept=[{"worker": worker.pk, "why": "Works."}], kept_count=1
     )

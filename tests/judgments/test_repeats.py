@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from judgments import jobs as judgment_jobs
+from judgments.behaviour import votes_of
 from judgments.evidence import Evidence
 from judgments.models import Acceptance
-from judgments.quality import votes_of
 from platforms.money.bills import campaign_bill, remaining_bill
 from platforms.publishing.publications import unposted
 from platforms.terms import publication_unsaved, publication_write

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
+from judgments import quality, worker_reports
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments import worker_reports
 from judgments.evidence import Evidence
 from judgments.models import Acceptance, Decision, Judgment, PairDecision, PairReport
 from pools.models import Campaign, Pair
@@ -144,13 +144,13 @@ def test_work_that_reports_too_much_is_paid_and_waits_for_a_person(
     work = finish(assignment)
     assert (work.verdict, work.owed) == (Assignment.Verdict.HELD, campaign.reward)
     assert not Acceptance.objects.exists() and not Decision.objects.exists()
-    assert judgment_services.confirmed_check_all(at=timezone.now()) == 0  # no job decides in a person's place
+    assert quality.confirmed_check_all(at=timezone.now()) == 0  # no job decides in a person's place
     assert Hit.objects.get(pk=work.hit_id).needed == 0
     assert factories.take(bob, campaign).hit_id != work.hit_id  # it might be paid twice before a person decides
-    judgment_services.assignment_restore(assignment=work, why="They are broken.", by=rita, at=timezone.now())
+    quality.assignment_restore(assignment=work, why="They are broken.", by=rita, at=timezone.now())
     assert Acceptance.objects.filter(worker=alice).count() == (3 if what == "every test pair" else 1)
     assert Hit.objects.get(pk=work.hit_id).needed == (0 if what == "every test pair" else 1)
-    judgment_services.assignment_exclude(assignment=work, why="They are fine.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="They are fine.", by=rita, at=timezone.now())
     assert Hit.objects.get(pk=work.hit_id).needed == 1
 
 
@@ -186,7 +186,7 @@ def test_reports_of_a_worker_whose_work_is_excluded_set_nothing_aside(
 ) -> None:
     first, pair = do_reporting(alice, campaign)
     do_reporting(bob, campaign, pair)
-    judgment_services.assignment_exclude(assignment=first, why="Reports what is fine.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=first, why="Reports what is fine.", by=rita, at=timezone.now())
     pair.refresh_from_db()
     assert not pair.is_set_aside
     assert Hit.objects.get(pk=first.hit_id).needed == 1
@@ -281,9 +281,9 @@ def test_who_failed_a_dropped_test_pair_is_welcome_again_where_a_person_has_long
     assert {item.test for item in items_of(works[1], tests=True)} == {first.test, second.test}
     at = timezone.now()
     for work in works:
-        judgment_services.assignment_restore(assignment=work, why="I read it.", by=rita, at=at)
-    judgment_services.worker_unbar(worker=carol, campaign=campaign, why="So far.", by=rita, at=at)
-    judgment_services.worker_bar(worker=carol, campaign=campaign, why="She asked for it.", by=rita, at=at)
+        quality.assignment_restore(assignment=work, why="I read it.", by=rita, at=at)
+    quality.worker_unbar(worker=carol, campaign=campaign, why="So far.", by=rita, at=at)
+    quality.worker_bar(worker=carol, campaign=campaign, why="She asked for it.", by=rita, at=at)
     drop(first.test, rita)
     bob.refresh_from_db()
     assert bob.barred_at is not None  # he failed another
@@ -329,7 +329,7 @@ def test_what_a_person_decides_before_a_drop_is_carried_out_stands(campaign: Cam
     assert failed.test is not None
     at = timezone.now()
     reports.test_drop(campaign=campaign, test=failed.test, why="Both answer it.", by=rita, at=at)
-    judgment_services.assignment_restore(assignment=work, why="I read it.", by=rita, at=at)
+    quality.assignment_restore(assignment=work, why="I read it.", by=rita, at=at)
     review_jobs.decide()
     work.refresh_from_db()
     assert work.verdict == Assignment.Verdict.ACCEPTED  # the rule alone would have it wait for a person
@@ -351,7 +351,7 @@ def test_a_check_and_a_drop_at_once_leave_nobody_barred(
 
     def check() -> None:
         """Finish the work, but for the last step, which no other transaction can take meanwhile."""
-        judgment_services._end(judgment_services._lock(assignment), left=False, at=at)
+        judgment_services._end(quality.assignment_lock(assignment), left=False, at=at)
 
     def drop_it() -> None:
         reports.test_drop(campaign=campaign, test=test, why="Both answer it.", by=rita, at=at)

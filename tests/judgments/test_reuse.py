@@ -16,7 +16,7 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from evaluation.files.preferences import read_preferences
 from evaluation.judging.tournament import derive
-from judgments import reusing
+from judgments import quality, reusing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
@@ -97,7 +97,7 @@ def test_what_was_excluded_does_not_count_in_the_collection(collection: Collecti
     campaign = factories.campaign(collection)
     work = factories.do(factories.worker(campaign, "ann"), campaign)
     assert rows_of(collection)
-    judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
     assert rows_of(collection) == []
 
 
@@ -354,7 +354,7 @@ def test_what_is_excluded_at_its_source_stays_and_is_said(collection: Collection
     before = Evidence(second).preferences
     work = first.assignments.get()
 
-    judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
 
     assert Evidence(second).preferences == before
     (reuse,) = judgment_selectors.reuses_of(second)
@@ -445,7 +445,7 @@ def test_pages_count_again_after_a_minute_while_a_source_changes_and_decisions_c
     assert reused_pairs(draft) == 7
     work = first.assignments.order_by("id").first()
     assert work is not None
-    judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
 
     assert reused_pairs(draft) == 7, "what pages show"
     with pytest.raises(Refused, match="at least 3 confirmed test pairs"):
@@ -453,7 +453,7 @@ def test_pages_count_again_after_a_minute_while_a_source_changes_and_decisions_c
     left = reused_pairs(draft, afresh=True)
     assert left < 7
     assert reused_pairs(draft) == left, "what was counted last"
-    judgment_services.assignment_restore(assignment=work, why="fine", by=factories.user("ria"), at=timezone.now())
+    quality.assignment_restore(assignment=work, why="fine", by=factories.user("ria"), at=timezone.now())
     assert reused_pairs(draft) == left
     monkeypatch.setattr(reusing, "ESTIMATE_SECONDS", 0)
     assert reused_pairs(draft) == 7
@@ -520,7 +520,7 @@ def test_the_page_of_a_query_names_the_sources_of_its_reused_judgments(collectio
     assert "old" in page("q3") and "imported" in page("q3")
     assert "excluded there later" not in page("q1")
     work = first.assignments.get()
-    judgment_services.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="careless", by=factories.user(), at=timezone.now())
     assert "excluded there later" in page("q1")
 
 

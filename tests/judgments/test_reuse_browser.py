@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser
 
 from core.models import User
-from judgments import services as judgment_services
+from judgments import quality
 from judgments.jobs import make_exports
 from runs.models import Collection
 from tests import browser, factories
@@ -28,7 +28,7 @@ def test_the_pages_about_reused_judgments_fit_and_can_be_read(
     draft = factories.campaign(collection, "draft", reuse="all", start=False)
     packed = factories.campaign(collection, "packed", reuse="all")
     work = first.assignments.get()
-    judgment_services.assignment_exclude(assignment=work, why="careless", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="careless", by=rita, at=timezone.now())
     make_exports(packed.pk)
     pages = [
         reverse("campaigns:campaign", args=[draft.pk]),

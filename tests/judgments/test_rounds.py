@@ -17,7 +17,7 @@ from django.utils import timezone
 from core.errors import NotNow, Refused
 from core.models import Alarm, Lab, User
 from evaluation.cli.main import main
-from judgments import jobs, rounds, watching, worker_reports
+from judgments import jobs, quality, rounds, watching, worker_reports
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
 from platforms.money.bills import remaining_bill, rounds_forecast
@@ -244,7 +244,7 @@ def test_what_is_excluded_or_comes_late_opens_no_closed_round(deep: Collection, 
     begun = {row.pool_id: row.begun for row in second.played.all()}
     assert begun and all(len(playing) == 2 for playing in begun.values())
     for assignment in campaign.assignments.filter(hit__number__lte=campaign.rounds.get(number=1).hits):
-        judgment_services.assignment_exclude(assignment=assignment, why="Careless", by=rita, at=timezone.now())
+        quality.assignment_exclude(assignment=assignment, why="Careless", by=rita, at=timezone.now())
     assert Evidence(campaign).derived.qrels == best({"q4": 1})
     judge(campaign, "Ben", wrong=True)  # everything of the first round says the opposite now, and of the second
     jobs.advance_rounds()

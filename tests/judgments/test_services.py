@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from core.errors import BadRequest, NotNow
 from core.models import User
+from judgments import quality
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
@@ -131,7 +132,7 @@ def test_a_free_slot_goes_to_the_work_that_was_finished_first(
         factories.judge(work[name], prefer="b" if name == "carol" else "a")
         judgment_services.assignment_finish(assignment=work[name], at=now + timedelta(minutes=turn))
     assert {row.assignment_id for row in Acceptance.objects.all()} == {work["alice"].pk}
-    judgment_services.assignment_exclude(assignment=work["alice"], by=rita, why="careless", at=now + timedelta(hours=1))
+    quality.assignment_exclude(assignment=work["alice"], by=rita, why="careless", at=now + timedelta(hours=1))
     assert {row.assignment_id for row in Acceptance.objects.all()} == {work[first].pk}
     wins = {row.preferred == row.b for row in Evidence(campaign).preferences}
     assert wins == {first == "carol"}
@@ -265,9 +266,7 @@ def test_excluding_used_work_lets_late_work_take_its_place(
     redone = factories.do(bob, campaign)
     factories.judge(late)
     judgment_services.assignment_finish(assignment=late, at=timezone.now())
-    judgment_services.assignment_exclude(
-        assignment=redone, why="Clicked through in four seconds.", by=rita, at=timezone.now()
-    )
+    quality.assignment_exclude(assignment=redone, why="Clicked through in four seconds.", by=rita, at=timezone.now())
     assert set(Acceptance.objects.values_list("assignment_id", flat=True)) == {late.pk}
     assert Hit.objects.get(pk=late.hit_id).needed == 0
 
@@ -277,8 +276,8 @@ def test_a_person_can_take_an_exclusion_back_and_both_decisions_stay(
 ) -> None:
     failed = factories.do(alice, campaign, fail_tests=True)
     now = timezone.now()
-    judgment_services.assignment_restore(assignment=failed, why="The test pair was ambiguous.", by=rita, at=now)
-    judgment_services.worker_unbar(worker=alice, campaign=campaign, why="The test pair was ambiguous.", by=rita, at=now)
+    quality.assignment_restore(assignment=failed, why="The test pair was ambiguous.", by=rita, at=now)
+    quality.worker_unbar(worker=alice, campaign=campaign, why="The test pair was ambiguous.", by=rita, at=now)
     assert Acceptance.objects.filter(assignment=failed).count() == 3
     assert Hit.objects.get(pk=failed.hit_id).needed == 0
     assert list(Decision.objects.order_by("id").values_list("kind", "by__username")) == [
@@ -295,14 +294,14 @@ def test_restoring_work_whose_pairs_were_redone_uses_nothing_twice(
 ) -> None:
     failed = factories.do(alice, campaign, fail_tests=True)
     redone = factories.do(bob, campaign)
-    judgment_services.assignment_restore(assignment=failed, why="A mistake of ours.", by=rita, at=timezone.now())
+    quality.assignment_restore(assignment=failed, why="A mistake of ours.", by=rita, at=timezone.now())
     assert set(Acceptance.objects.values_list("assignment_id", flat=True)) == {redone.pk}
 
 
 def test_a_decision_needs_a_reason(campaign: Campaign, alice: Worker, rita: User) -> None:
     done = factories.do(alice, campaign)
     with pytest.raises(BadRequest, match="give a reason"):
-        judgment_services.assignment_exclude(assignment=done, why="  ", by=rita, at=timezone.now())
+        quality.assignment_exclude(assignment=done, why="  ", by=rita, at=timezone.now())
     assert Acceptance.objects.filter(assignment=done).exists()
 
 
@@ -339,7 +338,7 @@ def test_who_is_welcome_again_does_work_that_counts_under_the_rule_for_all_data(
     Campaign.objects.filter(pk=campaign.pk).update(exclusion=Campaign.Exclusion.WORKER)
     campaign.refresh_from_db()
     factories.do(alice, campaign, fail_tests=True)
-    judgment_services.worker_unbar(worker=alice, campaign=campaign, why="A slip.", by=rita, at=timezone.now())
+    quality.worker_unbar(worker=alice, campaign=campaign, why="A slip.", by=rita, at=timezone.now())
     assert factories.do(alice, campaign).verdict == Assignment.Verdict.ACCEPTED
 
 
@@ -349,5 +348,5 @@ def test_a_persons_exclusion_of_one_assignment_leaves_the_next_ones_alone(
     Campaign.objects.filter(pk=campaign.pk).update(exclusion=Campaign.Exclusion.WORKER)
     campaign.refresh_from_db()
     first = factories.do(alice, campaign)
-    judgment_services.assignment_exclude(assignment=first, why="Too fast.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=first, why="Too fast.", by=rita, at=timezone.now())
     assert factories.do(alice, campaign).verdict == Assignment.Verdict.ACCEPTED

@@ -19,9 +19,9 @@ from judgments import exports
 from judgments import jobs as judgment_jobs
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
+from judgments.behaviour import behaviour
 from judgments.evidence import Evidence
 from judgments.models import Decision
-from judgments.quality import behaviour
 from platforms.models import Publication
 from pools.models import Campaign
 from pools.settings import ChallengerSettings, RoundSettings, names_in, settings_of

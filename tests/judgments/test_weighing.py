@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from core.models import Lab, User
 from evaluation.cli.main import main
+from judgments import quality, summarizing
 from judgments import services as judgment_services
-from judgments import summarizing
 from judgments.evidence import Evidence
 from judgments.weighing import weighed_pairs
 from pools.models import Campaign, Pair, Pool
@@ -89,7 +89,7 @@ def test_weights_of_a_pool_follow_what_is_excluded(uneven: Campaign, rita: User)
     before = weighed_pairs(uneven, pool)
     assert before and weighed_pairs(uneven, pool) == before
     for assignment in uneven.assignments.filter(worker__label__in=["Dee", "Eve"]):
-        judgment_services.assignment_exclude(assignment=assignment, why="gone", by=rita, at=timezone.now())
+        quality.assignment_exclude(assignment=assignment, why="gone", by=rita, at=timezone.now())
     uneven.refresh_from_db()
     every = weighed_pairs(uneven)
     assert weighed_pairs(uneven, pool) == {pair: pid for pair, pid in every.items() if pair[0] == pool.query.qid}

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from core.models import User
 from core.money import dollars
-from judgments.services import confirmed_check_all
+from judgments.quality import confirmed_check_all
 from platforms.models import Publication
 from platforms.money.bills import Bill, campaign_bill, remaining_bill, rounds_bills
 from platforms.mturk.endpoints import bonus_fee, reward_fee

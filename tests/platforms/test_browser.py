@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from core.alarms import alarm_raise
 from core.models import User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.attention import attention_check
@@ -77,7 +78,7 @@ def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
     factories.judge(lost)
     judgment_services.assignment_finish(assignment=lost, at=now)
     publication_sync(publication=published, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     compensations_find(publication=published, at=now + timedelta(hours=3))
     drain(published, clock)

@@ -5,7 +5,7 @@ from decimal import Decimal
 from django.utils import timezone
 
 from core.models import Alarm, User
-from judgments import services as judgment_services
+from judgments import quality
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Payment, Publication, Submission
 from platforms.reviewing.fairness import (
@@ -31,7 +31,7 @@ def test_an_adjustment_at_the_marketplace_is_a_bonus_that_its_worker_gets_once(
     for worker, number in ((wanda, 1), (will, 2), (wanda, 3)):
         work(published, worker, number)
     publication_sync(publication=published, at=timezone.now(), everything=True)
-    judgment_services.confirmed_check_all(at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
     publication_settle(publication=published, at=timezone.now())
     drain(published)
     assert None not in Submission.objects.values_list("seconds_there", flat=True)

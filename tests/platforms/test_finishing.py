@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from core.models import User
 from judgments import jobs as judgment_jobs
+from judgments import quality
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.models import Export
@@ -80,17 +81,17 @@ def work_late(publication: Publication, campaign: Campaign, dan: Worker, **_peop
 
 def exclude(publication: Publication, campaign: Campaign, rita: User, **_people: object) -> None:
     work = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).earliest("id")
-    judgment_services.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
 
 
 def restore(publication: Publication, campaign: Campaign, rita: User, **_people: object) -> None:
     work = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).earliest("id")
     Assignment.objects.filter(pk=work.pk).update(verdict=Assignment.Verdict.UNCHECKED)
-    judgment_services.assignment_restore(assignment=work, why="fine", by=rita, at=timezone.now())
+    quality.assignment_restore(assignment=work, why="fine", by=rita, at=timezone.now())
 
 
 def welcome(publication: Publication, campaign: Campaign, rita: User, erin: Worker, **_people: object) -> None:
-    judgment_services.worker_unbar(worker=erin, campaign=campaign, why="back", by=rita, at=timezone.now())
+    quality.worker_unbar(worker=erin, campaign=campaign, why="back", by=rita, at=timezone.now())
 
 
 @pytest.mark.parametrize("happen", [plan, poll, submit, work_late, exclude, restore, welcome])
@@ -102,7 +103,7 @@ def test_whatever_happens_to_a_finished_publication_has_jobs_look_after_it_again
     for worker in (alice, bob, carol):
         factories.do(worker, campaign)
     publication = published(campaign)
-    judgment_services.worker_bar(worker=erin, campaign=campaign, why="careless", by=rita, at=timezone.now())
+    quality.worker_bar(worker=erin, campaign=campaign, why="careless", by=rita, at=timezone.now())
     excluded = {"state": Operation.State.DONE, "ended_at": timezone.now() - timedelta(days=1)}
     Operation.objects.create(
         publication=publication, kind=Operation.Kind.EXCLUDE, worker=erin, barred_at=timezone.now(),

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from core.errors import BadRequest, NotNow
 from core.models import User
+from judgments import quality
 from judgments import services as judgment_services
 from judgments.models import Acceptance
 from platforms.ledger_comparison import (
@@ -49,7 +50,7 @@ def settle(publication: Publication, clock: Clock | None = None) -> Clock:
     """Sync everything, decide, pay."""
     clock = clock or Clock()
     publication_sync(publication=publication, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=publication, at=clock())
     return drain(publication, clock)
 
@@ -402,7 +403,7 @@ def test_after_a_day_a_lost_bonus_is_looked_for_first(
     marketplace.test("faults", script=[{"kind": "reply_dropped", "operation": "SendBonus"}])
     clock = Clock()
     publication_sync(publication=published, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock, rounds=1)
     assert Operation.objects.filter(kind="bonus", state="unknown").exists()
@@ -432,7 +433,7 @@ def test_nothing_is_paid_while_the_kill_switch_is_down(published: Publication, w
     publication_stop(publication=published, at=clock())
 
     publication_sync(publication=published, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock, rounds=5)
 
@@ -447,7 +448,7 @@ def test_a_bonus_that_is_planned_when_the_kill_switch_falls_is_not_paid_before_r
     work(published, wanda)
     clock = Clock()
     publication_sync(publication=published, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     assert operations_run(publication=published, limit=1, clock=clock, sleep=clock.sleep) == 1
     assert paid(published) == {Purpose.REWARD: Decimal("0.10")}
@@ -606,12 +607,12 @@ def test_two_checks_at_once_exclude_all_of_a_worker_who_failed(published: Public
     publication_sync(publication=published, at=timezone.now(), everything=True)
 
     def check(work: Assignment) -> None:
-        judgment_services.confirmed_check(assignment_id=work.pk, at=timezone.now())
+        quality.confirmed_check(assignment_id=work.pk, at=timezone.now())
         connection.close()
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(check, [bad, good]))
-    judgment_services.confirmed_check_all(at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
 
     assert set(Assignment.objects.values_list("verdict", flat=True)) == {"excluded"}
 

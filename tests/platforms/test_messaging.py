@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from core.errors import NotNow
 from core.models import User
-from judgments import services as judgment_services
+from judgments import quality
 from platforms import jobs as platform_jobs
 from platforms.messages import conversations
 from platforms.models import Message, Publication
@@ -48,7 +48,7 @@ def test_a_workers_question_arrives_once_is_answered_and_the_worker_reads_it(
     # the platform takes messages to those alone whose work was decided on
     done = work(published, wanda)
     publication_sync(publication=published, at=timezone.now())
-    judgment_services.confirmed_check_all(at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
     publication_settle(publication=published, at=timezone.now())
     drain(published)
     conversation = reverse("platforms:conversation", args=[campaign.pk, done.worker_id])
@@ -66,7 +66,7 @@ def test_many_are_written_to_at_once_and_each_reads_it_once(
     for number, worker in enumerate(people, start=1):
         work(published, worker, number)
     publication_sync(publication=published, at=timezone.now(), everything=True)
-    judgment_services.confirmed_check_all(at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
     publication_settle(publication=published, at=timezone.now())
     drain(published)
     campaign, at = published.campaign, timezone.now()
@@ -90,7 +90,7 @@ def test_a_message_whose_answer_is_lost_is_not_sent_again(
         fields: dict[str, Any] = {"publication": published, "worker": done.worker, "subject": "Hello", "text": "You."}
         conversations.message_write(**fields, by=rita, at=at)
     publication_sync(publication=published, at=at)
-    judgment_services.confirmed_check_all(at=at)
+    quality.confirmed_check_all(at=at)
     publication_settle(publication=published, at=at)
     drain(published)
     chosen = campaign.assignments.all()

@@ -13,6 +13,7 @@ from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from core.models import User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.arriving import assignment_arrive, must_be_free
@@ -95,7 +96,7 @@ def test_a_hit_whose_work_by_a_link_is_excluded_is_offered_again(
 ) -> None:
     done = factories.do(alice, published.campaign)
     offer(published)
-    judgment_services.assignment_exclude(assignment=done, why="Too fast.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=done, why="Too fast.", by=rita, at=timezone.now())
     offer(published)
     assert offered(published, wanda) == [1, 2, 3]
 
@@ -240,7 +241,7 @@ class Streams:
                 ended = judgment_services.assignment_finish(assignment=begun, at=timezone.now())
                 assert worker.submit(ended.platform_assignment_id, receipt=ended.receipt).status_code == 200
                 publication_sync(publication=self.publication, at=timezone.now(), everything=True)
-                judgment_services.confirmed_check_all(at=timezone.now())
+                quality.confirmed_check_all(at=timezone.now())
             else:
                 worker.give_back(begun.platform_assignment_id)
                 publication_sync(publication=self.publication, at=timezone.now(), everything=True)

@@ -9,7 +9,7 @@ from django.utils.formats import date_format
 from selectolax.lexbor import LexborHTMLParser
 
 from core.models import User
-from judgments import services as judgment_services
+from judgments import quality
 from platforms.models import Publication
 from platforms.reviewing.deciding import submission_approve, submission_reject
 from platforms.reviewing.requeuing import publication_requeue
@@ -24,7 +24,7 @@ def settle(publication: Publication) -> None:
     """Sync everything, decide, pay, and ask for more work where it is missing."""
     clock = Clock()
     publication_sync(publication=publication, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=publication, at=clock())
     publication_requeue(publication=publication, at=clock())
     drain(publication, clock)

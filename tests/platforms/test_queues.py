@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from config.celery import app
 from core.job_status import QUEUES, redis_at
-from judgments import services as judgment_services
+from judgments import quality
 from platforms import jobs as platform_jobs
 from platforms.models import Payment, Publication
 from platforms.reviewing.settling import publication_settle
@@ -73,7 +73,7 @@ def test_payments_go_out_while_the_compute_queue_is_busy_and_full(
 ) -> None:
     work(published, wanda)
     publication_sync(publication=published, at=timezone.now(), everything=True)
-    judgment_services.confirmed_check_all(at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
     publication_settle(publication=published, at=timezone.now())
     owed = published.payments.exclude(state=Payment.State.PAID)
     assert owed.count() == 2

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from core.errors import NotNow
 from core.models import User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
 from platforms.money.pay_desk import sums_of
@@ -83,7 +84,7 @@ def test_what_was_approved_before_its_work_was_found_here_is_paid_once_when_it_c
     # Returned, so that the approval was void; then taken back and approved at the platform.
     Payment.objects.filter(pk=reward.pk).update(state="refused")
     publication.submissions.update(decision="", status="Approved", assignment=work)
-    judgment_services.confirmed_check_all(at=at)
+    quality.confirmed_check_all(at=at)
     assert publication_settle(publication=publication, at=at) == 1
 
     paid = Payment.objects.get(purpose="reward")
@@ -97,7 +98,7 @@ def test_work_that_is_too_fast_to_be_read_waits_for_a_person_and_is_paid_once_th
     publication, at = opened(campaign), timezone.now()
     works = [done(publication, "Alice", seconds=1), done(publication, "Bob")]
     fast, read = (submitted(publication, work, assignment=work) for work in works)
-    judgment_services.confirmed_check_all(at=at)
+    quality.confirmed_check_all(at=at)
     for _round in range(2):
         publication_settle(publication=publication, at=at)
         assert [row.submission for row in publication.payments.all()] == [read]
@@ -116,7 +117,7 @@ def test_fast_work_that_the_platforms_clock_has_approved_is_written_down_as_paid
     publication, at = opened(campaign), timezone.now()
     work = done(publication, seconds=1)
     fast = submitted(publication, work, assignment=work)
-    judgment_services.confirmed_check_all(at=at)
+    quality.confirmed_check_all(at=at)
     Submission.objects.update(status="Approved")
     publication_settle(publication=publication, at=at)
     fast.refresh_from_db()
@@ -129,7 +130,7 @@ def test_work_that_waits_for_its_test_pairs_to_be_proven_is_paid_meanwhile(campa
     publication = opened(campaign)
     work = done(publication, fail_tests=True)
     submission = submitted(publication, work, assignment=work)
-    judgment_services.confirmed_check_all(at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
     publication_settle(publication=publication, at=timezone.now())
     for row in (work, work.worker, submission):
         row.refresh_from_db()
@@ -177,7 +178,7 @@ def test_a_person_who_approves_late_work_pays_it_once(
     if state == "paid":
         with pytest.raises(NotNow, match="was compensated with"):
             submission_approve(submission=row, by=rita, why="good", at=timezone.now())
-        judgment_services.confirmed_check_all(at=timezone.now())
+        quality.confirmed_check_all(at=timezone.now())
         publication_settle(publication=row.publication, at=timezone.now())
     submission_approve(submission=row, by=rita, why="good", at=timezone.now())
     assert sorted(Payment.objects.exclude(state="refused").values_list("purpose", flat=True)) == paid
@@ -278,7 +279,7 @@ def test_who_was_compensated_and_does_the_same_hit_again_is_paid_once(campaign: 
     Payment.objects.update(state=state)
     second = again(publication, first, first.items.count())
     submitted(publication, second, assignment=second)
-    judgment_services.confirmed_check_all(at=at)
+    quality.confirmed_check_all(at=at)
     publication_settle(publication=publication, at=at)
     assert sum(row.amount for row in publication.payments.all()) == Decimal("2.00")
     assert publication.alarms.filter(kind="twice", settled_at=None).exists() == (state == "paid")
@@ -316,7 +317,7 @@ def test_what_was_returned_after_its_rejection_there_was_taken_back_is_owed(camp
     publication, at = opened(campaign), timezone.now()
     work = done(publication)
     row = submitted(publication, work, assignment=work, status="Rejected")
-    judgment_services.confirmed_check_all(at=at)
+    quality.confirmed_check_all(at=at)
     publication_settle(publication=publication, at=at)
     row.refresh_from_db()
     assert (row.decision, publication.payments.count()) == ("reject", 0)
@@ -379,7 +380,7 @@ def test_the_fee_that_is_kept_is_that_of_a_hit_of_so_many(collection: Collection
     publication = opened(campaign, pay="full-on-exit")
     work = done(publication)
     submitted(publication, work, assignment=work)
-    judgment_services.confirmed_check_all(at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
     publication_settle(publication=publication, at=timezone.now())
     payment = publication.payments.get()
     assert (payment.purpose, payment.amount, payment.fee) == ("reward", Decimal("2.00"), Decimal(fee))
@@ -415,7 +416,7 @@ def test_only_a_compensation_that_was_paid_confirms_whose_the_work_is(
         state=state,
         owed_at=timezone.now(),
     )
-    judgment_services.confirmed_check_all(at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
     work.refresh_from_db()
     assert work.verdict == verdict
     assert work.acceptances.exists() == (verdict == "accepted")

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from core.models import User
-from judgments import services as judgment_services
+from judgments import quality
 from platforms.models import Publication
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import publication_sync
@@ -29,8 +29,8 @@ def test_a_hit_whose_work_is_stored_leaves_the_platforms_list_and_further_work_o
     assert publication_sync(publication=published, at=at + timedelta(minutes=1)).new == 0
 
     first.refresh_from_db()
-    judgment_services.confirmed_check_all(at=timezone.now())
-    judgment_services.assignment_exclude(assignment=first, why="To be done again.", by=rita, at=timezone.now())
+    quality.confirmed_check_all(at=timezone.now())
+    quality.assignment_exclude(assignment=first, why="To be done again.", by=rita, at=timezone.now())
     clock = Clock()
     assert publication_requeue(publication=published, at=clock()) == 1
     drain(published, clock)

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from selectolax.lexbor import LexborHTMLParser
 
-from judgments import services as judgment_services
+from judgments import quality
 from judgments.models import Acceptance, Decision
 from platforms.models import Publication
 from platforms.reviewing.compensations import compensations_find
@@ -74,7 +74,7 @@ def settle(publication: Publication) -> None:
     """Ask, check, decide, pay, and ask for more work."""
     clock = Clock()
     publication_sync(publication=publication, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=publication, at=clock())
     publication_requeue(publication=publication, at=clock())
     drain(publication, clock)

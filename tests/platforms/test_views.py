@@ -22,6 +22,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from core.alarms import alarm_raise
 from core.models import Alarm, User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.demands import PAPER, Demands
@@ -75,7 +76,7 @@ def synced(publication: Publication, clock: Clock | None = None) -> Clock:
     """Ask the platform, check, settle, pay."""
     clock = clock or Clock()
     publication_sync(publication=publication, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=publication, at=clock())
     return drain(publication, clock)
 

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from judgments import quality
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from pools import counting
@@ -26,8 +27,8 @@ def test_what_workers_and_researchers_do_is_kept_counted(
     ended = judgment_services.assignment_leave(assignment=begun, at=timezone.now())
     accepted = campaign.assignments.get(worker=alice)
     rita = campaign.lab.members.get()
-    judgment_services.assignment_exclude(assignment=accepted, why="Careless.", by=rita, at=timezone.now())
-    judgment_services.assignment_restore(assignment=accepted, why="Not so.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=accepted, why="Careless.", by=rita, at=timezone.now())
+    quality.assignment_restore(assignment=accepted, why="Not so.", by=rita, at=timezone.now())
 
     progress = task_selectors.progress(campaign)
 

@@ -17,8 +17,7 @@ from core import people
 from core.audit.selectors import lines
 from core.errors import NotNow
 from core.models import AlarmChoice, AuditEntry, Lab, MemberInvitation, User
-from judgments import refreshing
-from judgments import services as judgment_services
+from judgments import quality, refreshing
 from judgments.models import Decision, Judgment, Reuse, StoredFile
 from platforms.models import Payment, Publication
 from pools.models import Campaign, Pair
@@ -61,7 +60,7 @@ def lidia(campaign: Campaign, alice: Worker) -> User:
     log_in(user).post(
         reverse("campaigns:campaign_rename", args=[campaign.pk]), {"name": "renamed"}, REMOTE_ADDR="203.0.113.7"
     )
-    judgment_services.worker_bar(worker=alice, campaign=campaign, why="Clicks", by=user, at=timezone.now())
+    quality.worker_bar(worker=alice, campaign=campaign, why="Clicks", by=user, at=timezone.now())
     user.refresh_from_db()
     return user
 
@@ -226,7 +225,7 @@ def closed(campaign: Campaign, rita: User, alice: Worker, bob: Worker) -> Campai
     """A closed campaign that somebody judged by a link, with decisions and files; Bob works elsewhere, too."""
     factories.do(alice, campaign)
     factories.do(bob, campaign)
-    judgment_services.worker_bar(worker=alice, campaign=campaign, why="Alice clicks", by=rita, at=timezone.now())
+    quality.worker_bar(worker=alice, campaign=campaign, why="Alice clicks", by=rita, at=timezone.now())
     refreshing.export_refresh(campaign=campaign, anew=True)
     elsewhere = factories.campaign(campaign.collection, "elsewhere", start=False)
     bob.invitations.create(campaign=elsewhere)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from core.audit.services import entry_note
 from core.errors import NotNow, NotYours
 from core.models import Alarm, AuditEntry, Lab, Membership, User
-from judgments import services as judgment_services
+from judgments import quality
 from judgments.models import Decision, Judgment, PairReport, StoredFile, WorkerNote
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
 from platforms.money import pay_desk
@@ -75,7 +75,7 @@ def worker(campaign: Campaign, rita: User) -> Worker:
         assignment=assignment, item=assignment.items[0], reason="other", note="she told me, wrote I", made_at=now
     )
     alice.refresh_from_db()
-    judgment_services.worker_bar(worker=alice, campaign=campaign, why="she told me a lie", by=rita, at=now)
+    quality.worker_bar(worker=alice, campaign=campaign, why="she told me a lie", by=rita, at=now)
     alice.refresh_from_db()
     return alice
 

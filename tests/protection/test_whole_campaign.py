@@ -16,9 +16,9 @@ from evaluation.files.preferences import Preference, read_preferences
 from evaluation.judging.equal_texts import normalize_text
 from evaluation.judging.tournament import derive
 from judgments import selectors as judgment_selectors
+from judgments.behaviour import behaviour
 from judgments.evidence import Evidence
 from judgments.models import Acceptance, Judgment
-from judgments.quality import behaviour
 from pools.models import Campaign, Pair
 from simulation import demonstration
 from simulation.people import Answers, Habits, Tally, judge

@@ -16,6 +16,7 @@ from campaigns.forms import CampaignForm
 from core.errors import NotNow, Refused
 from core.models import User
 from judgments import jobs as judgment_jobs
+from judgments import quality
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
@@ -279,9 +280,9 @@ def test_challenges_are_derived_again_when_what_they_know_from_before_changes(
     assert revisions() == [before[0] + 1, before[1]]
     work = base.assignments.order_by("id").first()
     assert work is not None
-    judgment_services.assignment_exclude(assignment=work, why="careless", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="careless", by=rita, at=timezone.now())
     assert revisions() == [before[0] + 2, before[1]]
-    judgment_services.assignment_restore(assignment=work, why="fine", by=rita, at=timezone.now())
+    quality.assignment_restore(assignment=work, why="fine", by=rita, at=timezone.now())
     assert revisions() == [before[0] + 3, before[1]]
 
 
@@ -367,7 +368,7 @@ def test_a_version_of_challengers_is_corrected_once_the_pair_has_been_judged_aga
     factories.do(factories.worker(second, "Alice"), second, prefer="a")
     assert answers(add(second))["q1"] == "p0"
     alices = second.assignments.get()
-    judgment_services.assignment_exclude(assignment=alices, why="A bot.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=alices, why="A bot.", by=rita, at=timezone.now())
     with pytest.raises(NotNow, match="has not settled any query yet"):
         add(second)
     factories.do(factories.worker(second, "Bob"), second, prefer="b")

@@ -15,6 +15,7 @@ from core.models import Alarm, User
 from evaluation.judging.designs.all_pairs import AllPairs
 from evaluation.judging.designs.base import Outcome
 from judgments import jobs as judgment_jobs
+from judgments import quality
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
 from judgments.models import Export
@@ -110,7 +111,7 @@ def test_a_closed_campaign_is_finished_although_hits_wait_and_goes_on_once_it_is
 
 def exclude(campaign: Campaign, rita: User, **_others: object) -> None:
     work = campaign.assignments.filter(verdict=Assignment.Verdict.ACCEPTED).earliest("id")
-    judgment_services.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
 
 
 def agree_to_more(campaign: Campaign, **_others: object) -> None:

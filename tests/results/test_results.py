@@ -21,7 +21,7 @@ from core.models import User
 from evaluation.cli.main import main
 from evaluation.files.runs import run_name
 from evaluation.measures.named import KINDS
-from judgments import exports
+from judgments import exports, quality
 from judgments import services as judgment_services
 from judgments.models import Acceptance, StoredFile
 from pools import services as pool_services
@@ -377,10 +377,10 @@ def test_excluding_work_and_using_it_again_leads_back_to_the_same_results(
 ) -> None:
     work = factories.do(alice, campaign)
     before, revision = computed(campaign), revision_of(campaign)
-    judgment_services.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="look", by=rita, at=timezone.now())
     assert revision_of(campaign) > revision
     assert computed(campaign)["judgments"] == 0
-    judgment_services.assignment_restore(assignment=Assignment.objects.get(), why="fine", by=rita, at=timezone.now())
+    quality.assignment_restore(assignment=Assignment.objects.get(), why="fine", by=rita, at=timezone.now())
     assert computed(campaign) == before
 
 
@@ -393,7 +393,7 @@ def test_excluding_work_that_filled_no_slot_makes_the_results_stale(
     late = judgment_services.assignment_finish(assignment=early, at=timezone.now())
     assert not Acceptance.objects.filter(assignment=late).exists()
     before, revision = computed(campaign), revision_of(campaign)
-    judgment_services.assignment_exclude(assignment=late, by=rita, why="late, and careless", at=timezone.now())
+    quality.assignment_exclude(assignment=late, by=rita, why="late, and careless", at=timezone.now())
     assert revision_of(campaign) > revision
     after = computed(campaign)
     assert after != before

@@ -20,7 +20,7 @@ from django.utils import timezone
 from selectolax.lexbor import LexborHTMLParser
 
 from core.models import Lab, User
-from judgments import services as judgment_services
+from judgments import quality
 from pools.models import Campaign
 from pools.settings import ReadingSettings, names_in
 from results import apart, asking, figures, planning, refreshing, story
@@ -167,9 +167,7 @@ def test_the_page_says_when_judgments_are_not_in_it_yet(
     newer = campaign.hits.get(assignments__worker=bob).items.filter(pair__isnull=False).count()
     assert f"{newer} newer judgments are not included yet. Compute now" in text_of(page, address("results", campaign))
     refreshing.result_refresh(campaign=campaign)
-    judgment_services.assignment_exclude(
-        assignment=Assignment.objects.get(worker=bob), why="no", by=rita, at=timezone.now()
-    )
+    quality.assignment_exclude(assignment=Assignment.objects.get(worker=bob), why="no", by=rita, at=timezone.now())
     assert "Judgments or settings have changed since. Compute now" in text_of(page, address("results", campaign))
 
 

@@ -19,8 +19,7 @@ from core.errors import NotNow, NotYours
 from core.models import AuditEntry, Lab, User
 from evaluation.files.preferences import read_preferences
 from evaluation.judging.tournament import derive
-from judgments import services as judgment_services
-from judgments import summarizing, worker_reports
+from judgments import quality, summarizing, worker_reports
 from judgments.evidence import Evidence
 from judgments.models import Acceptance, Adjudication, Disagreement, Judgment
 from pools.models import Campaign, Pair
@@ -237,7 +236,7 @@ def test_a_decision_counts_only_while_the_judgments_disagree(client: Client, spl
     assert "1 pair whose judgments disagreed was decided by a person" in client.get(version_page).text
 
     work = Worker.objects.get(label="Ann").assignments.get()
-    judgment_services.assignment_exclude(assignment=work, why="Careless.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="Careless.", by=rita, at=timezone.now())
     factories.do(factories.worker(split, "Dan"), split, prefer="b")
     assert Evidence(split).derived.qrels == (("q1", "p2"), ("q2", "p4"))
     files = factories.exported(split)
@@ -264,7 +263,7 @@ def test_disagreements_are_counted_anew_when_work_is_excluded_and_narrowed_to_a_
     assert not client.get(address, {"worker": stranger.pk}).context["rows"]
     assert f"{address}?worker={ann.pk}" in client.get(reverse("review:worker", args=[split.pk, ann.pk])).text
     work = ann.assignments.get()
-    judgment_services.assignment_exclude(assignment=work, why="Careless.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=work, why="Careless.", by=rita, at=timezone.now())
     summarizing.campaign_summarize(campaign=split)
     assert not Disagreement.objects.exists()
     assert "do not disagree now" in client.get(page_of(pair_on(split, "q1"))).text

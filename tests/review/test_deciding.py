@@ -17,9 +17,9 @@ from core.errors import BadRequest, NotNow
 from core.models import User
 from evaluation.statistics.reliability import Cast, reliabilities
 from judgments import jobs as judgment_jobs
+from judgments import quality, summarizing
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
-from judgments import summarizing
 from judgments.models import Acceptance, AssignmentSummary, Decision, Export, Judgment, WorkerSummary
 from platforms.messages import conversations
 from platforms.models import Message, Operation, Payment, Publication
@@ -139,7 +139,7 @@ def test_nobody_is_fast_who_takes_the_time_to_read(twice: Campaign, works: list[
 def test_models_tell_how_far_workers_are_relied_on_excluded_ones_too(
     twice: Campaign, works: list[Assignment], rita: User
 ) -> None:
-    judgment_services.assignment_exclude(assignment=works[1], why="Careless.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=works[1], why="Careless.", by=rita, at=timezone.now())
     judgment_jobs.summarize()
     judged = Judgment.objects.filter(assignment__in=works, item__pair__isnull=False).order_by("pk")
     cast = {}
@@ -157,7 +157,7 @@ def test_models_tell_how_far_workers_are_relied_on_excluded_ones_too(
 
 def test_excluding_work_changes_what_others_agree_with(twice: Campaign, works: list[Assignment], rita: User) -> None:
     judgment_jobs.summarize()
-    judgment_services.assignment_exclude(assignment=works[1], why="Careless.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=works[1], why="Careless.", by=rita, at=timezone.now())
     twice.refresh_from_db()
     assert summarizing.campaign_summarize(campaign=twice)
     assert AssignmentSummary.objects.get(assignment=works[0]).compared == 0
@@ -194,14 +194,14 @@ def test_excluding_all_of_a_workers_data_says_what_it_would_do_does_it_and_is_un
 def test_one_row_that_fails_stops_no_other_and_says_why(
     twice: Campaign, works: list[Assignment], rita: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exclude = judgment_services.assignment_exclude
+    exclude = quality.assignment_exclude
 
     def refuse(*, assignment: Assignment, **fields: Any) -> Assignment:
         if assignment.pk == works[0].pk:
             raise ValueError("a broken row")
         return exclude(assignment=assignment, **fields)
 
-    monkeypatch.setattr(judgment_services, "assignment_exclude", refuse)
+    monkeypatch.setattr(quality, "assignment_exclude", refuse)
     bulk = make(twice, Action.EXCLUDE, twice.assignments.all(), rita)
     assert states(bulk) == ["failed", "done"]
     assert bulk.rows.get(state="failed").error == "ValueError: a broken row"
@@ -209,7 +209,7 @@ def test_one_row_that_fails_stops_no_other_and_says_why(
 
 
 def test_what_was_so_before_is_not_undone(twice: Campaign, works: list[Assignment], rita: User) -> None:
-    judgment_services.assignment_exclude(assignment=works[0], why="Before.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=works[0], why="Before.", by=rita, at=timezone.now())
     bulk = make(twice, Action.EXCLUDE, twice.assignments.all(), rita)
     assert bulk.rows.count() == 1
     deciding.bulk_undo(bulk=bulk, by=rita, at=timezone.now())
@@ -236,7 +236,7 @@ def test_a_bar_that_somebody_else_set_meanwhile_is_not_lifted_by_undoing(
     bulk = deciding.bulk_create(
         campaign=twice, action=Action.BAR, chosen=twice.assignments.all(), why="Careless.", by=rita, at=at
     )
-    judgment_services.worker_bar(worker=alice, campaign=twice, why="A robot.", by=rita, at=at)
+    quality.worker_bar(worker=alice, campaign=twice, why="A robot.", by=rita, at=at)
     deciding.bulk_run(bulk=bulk, at=at, seconds=60)
     assert states(bulk) == ["unchanged", "done"]
     deciding.bulk_undo(bulk=bulk, by=rita, at=at)
@@ -452,7 +452,7 @@ def test_all_that_the_filter_leaves_can_be_chosen_and_nothing_else_is(
     client: Client, twice: Campaign, works: list[Assignment], rita: User
 ) -> None:
     client.force_login(rita)
-    judgment_services.assignment_exclude(assignment=works[1], why="Before.", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=works[1], why="Before.", by=rita, at=timezone.now())
     address = reverse("review:review", args=[twice.pk])
     every = client.post(address + "?verdict=excluded", {"everything": "yes", "action": "restore"})
     assert every.context["preview"].chosen == 1

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
-from judgments import alarm_checks, worker_reports
+from judgments import alarm_checks, quality, worker_reports
 from judgments import services as judgment_services
 from judgments.models import Acceptance, Decision
 from pools.models import Campaign
@@ -132,7 +132,7 @@ def test_work_that_a_person_excluded_neither_proves_nor_sets_aside_anything(unpr
     wrong, *_others = unproven.test_pairs.order_by("id")
     for name in ("Ann", "Bob", "Carol"):
         done = work(unproven, name, fails=[wrong])
-        judgment_services.assignment_exclude(assignment=done, why="A bot.", by=rita, at=timezone.now())
+        quality.assignment_exclude(assignment=done, why="A bot.", by=rita, at=timezone.now())
     settle(unproven)
     assert set(unproven.test_pairs.values_list("state", "proven_at")) == {("confirmed", None)}
 

@@ -10,9 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import User
-from judgments import reported, watching, worker_reports
+from judgments import quality, reported, watching, worker_reports
 from judgments import selectors as judgment_selectors
-from judgments import services as judgment_services
 from judgments.evidence import Evidence
 from judgments.models import PairDecision, PairReport, WorkerNote
 from pools.models import Campaign, Pair
@@ -152,7 +151,7 @@ def test_a_reported_test_pair_is_dropped_and_who_failed_it_alone_is_welcome_agai
 
     def fail(worker: Worker, tests: set[int]) -> Assignment:
         """Take the HIT with both test pairs, and fail these."""
-        judgment_services.assignment_exclude(assignment=reporting, why="Again.", by=rita, at=timezone.now())
+        quality.assignment_exclude(assignment=reporting, why="Again.", by=rita, at=timezone.now())
         assignment = Assignment.objects.create(
             campaign=campaign, hit=reporting.hit, worker=worker, taken_at=timezone.now(), leased_until=timezone.now()
         )

@@ -15,6 +15,7 @@ from core import alarms
 from core.errors import NotNow
 from core.models import Alarm, User
 from judgments import jobs as judgment_jobs
+from judgments import quality
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
 from platforms import jobs as platform_jobs
@@ -226,14 +227,14 @@ def test_work_that_cannot_be_checked_keeps_no_other_waiting(
     of_alice, of_bob = Assignment.objects.order_by("id")
     confirm(of_alice)
     confirm(of_bob)
-    check = judgment_services._check
+    check = quality.assignment_check
 
     def check_or_fail(assignment: Assignment, *, at: object) -> None:
         if assignment.pk == of_alice.pk:
             raise KeyError("poison")
         check(assignment, at=at)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(judgment_services, "_check", check_or_fail)
+    monkeypatch.setattr(quality, "assignment_check", check_or_fail)
     assert judgment_jobs.check() == "checked: 1"
     of_bob.refresh_from_db()
     assert of_bob.verdict == Assignment.Verdict.ACCEPTED

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from core import alarms
 from core.models import User
+from judgments import quality
 from judgments import services as judgment_services
 from judgments.refreshing import export_refresh
 from platforms.finishing import publication_finish
@@ -73,13 +74,13 @@ def _by_link(collection: Collection, rita: User) -> None:
     campaign = factories.campaign(collection, "by link", overlap=2, pairs_per_hit=3, tests_per_hit=2)
     alice, bob, dan, erin = (factories.worker(campaign, name) for name in ("Alice", "Bob", "Dan", "Erin"))
     factories.do(bob, campaign, fail_tests=True)
-    judgment_services.worker_unbar(worker=bob, campaign=campaign, why="A slip", by=rita, at=timezone.now())
+    quality.worker_unbar(worker=bob, campaign=campaign, why="A slip", by=rita, at=timezone.now())
     factories.judge(factories.take(alice, campaign), only=[1, 2], prefer="b")
     restored = factories.do(alice, campaign)
     export_refresh(campaign=campaign, anew=True)
-    judgment_services.assignment_exclude(assignment=restored, why="Too quick", by=rita, at=timezone.now())
-    judgment_services.assignment_restore(assignment=restored, why="It was not", by=rita, at=timezone.now())
-    judgment_services.worker_bar(worker=erin, campaign=campaign, why="Asked for it", by=rita, at=timezone.now())
+    quality.assignment_exclude(assignment=restored, why="Too quick", by=rita, at=timezone.now())
+    quality.assignment_restore(assignment=restored, why="It was not", by=rita, at=timezone.now())
+    quality.worker_bar(worker=erin, campaign=campaign, why="Asked for it", by=rita, at=timezone.now())
     left = factories.take(dan, campaign)
     factories.judge(left, only=[1])
     judgment_services.assignment_leave(assignment=left, at=timezone.now())
@@ -204,7 +205,7 @@ def _publish(campaign: Campaign, pay: str) -> tuple[Publication, Clock]:
 def _settle(publication: Publication, clock: Clock) -> None:
     """Store what was submitted, check it, decide, pay, and ask for more."""
     publication_sync(publication=publication, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=publication, at=clock())
     publication_requeue(publication=publication, at=clock())
     drain(publication, clock)

@@ -23,9 +23,11 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         ends = time.monotonic() + GIVE_UP_SECONDS
+        connection = connections[options["database"]]
+        connection.ensure_connection()  # others wrap statements once it is there, and the last wrapper goes first
         while True:
             try:
-                with connections[options["database"]].execute_wrapper(wait_briefly):
+                with connection.execute_wrapper(wait_briefly):
                     super().handle(*args, **options)
                 return
             except OperationalError as error:

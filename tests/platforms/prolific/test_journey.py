@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from judgments import quality
 from judgments import services as judgment_services
 from platforms.models import Payment, Publication, Submission
 from platforms.publishing.publications import publication_publish
@@ -135,7 +136,7 @@ def test_participants_finish_leave_decline_return_and_come_back_without_a_code(
 
     clock = Clock()
     publication_sync(publication=study, at=clock())
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=study, at=clock())
     drain(study, clock)
     assert {finn.state(), nora.state()} == {"APPROVED"}
@@ -170,7 +171,7 @@ def test_a_participant_returns_in_the_middle_and_one_who_fails_a_test_pair_is_pa
 
     clock = Clock()
     publication_sync(publication=study, at=clock())
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=study, at=clock())
     drain(study, clock)
     failing.refresh_from_db()

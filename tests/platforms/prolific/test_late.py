@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from core.errors import NotNow
 from core.models import Alarm, User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Payment, Publication, Submission
@@ -254,7 +255,7 @@ def test_approved_work_that_is_returned_before_the_call_is_owed_as_other_returne
     place, assignment = begin(published, prolific)
     finish(published, prolific, assignment)
     publication_sync(publication=published, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     prolific.give_back(place.submission)
     publication_sync(publication=published, at=clock(), everything=True)

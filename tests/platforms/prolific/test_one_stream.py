@@ -9,6 +9,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client as Browser
 
+from judgments import quality
 from judgments import services as judgment_services
 from platforms import jobs
 from platforms.models import Publication
@@ -156,7 +157,7 @@ class Streams:
         self.random.shuffle(acts)
         moved = any(act(to_the_end) for act in acts)
         publication_sync(publication=self.published, at=Clock()())
-        judgment_services.confirmed_check_all(at=Clock()())
+        quality.confirmed_check_all(at=Clock()())
         publication_settle(publication=self.published, at=Clock()())
         jobs.offer(self.campaign.pk)
         return moved

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from core.models import Alarm
-from judgments import services as judgment_services
+from judgments import quality
 from platforms import study_syncing, submitted
 from platforms.models import Operation, Payment, Publication, PublishedHit, StudySync, Submission
 from platforms.prolific import adapter as prolific_adapter
@@ -54,7 +54,7 @@ def test_while_nothing_changes_one_request_is_all(published: Publication, prolif
     assert reads(prolific, sync) == ["counts", "list AWAITING_REVIEW"]
     assert Submission.objects.get().assignment == assignment
     assert reads(prolific, sync) == ["counts"]
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock)
     assert reads(prolific, sync) == ["counts"]  # that it was approved is known here
@@ -150,7 +150,7 @@ def test_many_are_approved_by_one_call_and_each_is_paid_once(
     for _place, assignment in works:
         finish(published, prolific, assignment)
     publication_sync(publication=published, at=clock())
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     prolific.give_back(works[0][0].submission)  # just before: it cannot be approved, and must not stop the others
     prolific.requests()
@@ -183,7 +183,7 @@ def test_a_bulk_approval_whose_answer_is_lost_is_looked_at_one_by_one(
     for number in range(3):
         finish(published, prolific, begin(published, prolific, f"Pat {number}")[1])
     publication_sync(publication=published, at=clock())
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     prolific.fault(lost, path="bulk-approve", times=1)
     drain(published, clock)
@@ -200,7 +200,7 @@ def test_a_whole_list_of_approvals_is_read_where_there_are_many(
     for number in range(3):
         finish(published, prolific, begin(published, prolific, f"Pat {number}")[1])
     publication_sync(publication=published, at=clock())
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     calls = reads(prolific, lambda: drain(published, clock))
     assert calls == ["list AWAITING_REVIEW", "list AWAITING_REVIEW", "list APPROVED"]

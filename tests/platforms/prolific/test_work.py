@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from core.errors import BadRequest, NotNow, Refused
 from core.models import Alarm, User
+from judgments import quality
 from judgments import services as judgment_services
 from platforms import jobs
 from platforms.finishing import publication_finish
@@ -74,7 +75,7 @@ def finish(published: Publication, prolific: Double, assignment: Assignment, *, 
 def settle(published: Publication, clock: Clock) -> None:
     """The jobs: ask, check, decide, pay."""
     publication_sync(publication=published, at=clock(), everything=True)
-    judgment_services.confirmed_check_all(at=clock())
+    quality.confirmed_check_all(at=clock())
     publication_settle(publication=published, at=clock())
     drain(published, clock)
 
