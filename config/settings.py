@@ -151,6 +151,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "rest_framework",
     "rollout",
+    "template_partials",
     "ui",
     "config",
     "core",
@@ -202,7 +203,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "config.health.job_notice",
             ],
-            "builtins": ["ui.templatetags.typed"],
+            "builtins": ["template_partials.templatetags.partials", "ui.templatetags.typed"],
         },
     }
 ]

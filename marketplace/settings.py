@@ -93,6 +93,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "rollout",
+    "template_partials",
     "ui",
     "marketplace",
 ]
@@ -118,7 +119,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["ui.templatetags.typed"],
+            "builtins": ["template_partials.templatetags.partials", "ui.templatetags.typed"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -10,8 +10,8 @@ from django.utils.translation import templatize
 TEMPLATES = (
     "templates/base.html",
     "templates/message.html",
-    "templates/core/list_pages.html",
-    "templates/core/typed.html",
+    "templates/core/parts.html#pages",
+    "templates/core/parts.html#typed",
 )
 PAGES = ("templates/judgments/pages/*.html",)
 MODULES = ("judgments/pages/*.py", "tasks/links.py", "core/money.py")
@@ -50,9 +50,15 @@ def _of_templates(root: Path) -> Iterator[str]:
 
 
 def template_texts(root: Path, patterns: tuple[str, ...]) -> Iterator[str]:
-    for path in _files(root, patterns):
-        for found in _IN_TEMPLATE.finditer(templatize(path.read_text(), origin=str(path))):
-            yield ast.literal_eval(found[1].replace("\n", "\\n"))
+    """The texts of templates, and of a part of one: `parts.html#pages`."""
+    for pattern in patterns:
+        files, _, part = pattern.partition("#")
+        for path in sorted(root.glob(files)):
+            text = path.read_text()
+            if part:
+                text = text.split(f"{{% partialdef {part} %}}")[1].split("{% endpartialdef %}")[0]
+            for found in _IN_TEMPLATE.finditer(templatize(text, origin=str(path))):
+                yield ast.literal_eval(found[1].replace("\n", "\\n"))
 
 
 def _of_modules(root: Path) -> Iterator[str]:

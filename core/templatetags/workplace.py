@@ -110,10 +110,12 @@ def share_of(part: int, whole: int) -> str:
 
 
 @register.filter
-def when(at: datetime) -> str:
-    """A time, once: for a day `3 hours ago`, otherwise `24 Nov 2026, 14:00 UTC`. Of what is past, the title says the
-    other.
+def when(at: datetime | None) -> str:
+    """A time, once: for a day `3 hours ago`, otherwise `24 Nov 2026, 14:00 UTC`, and a dash for none. Of what is past,
+    the title says the other.
     """
+    if not at:
+        return "–"
     seconds, exact = (timezone.now() - at).total_seconds(), f"{date_format(at, 'j M Y, H:i')} UTC"
     ago = _("just now") if seconds < 60 else _("%(time)s ago") % {"time": timesince(at, depth=1)}
     if 0 <= seconds < 24 * 60 * 60:

@@ -18,7 +18,7 @@ FOLDERS = (PROGRAM, REPOSITORY / "ui")
 PROJECT = tomllib.loads((PROGRAM / "pyproject.toml").read_text())["project"]
 DEPENDENCIES = {re.split("[<>=]", requirement)[0] for requirement in PROJECT["dependencies"]}
 # What is started, or named in settings, and imported nowhere.
-RUN_BY = {"gunicorn", "psycopg2-binary", "tzdata", "whitenoise"}
+RUN_BY = {"django-template-partials", "gunicorn", "psycopg2-binary", "tzdata", "whitenoise"}
 
 
 def imported() -> set[str]:
