@@ -67,7 +67,8 @@ def offer(request: Request, pk: int) -> HttpResponse:
     campaign = campaign_of(request, pk)
     judgments = next(iter(asking.numbers_of(campaign)), JUDGMENTS[-1])
     offer = asking.offer_for(campaign, judgments=judgments)
-    return render(request, "results/_offer.html", {"campaign": campaign, "offer": offer, "says": says(campaign, offer)})
+    context = {"campaign": campaign, "offer": offer, "says": says(campaign, offer)}
+    return render(request, "results/parts.html#offer", context)
 
 
 def says(campaign: Campaign, offer: asking.Offer) -> str:
