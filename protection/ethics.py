@@ -200,7 +200,7 @@ def _pay(campaign: Campaign) -> list[str]:
 
 
 def _usual_instructions() -> str:
-    page = render_to_string("judgments/pages/_usual_instructions.html")
+    page = render_to_string("judgments/pages/parts.html#usual_instructions")
     return "\n".join(line.strip() for line in strip_tags(page).splitlines() if line.strip())
 
 
