@@ -45,8 +45,8 @@ def consequences(request: Request) -> HttpResponse:
         labels = {name: form.fields[name].label for name in form.errors if name in form.fields}
         troubles += [f"{labels.get(name, '')}: {error}" for name, errors in form.errors.items() for error in errors]
     context = {"found": outcome, "campaign": campaign, "troubles": troubles, "collection": collection}
-    whole = "HX-Request" not in request.headers
-    return render(request, "campaigns/consequences.html" if whole else "campaigns/_consequences.html", context)
+    part = "#consequences" if "HX-Request" in request.headers else ""
+    return render(request, f"campaigns/consequences.html{part}", context)
 
 
 @needs(Right.SEE)

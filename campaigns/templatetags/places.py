@@ -12,7 +12,7 @@ from pools.models import Campaign
 register = template.Library()
 
 
-@register.inclusion_tag("campaigns/_places.html", takes_context=True)
+@register.inclusion_tag("campaigns/campaign_page.html#places", takes_context=True)
 def places(context: template.Context, campaign: Campaign) -> dict[str, Any]:
     """The four places, and the pages of the one that is shown, without those that its reader may not see."""
     match = context["request"].resolver_match

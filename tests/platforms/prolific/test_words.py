@@ -35,8 +35,8 @@ from tests.simulation.prolific import Double
 FOLDER = Path(django_settings.BASE_DIR)
 GENERAL = re.compile(r"\b(HITs?|[Aa]ssignments?|[Ww]orkers?|[Rr]equesters?|marketplace|[Tt]h(e|is) platform)\b")
 # Pages about all platforms, about the time before one is chosen, or about templates: they stay general.
-OF_NO_PLATFORM = {"costs", "consequences", "_consequences", "_offers", "lab_account", "pay_floor", "template"}
-OF_NO_PLATFORM |= {"template_save", "template_terms", "templates", "_cost_heads", "_amounts"}
+OF_NO_PLATFORM = {"costs", "consequences", "lab_account", "pay_floor", "template"}
+OF_NO_PLATFORM |= {"template_save", "template_terms", "templates"}
 MODULES_OF_NO_PLATFORM = {
     "template_views",
     "templating",
