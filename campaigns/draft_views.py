@@ -54,4 +54,4 @@ def consequences(request: Request) -> HttpResponse:
 def draft_reach(request: Request, pk: int) -> HttpResponse:
     """How many workers of its platform could take a draft's HITs. The platform is asked now."""
     publication = publication_to_reach(campaign_of(request, pk))
-    return render(request, "platforms/_reach.html", {"reach": reach_look(publication), "publication": publication})
+    return render(request, "platforms/parts.html#reach", {"reach": reach_look(publication), "publication": publication})
