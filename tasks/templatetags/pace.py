@@ -11,7 +11,7 @@ from tasks.selectors import expected_pace, floor_not_held
 register = template.Library()
 
 
-@register.inclusion_tag("tasks/_pace.html")
+@register.inclusion_tag("tasks/parts.html#pace")
 def pay_an_hour(campaign: Campaign, limit: timedelta | None = None) -> dict[str, Any]:
     """The expected time of a task and what it pays an hour, with a warning where that is little."""
     return {
