@@ -748,9 +748,9 @@ def browser_for(name: str, many: World, browser: Client) -> Client:
 
 
 def listings(answer: Any) -> dict[str, Listing]:
-    """The lists that a page was rendered with, by their keys."""
-    contexts = answer.context if isinstance(answer.context, ContextList) else [answer.context]
-    values = [value for context in contexts for layer in context.dicts for value in layer.values()]
+    """The lists that a page was rendered with, by their keys. A part of a page, rendered alone, does not say."""
+    contexts = answer.context if isinstance(answer.context, ContextList | None) else [answer.context]
+    values = [value for context in contexts or () for layer in context.dicts for value in layer.values()]
     return {value.key: value for value in values if isinstance(value, Listing)}
 
 
