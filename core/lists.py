@@ -81,7 +81,7 @@ class Listing:
         rows: QuerySet[Any] | Sequence[Any],
         *,
         sorts: Mapping[str, Sort] | None = None,
-        narrow: type[ListFilter] | None = None,
+        narrow: Callable[..., ListFilter] | None = None,
         key: str = "",
         size: int = ROWS,
         columns: Columns | None = None,
@@ -197,7 +197,9 @@ class Listing:
         if self.filter is None:
             return False
         count = self.page.paginator.count
-        return bool(self.is_narrowed or count > FEW or (self.filter.defaults and self.filter.queryset.count() > count))
+        if self.is_narrowed or count > FEW:
+            return True
+        return bool(self.filter.defaults) and len(self.filter.queryset.order_by()[: count + 1]) > count
 
     @property
     def everything(self) -> str:

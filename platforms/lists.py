@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy
 from core.lists import Columns, ListFilter, Sort, choice_filter, search_filter
 from platforms import status as platform_status
 from platforms.models import PUBLISHED_TO, Message, Operation, Payment, Submission
-from platforms.money.pay_desk import BY_HAND
+from platforms.money.pay_desk import BY_HAND, unpaid_keys
+from pools.models import Campaign
 from tasks.models import Assignment
 
 
@@ -92,11 +93,17 @@ class PayFilter(ListFilter):
         method="by_payer",
     )
 
+    def __init__(self, *arguments: Any, campaign: Campaign, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.campaign = campaign
+
     def by_state(self, assignments: QuerySet[Any], _name: str, choice: str) -> QuerySet[Any]:
         """Those of a receipt are found whether they are paid or not."""
         if choice == "all" or self.form.cleaned_data.get("receipt"):
             return assignments
-        return assignments.filter(to_pay__gt=0) if choice == "waiting" else assignments.filter(to_pay=0)
+        if choice == "waiting":
+            return assignments.filter(pk__in=unpaid_keys(self.campaign), to_pay__gt=0)
+        return assignments.filter(to_pay=0)
 
     def by_payer(self, assignments: QuerySet[Assignment], _name: str, choice: str) -> QuerySet[Assignment]:
         return assignments.filter(BY_HAND) if choice == "lab" else assignments.exclude(BY_HAND)

@@ -491,6 +491,10 @@ class Payment(models.Model):
             ),
             models.CheckConstraint(condition=Q(amount__gt=0, fee__gte=0), name="payment_of_something"),
         ]
+        # platforms.money.pay_desk: what is not paid yet
+        indexes = [
+            models.Index(fields=["publication"], condition=Q(state__in=["owed", "sent"]), name="payment_unpaid"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.purpose} {self.amount}"

@@ -6,14 +6,15 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.money import counted
 from platforms.alarms import raised_about
 from platforms.demands import Demands
-from platforms.models import Operation, Payment, PlatformAlarm, Publication, Submission, TermsVersion
+from platforms.models import Operation, Payment, PlatformAlarm, Publication, PublishedHit, Submission, TermsVersion
 from platforms.registry import adapter_of, phrase
 from pools.counting import Total, count_of, counts_of
 from tasks.models import Assignment
@@ -41,15 +42,19 @@ class PublicationStatus(NamedTuple):
     redone: int
 
 
+def open_hits(publication: Publication, at: datetime) -> QuerySet[PublishedHit]:
+    """The campaign's HITs that workers can accept at the platform now."""
+    mine = Submission.objects.filter(published_hit=OuterRef("pk")).order_by().values("published_hit")
+    submitted = Coalesce(Subquery(mine.annotate(count=Count("pk")).values("count")), 0)  # looked up HIT by HIT
+    shown = publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
+    return shown.filter(next_poll_at__isnull=False, max_assignments__gt=submitted)
+
+
 def count_status(publication: Publication, at: datetime) -> PublicationStatus:
     """Count a publication's HITs and assignments."""
-    posted = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
     totals = counts_of(publication.campaign, "published")  # whatever is published again was published before
     planned = sum(totals.get(("1", is_posted), Total()).rows for is_posted in "01")
     published = totals.get(("1", "1"), Total()).rows
-    open_there = (
-        posted.filter(expires_at__gt=at).annotate(taken=Count("submissions")).filter(taken__lt=F("max_assignments"))
-    )
     work = submissions_of(publication)
     submissions = counts_of(publication.campaign, "submissions")
     approved, rejected, waiting = (
@@ -59,7 +64,7 @@ def count_status(publication: Publication, at: datetime) -> PublicationStatus:
         hits=count_of(publication.campaign, "hits"),
         planned=planned,
         published=published,
-        ended=published - open_there.values("hit").distinct().count(),
+        ended=published - open_hits(publication, at).values("hit").distinct().count(),
         for_a_person=for_a_person(work).count(),
         redone=int(sum(row.amount for row in totals.values())),
         submitted=sum(total.rows for total in submissions.values()),

@@ -17,6 +17,7 @@ from platforms.publishing.protocol import HitLists, Studies
 from platforms.publishing.study_opening import study_end
 from platforms.registry import adapter_of
 from platforms.reviewing.protocol import Reviewing
+from platforms.status import open_hits
 from platforms.study_syncing import POLL_EVERY, Synced, end_of_polls, failure_raise, study_sync
 from platforms.submitted import batches, leases_end, submission_store, submissions_return
 from pools.models import Campaign
@@ -216,11 +217,10 @@ def finished_end(*, publication: Publication, at: datetime) -> int:
     if isinstance(adapter, Studies):
         return study_end(publication=publication, adapter=adapter, at=at)
     mine = {"published_hit": OuterRef("pk")}
-    stored = Submission.objects.filter(**mine).order_by().values("published_hit").annotate(n=Count("pk")).values("n")
     ending = Operation.objects.filter(kind=Operation.Kind.EXPIRE, ended_at=None, **mine)
     by_link = task_selectors.at_work_by_link(at).filter(hit=OuterRef("hit")).order_by().values("hit")
-    hits = publication.published_hits.filter(hit__isnull=False, expires_at__gt=at).exclude(platform_hit_id="")
+    hits = open_hits(publication, at)
     if publication.campaign.state != Campaign.State.CLOSED:
         hits = hits.filter(hit__needed__lte=Coalesce(Subquery(by_link.annotate(n=Count("pk")).values("n")), 0))
-    free = hits.exclude(Exists(ending)).filter(max_assignments__gt=Coalesce(Subquery(stored), 0))
-    return end_plan(publication=publication, published_hits=free.order_by("id")[:ENDED], at=at, for_now=True)
+    free = hits.exclude(Exists(ending)).order_by("id")
+    return end_plan(publication=publication, published_hits=free[:ENDED], at=at, for_now=True)

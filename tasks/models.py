@@ -150,6 +150,8 @@ class Worker(ComparedModel):
                 name="worker_external_id_once_per_lab",
             ),
         ]
+        # platforms.money.pay_desk: what is written off
+        indexes = [models.Index(fields=["lab"], condition=Q(erased_at__isnull=False), name="worker_erased")]
 
     def __str__(self) -> str:
         return self.label or f"worker {self.pk}"
@@ -342,6 +344,12 @@ class Assignment(models.Model):
     finished_at = models.DateTimeField(null=True)
     judged = models.PositiveSmallIntegerField(default=0, help_text=_("Items judged when it was finished or left."))
     owed = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal(0))
+    is_booked = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text=_("Whether its pay is in its platform's ledger, or its lab has marked all of it as paid."),
+    )
     receipt = models.CharField(max_length=20, blank=True)
     platform_assignment_id = models.TextField(
         blank=True,
@@ -409,6 +417,12 @@ class Assignment(models.Model):
             ),
             # judgments.watching: what waits for a person, which is mostly nothing
             models.Index(fields=["campaign"], condition=Q(verdict="held"), name="assignment_held"),
+            # platforms.money.pay_desk: ended work that is owed and not booked
+            models.Index(
+                fields=["campaign", "finished_at"],
+                condition=Q(is_booked=False, finished_at__isnull=False, owed__gt=0),
+                name="assignment_unbooked",
+            ),
             # tasks.next_hit: whether a worker has taken a HIT, and their last ones
             models.Index(fields=["worker", "campaign", "hit"], name="assignment_of_worker"),
         ]

@@ -225,6 +225,12 @@ def exported(of: Campaign) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in exports.export_to(of, Path(folder))}
 
 
+def wrongly_booked() -> list[int]:
+    """Keys of work that is marked as booked and is not, or is not marked."""
+    wrong = "SELECT id FROM tasks_assignment work WHERE is_booked <> platforms_is_booked(work)"
+    return [assignment.pk for assignment in Assignment.objects.raw(wrong)]
+
+
 def analyze() -> None:
     """Have the planner know how large all tables are. PostgreSQL does so by itself on a site, but in a test's one large
     transaction it sees empty tables, and joins thousands of rows by nested loops.

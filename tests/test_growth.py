@@ -4,6 +4,7 @@ A statement that reads the campaign reads seven thousand HITs, or more of everyt
 """
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.refreshing import candidates
 from platforms.models import Publication
+from platforms.money.pay_desk import payments_mark
 from platforms.outbox import _sendable
 from platforms.publishing.publications import unposted
 from platforms.syncing import _take
@@ -39,6 +41,7 @@ MORE = {
     "looking for HITs to poll": 5,
     "the list of queries": 20,
     "the list of work": 40,
+    "the platform": 2,
     "a worker's page": 8,
     "the plan": 8,
     "the ledger": 2,
@@ -63,6 +66,16 @@ class World:
     @property
     def at(self) -> Any:
         return timezone.now()
+
+    def mark(self) -> None:
+        payments_mark(
+            campaign=self.campaign,
+            chosen=None,
+            expected=Decimal(0),
+            by=self.user,
+            at=self.at,
+            paid_on=self.at.date(),
+        )
 
     def page(self, name: str, *arguments: object, **query: str) -> None:
         cache.clear()
@@ -96,6 +109,10 @@ ACTIONS: dict[str, Callable[[World], object]] = {
     "counting pairs": lambda world: judgment_selectors.judging_progress(world.campaign),
     "the newest work": lambda world: list(judgment_selectors.assignments_of(world.campaign)[:50]),
     "the list of campaigns": lambda world: world.page("campaigns:campaigns"),
+    "the campaign": lambda world: world.page("campaigns:campaign", world.campaign.pk),
+    "the platform": lambda world: world.page("platforms:publication", world.campaign.pk),
+    "the pay": lambda world: world.page("platforms:pay", world.campaign.pk),
+    "marking all pay": lambda world: world.mark(),
     "the list of queries": lambda world: world.page("judgments:queries", world.campaign.pk),
     "the list of work": lambda world: world.page("review:work", world.campaign.pk),
     "a worker's page": lambda world: world.page("review:worker", world.campaign.pk, world.worker.pk),
@@ -162,6 +179,7 @@ NEEDED = {
     "platforms_publishedhit_hit_id_195f740a published_hit_once_per_round": "looking for HITs to publish",
     "operation_to_send": "looking for calls to make",
     "published_hit_to_poll": "looking for HITs to poll",
+    "assignment_unbooked": "the campaign",
     "assignment_checked_last": "forecasting",
     "pool_once_per_query pools_pool_query_id_459c3a3d": "the list of queries",
     "pair_once_per_pool pools_pair_pool_id_3ac5d9ba": "the list of queries",

@@ -40,6 +40,8 @@ from tasks.models import Assignment
 ZERO = Decimal("0.00")
 LONGEST_NOTE = 200  # characters
 BY_HAND = Q(platform_assignment_id="")  # no platform pays it
+# Nothing of it is in a ledger, or a lab has yet to pay some of it. All else that is to be paid is a payment.
+_UNBOOKED = Q(is_booked=False, finished_at__isnull=False, owed__gt=0)
 OWED_BY_HAND = BY_HAND & Q(finished_at__isnull=False, owed__gt=0)
 _WRITTEN_OFF = BY_HAND & Q(worker__erased_at__isnull=False)  # but for what was paid before
 _MONEY = DecimalField(max_digits=12, decimal_places=2)
@@ -92,7 +94,7 @@ def with_pay(assignments: QuerySet[Assignment]) -> QuerySet[Any]:
         due=Case(
             When(_WRITTEN_OFF, then=paid_by_hand()),
             When(BY_HAND, then=F("owed")),
-            When(Exists(_PAYMENTS), then=_of(_PAYMENTS.exclude(state=Payment.State.REFUSED), Sum("amount"))),
+            When(is_booked=True, then=_of(_PAYMENTS.exclude(state=Payment.State.REFUSED), Sum("amount"))),
             When(_REJECTED | Q(pk__in=_replaced(assignments)), then=Value(ZERO)),
             default=F("owed"),
             output_field=_MONEY,
@@ -116,12 +118,13 @@ def paid_by_hand() -> Coalesce:
 
 
 def _replaced(assignments: QuerySet[Assignment]) -> QuerySet[Any, Any]:
-    """Of all work at platforms by the workers of some assignments, that beside which other work on the same HIT in the
-    same name was submitted or compensated: anyone can type an id. One set, found in one pass, however much there is.
+    """Of all work at platforms on the HITs of those assignments that are not booked, that beside which other work on
+    the same HIT in the same name was submitted or compensated: anyone can type an id. One set, found in one pass,
+    however much there is.
     """
     compensated = Payment.objects.filter(assignment=OuterRef("pk"), purpose=Payment.Purpose.COMPENSATION)
     is_settled = Case(When(Q(submission__isnull=False) | Exists(compensated), then=1), default=0)
-    works = Assignment.objects.filter(worker__in=assignments.order_by().values("worker")).exclude(BY_HAND)
+    works = Assignment.objects.filter(hit__in=assignments.filter(_UNBOOKED).order_by().values("hit")).exclude(BY_HAND)
     settled = works.annotate(is_settled=is_settled)
     on_it = Window(Sum("is_settled"), partition_by=[F("hit"), F("worker")])
     return settled.annotate(others=on_it - F("is_settled")).filter(others__gt=0).values("pk")
@@ -144,6 +147,15 @@ def assignments_owed(campaign: Campaign) -> QuerySet[Any]:
     return rows.exclude(due=0, paid=0, written_off=0).order_by("finished_at", "pk")
 
 
+def unpaid_keys(campaign: Campaign) -> QuerySet[Any, Any]:
+    """Keys of all work in a campaign that may have something to be paid, of rejected work too."""
+    unpaid = Payment.objects.filter(
+        publication__campaign=campaign, state__in=[Payment.State.OWED, Payment.State.SENT], assignment__isnull=False
+    )
+    unbooked = Assignment.objects.filter(_UNBOOKED, campaign=campaign).order_by().values("pk")
+    return unbooked.union(unpaid.order_by().values("assignment"))
+
+
 def sums_of_work(assignments: QuerySet[Assignment]) -> Sums:
     """What is owed for some work of one campaign, and paid of that."""
     sums = with_pay(assignments).aggregate(all_due=Sum("due", default=ZERO), all_paid=Sum("paid", default=ZERO))
@@ -155,7 +167,7 @@ def sums_of_work(assignments: QuerySet[Assignment]) -> Sums:
 
 def desk_of(campaign: Campaign) -> Desk:
     by_hand, by_platform = sums_by_payer([campaign.pk])[campaign.pk]
-    waiting = assignments_owed(campaign).filter(BY_HAND, to_pay__gt=0).count()
+    waiting = assignments_owed(campaign).filter(_UNBOOKED, BY_HAND, to_pay__gt=0).count()
     return Desk(by_hand, by_platform, waiting)
 
 
@@ -183,12 +195,12 @@ def sums_by_payer(campaigns: Collection[int]) -> defaultdict[int, tuple[Sums, Su
                 by_platform[0] += sums.amount
                 by_platform[1] += sums.amount if kind.endswith(f"/{Payment.State.PAID}") else ZERO
                 by_platform[2] += sums.fee
-    written_off = Assignment.objects.filter(_WRITTEN_OFF, campaign__in=campaigns, finished_at__isnull=False)
+    written_off = Assignment.objects.filter(_WRITTEN_OFF, _UNBOOKED, campaign__in=campaigns)
     of_erased = written_off.annotate(left=F("owed") - paid_by_hand()).order_by()
     for campaign, left in of_erased.values_list("campaign").annotate(Sum("left")):
         amounts[campaign][0][0] -= left
-    ended = Assignment.objects.filter(campaign__in=set(at_platforms), finished_at__isnull=False).order_by()
-    unbooked = ended.exclude(BY_HAND).exclude(Exists(_PAYMENTS)).exclude(_REJECTED).exclude(Exists(_OTHERS))
+    ended = Assignment.objects.filter(_UNBOOKED, campaign__in=set(at_platforms)).order_by()
+    unbooked = ended.exclude(BY_HAND).exclude(_REJECTED).exclude(Exists(_OTHERS))
     for campaign, owed in unbooked.values_list("campaign").annotate(Sum("owed")) if at_platforms else ():
         amounts[campaign][1][0] += owed
     sums_of.update({campaign: (Sums(*rows[0]), Sums(*rows[1])) for campaign, rows in amounts.items()})
@@ -241,8 +253,7 @@ def payments_take_back(*, campaign: Campaign, chosen: Sequence[int], by: User, a
 def _locked(campaign: Campaign, chosen: Sequence[int] | None) -> list[Any]:
     """Assignments that the lab pays itself, as they are once nobody else can mark them."""
     keys = Assignment.objects.filter(BY_HAND, campaign=campaign, owed__gt=0)
-    if chosen is not None:
-        keys = keys.filter(pk__in=chosen)
+    keys = keys.filter(_UNBOOKED) if chosen is None else keys.filter(pk__in=chosen)
     locked = keys.select_for_update(of=("self",), no_key=True).order_by("pk").values_list("pk", flat=True)
     return list(with_pay(Assignment.objects.filter(pk__in=list(locked))).order_by("pk"))
 

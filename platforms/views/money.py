@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any, cast
 
 from django import forms
@@ -161,7 +162,7 @@ def pay(request: Request, pk: int) -> HttpResponseBase:
         request,
         pay_desk.assignments_owed(campaign).select_related("worker", "campaign"),
         sorts=platform_lists.PAY_SORTS,
-        narrow=platform_lists.PayFilter,
+        narrow=partial(platform_lists.PayFilter, campaign=campaign),
         columns=platform_lists.PAY_COLUMNS if may_pay else None,
         lines=with_details,
     )

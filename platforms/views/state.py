@@ -213,7 +213,7 @@ def _progress_context(request: Request, publication: Publication) -> dict[str, A
 
 def _state_context(request: Request, publication: Publication, form: ExtendForm) -> dict[str, Any]:
     context, adapter = _progress_context(request, publication), adapter_of(publication)
-    open_now = publishing.open_published_hits(publication, context["counted_at"])
+    open_now = publishing.open_published_hits(publication, context["counted_at"]).filter(next_poll_at__isnull=False)
     troubled = Listing(
         request,
         platform_status.calls_in_trouble(publication),

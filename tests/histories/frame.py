@@ -21,6 +21,7 @@ from platforms.publishing.publications import publication_plan
 from pools.counting import campaign_recount
 from pools.models import Campaign
 from tasks.models import Assignment
+from tests import factories
 
 STEPS = int(os.environ.get("HISTORY_STEPS", "20000"))  # of each platform
 PARTS = 10  # of the histories of one kind, each a test
@@ -71,10 +72,12 @@ class World:
 
 
 def check_counts() -> None:
-    """Raise Wrong where a count that is kept is not what counting gives."""
+    """Raise Wrong where a count that is kept is not what counting gives, or work is marked as booked and is not."""
     for campaign in Campaign.objects.all():
         if wrong := campaign_recount(campaign=campaign, at=campaign.created_at):
             raise Wrong(f"counts of {campaign} were wrong: {wrong}")
+    if wrongly := factories.wrongly_booked():
+        raise Wrong(f"marked as booked and not, or not marked: {wrongly}")
 
 
 def plan_make(world: type[World], seed: int, length: int = LENGTH) -> Plan:

@@ -183,7 +183,9 @@ def test_the_open_hits_of_a_closed_campaign_are_ended_and_none_is_published_or_e
     campaign.hits.update(needed=1)
     until = timezone.now() + timedelta(days=1)
     first = campaign.hits.get(number=1)
-    settled.published_hits.create(hit=first, max_assignments=1, platform_hit_id="3HIT", expires_at=until)
+    settled.published_hits.create(
+        hit=first, max_assignments=1, platform_hit_id="3HIT", expires_at=until, next_poll_at=until
+    )
     at = timezone.now()
     assert finished_end(publication=settled, at=at) == 0
     task_services.campaign_move(campaign=campaign, to="closed")

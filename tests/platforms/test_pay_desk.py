@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.db import DatabaseError, transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -443,3 +443,42 @@ def test_whatever_happens_owed_is_paid_and_to_be_paid_on_every_page(
     assert_sums(page, campaign, owed=owed, paid=paid)
     sums = {row.pk: (row.due, row.paid) for row in pay_desk.assignments_owed(campaign)}
     assert sums == {key: (due, books.paid[key]) for key, due in books.due.items() if due or books.paid[key]}
+
+
+def test_work_is_booked_once_all_of_it_is_paid_and_not_once_that_is_taken_back(
+    campaign: Campaign, work: list[Assignment], rita: User
+) -> None:
+    at = timezone.now()
+    paying = {"campaign": campaign, "by": rita, "at": at}
+    marked = pay_desk.payments_mark(chosen=[work[0].pk, work[2].pk], expected=Decimal(0), paid_on=at.date(), **paying)
+    booked = set(Assignment.objects.filter(is_booked=True))
+    pay_desk.payments_take_back(chosen=[work[2].pk], **paying)
+
+    assert marked.assignments == 2
+    assert booked == {work[0], work[2]}
+    assert set(Assignment.objects.filter(is_booked=True)) == {work[0]}
+    assert factories.wrongly_booked() == []
+    assert pay_desk.desk_of(campaign).waiting == 2
+
+
+def test_work_at_a_platform_is_booked_while_a_payment_for_it_is_stored(
+    campaign: Campaign, work: list[Assignment]
+) -> None:
+    at = timezone.now()
+    publication = Publication.objects.create(campaign=campaign, platform="marketplace", title="t", description="d")
+    Assignment.objects.update(platform_assignment_id=F("receipt"))
+    money = {"amount": Decimal("1.00"), "fee": Decimal(0), "owed_at": at}
+
+    def booked() -> list[Assignment]:
+        return list(Assignment.objects.filter(is_booked=True))
+
+    payment = Payment.objects.create(publication=publication, assignment=work[0], purpose="reward", **money)
+    Payment.objects.create(publication=publication, assignment=work[0], purpose="bonus", **money)
+    assert booked() == [work[0]]
+    payment.delete()
+    assert booked() == [work[0]]
+    Payment.objects.update(assignment=work[1])
+    assert booked() == [work[1]]
+    Payment.objects.all().delete()
+    assert booked() == []
+    assert pay_desk.sums_of(campaign).owed == sum(each.owed for each in work)

@@ -13,8 +13,9 @@ from pools import counting
 from pools.jobs import keep_counts
 from pools.models import Campaign, CountChange, Recount
 from tasks import selectors as task_selectors
-from tasks.models import Worker
+from tasks.models import Assignment, Hit, Worker
 from tests import factories
+from tests.races import beside
 
 
 def test_what_workers_and_researchers_do_is_kept_counted(
@@ -87,3 +88,20 @@ def test_a_recount_while_somebody_works_counts_what_they_did_once(
 
     assert counting.campaign_recount(campaign=campaign, at=timezone.now())
     assert counting.campaign_recount(campaign=campaign, at=timezone.now()) == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_whose_first_two_tasks_begin_at_one_moment_counts_once(campaign: Campaign, alice: Worker) -> None:
+    first, second = campaign.hits.order_by("number")[:2]
+
+    def begin(hit: Hit) -> None:
+        at = timezone.now()
+        Assignment.objects.create(
+            campaign=campaign, hit=hit, worker=alice, taken_at=at, leased_until=at, platform_assignment_id=f"A{hit.pk}"
+        )
+
+    with beside(lambda: begin(second)) as others:
+        begin(first)
+
+    assert others[0].result() is None
+    assert task_selectors.progress(campaign).workers == 1

@@ -11,6 +11,7 @@ from core.models import Lab
 from judgments.models import Acceptance
 from pools.counting import campaign_recount
 from pools.models import Campaign, Pair
+from tests import factories
 from tests.marketplace.server import Marketplace, Requester
 from tests.storm.weather import faults_of, published, weather
 
@@ -53,3 +54,4 @@ def test_a_campaign_comes_through_a_storm(
     assert len(counted) == Pair.objects.filter(pool__campaign=campaign).count() == HITS
     assert set(counted.values()) == {1}
     assert campaign_recount(campaign=campaign, at=timezone.now()) == {}
+    assert factories.wrongly_booked() == []
