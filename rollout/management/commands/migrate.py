@@ -1,11 +1,13 @@
-"""`migrate`, while people work: a migration that waits for a lock lets go at once, and is tried again.
+"""`migrate`, while people work: a migration that waits for a lock lets go soon, and is tried again.
 
 A table that a migration waits for is closed to everybody who comes after it, and one that holds two tables may wait for
-somebody who waits for the other. The limit is a transaction's, since a pooler may give each another connection.
+somebody who waits for the other. Each time it waits longer, which a busy table needs. The limit is a transaction's,
+since a pooler may give each another connection.
 """
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -14,6 +16,7 @@ from django.db import OperationalError, connections
 from psycopg2 import errors
 
 LOCK_SECONDS = 0.5  # less than PostgreSQL waits before it looks for a deadlock, and ends somebody's work
+MOST_LOCK_SECONDS = 8.0
 PAUSE_SECONDS = 2.0
 GIVE_UP_SECONDS = 600.0
 
@@ -25,9 +28,10 @@ class Command(migrate.Command):
         ends = time.monotonic() + GIVE_UP_SECONDS
         connection = connections[options["database"]]
         connection.ensure_connection()  # others wrap statements once it is there, and the last wrapper goes first
+        patience = LOCK_SECONDS
         while True:
             try:
-                with connection.execute_wrapper(wait_briefly):
+                with connection.execute_wrapper(partial(wait_briefly, patience)):
                     super().handle(*args, **options)
                 return
             except OperationalError as error:
@@ -39,13 +43,16 @@ class Command(migrate.Command):
                         "Stop what uses it, and run the command again: it goes on where it stopped."
                     ) from error
                 self.stdout.write("A table is in use: trying again.")
+                patience = min(MOST_LOCK_SECONDS, 2 * patience)
                 time.sleep(PAUSE_SECONDS)
 
 
-def wait_briefly(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-    """Run a statement of a transaction with a limit to how long it waits for a lock."""
+def wait_briefly(
+    seconds: float, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]
+) -> Any:
+    """Run a statement. One of a transaction waits so many seconds for a lock."""
     connection = context["connection"]
     if connection.in_atomic_block:
         with connection.connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+            cursor.execute(f"SET LOCAL lock_timeout = '{seconds}s'")
     return execute(sql, params, many, context)
