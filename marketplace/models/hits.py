@@ -1,4 +1,4 @@
-"""What is offered, and who takes it. State moves under the HIT's row lock, through services.hits.hits_settle."""
+"""What is offered, and who takes it. State moves under the HIT's row lock, through services.holds.hits_settle."""
 
 from decimal import Decimal
 

@@ -34,7 +34,7 @@ from marketplace.selectors.lookups import get_or_refuse
 from marketplace.selectors.records import unmet_by
 from marketplace.selectors.tasks import hit_next_locked
 from marketplace.services.events import Event, events_note
-from marketplace.services.hits import hits_settle, rows_save
+from marketplace.services.holds import hits_settle, rows_save
 from marketplace.services.ledger import bonus_entries, entries_write, reward_entries
 
 OVERRIDE_DAYS = 30

@@ -20,7 +20,8 @@ from marketplace.models import Assignment, DueFailure, EventKind, Hit, UniqueReq
 from marketplace.services.assignments import assignments_approve
 from marketplace.services.daily import daily
 from marketplace.services.events import Event, events_note
-from marketplace.services.hits import hits_dispose, hits_end, hits_settle, rows_save
+from marketplace.services.hits import hits_dispose, hits_end
+from marketplace.services.holds import hits_settle, rows_save
 from marketplace.services.limits import limits_forget
 
 # How many rows of a kind are done in one transaction.

@@ -1,34 +1,33 @@
-"""HITs: made, extended, expired, deleted, and kept true to their assignments."""
+"""HITs: made, extended, expired and deleted."""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Manager
 
 from marketplace import clock, ids
 from marketplace.errors import InvalidIncrease, InvalidValue, WrongState
 from marketplace.models import Assignment, Entry, EventKind, Hit, HitType, Requester
-from marketplace.money import LARGE_HIT, LARGEST, ZERO, bonus_read, reward_fee
+from marketplace.money import LARGE_HIT, LARGEST, bonus_read
 from marketplace.questions import question_check, question_read
 from marketplace.requirements import MOST_REQUIREMENTS, SYSTEM, requirement_read
 from marketplace.selectors.ledger import balance
 from marketplace.selectors.lookups import get_or_refuse, hit_type_of, qualification_type_known
 from marketplace.services.events import Event, events_note
-from marketplace.services.ledger import entries_write, shortage, spendable_lock
+from marketplace.services.holds import hits_settle, unit_cost
+from marketplace.services.ledger import entries_write, shortage
 
 YEAR = 31_536_000
 MONTH = 2_592_000
 MOST_ASSIGNMENTS = 1_000_000_000
 State = Assignment.State
 Status = Hit.Status
-Row = TypeVar("Row", Hit, Assignment)
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def hit_create(
     _not_longer("RequesterAnnotation", annotation, 255)
     question_check(question_read(question, insecure_urls=settings.DEVELOPMENT))
     at = clock.now()
-    cost = _unit_cost(hit_type, max_assignments) * max_assignments
+    cost = unit_cost(hit_type, max_assignments) * max_assignments
     if cost > LARGEST:  # no account holds that much, and no row takes it
         raise shortage(cost, balance(requester.pk).available)
     hit = Hit(
@@ -123,113 +122,6 @@ def hit_create(
     hold = Entry(kind=Entry.Kind.HOLD, available=-hit.held, on_hold=hit.held, hit=hit)
     entries_write(requester_pk=requester.pk, entries=[hold] if hit.held else [], at=at)
     return hit
-
-
-def hits_settle(
-    hits: Sequence[Hit],
-    *,
-    at: datetime,
-    payments: Mapping[int, Sequence[Entry]] | None = None,
-    may_refuse: bool = False,
-) -> None:
-    """Bring locked HITs in line with their assignments and the time: counts, status, money held, events.
-
-    `payments` are further entries to write, by the requester's primary key: all of a requester's are written together,
-    and last, because that locks the requester until the transaction ends.
-
-    The status follows from what is left to do. Assignable: a slot is free, and time is left. Unassignable: none is,
-    but an assignment is in progress. Reviewable: none is, and nobody can begin. Reviewing is Reviewable with a mark.
-
-    Held is what may still have to be paid: what was promised for work that is submitted; while time is left, today's
-    price for each free slot, and for work in progress what was promised or today's price, whichever is more, because
-    its slot may become free again; afterwards what was promised. So whatever workers and the clock do, a HIT needs no
-    new money. What its requester asks for may need some: with `may_refuse`, InsufficientFunds is raised if it is not
-    there. Without, a HIT that needs money which its requester does not have (its price was raised before the rule
-    above was kept) ends now, which never needs any.
-    """
-    counts = _counts(hits)
-    events: list[Event] = []
-    required = {hit.pk: _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at) for hit in hits}
-    growing = [hit for hit in hits if required[hit.pk] > hit.held]
-    if growing and not may_refuse:
-        for hit in _beyond_means(growing, required):
-            hit.expires_at = at
-            required[hit.pk] = _bring_in_line(hit, counts.get(hit.pk, {}), events, at=at)
-            hit.save(update_fields=["expires_at"])
-    entries = {requester_pk: list(paid) for requester_pk, paid in (payments or {}).items()}
-    for hit in hits:
-        if more := required[hit.pk] - hit.held:
-            if required[hit.pk] > LARGEST:
-                raise shortage(more, balance(hit.requester_id).available)
-            kind = Entry.Kind.HOLD if more > 0 else Entry.Kind.RELEASE
-            entries.setdefault(hit.requester_id, []).append(Entry(kind=kind, available=-more, on_hold=more, hit=hit))
-            hit.held = required[hit.pk]
-    rows_save(hits, ["expired", "status", "reviewable_at", "held", *(f"n_{state.lower()}" for state in _COUNTED)])
-    events_note(events, at=at)
-    for requester_pk in sorted(entries):
-        entries_write(requester_pk=requester_pk, entries=entries[requester_pk], at=at)
-
-
-# How many live assignments a HIT has, by their state and what they cost.
-_Counts = Mapping[tuple[str, Decimal], int]
-
-
-def _counts(hits: Sequence[Hit]) -> dict[int, dict[tuple[str, Decimal], int]]:
-    rows = Assignment.objects.filter(hit__in=[hit.pk for hit in hits], state__in=_COUNTED).order_by()
-    counts: dict[int, dict[tuple[str, Decimal], int]] = {}
-    for hit_pk, state, cost, number in rows.values_list("hit_id", "state", F("reward") + F("fee")).annotate(
-        number=Count("pk")
-    ):
-        counts.setdefault(hit_pk, {})[state, cost] = number
-    return counts
-
-
-def _bring_in_line(hit: Hit, counts: _Counts, events: list[Event], *, at: datetime) -> Decimal:
-    """A HIT's counts and status, and what happens to it. Returns what it has to hold."""
-    for state in _COUNTED:
-        setattr(hit, f"n_{state.lower()}", sum(number for (is_in, _), number in counts.items() if is_in == state))
-    open_ = False
-    free = 0
-    if hit.status != Status.DISPOSED:
-        open_ = hit.expires_at > at
-        if not open_ and not hit.expired:
-            events.append(Event(EventKind.HIT_EXPIRED, hit))
-        hit.expired = not open_
-        free = hit.n_available if open_ else 0
-        before, hit.status = hit.status, _status(hit, free)
-        if hit.status == Status.REVIEWABLE and before not in (Status.REVIEWABLE, Status.REVIEWING):
-            hit.reviewable_at = at
-            events.append(Event(EventKind.HIT_REVIEWABLE, hit))
-        elif hit.status in (Status.ASSIGNABLE, Status.UNASSIGNABLE):
-            hit.reviewable_at = None
-    unit = _unit_cost(hit.hit_type, hit.max_assignments)
-    least: dict[str, Decimal] = {State.SUBMITTED: ZERO, State.ACCEPTED: unit if open_ else ZERO}
-    in_use = [max(cost, least[state]) * number for (state, cost), number in counts.items() if state in least]
-    return sum(in_use, ZERO) + unit * free
-
-
-def _beyond_means(growing: Sequence[Hit], required: Mapping[int, Decimal]) -> list[Hit]:
-    """Those of the HITs whose requesters cannot pay for what they have to hold in addition."""
-    beyond = []
-    for requester_pk in sorted({hit.requester_id for hit in growing}):
-        spendable = spendable_lock(requester_pk)
-        for hit in growing:
-            if hit.requester_id == requester_pk:
-                if (more := required[hit.pk] - hit.held) > spendable:
-                    beyond.append(hit)
-                else:
-                    spendable -= more
-    return beyond
-
-
-def rows_save(rows: Sequence[Row], fields: Sequence[str]) -> None:
-    """Write these fields of locked rows: one statement for all rows that get the same values, as most of many do."""
-    alike: dict[tuple[Any, ...], list[int]] = {}
-    for row in rows:
-        alike.setdefault(tuple(getattr(row, name) for name in fields), []).append(row.pk)
-    for values, pks in alike.items():
-        manager: Manager[Row] = type(rows[0])._default_manager
-        manager.filter(pk__in=pks).update(**dict(zip(fields, values, strict=True)))
 
 
 def hit_lock(requester: Requester, hit_id: str) -> Hit:
@@ -335,24 +227,9 @@ def hits_dispose(hits: Sequence[Hit], *, at: datetime) -> None:
     events_note([Event(EventKind.HIT_DISPOSED, hit) for hit in hits], at=at)
 
 
-_COUNTED = (State.ACCEPTED, State.SUBMITTED, State.APPROVED, State.REJECTED)
-
-
-def _status(hit: Hit, free: int) -> Status:
-    if free:
-        return Status.ASSIGNABLE
-    if hit.n_accepted:
-        return Status.UNASSIGNABLE
-    return Status.REVIEWING if hit.status == Status.REVIEWING else Status.REVIEWABLE
-
-
 def _settle(hit: Hit, *, at: datetime) -> None:
     """As hits_settle, for one HIT whose requester asked for something. Raises InsufficientFunds."""
     hits_settle([hit], at=at, may_refuse=True)
-
-
-def _unit_cost(hit_type: HitType, max_assignments: int) -> Decimal:
-    return hit_type.reward + reward_fee(hit_type.reward, max_assignments)
 
 
 def _open(hit: Hit) -> None:
