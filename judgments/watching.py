@@ -46,15 +46,19 @@ class Forecast(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Owed to workers so far, paid of that by the platform or the lab itself, the platform's fees so far, and all of it
-    at the end, with what a pilot holds back.
+    """Owed to workers so far, paid of that by the platform or the lab itself, the platform's fees so far, what the work
+    that is still needed costs with its fees, also what a pilot holds back, and all of it at the end.
     """
 
     owed: Decimal
     paid: Decimal
     to_pay: Decimal
     fees: Decimal
-    at_end: Decimal
+    to_come: Decimal
+
+    @property
+    def at_end(self) -> Decimal:
+        return self.owed + self.fees + self.to_come
 
 
 class Watched(NamedTuple):
@@ -125,7 +129,7 @@ def _all_done(campaign: Campaign) -> str:
 def _cost(campaign: Campaign) -> Cost:
     sums, publication = sums_of(campaign), publication_likely(campaign)
     to_come = remaining_bill(publication, with_held=True).total
-    return Cost(sums.owed, sums.paid, sums.to_pay, sums.fees, sums.owed + sums.fees + to_come)
+    return Cost(sums.owed, sums.paid, sums.to_pay, sums.fees, to_come)
 
 
 # --- what needs a person

@@ -54,11 +54,25 @@ def publication_at_first(campaign: Campaign) -> Publication:
     return publication
 
 
-def publication_likely(campaign: Campaign) -> Publication:
-    """The campaign's publication, or the terms that it would start from at our own marketplace, not stored."""
-    publication = Publication.objects.filter(campaign=campaign).first() or publication_unsaved(campaign)
-    publication.campaign = campaign
+def publication_by_link(campaign: Campaign) -> Publication:
+    """Terms for people who come by a link or from a panel, not stored: there are no fees but what the campaign sets.
+    Its campaign is a copy.
+    """
+    publication = publication_unsaved(copy(campaign))
+    publication.campaign.fee_rate = campaign.fee_rate or Decimal(0)
     return publication
+
+
+def publication_likely(campaign: Campaign) -> Publication:
+    """The campaign's publication. Without one, and not stored: what a draft would start from at our own marketplace;
+    once the campaign has started, the terms for people who come by a link.
+    """
+    publication = Publication.objects.filter(campaign=campaign).first()
+    if publication is not None:
+        publication.campaign = campaign
+        return publication
+    started = campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING)
+    return publication_by_link(campaign) if started else publication_unsaved(campaign)
 
 
 def publication_to_reach(campaign: Campaign) -> Publication:

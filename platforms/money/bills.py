@@ -184,4 +184,6 @@ def _fees_in_words(publication: Publication, adapter: Money, max_assignments: in
     rate = _own_rate(publication)
     if rate is None:
         return adapter.fees_in_words(max_assignments)
+    if not rate:
+        return _("none for people who come by a link or from a panel")
     return _("%(percent)s %%, as set for this campaign") % {"percent": f"{rate * 100:f}".rstrip("0").rstrip(".")}

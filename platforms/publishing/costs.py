@@ -15,7 +15,7 @@ from platforms.models import PUBLISHED_TO, Payment, Publication
 from platforms.money.bills import campaign_bill
 from platforms.money.pay_desk import sums_by_payer
 from platforms.registry import SANDBOXES
-from platforms.terms import publication_unsaved
+from platforms.terms import publication_by_link
 from pools.models import Campaign
 
 ZERO = Decimal("0.00")
@@ -36,6 +36,12 @@ class Amounts(NamedTuple):
     bonuses: Decimal = ZERO
     fees: Decimal = ZERO
     outstanding: Decimal = ZERO
+
+    @property
+    def columns(self) -> tuple[Decimal, ...]:
+        """In the order in which pages show them: what is paid, what is not, and fees add up to the total so far."""
+        so_far = self.owed + self.fees
+        return self.paid, self.outstanding, self.fees, so_far, self.expected, self.owed, self.bonuses
 
     def plus(self, other: "Amounts") -> "Amounts":
         return Amounts(*(mine + its for mine, its in zip(self, other, strict=True)))
@@ -97,8 +103,9 @@ def _costs(campaigns: Sequence[Campaign]) -> Iterator[Cost]:
     paid = _paid(keys)
     for campaign in campaigns:
         stored = publications.get(campaign.pk)
-        publication = stored or publication_unsaved(campaign)
-        publication.campaign = campaign
+        if stored:
+            stored.campaign = campaign
+        publication = stored or publication_by_link(campaign)
         expected = campaign_bill(publication).total
         yield Cost(campaign, stored.platform if stored else "", paid[campaign.pk]._replace(expected=expected))
 

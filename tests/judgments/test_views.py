@@ -144,7 +144,7 @@ def test_an_open_campaign_shows_how_far_how_good_and_how_much(
     assert "3 of 7 (43 %)" in text
     assert "1 of 3 (33 %)" in text
     assert "1 barred" in text
-    assert "Owed so far $4.00" in text
+    assert "To be paid $4.00" in text
     assert "Preferred the off-topic passage in 2 of 2 test pairs." in text
     assert f"/c/{campaign.link}/" in text
     text = text_of(page, "judgments:files", campaign.pk)

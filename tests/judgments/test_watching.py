@@ -67,6 +67,9 @@ def test_the_page_says_pace_quality_cost_and_what_needs_a_person(client: Client,
     assert f"${owed:.2f}" in page
     cost = watching.campaign_watch(halfway, timezone.now()).cost
     assert cost.at_end > cost.owed == owed
+    html = LexborHTMLParser(page)
+    *parts, total = [Decimal(dd.text().strip().lstrip("$")) for dd in html.css("section[aria-labelledby=cost] dd")]
+    assert len(parts) == 4 and sum(parts) == total == cost.at_end
 
 
 def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(

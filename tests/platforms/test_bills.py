@@ -59,6 +59,8 @@ def test_ten_judgments_a_pair_cost_twice_the_fee_on_rewards(campaign: Campaign) 
 
 def test_a_researchers_own_fee_rate_counts_until_a_platform_is_chosen(campaign: Campaign, settings: object) -> None:
     settings.MARKETPLACE_URL = "http://localhost:8100"  # type: ignore[attr-defined]
+    Campaign.objects.update(state="draft")
+    campaign.refresh_from_db()
     assert campaign_bill(publication_likely(campaign)).fees == Decimal("1.20")
     Campaign.objects.update(fee_rate="0.05")
     campaign.refresh_from_db()
@@ -70,6 +72,19 @@ def test_a_researchers_own_fee_rate_counts_until_a_platform_is_chosen(campaign: 
     assert campaign_bill(publication_likely(campaign)).total == Decimal("8.00")
     publication_write(campaign=campaign)
     assert campaign_bill(publication_likely(campaign)).fees == Decimal("1.20")
+
+
+def test_people_who_come_by_a_link_cost_no_fees_once_the_campaign_has_started(
+    campaign: Campaign, client: Client, rita: User
+) -> None:
+    bill = campaign_bill(publication_likely(campaign))
+    assert (bill.fees, bill.total) == (0, Decimal("8.00")) and adds_up(bill)
+    client.force_login(rita)
+    page = client.get(reverse("campaigns:plan", args=[campaign.pk])).content.decode()
+    assert "none for people who come by a link or from a panel" in page and "20 % of each payment" not in page
+    assert client.get(reverse("platforms:costs")).context["rows"][0].amounts.expected == bill.total
+    terms = client.get(reverse("platforms:terms", args=[campaign.pk])).context["bill"]
+    assert terms.fees == Decimal("1.20")  # where it would be published
 
 
 def test_pools_too_large_for_a_tournament_have_the_bills_of_rounds_beside_their_own(

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from decimal import Decimal
 
 import pytest
@@ -74,6 +75,15 @@ def test_each_campaign_costs_what_its_own_pages_say(page: Client, campaigns: dic
     assert linked[2:] == (ZERO, ZERO, ZERO, linked.owed)  # nobody has been paid yet
     assert rows["quiet"].amounts[2:] == (ZERO, ZERO, ZERO, ZERO)
     assert rows["quiet"].amounts.expected > ZERO
+
+
+def test_what_is_shown_of_a_campaign_adds_up_to_its_total(page: Client, campaigns: dict[str, Campaign]) -> None:
+    listing = page.get(COSTS)
+    for row in listing.context["rows"]:
+        paid, to_pay, fees, total, *_rest = row.amounts.columns
+        assert total == paid + to_pay + fees, row.campaign.name
+    heads = re.findall(r'<th scope="col" class="number">([^<]+)</th>', listing.content.decode())
+    assert heads[1:6] == ["Paid", "To be paid", "Fees", "Total so far", "Expected"]
 
 
 def test_sums_are_by_platform_and_together_and_follow_the_filter(page: Client, campaigns: dict[str, Campaign]) -> None:

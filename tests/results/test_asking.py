@@ -17,7 +17,7 @@ from judgments.evidence import Evidence
 from judgments.models import Acceptance
 from platforms.money.bills import further_bill, remaining_bill
 from platforms.publishing.publications import unposted
-from platforms.terms import publication_unsaved, publication_write
+from platforms.terms import publication_likely, publication_write
 from pools.models import Campaign, Pair
 from results import asking, refreshing
 from results.finishing import campaigns_finish
@@ -63,7 +63,7 @@ def test_an_offer_names_queries_with_larger_sets_and_its_bill_is_within_the_budg
         sum(row["further"]["3"]["chances"][0] for row in stability if row["qid"] in offer.queries)
     )
     pairs = sum(len(row["set"]) * (len(row["set"]) - 1) // 2 for row in stability if row["qid"] in offer.queries)
-    assert offer.bill.total == further_bill(publication_unsaved(open_campaign), {2: pairs}).total
+    assert offer.bill.total == further_bill(publication_likely(open_campaign), {2: pairs}).total
     assert offer.bill.assignments == 2 * -(-pairs // 4)
     less = asking.offer_for(open_campaign, **WISH | {"budget": offer.bill.total - Decimal("0.01")})
     assert less.bill.total < offer.bill.total and {*less.queries} < {*offer.queries}
@@ -103,7 +103,7 @@ def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(
     offer = take(open_campaign)
     hits = Hit.objects.filter(wanted__isnull=False)
     assert hits.count() == offer.bill.hits and {*hits.values_list("wanted", "needed")} == {(3, 2)}
-    assert remaining_bill(publication_unsaved(open_campaign)).total == offer.bill.total
+    assert remaining_bill(publication_likely(open_campaign)).total == offer.bill.total
     pairs = {*Pair.objects.filter(items__hit__wanted=3).values_list("pk", flat=True)}
     # The answers stay while the judgments are made.
     assert Evidence(open_campaign).derived.qrels == answers
