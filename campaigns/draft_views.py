@@ -44,8 +44,14 @@ def consequences(request: Request) -> HttpResponse:
     else:
         labels = {name: form.fields[name].label for name in form.errors if name in form.fields}
         troubles += [f"{labels.get(name, '')}: {error}" for name, errors in form.errors.items() for error in errors]
-    context = {"found": outcome, "campaign": campaign, "troubles": troubles, "collection": collection}
     part = "#consequences" if "HX-Request" in request.headers else ""
+    context = {
+        "found": outcome,
+        "campaign": campaign,
+        "troubles": troubles,
+        "collection": collection,
+        "whole": not part,
+    }
     return render(request, f"campaigns/consequences.html{part}", context)
 
 

@@ -138,6 +138,9 @@ class CampaignForm(SettingsForm):
         assert isinstance(choice, RunChoiceField)
         runs = choice.queryset = Run.objects.filter(collection=collection).order_by("name")
         count = runs.count()
+        chosen = [*self.initial.get("runs", ()), *self.initial.get("more_runs", "").splitlines()]
+        if len(chosen) == count:
+            self.initial.setdefault("all_runs", True)
         self.fields["all_runs"].label = ngettext("The collection’s only run", "All %(count)d runs", count) % {
             "count": count
         }

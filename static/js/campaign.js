@@ -1,7 +1,16 @@
-/* The form of a campaign: choosing many runs at once, and finding them by name. Without this script, each is ticked. */
+/* The form of a campaign: choosing many runs at once, and finding them by name; having pairs judged again. Without this
+   script, each run is ticked, and the settings say what is reused. */
 "use strict";
 
 (() => {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-reuse]");
+    if (!button) return;
+    const reuse = document.getElementById("id_reuse");
+    reuse.value = button.dataset.reuse;
+    reuse.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+
   const tools = document.getElementById("run-tools");
   const boxes = [...document.querySelectorAll("input[name=runs]")];
   const all = document.querySelector("input[name=all_runs]");

@@ -13,6 +13,7 @@ from runs.models import Collection
 from tasks.models import Assignment, Worker
 from tasks.services import campaign_pack
 from tests import browser, factories
+from tests.judgments.judged import judge_all
 from tests.looking import looks_right
 
 
@@ -90,3 +91,23 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
     page.get_by_role("button", name="Launch the remaining 5 HITs").click()
     page.get_by_text("5 more HITs have been launched.").wait_for()
     assert complaints == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pairs_that_were_all_judged_can_be_judged_again_before_a_draft_is_made(
+    collection: Collection, rita: User, live_server: Any, settings: Any, chromium: Browser
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.SITE_URL = live_server.url
+    judge_all(factories.campaign(collection, "first"), [])
+    page = browser.sign_in(chromium.new_context(base_url=live_server.url), live_server.url, rita)
+    page.goto(reverse("campaigns:campaign_new") + f"?collection={collection.pk}")
+    beside = page.locator("#consequences")
+    expect(beside).to_contain_text("Every pair was judged before")
+    looks_right(page)
+    beside.get_by_role("button", name="Judge them again").click()
+    expect(beside).to_contain_text("Workers judge 1 HIT")
+    page.fill("#id_name", "again")
+    page.get_by_role("button", name="Create draft").click()
+    page.get_by_role("heading", name="Steps", exact=True).wait_for()
+    assert Campaign.objects.get(name="again").reuse == Campaign.Reuse.NOTHING

@@ -472,6 +472,7 @@ def test_a_copy_of_a_campaign_begins_with_its_settings_and_its_runs(page: Client
     form = page.get(address).context["form"]
     posted = {name: form[name].value() for name in form.fields}
     assert (posted["name"], posted["overlap"], posted["title"]) == ("first, copy", 3, "Kept as it was")
+    assert not posted["all_runs"]
     answer = page.post(
         address, {name: value for name, value in posted.items() if value is not None and value is not False}
     )
@@ -501,8 +502,8 @@ def test_a_copy_names_the_runs_that_its_form_does_not_list(
     monkeypatch.setattr(forms, "OFFERED", 2)
     address = reverse("campaigns:campaign_new") + f"?collection={collection.pk}&copy={first.pk}"
     form = page.get(address).context["form"]
-    assert form["more_runs"].value() == "red"
-    posted = {name: form[name].value() for name in form.fields}
+    assert form["more_runs"].value() == "red" and form["all_runs"].value()
+    posted = {name: form[name].value() for name in form.fields} | {"all_runs": False}
     page.post(address, {name: value for name, value in posted.items() if value is not None and value is not False})
     assert Campaign.objects.get(name="first, copy").runs.count() == 3
 
