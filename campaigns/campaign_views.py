@@ -47,6 +47,7 @@ FEW_HITS = 5  # in which workers need not meet many test pairs
 class Setting(NamedTuple):
     """A setting in words; `usual` is what it is by default, where the campaign differs from that."""
 
+    name: str
     label: object
     value: object
     usual: object
@@ -80,6 +81,11 @@ def campaign(request: Request, pk: int) -> HttpResponse:
     }
     context |= _progress_context(campaign, likely)
     context["is_all_done"] = _is_all_done(campaign, context)
+    context["nobody_came"] = (
+        campaign.state == Campaign.State.OPEN
+        and not campaign.is_imported
+        and not (context["publication"] or context["progress"].workers or context["needs"])
+    )
     context["refresh"] = _refresh(campaign, changes=context["outdated"] or context["progress"].active > 0)
     return render(request, "campaigns/judging.html", context)
 
@@ -223,7 +229,7 @@ def _setting(campaign: Campaign, field: "Field[Any, Any]") -> Setting:
     if is_changed(campaign, field):
         usual_campaign = Campaign(**{field.name: usual_value(campaign, field), "currency": campaign.currency})
         usual = _in_words(usual_campaign, field)
-    return Setting(field.verbose_name, _in_words(campaign, field), usual)
+    return Setting(field.name, field.verbose_name, _in_words(campaign, field), usual)
 
 
 def _in_words(campaign: Campaign, field: "Field[Any, Any]") -> object:

@@ -18,7 +18,7 @@ from platforms import status as platform_status
 from platforms.messages import conversations
 from platforms.models import HandPayment, Payment, Publication
 from platforms.money.bills import remaining_bill
-from platforms.money.pay_desk import sums_of
+from platforms.money.pay_desk import sums_by_payer, sums_of
 from platforms.terms import publication_likely
 from pools.counting import counts_of
 from pools.models import Campaign
@@ -123,7 +123,7 @@ def _all_done(campaign: Campaign) -> str:
         return _("The pilot's work is done.")
     if campaign.pairing.is_staged and campaign.rounds_revision != campaign.revision:
         return _("The work of this round is done.")
-    return _("All the work is done.")
+    return _("All the judging is done.")
 
 
 def _cost(campaign: Campaign) -> Cost:
@@ -148,7 +148,12 @@ def needs_of(campaign: Campaign, publication: Publication | None = None) -> list
     `publication`: the campaign's stored one, where it has been read already.
     """
     current = publication or Publication.objects.filter(campaign=campaign).first()
-    return [*_needs_of_pilot(campaign), *_needs_at_platform(current), *_needs_of_reports(campaign)]
+    return [
+        *_needs_of_pilot(campaign),
+        *_needs_at_platform(current),
+        *_needs_of_reports(campaign),
+        *_needs_at_the_end(campaign),
+    ]
 
 
 def _needs_of_pilot(campaign: Campaign) -> list[Need]:
@@ -187,6 +192,37 @@ def _needs_of_reports(campaign: Campaign) -> list[Need]:
         (notes, Need(_notes(notes), f"{reports}#notes")),
     ]
     return [need for count, need in needs if count]
+
+
+def _needs_at_the_end(campaign: Campaign) -> list[Need]:
+    """Once nobody is waited for: work that ended and is not checked, and what is not paid."""
+    is_over = (
+        campaign.state == Campaign.State.CLOSED or not Hit.objects.filter(campaign=campaign, needed__gt=0).exists()
+    )
+    if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING) or not is_over:
+        return []
+    ended = campaign.assignments.filter(verdict=Assignment.Verdict.PENDING).exclude(state=Assignment.State.ACTIVE)
+    unchecked = ended.count()
+    by_hand, by_platform = (sums.to_pay for sums in sums_by_payer([campaign.pk])[campaign.pk])
+    work, pay = reverse("review:work", args=[campaign.pk]), reverse("platforms:pay", args=[campaign.pk])
+    at_platform = _("See why %(amount)s is not paid at the platform yet.") % {"amount": campaign.money(by_platform)}
+    needs = [
+        (unchecked, Need(_unchecked(unchecked), f"{work}?verdict={Assignment.Verdict.PENDING}")),
+        (by_hand, Need(_("Pay people %(amount)s.") % {"amount": campaign.money(by_hand)}, pay)),
+        (by_platform, Need(at_platform, pay)),
+    ]
+    return [need for amount, need in needs if amount]
+
+
+def _unchecked(count: int) -> str:
+    text = ngettext(
+        "Use or exclude %(count)d assignment that has ended and is not checked yet, or wait until its platform says "
+        "that it was submitted.",
+        "Use or exclude %(count)d assignments that have ended and are not checked yet, or wait until their platform "
+        "says that they were submitted.",
+        count,
+    )
+    return text % {"count": count}
 
 
 def _pairs(count: int) -> str:

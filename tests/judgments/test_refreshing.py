@@ -174,7 +174,7 @@ def test_the_overview_agrees_with_itself_from_packing_to_the_end(
     for worker in (bob, carol):
         factories.do(worker, campaign)
         agrees(ritas)
-    expect(ritas.get_by_text("All the work is done.")).to_be_visible()
+    expect(ritas.get_by_text("All the judging is done.")).to_be_visible()
     campaign.refresh_from_db()
     task_services.campaign_move(campaign=campaign, to="closed")
     judgment_jobs.make_exports(campaign.pk)  # at once, however long the last ones took

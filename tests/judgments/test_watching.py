@@ -51,7 +51,7 @@ def test_nothing_is_forecast_from_too_little_or_while_nobody_gets_a_hit(halfway:
     halfway.state = Campaign.State.PAUSED
     assert "not open" in watching.forecast(halfway, timezone.now()).why
     Hit.objects.filter(campaign=halfway).update(needed=0)
-    assert watching.forecast(halfway, timezone.now()).why == "All the work is done."
+    assert watching.forecast(halfway, timezone.now()).why == "All the judging is done."
 
 
 def test_the_page_says_pace_quality_cost_and_what_needs_a_person(client: Client, halfway: Campaign, rita: User) -> None:
@@ -91,10 +91,41 @@ def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(
     Hit.objects.filter(campaign=halfway).update(needed=0)
     cache.clear()
     text = client.get(page).text
-    assert "1 assignment is still being judged." in text and "All the work is done." not in text
+    assert "1 assignment is still being judged." in text and "All the judging is done." not in text
     factories.judge(late)
     judgment_services.assignment_finish(assignment=late, at=timezone.now())
     assert at_work() == []
+
+
+def test_when_the_judging_is_done_the_page_leads_to_what_is_left_to_check_and_to_pay(
+    client: Client, halfway: Campaign, rita: User
+) -> None:
+    client.force_login(rita)
+    assert watching.needs_of(halfway) == []  # others are still to come
+    left = halfway.assignments.earliest("pk")
+    Assignment.objects.filter(pk=left.pk).update(state="left", verdict="pending")
+    halfway.state = Campaign.State.CLOSED
+    halfway.save(update_fields=["state"])
+    check, pay = watching.needs_of(halfway)
+    assert check.text.startswith("Use or exclude 1 assignment that has ended and is not checked yet")
+    owed = sum(Assignment.objects.filter(campaign=halfway).values_list("owed", flat=True), Decimal(0))
+    assert pay.text == f"Pay people ${owed:.2f}."
+    listed = client.get(check.address).context["listing"].page
+    assert [assignment.pk for assignment in listed] == [left.pk]
+    assert client.get(pay.address).status_code == 200
+    Assignment.objects.filter(pk=left.pk).update(platform_assignment_id="3LEFT")
+    texts = [need.text for need in watching.needs_of(halfway)]
+    assert f"See why ${left.owed:.2f} is not paid at the platform yet." in texts
+
+
+def test_what_is_counted_moves_with_every_accepted_assignment(
+    client: Client, collection: Collection, rita: User
+) -> None:
+    client.force_login(rita)
+    campaign = factories.campaign(collection, overlap=2)
+    factories.do(factories.worker(campaign, "first"), campaign)
+    page = client.get(reverse("campaigns:campaign", args=[campaign.pk])).text
+    assert "0 of 1 (0 %)" in page and "Assignments: 1 accepted, 1 more needed." in page
 
 
 def test_the_cost_at_the_end_has_what_a_pilot_holds_back(halfway: Campaign) -> None:
@@ -124,7 +155,7 @@ def test_six_who_look_share_one_count_and_see_at_once_what_ends(
     assert len(counts) == 1
     factories.do(factories.worker(halfway, "another"), halfway)
     page = client.get(reverse("campaigns:campaign", args=[halfway.pk])).content.decode()
-    assert "All the work is done." in page
+    assert "All the judging is done." in page
     assert len(counts) == 2
 
 
