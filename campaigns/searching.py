@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from core.models import User
 from core.roles import Right, labs_of
+from platforms.models import PUBLISHED_TO, Publication
+from platforms.registry import WITH_ACCOUNTS
 from pools.models import Campaign, Candidate, Pool
 from pools.selectors import campaigns_of
 from pools.settings import settings_of
@@ -50,7 +52,8 @@ def search(user: User, words: str) -> list[Kind]:
         (gettext_lazy("Passages"), _passages(user, words)),
         (gettext_lazy("Workers"), _workers(user, words)),
         (gettext_lazy("People"), _people(user, words)),
-        (gettext_lazy("Settings"), _settings(words)),
+        (gettext_lazy("Platforms"), _platforms(user, words)),
+        (gettext_lazy("Settings"), _settings(user, words)),
     )
     parts = ((title, list(islice(matches, SHOWN + 1))) for title, matches in kinds)
     return [Kind(title, matches[:SHOWN], len(matches) > SHOWN) for title, matches in parts if matches]
@@ -77,11 +80,12 @@ def _queries(user: User, words: str) -> Iterable[Match]:
     of_user = Query.objects.filter(collection__in=collections_of(user).order_by())
     rows = list(of_user.filter(Q(qid=words) | Q(text__icontains=words)).select_related("collection")[: SHOWN + 1])
     pools = Pool.objects.filter(query__in=rows).exclude(campaign__state=Campaign.State.DRAFT).order_by("pk")
-    newest = {pool.query_id: pool for pool in pools}
+    newest = {pool.query_id: pool for pool in pools.select_related("campaign")}
     for query in rows:
         pool = newest.get(query.pk)
         address = reverse("results:query", args=[pool.campaign_id, pool.pk]) if pool else ""
-        yield Match(query.qid, query.text or query.collection.name, address)
+        where = pool.campaign.name if pool else query.collection.name
+        yield Match(query.qid, f"{query.text} ({where})" if query.text else where, address)
 
 
 def _passages(user: User, words: str) -> Iterable[Match]:
@@ -116,11 +120,29 @@ def _people(user: User, words: str) -> Iterable[Match]:
         yield Match(person.username, person.get_full_name(), reverse("core:labs"))
 
 
-def _settings(words: str) -> Iterable[Match]:
+def _platforms(user: User, words: str) -> Iterable[Match]:
+    names = {name: str(label) for name, label in PUBLISHED_TO.items() if words.casefold() in str(label).casefold()}
+    managed = set(labs_of(user, Right.MANAGE).values_list("pk", flat=True))
+    for name in WITH_ACCOUNTS.keys() & names.keys():
+        for lab in labs_of(user)[: SHOWN + 1]:
+            detail, address = _("the account of %(lab)s"), reverse("platforms:lab_account", args=[lab.pk, name])
+            if lab.pk not in managed:
+                detail, address = _("an admin of %(lab)s adds its account"), reverse("core:people", args=[lab.pk])
+            yield Match(names[name], detail % {"lab": lab.name}, address)
+    publications = Publication.objects.filter(platform__in=names, campaign__in=campaigns_of(user).order_by())
+    for publication in publications.select_related("campaign").order_by("-pk")[: SHOWN + 1]:
+        address = reverse("platforms:publication", args=[publication.campaign_id])
+        yield Match(names[publication.platform], publication.campaign.name, address)
+
+
+def _settings(user: User, words: str) -> Iterable[Match]:
+    """Each leads to where the newest campaign has it."""
+    newest = campaigns_of(user).order_by("-pk").first()
+    page = reverse("campaigns:settings", args=[newest.pk]) if newest else reverse("campaigns:campaign_new")
     for field in settings_of(Campaign):
         label = str(field.verbose_name)
         if words.casefold() in label.casefold() or words == field.name:
-            yield Match(label, str(field.help_text) or _("a setting of campaigns"), "")
+            yield Match(label, str(field.help_text) or _("a setting of campaigns"), f"{page}#setting-{field.name}")
 
 
 def _key(words: str) -> int:

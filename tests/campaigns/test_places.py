@@ -80,7 +80,7 @@ def test_the_settings_page_marks_what_differs_from_the_usual(
     Campaign.objects.filter(pk=draft.pk).update(overlap=2)
     client.force_login(rita)
     text = client.get(reverse("campaigns:settings", args=[draft.pk])).text
-    assert "usually 1" in text and '<dt>Judgments per pair</dt><dd dir="auto">2 <strong' in text
+    assert "usually 1" in text and '<dt>Judgments per pair</dt><dd dir="auto" id="setting-overlap">2 <strong' in text
 
 
 def test_an_open_campaign_whose_work_is_done_offers_to_be_closed(
@@ -139,5 +139,6 @@ def test_before_and_after_the_start_a_campaign_says_what_to_do_first(
     begun = factories.campaign(collection, "begun")
     text = client.get(reverse("campaigns:campaign", args=[begun.pk])).content.decode()
     assert "Nobody has come yet." in text and text.index(begun.link) < text.index('id="far"')
+    assert text.count(begun.link) == 1
     factories.do(factories.worker(begun, "Alice"), begun)
     assert "Nobody has come yet." not in client.get(reverse("campaigns:campaign", args=[begun.pk])).content.decode()

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from campaigns.searching import SHOWN, search
 from core.models import Lab, User
+from platforms.models import Publication
 from pools.models import Campaign, Pool
 from runs.models import Collection, Run
 from tests import factories
@@ -38,8 +39,29 @@ def test_each_kind_of_thing_is_found_by_its_name_or_id(rita: User, collection: C
     assert matches(rita, candidate.passage.pid)["Passages"]
     assert "Passages" not in matches(rita, candidate.passage.pid[:-1])
     assert matches(rita, rita.username)["People"] == [(rita.username, reverse("core:labs"))]
-    assert matches(rita, "reward per")["Settings"] == [("Reward per HIT", "")]
+    settings = reverse("campaigns:settings", args=[campaign.pk])
+    assert matches(rita, "reward per")["Settings"] == [("Reward per HIT", f"{settings}#setting-reward")]
+    (queries,) = search(rita, pool.query.text[3:-2])
+    assert queries.matches[0].detail == f"{pool.query.text} (autumn leaves)"
     assert matches(rita, "nothing has this name") == {}
+
+
+def test_a_platform_leads_to_the_accounts_there_and_to_the_campaigns_that_it_has(
+    client: Client, rita: User, campaign: Campaign
+) -> None:
+    assert matches(rita, "prolif") == {"Platforms": [("Prolific", reverse("core:people", args=[campaign.lab_id]))]}
+    campaign.lab.memberships.update(role="admin")
+    account = reverse("platforms:lab_account", args=[campaign.lab_id, "prolific"])
+    assert matches(rita, "prolif") == {"Platforms": [("Prolific", account)]}
+    Publication.objects.create(campaign=campaign, platform="prolific", title="Compare")
+    assert matches(rita, "prolif")["Platforms"][1:] == [
+        ("Prolific", reverse("platforms:publication", args=[campaign.pk]))
+    ]
+    client.force_login(rita)
+    for address in (account, *(address.partition("#")[0] for _name, address in matches(rita, "reward")["Settings"])):
+        assert client.get(address).status_code == 200
+    settings = client.get(reverse("campaigns:settings", args=[campaign.pk])).text
+    assert 'id="setting-reward"' in settings
 
 
 def test_of_many_some_are_shown_and_the_rest_is_said(rita: User, collection: Collection) -> None:
