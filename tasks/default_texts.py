@@ -42,7 +42,8 @@ def _consent(campaign: Campaign) -> str:
         "Taking part is voluntary. You can leave at any time: press “Leave”, and you are paid for what you have done "
         "by then, in proportion to %(reward)s for a whole task.\n\n"
         "We store your choices and when you made them. They may be published for research, without anything that "
-        "identifies you. A few comparisons have a known answer; work that misses them is not used."
+        "identifies you. A few comparisons have a known answer; work that misses them is not used. It is paid all the "
+        "same, unless a person who has looked at it decides otherwise."
     ) % {"lab": campaign.lab.name, "items": campaign.items_per_hit, "reward": campaign.local_money(campaign.reward)}
     if person is None or not person.email:
         contact = _("Responsible for the study: %(lab)s. You can write to them from the receipt of each task.")
