@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 # Of the stored data. A new one makes every stored result stale.
 FORMAT = 19
-DRAWING = 1  # of the figures and their marks
+DRAWING = 2  # of the figures and their marks
 # What computed results are: another version's are computed again.
 SOFTWARE = f"{VERSION}/{FORMAT}/{DRAWING}"
 K = 10

@@ -44,7 +44,7 @@ def draw(canvas: Canvas, data: Board) -> None:
     canvas.reach = _REACH
     for row, run in enumerate(after):
         name, rise = run.run, run.place_original - run.place_preference
-        colour, width, alpha = (RUN, 2.0, 1.0) if rise > 0 else (INK, 1.0, 0.75 if rise < 0 else 0.3)
+        colour, width, alpha = (RUN, 2.0, 1.0) if rise > 0 else (INK, 1.0, 0.85 if rise < 0 else 0.45)
         weight = "bold" if rise > 0 else "normal"
         ends = [row_before[name], row]
         axes.plot([0, 1], ends, "-", color=colour, linewidth=width, alpha=alpha, solid_capstyle="round")
@@ -58,5 +58,8 @@ def draw(canvas: Canvas, data: Board) -> None:
             f"{run.preference.mean:.3f}, rank {run.place_preference} on the preference qrels"
         )
         canvas.mark(axes, [(-EDGE, ends[0]), (0, ends[0]), (1, row), (EDGE, row)], text, name)
+    axes.text(
+        0.5, len(runs) + 0.1, "Bold and in colour: moved up. Faint: unchanged.", ha="center", va="center", color=INK
+    )
     for x, side, qrels in ((-_SIDE, "right", "original"), (1 + _SIDE, "left", "preference")):
         axes.text(x, -1.1, f"RR@{data.k}, {qrels} qrels", ha=side, va="center", color=INK)
