@@ -83,10 +83,10 @@ def _set_aside(campaign: Campaign, at: datetime) -> str:
     if not tests:
         return ""
     text = ngettext(
-        "%(count)d test pair was set aside in the last week (“%(question)s”): %(why)s What it alone decided is taken "
-        "back. Read it under “Test pairs”.",
-        "%(count)d test pairs were set aside in the last week (the last is “%(question)s”): %(why)s What they alone "
-        "decided is taken back. Read them under “Test pairs”.",
+        "%(count)d test pair was set aside in the last week (“%(question)s”): %(why)s Work that was excluded "
+        "because of it alone is used after all. Read it under “Test pairs”.",
+        "%(count)d test pairs were set aside in the last week (the last is “%(question)s”): %(why)s Work that was "
+        "excluded because of them alone is used after all. Read them under “Test pairs”.",
         len(tests),
     )
     return text % {"count": len(tests), "question": tests[-1].question, "why": tests[-1].why_dropped}

@@ -63,13 +63,14 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
         if pace.is_low:
             pay += ", " + _("which is less than %(floor)s") % {"floor": campaign.money(pace.floor)}
     size = ngettext("%(n)d pair", "%(n)d pairs", campaign.pairs_per_hit) % {"n": campaign.pairs_per_hit}
+    workers = ngettext("%(n)d worker judges", "%(n)d workers judge", campaign.overlap) % {"n": campaign.overlap}
     task = ngettext(
-        "%(pairs)s and %(tests)s test pair a HIT, each judged by %(overlap)s",
-        "%(pairs)s and %(tests)s test pairs a HIT, each judged by %(overlap)s",
+        "%(pairs)s and %(tests)s test pair a HIT; %(workers)s each HIT",
+        "%(pairs)s and %(tests)s test pairs a HIT; %(workers)s each HIT",
         campaign.tests_per_hit,
-    ) % {"pairs": size, "tests": campaign.tests_per_hit, "overlap": campaign.overlap}
+    ) % {"pairs": size, "tests": campaign.tests_per_hit, "workers": workers}
     if repeated := campaign.repeated_hits(-(-campaign.pair_count // campaign.pairs_per_hit)):
-        task += ", " + ngettext("%(n)d HIT also by another", "%(n)d HITs also by another", repeated) % {"n": repeated}
+        task += ", " + _("and a second worker judges %(n)d of them") % {"n": repeated}
     return [
         Step(
             "collection",

@@ -248,7 +248,11 @@ def test_the_finding_comes_first_then_table_and_picture_and_the_way_to_what_is_b
     html = researcher.get(address("results", demo)).content.decode()
     page = LexborHTMLParser(html)
     (quoted,) = page.css("blockquote")
-    assert quoted.text().strip().startswith("minilm is now first (all 27 queries; truly first with a probability of ")
+    assert (
+        quoted.text()
+        .strip()
+        .startswith("minilm is now first (all 27 queries; the probability that it really is first is ")
+    )
     assert quoted.text().strip().endswith("minilm-sentences was first and is now at rank 2.")
     caption = quoted.parent.css_first("figcaption").text()  # type: ignore[union-attr]
     assert caption == f"demo, {Result.objects.get(campaign=demo).computed_at:%-d %B %Y}"
@@ -259,7 +263,7 @@ def test_the_finding_comes_first_then_table_and_picture_and_the_way_to_what_is_b
         "was first and is now at rank 2.",
         "From 128 judgments: 27 of 27 queries have best known answers.",
         "The leaderboard, before and after",
-        "How sure The run that is likeliest to be truly first is minilm",
+        "How sure The run that is most likely to be first is minilm",
         "Run against run",
         "Passage against passage There are 31 preference qrels for 27 queries",
         "People 39 of 39 test pairs were passed (100 %).",
@@ -273,7 +277,7 @@ def test_the_finding_comes_first_then_table_and_picture_and_the_way_to_what_is_b
 @pytest.mark.parametrize(
     ("subject", "sentences"),
     [
-        ("certainty", ["The run that is likeliest to be truly first is minilm", "If some judgments were reversed"]),
+        ("certainty", ["The run that is most likely to be first is minilm", "If some judgments were reversed"]),
         (
             "runs",
             [

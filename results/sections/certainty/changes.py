@@ -99,7 +99,7 @@ def _leader(data: Certainty) -> str:
 
 
 def _evidence(data: Certainty, run: str) -> str:
-    """The queries that a winner is first on, and how probable it is that it truly is."""
+    """The queries that a winner is first on, and how probable it is that it really is."""
     share = next((row.first for row in data.ranks or () if row.run == run), None)
     pooled, queries = sum(row.pooled for row in data.leaderboard), coverage(data)
     if pooled < len(data.leaderboard):
@@ -110,7 +110,7 @@ def _evidence(data: Certainty, run: str) -> str:
         }
     if share is None:
         return queries
-    return _("%(coverage)s; truly first with a probability of %(share)s") % {
+    return _("%(coverage)s; the probability that it really is first is %(share)s") % {
         "coverage": queries,
         "share": percent(share),
     }

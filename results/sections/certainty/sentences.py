@@ -14,7 +14,7 @@ def sentences(data: Certainty) -> Iterator[str]:
     if data.ranks and len(data.ranks) > 1 and is_covered(data):
         first = max(data.ranks, key=lambda row: row.first)
         yield _(
-            "The run that is likeliest to be truly first is %(run)s, with a probability of %(share)s; "
+            "The run that is most likely to be first is %(run)s, with a probability of %(share)s; "
             "its rank is %(low)d to %(high)d with 95 %% confidence."
         ) % {"run": first.run, "share": percent(first.first), "low": first.low, "high": first.high}
     if data.resampled and data.resampled.answers and data.error_source != "assumed":

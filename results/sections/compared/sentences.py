@@ -19,7 +19,8 @@ def sentences(data: Comparisons) -> Iterator[str]:
         return
     yield _(
         "Of %(all)d pairs of runs%(chosen)s, one run is strictly better in %(strict)d (on the original qrels: "
-        "%(before)d), and better by doing no harm in %(harmless)d (including these)."
+        "%(before)d). Counting those where it is better in one respect and does no harm in the other, it is better in "
+        "%(harmless)d."
     ) % {
         "all": verdicts.pairs,
         "chosen": _chosen(choice),
