@@ -1,16 +1,19 @@
 """How the lists of a campaign's queries and decisions can be narrowed and sorted."""
 
+from decimal import Decimal
+
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy
+from django_filters import NumberFilter
 
 from core.lists import Columns, ListFilter, Sort, choice_filter, count_of, search_filter
 from judgments.models import Acceptance, Decision
-from pools.models import Pair, Pool
+from pools.models import Candidate, Pair, Pool
 from tasks.names import pseudonym
 
 
 class QueryFilter(ListFilter):
-    """Queries by their words or id, and by whether all of their pairs are judged."""
+    """Queries by their words or id, by whether all of their pairs are judged, and by the size of their pools."""
 
     q = search_filter(gettext_lazy("Words of a query, or its id"), method="find")
     judged = choice_filter(
@@ -22,6 +25,7 @@ class QueryFilter(ListFilter):
         ],
         method="by_judged",
     )
+    passages = NumberFilter(label=gettext_lazy("Passages"), method="by_passages", min_value=1)
 
     def find(self, pools: QuerySet[Pool], _name: str, words: str) -> QuerySet[Pool]:
         """Those whose question has the words, or whose id they are."""
@@ -36,6 +40,10 @@ class QueryFilter(ListFilter):
         fresh = pairs.filter(is_reused=False).annotate(filled=filled)
         waiting = Exists(fresh.filter(Q(filled=0) | Q(filled__lt=OuterRef("campaign__overlap")) & ~imported))
         return pools.filter(waiting) if value == "waiting" else pools.filter(~waiting, Exists(pairs))
+
+    def by_passages(self, pools: QuerySet[Pool], _name: str, number: Decimal) -> QuerySet[Pool]:
+        """Those of so many passages."""
+        return pools.alias(size=count_of(Candidate, "pool")).filter(size=number)
 
 
 QUERY_SORTS: dict[str, Sort] = {"id": "query__qid", "query": "query__text"}

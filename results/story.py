@@ -128,7 +128,8 @@ def _address(request: HttpRequest, to: str, **changed: str | None) -> str:
 
 
 def marks_response(written: Mapping[str, str], name: str, campaign: Campaign | None) -> HttpResponse:
-    """The marks of a figure as SVG. In a campaign, a run leads to its page, and two that meet to their numbers.
+    """The marks of a figure as SVG. In a campaign, a run leads to its page, two that meet to their numbers, pools to
+    their queries.
 
     Raises NotYours where these results have none.
     """
@@ -142,6 +143,8 @@ def marks_response(written: Mapping[str, str], name: str, campaign: Campaign | N
         if campaign and len(mark.runs) > 1:
             words = urlencode({"words": " ".join(mark.runs)})
             return f"{reverse('results:table', args=[campaign.pk, 'win-pairs'])}?{words}"
+        if campaign and mark.passages:
+            return f"{reverse('judgments:queries', args=[campaign.pk])}?passages={mark.passages}"
         key = next((pages.get(name) for name in mark.runs), None)
         return reverse("pools:run", args=[key]) if key else ""
 

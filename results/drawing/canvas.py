@@ -50,7 +50,7 @@ class Canvas:
         self.reach = ROW * POINTS
         self.round = False
         self.columns = 1
-        self._marks: list[tuple[Axes, Sequence[tuple[float, float]], str, Sequence[str]]] = []
+        self._marks: list[tuple[Axes, Sequence[tuple[float, float]], str, Sequence[str], int]] = []
 
     def axes(self, width: float, height: float, right: float = 0) -> Axes:
         """Axes of that size in inches: the first ones, or beside them by `right` inches from their left edge."""
@@ -64,9 +64,9 @@ class Canvas:
         axes.tick_params(labelsize=SIZE, width=THIN, length=3, color=INK)
         return axes
 
-    def mark(self, axes: Axes, points: Sequence[tuple[float, float]], text: str, *runs: str) -> None:
+    def mark(self, axes: Axes, points: Sequence[tuple[float, float]], text: str, *runs: str, passages: int = 0) -> None:
         """Have a line through points answer with a text. They are in data; what is infinitely far is at the edge."""
-        self._marks.append((axes, points, printable(text), runs))
+        self._marks.append((axes, points, printable(text), runs, passages))
 
     def marks(self, box: Bbox) -> Marks:
         """All of them, once the figure is drawn; `box` is what is saved of it, in inches."""
@@ -78,8 +78,10 @@ class Canvas:
         return Marks(
             *(round(box.width * POINTS, 1), round(box.height * POINTS, 1), self.columns),
             [
-                Mark(outline([at(axes, point) for point in points], self.reach, round_=self.round), text, runs)
-                for axes, points, text, runs in self._marks
+                Mark(
+                    outline([at(axes, point) for point in points], self.reach, round_=self.round), text, runs, passages
+                )
+                for axes, points, text, runs, passages in self._marks
             ],
         )
 

@@ -11,11 +11,14 @@ MARKS = "marks"  # the form, beside svg, pdf and png
 
 
 class Mark(NamedTuple):
-    """`path`: what a pointer has to be over, in points. `runs`: whose it is, one, two that meet, or none."""
+    """`path`: what a pointer has to be over, in points. `runs`: whose it is, one, two that meet, or none.
+    `passages`: it is about the pools of so many, or 0.
+    """
 
     path: str
     text: str
     runs: Sequence[str]
+    passages: int = 0
 
 
 class Marks(NamedTuple):

@@ -332,7 +332,7 @@ def draw(canvas: Canvas, champion: Champion) -> None:
             textcoords="offset points", va="center", color=INK, annotation_clip=False,
         )  # fmt: skip
         text = f"{part.case}, {part.preferred}: {part.pairs:,} of {counted(pairs, 'decided pair', 'decided pairs')}"
-        canvas.mark(axes, [(-EDGE, place), (EDGE, place)], text)
+        canvas.mark(axes, [(-EDGE, place), (EDGE, place)], text, champion.run)
     axes.set_yticks(places, [part.preferred for part in parts])
     for place, part in zip((-0.8, 1.8), parts[::2], strict=True):
         axes.text(0, place, f"{part.case}: {counted(part.of, 'pair', 'pairs')}", va="center", weight="bold")

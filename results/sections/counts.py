@@ -176,4 +176,4 @@ def draw(canvas: Canvas, data: Counts) -> None:
     canvas.reach = min(canvas.reach, WIDTH * POINTS / (high - low + 1.4))
     for size, count in data.pool_sizes:
         text = f"{counted(size, 'passage', 'passages')}: {counted(count, 'pool', 'pools')}"
-        canvas.mark(axes, [(size, end) for end in axes.get_ylim()], text)
+        canvas.mark(axes, [(size, end) for end in axes.get_ylim()], text, passages=size)

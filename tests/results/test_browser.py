@@ -206,6 +206,20 @@ def test_a_figure_answers_to_pointer_and_keyboard(
     researchers.wait_for_url("**/runs/*/")
 
 
+def test_a_bar_of_pools_leads_to_their_queries(
+    researchers: Page, look: Callable[[str], None], demo: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    refreshing.result_refresh(campaign=demo, anew=True)
+    look(reverse("results:subject", args=[demo.pk, "passages"]))
+    figure = researchers.locator("#figure-pool-sizes")
+    figure.scroll_into_view_if_needed()
+    size, count = demo.result.data["pool_sizes"][1]
+    figure.get_by_role("link", name=f"{size} passages:").click()
+    expect(researchers.locator("tbody tr")).to_have_count(count)
+    looks_right(researchers)
+
+
 def test_a_cell_leads_to_the_numbers_of_its_two_runs(
     researchers: Page, look: Callable[[str], None], demo: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -349,6 +349,8 @@ def test_every_run_point_cell_and_bar_has_a_mark_with_its_numbers_within_the_fig
         assert len(marks.marks) in (counts.get(name, size), size + name.startswith("intervals")), name
         assert runs.issuperset(run for mark in marks.marks for run in mark.runs)
         assert name in ("pool-sizes", "champion") or runs == {run for mark in marks.marks for run in mark.runs}, name
+        if name in ("pool-sizes", "champion"):
+            assert all(mark.passages or len(mark.runs) == 1 for mark in marks.marks), name  # each leads somewhere
         for mark in marks.marks:
             assert any(sign.isdigit() for sign in mark.text)
             numbers = re.findall(r"-?[\d.]+", mark.path.partition("a")[0])
