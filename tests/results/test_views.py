@@ -621,7 +621,7 @@ def test_planning_counts_with_the_campaigns_own_prices(page: Client, campaign: C
     assert [row.overlap for row in rows] == [1, 3, 5]
     # three HITs, of three, three and one pairs; one of three is expected again, one of nine, two of fifteen; no fees
     assert [str(row.bill.total) for row in rows] == ["6.00", "15.00", "25.50"]
-    assert "$18.00" in text_of(page, address("plan", campaign))
+    assert "$15.00" in text_of(page, address("plan", campaign))
     assert rows[0].same < rows[1].same < rows[2].same < 1
     again = page.get(address("plan", campaign)).context["plan"].rows
     assert [row.same for row in again] == [row.same for row in rows]
