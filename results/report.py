@@ -2,7 +2,7 @@
 
 index.html                              summary, figures, tables, settings: no outside resources, prints
 figures/*.svg, *.pdf, *.png             each figure
-tables/*.csv, *.tex                     each table
+tables/*.csv, *.tex, *-all.tex          each table; in LaTeX with the columns that pages show first, and with all
 data/*                                  the campaign's exports, confidence-sets.txt and results.json
 manifest.json                           what made it, and size and SHA-256 of every file
 """
@@ -28,7 +28,7 @@ from results.presentation import Shown
 from results.sections.certainty import Answer
 from results.sections.stored import to_json
 from results.sections.whole import Results, tables
-from results.writing import FORMS
+from results.writing import as_csv, as_tex
 
 ARCHIVE = "report.zip"
 # The folder of the exports.
@@ -105,7 +105,10 @@ def write_result_files(data: Results, folder: Path) -> tuple[dict[str, Path], fi
             drawings.figures[figure.name] = forms["svg"].decode()
             files |= {f"figures/{figure.name}.{form}": drawing for form, drawing in forms.items()}
         for table_ in shown_tables:
-            files |= {f"tables/{table_.name}.{form}": write(table_).encode() for form, write in FORMS.items()}
+            files[f"tables/{table_.name}.csv"] = as_csv(table_).encode()
+            files[f"tables/{table_.name}.tex"] = as_tex(table_.at_first()).encode()
+            if table_.has_more:
+                files[f"tables/{table_.name}-all.tex"] = as_tex(table_.for_pages()).encode()
         if data.stability is not None:
             files[SETS] = _sets(data.stability).encode()
         return {name: write_whole(folder / name, [content]) for name, content in files.items()}, drawings

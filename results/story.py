@@ -40,6 +40,11 @@ class Section(NamedTuple):
     intervals_address: str
     intervals: bool
 
+    @property
+    def has_more(self) -> bool:
+        """Whether the table has columns that are not shown at first."""
+        return bool(self.intervals_address) or self.shown.table.has_more
+
 
 class Page(NamedTuple):
     """What results say of one subject: sentences but for the headline, figures as drawn, and tables.

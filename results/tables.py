@@ -14,6 +14,8 @@ Kind = Literal[
 
 Value = Any
 WORDS: tuple[Kind, ...] = ("name", "text", "query")
+FIRST = 7  # columns that pages show until somebody asks for more; all of a matrix
+MATRIX = "win-matrix"
 
 
 class Column(NamedTuple):
@@ -31,7 +33,8 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """`title` is its heading, `about` how to read it. `per_run`: columns with names of runs, to narrow it to one.
+    """`title` is its heading, `about` how to read it, and `about_more` how to read the columns that are not shown at
+    first. `per_run`: columns with names of runs, to narrow it to one.
 
     `foot` are rows that stay last in every order. In a column of tested shares they have counts.
     """
@@ -43,6 +46,7 @@ class Table:
     rows: Sequence[Sequence[Value]]
     per_run: Sequence[str] = ()
     foot: Sequence[Sequence[Value]] = ()
+    about_more: str = ""
 
     def at(self, key: str) -> int:
         """The number of a column. Raises StopIteration if there is none of this name."""
@@ -76,10 +80,31 @@ class Table:
 
     def for_pages(self, *, unfolded: bool = True) -> "Table":
         """Without the columns that are in files alone, and unless `unfolded`, without those shown when asked for."""
-        places = [
-            number for number, column in enumerate(self.columns) if not column.filed and (unfolded or not column.folded)
-        ]
+        return self._with(
+            [
+                number
+                for number, column in enumerate(self.columns)
+                if not column.filed and (unfolded or not column.folded)
+            ]
+        )
 
+    def at_first(self) -> "Table":
+        """With the columns that pages show until somebody asks for more."""
+        table = self.for_pages(unfolded=False)
+        short = table if self.is_matrix else table._with(range(min(FIRST, len(table.columns))))
+        return replace(short, about_more="")
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it is read as a whole."""
+        return self.name == MATRIX
+
+    @property
+    def has_more(self) -> bool:
+        """Whether it has columns that pages do not show at first."""
+        return len(self.at_first().columns) < len(self.for_pages().columns)
+
+    def _with(self, places: Sequence[int]) -> "Table":
         def narrow(rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
             return [[row[number] for number in places] for row in rows]
 

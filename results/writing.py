@@ -133,8 +133,12 @@ def _harmless(text: str) -> str:
 
 
 def as_tex(table: Table) -> str:
-    """A plain `tabular` with what the page shows, and the table's reading as a comment. Needs no package."""
-    lines = [f"% {table.title}. {table.about}", rf"\begin{{tabular}}{{{_alignment(table.columns)}}}", r"\hline"]
+    """A plain `tabular` with the values as pages show them, and how to read it as a comment. Needs no package."""
+    lines = [
+        f"% {table.title}. {f'{table.about} {table.about_more}'.strip()}",
+        rf"\begin{{tabular}}{{{_alignment(table.columns)}}}",
+        r"\hline",
+    ]
     lines += [_tex_row([column.label for column in table.columns]), r"\hline"]
     for rows in (table.rows, table.foot):
         lines += [_tex_row(*zip(*map(_tex_cell, table.columns, row), strict=True)) for row in rows]

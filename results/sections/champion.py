@@ -172,11 +172,14 @@ def outcome_table(champion: Champion) -> Table:
     ]
     about = _(
         "Does the top passage of %(run)s beat the qrel? The other passage is the run's second in category A, and its "
-        "first in category B. The last shares are of the decided comparisons, with the exact 95%% interval. p-values "
-        "are raw, from the exact two-sided binomial test."
+        "first in category B."
     ) % {"run": champion.run}
+    more = _(
+        "The last share is of the decided comparisons, with the exact 95% interval. p-values are raw, from the exact "
+        "two-sided binomial test."
+    )
     foot = [_("All"), *_counts_and_shares(total, total), None, None, None]
-    return Table("champion", _("Champion check"), about, columns, rows, foot=[foot])
+    return Table("champion", _("Champion check"), about, columns, rows, foot=[foot], about_more=more)
 
 
 def _counts_and_shares(counts: Mapping[str, int], keys: Iterable[str]) -> Iterator[int | float | None]:

@@ -182,13 +182,17 @@ def tests_table(part: Measures) -> Table | None:
     rows = [row_of(row, columns) for row in part.tests]
     about = _(
         "Runs that follow each other on the original qrels by each measure, compared query by query on the preference "
-        "qrels. p-values are raw; significant is a signed-rank test below %(alpha)s over the number of neighbours by "
+        "qrels."
+    )
+    more = _(
+        "p-values are raw; significant is a signed-rank test below %(alpha)s over the number of neighbours by "
         "that measure (%(correction)s)."
     ) % {
         "alpha": f"{part.alpha:g}",
         "correction": correction_name(part.correction),
     }
-    return Table("measure-tests", _("Neighbours by other measures"), about, columns, rows, per_run=("upper", "lower"))
+    title = _("Neighbours by other measures")
+    return Table("measure-tests", title, about, columns, rows, per_run=("upper", "lower"), about_more=more)
 
 
 MOST = 6  # panels

@@ -189,8 +189,8 @@ def apart_table(wins: Wins) -> Table | None:
     rows = [row_of(row, columns) for row in wins.apart]
     about = _(
         "Runs that are only scored, against the pooled ones and the perfect ranking. Nobody was asked about their top "
-        "passages: these were judged only where others brought them, which is no fair sample. The last two columns say "
-        "what the share would be if they had lost, or won, all comparisons that were not judged."
+        "passages: these were judged only where others brought them, which is no fair sample. If all "
+        "others lost, or won: the share if the run had lost, or won, all comparisons that were not judged."
     )
     return Table("wins-apart", _("Top passages of runs that were not pooled"), about, columns, rows, per_run=("run",))
 

@@ -20,7 +20,11 @@ def test_each_reciprocal_rank_is_named_with_its_cutoff(rank_by: str) -> None:
     for stored in ("compare", "compare_original"):
         data[stored] |= {"rank_by": rank_by, "k": 100}
     named = whole.tables(read(data)).values()
-    labels = [words for table in named for words in (table.title, table.about, *(c.label for c in table.columns))]
+    labels = [
+        words
+        for table in named
+        for words in (table.title, table.about, table.about_more, *(c.label for c in table.columns))
+    ]
 
     assert [words for words in labels if NAMELESS.search(words)] == []
     assert {"RR@10", "RR@10 before", "RR@100 of a", "ESL and RR@100 disagree"} <= set(labels)

@@ -542,6 +542,31 @@ def test_latex_is_escaped() -> None:
     ]
 
 
+def test_latex_has_the_columns_that_the_page_shows_first_and_all_on_request(researcher: Client, demo: Campaign) -> None:
+    def columns(name: str) -> list[str]:
+        answer = researcher.get(address("file", demo, name, "tex"))
+        assert answer.status_code == 200
+        head = answer.getvalue().decode().splitlines()[3]
+        return head.removesuffix(r" \\").split(" & ")
+
+    first, whole_ = columns("leaderboard"), columns("leaderboard-all")
+    page = LexborHTMLParser(researcher.get(address("results", demo)).text)
+    assert first == [cell.text().strip() for cell in page.css(".values thead th")][:7] == whole_[:7]
+    assert len(whole_) > 12
+    assert len(columns("win-matrix")) > 7  # a matrix is read as a whole
+    links = {link.text(): link.attributes["href"] for link in page.css(".files a")}
+    assert links["LaTeX, all columns"] == address("file", demo, "leaderboard-all", "tex")
+
+
+def test_what_is_said_of_further_columns_is_shown_with_them(researcher: Client, demo: Campaign) -> None:
+    page = LexborHTMLParser(researcher.get(address("results", demo)).text)
+    (about,), (more,) = page.css("details p.about"), page.css(".more-columns span")
+    assert "Corrected means" not in about.text() and "Corrected means" in more.text()
+    heads = [cell.text().strip() for cell in page.css(".values thead th")]
+    assert "RR@10 before" in heads and "RR@10 before, all queries" not in heads  # all have answers: the same number
+    assert "original_all" in researcher.get(address("file", demo, "leaderboard", "csv")).getvalue().decode()
+
+
 TESTED = Table(
     "win-matrix",
     "Who",

@@ -47,7 +47,7 @@ def pairs_table(data: Comparisons) -> Table | None:
             ]
         )
     about = _(
-        "%(which)s on the preference qrels, over %(queries)d queries, by RR@%(k)d. p-values are raw. A verdict takes "
+        "%(which)s on the preference qrels, over %(queries)d queries, by RR@%(k)d. A verdict takes "
         "p < %(threshold)s as significant: %(alpha)s over %(family)d pairs of runs, those compared here "
         "(%(correction)s). A run is strictly better if it finds significantly more, and ranks significantly better "
         "where both find (%(ranking)s); it is better by doing no harm if it does one of these, at half that level, "
@@ -79,7 +79,8 @@ def pairs_table(data: Comparisons) -> Table | None:
             "k": compared.k,
             "named": named,
         }
-    return Table("pairs", _("Pairwise comparison of runs"), about, columns, rows, per_run=("a", "b"))
+    title, more = _("Pairwise comparison of runs"), _("p-values are raw. ESL is the mean rank where both runs find.")
+    return Table("pairs", title, about, columns, rows, per_run=("a", "b"), about_more=more)
 
 
 def _which(choice: Chosen | None) -> str:
@@ -185,17 +186,18 @@ def _outcomes_on(data: Comparisons, compared: Comparison | None, name: str, titl
             row += [getattr(both.p, f"{measure}_wsr"), getattr(both.p, f"{measure}_t")]
         rows.append([*row, _disagreement(pair)])
     about = _(
-        "%(which)s on the %(qrels)s, over %(queries)s queries: which of them finds a relevant passage in its top "
-        "%(k)d; and where both do, how far down (ESL, the mean rank), and with what %(rr)s. p-values are raw: the "
-        "exact binomial test of only a against only b, the signed-rank test and the paired t-test."
+        "%(which)s on the %(qrels)s, over %(queries)s queries: which of them finds a relevant passage in its top %(k)d."
     ) % {
         "which": _which(data.comparisons),
         "qrels": qrels,
         "queries": f"{compared.queries:,}",
         "k": compared.k,
-        "rr": rr,
     }
-    return Table(name, title, about, columns, rows, per_run=("a", "b"))
+    more = _(
+        "Where both find one: how far down (ESL, the mean rank), and with what %(rr)s. p-values are raw: the exact "
+        "binomial test of only a against only b, the signed-rank test and the paired t-test."
+    ) % {"rr": rr}
+    return Table(name, title, about, columns, rows, per_run=("a", "b"), about_more=more)
 
 
 def _verdict_words() -> dict[str, str]:

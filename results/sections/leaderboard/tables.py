@@ -10,7 +10,7 @@ from results.writing import correction_name, perfect_name, rr_name
 def runs_table(data: Board) -> Table | None:
     if not (data.leaderboard and data.perfect and data.compare):
         return None
-    rr = rr_name(data.k)
+    rr, is_partial = rr_name(data.k), data.compare.queries != data.queries_all
     columns = [
         Column("place_preference", _("Rank"), "count"),
         Column("run", _("Run"), "name"),
@@ -18,7 +18,7 @@ def runs_table(data: Board) -> Table | None:
         Column("preference", rr, "score"),
         Column("original", _("%(rr)s before") % {"rr": rr}, "score"),
         Column("place_original", _("Rank before"), "count"),
-        Column("original_all", _("%(rr)s before, all queries") % {"rr": rr}, "score"),
+        Column("original_all", _("%(rr)s before, all queries") % {"rr": rr}, "score", filed=not is_partial),
         Column("pooled", _("Pooled"), "yes"),
         Column("preference_t", _("95%, by t"), "interval", folded=True),
         Column("original_t", _("95% before, by t"), "interval", folded=True),
@@ -53,14 +53,22 @@ def runs_table(data: Board) -> Table | None:
     foot[at:at] = [None, None] if outside else []
     about = _(
         "The mean RR@%(k)d of each run over the %(answered)s queries with best known answers, by their preference "
-        "qrels and, before, by their original qrels; the last score before is over all %(all)s queries. The perfect "
-        "ranking puts the original qrel first. Pooled runs brought the passages that were judged. Corrected means are "
-        "what runs would score if nobody had judged wrongly. Intervals are over queries, by Student's t and by the "
-        "bootstrap; those of corrected means are over queries and judges."
-    ) % {"k": data.k, "answered": f"{data.compare.queries:,}", "all": f"{data.queries_all:,}"}
+        "qrels and, before, by their original qrels. The perfect ranking puts the original qrel first."
+    ) % {"k": data.k, "answered": f"{data.compare.queries:,}"}
+    pooled = _("Pooled runs brought the passages that were judged.")
+    more = _(
+        "Corrected means are what runs would score if nobody had judged wrongly. Intervals are over queries, by "
+        "Student's t and by the bootstrap; those of corrected means are over queries and judges."
+    )
+    if is_partial:
+        about += " " + _("The last score before is over all %(all)s queries.") % {"all": f"{data.queries_all:,}"}
+        more = f"{pooled} {more}"
+    else:
+        about += f" {pooled}"
     if outside:
-        about += " " + _("The source of the outside scores is: %(source)s.") % {"source": outside.source}
-    return Table("leaderboard", _("The leaderboard, before and after"), about, columns, rows, foot=[foot])
+        more += " " + _("The source of the outside scores is: %(source)s.") % {"source": outside.source}
+    title = _("The leaderboard, before and after")
+    return Table("leaderboard", title, about, columns, rows, foot=[foot], about_more=more)
 
 
 def neighbours_table(data: Board) -> Table | None:
@@ -81,13 +89,12 @@ def neighbours_table(data: Board) -> Table | None:
     family = data.significance
     about = _(
         "Runs that follow each other on the original qrels, and how far they are apart there and on the preference "
-        "qrels. p-values are raw, from the signed-rank test on %(rr)s on the preference qrels; "
-        "significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (%(correction)s)."
-    ) % {
-        "rr": rr,
+        "qrels. p-values are raw, from the signed-rank test on %(rr)s on the preference qrels."
+    ) % {"rr": rr}
+    more = _("Significant is below %(threshold)s: %(alpha)s over %(family)d pairs of neighbours (%(correction)s).") % {
         "threshold": f"{family.threshold:.3g}",
         "alpha": f"{family.alpha:g}",
         "family": family.family,
         "correction": correction_name(family.correction),
     }
-    return Table("neighbours", _("Neighbours"), about, columns, rows)
+    return Table("neighbours", _("Neighbours"), about, columns, rows, about_more=more)
