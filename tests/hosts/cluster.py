@@ -14,7 +14,6 @@ import psycopg2
 from local.embedded import Redis as EmbeddedRedis
 from platforms.models import Publication
 from tests.config.test_proxy import CADDY, adapted, handlers
-from tests.databases import REPOSITORY
 from tests.hosts import servers
 from tests.hosts.network import Host, Network
 from tests.marketplace.server import Marketplace
@@ -75,8 +74,8 @@ class Cluster:
 
     def make_campaigns(self, pairs: int, version: Path) -> None:
         """Open the two campaigns of tests/hosts/world.py, with the programs of a version."""
-        command = [sys.executable, str(REPOSITORY / "tests/hosts/world.py"), str(self.folder), str(pairs)]
-        environment = self.environment | {"DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONPATH": str(version)}
+        command = [sys.executable, "-m", "tests.hosts.world", str(self.folder), str(pairs)]
+        environment = self.environment | {"DJANGO_SETTINGS_MODULE": "config.settings"}
         subprocess.run(command, cwd=version, env=environment, check=True)
 
     def publication(self) -> Publication:

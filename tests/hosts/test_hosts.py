@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -36,7 +37,9 @@ TAKEOVER_SECONDS = 60
 
 @pytest.fixture
 def released(tmp_path: Path) -> Path:
-    """The files of the last release; this version's where the clone has no such tag."""
+    """The files of the last release, with this version's simulated people; all this version's where the clone has no
+    such tag.
+    """
     folder = tmp_path / "released"
     folder.mkdir()
     archive = subprocess.run(["git", "archive", f"v{LAST}"], cwd=REPOSITORY, capture_output=True, check=False)
@@ -44,6 +47,9 @@ def released(tmp_path: Path) -> Path:
         print(f"the tag v{LAST} is not in this clone: no version is rolled to the next")
         return REPOSITORY
     subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
+    shutil.rmtree(folder / "simulation")
+    for people in ("simulation", "tests/hosts"):
+        (folder / people).symlink_to(REPOSITORY / people)
     return folder
 
 
@@ -69,20 +75,21 @@ def cluster() -> Iterator[Cluster]:
 
 
 class Crowd:
-    """A program of simulated people at work on a campaign."""
+    """A program of simulated people at work on a campaign, on whose tables a version looks."""
 
-    def __init__(self, cluster: Cluster, campaign: str, people: int) -> None:
+    def __init__(self, cluster: Cluster, campaign: str, people: int, version: Path) -> None:
         self.log = cluster.folder / f"{campaign}.acknowledged"
         self.errors = cluster.folder / f"{campaign}.log"
         command = [sys.executable, "-m", "tests.hosts.crowd", campaign, str(people), str(self.log)]
         environment = cluster.environment | {"DJANGO_SETTINGS_MODULE": "tests.hosts.settings"}
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
-                tied(command), cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, stderr=errors
+                tied(command), cwd=version, env=environment, stdout=subprocess.PIPE, stderr=errors
             )
 
     def acknowledged(self) -> list[dict[str, Any]]:
-        """The choices that pages said were saved. The last line may be half written."""
+        """The choices that pages said were saved. The last line may be half written. Raises what went wrong."""
+        assert not self.process.poll(), self.errors.read_text()[-5000:]
         lines = self.log.read_text().split("\n")[:-1] if self.log.exists() else []
         return [json.loads(line) for line in lines]
 
@@ -99,9 +106,10 @@ class Crowd:
 
 
 @contextmanager
-def crowds(cluster: Cluster) -> Iterator[tuple[Crowd, Crowd]]:
+def crowds(cluster: Cluster, version: Path) -> Iterator[tuple[Crowd, Crowd]]:
     """People by link and people at the marketplace, until the block ends."""
-    running = Crowd(cluster, LINK, PEOPLE), Crowd(cluster, MARKETPLACE, max(2, PEOPLE // 10))
+    by_link = Crowd(cluster, LINK, PEOPLE, version)
+    running = by_link, Crowd(cluster, MARKETPLACE, max(2, PEOPLE // 10), version)
     try:
         yield running
     finally:
@@ -130,7 +138,7 @@ def test_hosts_die_and_nothing_is_lost_or_paid_twice(cluster: Cluster, released:
     for name in WEB:
         cluster.wait_for(name)
 
-    with crowds(cluster) as (by_link, at_marketplace), ThreadPoolExecutor(1) as pool:
+    with crowds(cluster, released) as (by_link, at_marketplace), ThreadPoolExecutor(1) as pool:
 
         def work_after(what: str) -> None:
             """Note when something has happened, and let people go on for a while. They must get somewhere."""

@@ -1,6 +1,4 @@
-"""Two open campaigns of many pairs, one by link and one at the marketplace: `python tests/hosts/world.py FOLDER PAIRS`.
-
-The last release makes them, so that only what it has is used: its files are where Python looks for modules.
+"""Two open campaigns of many pairs, one by link and one at the marketplace: `python -m tests.hosts.world FOLDER PAIRS`.
 
 A campaign's HITs have a pair and a test pair each; where there are many pairs, ten and three, of pools of fifteen.
 """
