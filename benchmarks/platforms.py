@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 from typing import Any, cast
 from unittest.mock import patch
@@ -286,20 +287,11 @@ def marketplace(bench: Bench) -> Iterator[Row]:
     marketplace's rows are too.
     """
     hits = bench.pairs // 10
-    server = Marketplace(bench.folder)
-    bench.stack.callback(server.stop)
-    requester = server.test("requester", name="bench", deposit="100000.00")
-    os.environ.update(
-        AWS_ACCESS_KEY_ID=requester["key_id"], AWS_SECRET_ACCESS_KEY=requester["secret"], MARKETPLACE_URL=server.url
-    )
-    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = server.url
-    publication = publication_write(
-        campaign=_campaign(factories.lab("marketplace"), hits), pay="base-and-bonus", rate=1000, requirements=[]
-    )
-    publication = publication_publish(publication=publication, at=timezone.now(), although_nobody_qualifies=True)
+    server = start_marketplace(bench)
+    publication = published(_campaign(factories.lab("marketplace"), hits))
 
     used: list[Used] = []
-    database = cost(lambda: used.append(in_new_process(_publish, publication.pk)), postmaster(), here=False)
+    database = cost(lambda: used.append(in_new_process(publish, publication.pk)), postmaster(), here=False)
     assert Operation.objects.filter(kind="create", state="done").count() == hits
     publication.refresh_from_db()
     seconds = {
@@ -322,6 +314,24 @@ def marketplace(bench: Bench) -> Iterator[Row]:
     yield Row("memory after 100 HITs, and all", last, first, 1.25, "MB")
 
 
+def start_marketplace(bench: Bench) -> Marketplace:
+    """Start a marketplace at which this site's requester has enough money."""
+    server = Marketplace(bench.folder)
+    bench.stack.callback(server.stop)
+    requester = server.test("requester", name="bench", deposit="10000000.00")
+    os.environ.update(
+        AWS_ACCESS_KEY_ID=requester["key_id"], AWS_SECRET_ACCESS_KEY=requester["secret"], MARKETPLACE_URL=server.url
+    )
+    settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = server.url
+    return server
+
+
+def published(campaign: Campaign) -> Publication:
+    """A campaign's publication at the marketplace, of which nothing is planned yet."""
+    publication = publication_write(campaign=campaign, pay="base-and-bonus", rate=1000, requirements=[])
+    return publication_publish(publication=publication, at=timezone.now(), although_nobody_qualifies=True)
+
+
 def _each(work: Callable[[], object], count: int) -> float:
     """Seconds for each of so many."""
     return cost(work, postmaster()) / count
@@ -335,15 +345,20 @@ def _campaign(lab: Lab, hits: int) -> Campaign:
     return campaign
 
 
-def _publish(publication_id: int) -> tuple[float, float]:
-    """What the job does, until nothing is left. Its memory in MB after the first calls and at the end."""
+def publish(publication_id: int, hits: float = inf) -> tuple[float, float]:
+    """What the job does, until so many HITs are published, or all. Its memory in MB after the first calls and at the
+    end.
+    """
     publication = Publication.objects.get(pk=publication_id)
+    published = Operation.objects.filter(publication=publication, kind="create", state="done")
     memory = []
     while True:
         publication_plan(publication_id=publication_id, at=timezone.now())
         calls = operations_run(publication=publication, limit=100)
         memory.append(peak_megabytes(os.getpid()))
         publication.refresh_from_db()
+        if published.count() >= hits:
+            return memory[0], memory[-1]
         if not calls and not Operation.objects.filter(ended_at=None).exists() and not unposted(publication).exists():
             return memory[0], memory[-1]
 
@@ -354,7 +369,7 @@ def _replace_terms(publication: Publication) -> None:
         publication=publication, terms={"title": "Another title"}, by=None, at=timezone.now(),
         although_nobody_qualifies=True,
     )  # fmt: skip
-    _publish(publication.pk)
+    publish(publication.pk)
 
 
 def _move_plainly(publication: Publication, count: int) -> None:
