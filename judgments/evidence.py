@@ -1,7 +1,10 @@
 """What the answers of a campaign rest on. Pages, exports and results all read it here, so that all say the same."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import cached_property
+from operator import itemgetter
+from sys import intern
 from typing import Self
 
 from django.db.models import Count, Exists, OuterRef, Q
@@ -45,7 +48,7 @@ class Evidence:
         pools: dict[str, list[str]] = {}
         rows = Candidate.objects.filter(**self._within("pool")).values_list("pool__query__qid", "passage__pid")
         for qid, pid in rows.iterator(chunk_size=20_000):
-            pools.setdefault(qid, []).append(pid)
+            pools.setdefault(intern(qid), []).append(intern(pid))
         return {qid: tuple(sorted(pools[qid])) for qid in sorted(pools)}
 
     @cached_property
@@ -70,7 +73,8 @@ class Evidence:
         )
         direct = (
             Preference(qid, a, b, preferred_of(a, b, is_for_a(side, left)))
-            for qid, a, b, side, left in rows.iterator(chunk_size=20_000)
+            for *ids, side, left in rows.iterator(chunk_size=20_000)
+            for qid, a, b in (map(intern, ids),)  # each id is in many rows
         )
         return sorted([*direct, *(row.preference for row in self.reused)], key=in_order)
 
@@ -79,13 +83,13 @@ class Evidence:
         """How many judgments are ties, by pair: imported ones, as workers have no such choice."""
         return Counter((query, a, b) for query, a, b, preferred in self.preferences if preferred is None)
 
-    @cached_property
-    def votes(self) -> dict[PairKey, list[int]]:
-        """How many judgments prefer a, and how many b, by pair. Ties are in neither."""
+    def votes_on(self, query: str) -> dict[PairKey, list[int]]:
+        """How many judgments prefer a, and how many b, by pair of a query. Ties are in neither."""
         votes: dict[PairKey, list[int]] = {}
-        for query, a, b, preferred in self.preferences:
-            if preferred is not None:
-                votes.setdefault((query, a, b), [0, 0])[preferred == b] += 1
+        first, end = (find(self.preferences, query, key=itemgetter(0)) for find in (bisect_left, bisect_right))
+        for row in self.preferences[first:end]:
+            if row.preferred is not None:
+                votes.setdefault((row.query, row.a, row.b), [0, 0])[row.preferred == row.b] += 1
         return votes
 
     @cached_property

@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, cached_property
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -99,11 +100,6 @@ class Source(Evidence):
     def original_qrels(self) -> list[tuple[str, str, int]]:
         """The original qrels, in the order of their file."""
         return list(run_selectors.collection_qrels(self.campaign.collection))
-
-    @cached_property
-    def asked(self) -> dict[str, list[tuple[str, str]]]:
-        """The pairs that the design asks about, by query id, sorted."""
-        return judgment_selectors.asked_pairs(self.campaign)
 
     @cached_property
     def categories(self) -> dict[tuple[str, str, str], str]:
@@ -282,14 +278,13 @@ def _of_pairs(source: Source, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _pair_records(source: Source) -> Iterator[dict[str, Any]]:
-    votes, needed = source.votes, source.campaign.slots_needed
-    for query, pairs in source.asked.items():
-        for a, b in pairs:
-            if not source.may_leave(query, a, b):
-                continue
-            for_a, for_b = votes.get((query, a, b), (0, 0))
-            row = dict(zip(PAIR_COLUMNS, (query, a, b, for_a, for_b, needed), strict=True))
-            yield row | _more_of(source, (query, a, b))
+    needed = source.campaign.slots_needed
+    for query, pairs in groupby(judgment_selectors.asked_pairs(source.campaign), key=itemgetter(0)):
+        votes = source.votes_on(query)
+        for pair in pairs:
+            if source.may_leave(*pair):
+                row = dict(zip(PAIR_COLUMNS, (*pair, *votes.get(pair, (0, 0)), needed), strict=True))
+                yield row | _more_of(source, pair)
 
 
 def _more_of(source: Source, pair: tuple[str, str, str]) -> dict[str, Any]:
@@ -401,10 +396,10 @@ def _adjudication_records(source: Source) -> Iterator[dict[str, Any]]:
         if not source.may_leave(query, a, b):
             continue
         undone_by = "" if row.undone_by_id is None else pseudonym(campaign, row.undone_by_id, "person")
+        votes = source.votes_on(query).get((query, a, b), (0, 0))
         values = (
-            query, a, b, row.choice, *source.votes.get((query, a, b), (0, 0)), pseudonym(campaign, row.by_id, "person"),
-            row.at.isoformat(), " ".join(row.note.split()), undone_by,
-            row.undone_at.isoformat() if row.undone_at else "",
+            query, a, b, row.choice, *votes, pseudonym(campaign, row.by_id, "person"), row.at.isoformat(),
+            " ".join(row.note.split()), undone_by, row.undone_at.isoformat() if row.undone_at else "",
         )  # fmt: skip
         yield dict(zip(ADJUDICATION_COLUMNS, values, strict=True))
 

@@ -23,7 +23,7 @@ from django.db.models import (
     Sum,
     Value,
 )
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Collate
 from django.utils.translation import gettext_lazy
 
 from core.lists import count_of
@@ -333,13 +333,11 @@ def collection_preferences(
     return sorted(rows, key=lambda row: (row.at, row.import_id is not None, row.key))
 
 
-def asked_pairs(campaign: Campaign) -> dict[str, list[tuple[str, str]]]:
-    """The pairs that the design asks about, by query id, sorted."""
-    pairs: dict[str, list[tuple[str, str]]] = {}
-    rows = Pair.objects.filter(pool__campaign=campaign).values_list("pool__query__qid", "a__pid", "b__pid")
-    for qid, a, b in sorted(rows):
-        pairs.setdefault(qid, []).append((a, b))
-    return pairs
+def asked_pairs(campaign: Campaign) -> Iterator[tuple[str, str, str]]:
+    """The pairs that the design asks about, as `(query, a, b)` by id, sorted, a few at a time in memory."""
+    ids = ("pool__query__qid", "a__pid", "b__pid")
+    pairs = Pair.objects.filter(pool__campaign=campaign).order_by(*(Collate(name, "C") for name in ids))
+    return pairs.values_list(*ids).iterator(chunk_size=20_000)
 
 
 class JudgingProgress(NamedTuple):

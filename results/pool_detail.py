@@ -205,11 +205,11 @@ def pool_detail(pool: Pool) -> PoolDetail:
         preferred = None if chosen is None else by_pid[chosen]
         detail = ReusedDetail(reuses[reused.reuse_id], preferred, reused.made_at, reused.counts)
         before.setdefault((reused.a, reused.b), []).append(detail)
-    details = []
+    details, voted = [], evidence.votes_on(pool.query.qid)
     for *pids, pk in pairs:
         a, b = sorted((by_pid[pid] for pid in pids), key=lambda candidate: candidate.number)
         pair, decided = (pids[0], pids[1]), adjudicated.get(pk)
-        votes = dict(zip(pair, evidence.votes.get((pool.query.qid, *pair), (0, 0)), strict=True))
+        votes = dict(zip(pair, voted.get((pool.query.qid, *pair), (0, 0)), strict=True))
         for_a, for_b = votes[a.passage.pid], votes[b.passage.pid]
         direct, older = behind.get(pair, []), before.get(pair, [])
         better = None if decided is None else dict(zip("ab", pair, strict=True)).get(decided.choice)
