@@ -150,8 +150,12 @@ class Worker(ComparedModel):
                 name="worker_external_id_once_per_lab",
             ),
         ]
-        # platforms.money.pay_desk: what is written off
-        indexes = [models.Index(fields=["lab"], condition=Q(erased_at__isnull=False), name="worker_erased")]
+        indexes = [
+            # platforms.money.pay_desk: what is written off
+            models.Index(fields=["lab"], condition=Q(erased_at__isnull=False), name="worker_erased"),
+            # tasks.selectors.progress(): how many of a campaign's workers are barred
+            models.Index(fields=["lab"], condition=Q(barred_at__isnull=False), name="worker_barred"),
+        ]
 
     def __str__(self) -> str:
         return self.label or f"worker {self.pk}"
