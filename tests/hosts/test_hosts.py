@@ -47,9 +47,9 @@ def released(tmp_path: Path) -> Path:
         print(f"the tag v{LAST} is not in this clone: no version is rolled to the next")
         return REPOSITORY
     subprocess.run(["tar", "x", "-C", folder], input=archive.stdout, check=True)
-    shutil.rmtree(folder / "simulation")
-    for people in ("simulation", "tests/hosts"):
-        (folder / people).symlink_to(REPOSITORY / people)
+    for part in ("local", "simulation", "tests/hosts"):
+        shutil.rmtree(folder / part, ignore_errors=True)
+        (folder / part).symlink_to(REPOSITORY / part)
     return folder
 
 
