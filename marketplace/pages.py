@@ -57,8 +57,7 @@ def show_message(
 ) -> HttpResponse:
     """Render a page that says one thing, with one link to go on: its address and label."""
     address, label = link or (reverse("workers:tasks"), _("Go to the tasks"))
-    context = {"title": title, "text": text, "link": {"url": address, "label": label}}
-    return show_page(request, "message.html", context, status=status)
+    return show_page(request, "form.html", {"title": title, "lead": text, "back": (label, address)}, status=status)
 
 
 def see_other(name: str, *arguments: object, query: Mapping[str, str] | None = None) -> HttpResponse:

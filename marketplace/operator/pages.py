@@ -7,6 +7,8 @@ from typing import Any, Concatenate, ParamSpec
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -25,6 +27,17 @@ def show_operator_page(
     """Render a page of the operator's, with the menu."""
     shared = {"open_disputes": disputes_open()}
     return show_page(request, f"operator/{template}", shared | dict(context), status=status)
+
+
+def show_operator_form(request: HttpRequest, context: Mapping[str, Any], *, status: int = 200) -> HttpResponse:
+    """Ask the operator one thing, or say one: `marketplace/form.html`, with the menu."""
+    shared = {"open_disputes": disputes_open(), "base": "marketplace/operator/base.html"}
+    return show_page(request, "form.html", shared | dict(context), status=status)
+
+
+def as_code(text: str, element_id: str = "") -> SafeString:
+    """An id or an address, in the letters of code."""
+    return format_html('<span class="code"{}>{}</span>', element_id and format_html(' id="{}"', element_id), text)
 
 
 def for_operator(

@@ -2,12 +2,15 @@
 
 import secrets
 from contextlib import suppress
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.core import signing
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -20,7 +23,7 @@ from marketplace.operator.forms import (
     ReasonForm,
     RequesterForm,
 )
-from marketplace.operator.pages import for_operator, show_operator_page
+from marketplace.operator.pages import as_code, for_operator, show_operator_form, show_operator_page
 from marketplace.pages import paginate, read_query, see_other
 from marketplace.selectors import requesters as requester_selectors
 from marketplace.selectors.ledger import balance
@@ -33,6 +36,7 @@ from marketplace.services.keys import key_issue, key_revoke
 from marketplace.services.ledger import deposit_make
 from marketplace.services.messages import message_answer_by_requester
 from marketplace.services.tokens import token_claim
+from marketplace.templatetags.people import dollars
 
 _ONCE = "marketplace.operator.once"
 # How long a page that asks for confirmation can be confirmed. Its token is remembered for longer.
@@ -102,8 +106,18 @@ def issue_key(request: HttpRequest, operator: Account, account_id: str) -> HttpR
             key_id=issued.key_id,
             label=label,
         )
-    context = {"requester": owner, "issued": issued, "url": settings.MARKETPLACE_URL}
-    return show_operator_page(request, "key.html", context, status=201)
+    context = {
+        "title": _("New access key"),
+        "notice": _("The secret is shown only once. Pass it on safely."),
+        "facts": [
+            (_("Requester"), owner.name),
+            (_("Endpoint"), as_code(settings.MARKETPLACE_URL)),
+            (_("Access key id"), as_code(issued.key_id, "key-id")),
+            (_("Secret access key"), as_code(issued.secret, "secret")),
+        ],
+        "back": (_("Done"), reverse("operator:requester", args=[owner.account_id])),
+    }
+    return show_operator_form(request, context, status=201)
 
 
 @for_operator("GET", "POST")
@@ -115,7 +129,16 @@ def revoke_key(request: HttpRequest, operator: Account, account_id: str, key_id:
         messages.warning(request, _("There is no active key with this id."))
         return see_other("operator:requester", account_id)
     if request.method == "GET":
-        return show_operator_page(request, "revoke.html", {"requester": owner, "key": key})
+        context = {
+            "title": _("Revoke the key?"),
+            "lead": format_html("{} {}", as_code(key.key_id), key.label),
+            "about": [
+                _("Requests signed with it will be refused. This cannot be undone, but you can issue a new key.")
+            ],
+            "button": _("Revoke"),
+            "back": (_("Keep it"), reverse("operator:requester", args=[owner.account_id])),
+        }
+        return show_operator_form(request, context)
     with transaction.atomic():
         if key_revoke(key_id=key.key_id):
             audit_note(actor=operator, action=AuditEvent.Action.REVOKE_KEY, subject=owner.account_id, key_id=key.key_id)
@@ -128,16 +151,30 @@ def deposit(request: HttpRequest, operator: Account, account_id: str) -> HttpRes
     """Money into a requester's account, or out of it: asked first, then done, and done once."""
     owner = requester_of(account_id)
     form = DepositForm(request.POST)
-    context = {"requester": owner, "balance": balance(owner.pk), "form": form}
+    context: dict[str, Any] = {"back": (_("Cancel"), reverse("operator:requester", args=[owner.account_id]))}
     if not form.is_valid():
-        context |= {"title": _("Book a deposit"), "button": _("Continue")}
-        return show_operator_page(request, "form.html", context, status=400)
+        context |= {"title": _("Book a deposit"), "lead": owner.name, "form": form, "button": _("Continue")}
+        return show_operator_form(request, context, status=400)
     amount, note = form.cleaned_data["amount"], form.cleaned_data["note"]
     if "confirmed" not in request.POST:
         once_token = signing.dumps([owner.account_id, str(amount), note, secrets.token_hex(12)], salt=_ONCE)
-        return show_operator_page(
-            request, "deposit_confirm.html", context | {"once_token": once_token, "amount": amount, "note": note}
-        )
+        context |= {
+            "title": _("Book this amount?"),
+            "facts": [
+                (_("Requester"), owner.name),
+                (_("Available now"), dollars(balance(owner.pk).available)),
+                (_("Paid back") if amount < 0 else _("Paid in"), format_html("<strong>{}</strong>", dollars(amount))),
+                (_("Note"), note or "–"),
+            ],
+            "hidden": [
+                ("amount", str(amount)),
+                ("note", note),
+                ("confirmed", once_token),
+                ("typed_id", request.POST.get("typed_id", "")),
+            ],
+            "button": _("Book"),
+        }
+        return show_operator_form(request, context)
     try:
         confirmed = signing.loads(request.POST["confirmed"], salt=_ONCE, max_age=ONCE_SECONDS)
     except signing.BadSignature:

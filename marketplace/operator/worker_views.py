@@ -19,7 +19,7 @@ from marketplace.operator.forms import (
     ReasonForm,
     StatusForm,
 )
-from marketplace.operator.pages import for_operator, show_operator_page
+from marketplace.operator.pages import as_code, for_operator, show_operator_form, show_operator_page
 from marketplace.pages import paginate, read_query, see_other
 from marketplace.requirements import LOCALE, Place
 from marketplace.selectors.earnings import earnings_of, entries_of
@@ -36,6 +36,7 @@ from marketplace.services.accounts import (
     worker_set_status,
 )
 from marketplace.services.erasing import erasure_plan, worker_erase
+from marketplace.templatetags.people import when
 
 _STATUS_ACTIONS = {
     Worker.Status.ACTIVE: AuditEvent.Action.ACTIVATE_WORKER,
@@ -71,14 +72,16 @@ def invite(request: HttpRequest, operator: Account) -> HttpResponse:
         context = {
             "title": _("Invitation"),
             "notice": _("This link is shown only once. It works once."),
-            "address": address,
-            "email": issued.invitation.email or _("anyone"),
-            "until": issued.invitation.expires_at,
-            "back": reverse("operator:workers"),
+            "shown": address,
+            "facts": [
+                (_("For"), issued.invitation.email or _("anyone")),
+                (_("Valid until"), when(issued.invitation.expires_at)),
+            ],
+            "back": (_("Done"), reverse("operator:workers")),
         }
-        return show_operator_page(request, "link.html", context, status=201)
-    context = {"form": form, "title": _("Invite a worker"), "button": _("Create an invitation")}
-    return show_operator_page(request, "form.html", context, status=400)
+        return show_operator_form(request, context, status=201)
+    refused = {"form": form, "title": _("Invite a worker"), "button": _("Create an invitation")}
+    return show_operator_form(request, refused, status=400)
 
 
 @for_operator("GET", "POST")
@@ -165,11 +168,11 @@ def worker_password(request: HttpRequest, operator: Account, worker_id: str) -> 
     context = {
         "title": _("Link to set a new password"),
         "notice": text % {"hours": hours},
-        "address": address,
-        "worker_id": person.worker_id,
-        "back": reverse("operator:worker", args=[person.worker_id]),
+        "shown": address,
+        "facts": [(_("For"), as_code(person.worker_id))],
+        "back": (_("Done"), reverse("operator:worker", args=[person.worker_id])),
     }
-    return show_operator_page(request, "link.html", context, status=201)
+    return show_operator_form(request, context, status=201)
 
 
 @for_operator("GET", "POST")

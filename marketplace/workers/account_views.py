@@ -7,8 +7,9 @@ from django.contrib.auth import login, logout
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView, PasswordResetConfirmView
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods
 
 from marketplace.errors import Refused
@@ -19,6 +20,7 @@ from marketplace.sentences import explain_refusal
 from marketplace.services.accounts import invitation_find, password_tokens, worker_register
 from marketplace.services.erasing import account_close, personal_data
 from marketplace.services.limits import LOGIN_FROM_ADDRESS, LOGIN_TO_ACCOUNT, REGISTRATION, limit_exceeded
+from marketplace.templatetags.people import dollars
 from marketplace.workers.forms import RegisterForm
 from marketplace.workers.pages import for_worker, show_too_many
 from ui.browsers import known_browser, remember_browser
@@ -73,6 +75,7 @@ class PasswordChange(PasswordChangeView):
     """A new password, for somebody who knows the old one."""
 
     template_name = "marketplace/workers/password.html"
+    extra_context = {"heading": gettext_lazy("Change your password"), "button": gettext_lazy("Change your password")}
     success_url = reverse_lazy("workers:account")
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -83,7 +86,8 @@ class PasswordChange(PasswordChangeView):
 class PasswordNew(PasswordResetConfirmView):
     """A new password, for somebody whom the operator gave a link."""
 
-    template_name = "marketplace/workers/password_new.html"
+    template_name = "marketplace/workers/password.html"
+    extra_context = {"heading": gettext_lazy("Set a new password"), "button": gettext_lazy("Set the password")}
     token_generator = password_tokens
     success_url = reverse_lazy("workers:login")
 
@@ -150,4 +154,18 @@ def account_closing(request: HttpRequest, worker: Worker) -> HttpResponse:
         logout(request)
         messages.success(request, _("Your account is closed. What you are owed is still paid."))
         return see_other("workers:login")
-    return show_page(request, "workers/close.html", {"earnings": earnings_of(worker)})
+    text = _("You can no longer log in or accept tasks. Work that you have submitted is decided on and paid as before.")
+    if owed := earnings_of(worker).owed:
+        text += " " + _("The %(owed)s that you are owed is still paid.") % {"owed": dollars(owed)}
+    context = {
+        "title": _("Close your account"),
+        "heading": _("Close your account?"),
+        "about": [
+            text,
+            _("To open it again, or to have your data erased, ask the people who run this marketplace."),
+        ],
+        "is_grave": True,
+        "button": _("Close the account"),
+        "back": (_("Keep it"), reverse("workers:account")),
+    }
+    return show_page(request, "form.html", context)

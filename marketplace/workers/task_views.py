@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from marketplace.errors import NothingLeft
@@ -16,6 +17,7 @@ from marketplace.selectors.qualifications import qualification_names
 from marketplace.sentences import write_requirement
 from marketplace.services.assignments import assignment_accept, assignment_accept_next, assignment_return
 from marketplace.services.messages import MOST_TEXT, dispute_open
+from marketplace.templatetags.people import whole_pay
 from marketplace.workers.forms import DisputeForm
 from marketplace.workers.frames import make_frame
 from marketplace.workers.pages import for_worker
@@ -139,7 +141,21 @@ def work_return(request: HttpRequest, worker: Worker, assignment_id: str) -> Htt
         return see_other("workers:tasks")
     if assignment.state != Assignment.State.ACCEPTED:
         return see_other("workers:work", assignment_id)
-    return show_page(request, "workers/return.html", {"assignment": assignment})
+    hit_type = assignment.hit.hit_type
+    context = {
+        "title": _("Return this task?"),
+        "lead": f"{hit_type.title} · {whole_pay(assignment.reward, hit_type.bonus_up_to)}",
+        "about": [
+            _(
+                "Another worker can then do it. Returning submits nothing, so what you have done so far is not paid "
+                "here. If the task has its own way to stop early and be paid, use that instead. Returning a task never "
+                "counts against you."
+            )
+        ],
+        "button": _("Return it"),
+        "back": (_("Keep it and continue"), reverse("workers:work", args=[assignment_id])),
+    }
+    return show_page(request, "form.html", context)
 
 
 def describe_state(assignment: Assignment) -> str:
