@@ -6,11 +6,14 @@ What moves money is posted, confirmed, done by a service, and noted in the audit
 import csv
 import io
 import secrets
+from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -20,11 +23,12 @@ from marketplace.errors import DoesNotExist
 from marketplace.models import Account, AuditEvent, Entry
 from marketplace.money import ZERO
 from marketplace.operator.forms import BounceForm
-from marketplace.operator.pages import for_operator, show_operator_page
+from marketplace.operator.pages import for_operator, show_operator_form, show_operator_page
 from marketplace.pages import paginate, read_query, see_other
-from marketplace.selectors.payouts import owed_all, payout_by_pk, payout_lists, payout_lists_all, payouts_of
+from marketplace.selectors.payouts import Owed, owed_all, payout_by_pk, payout_lists, payout_lists_all, payouts_of
 from marketplace.services.accounts import audit_note
 from marketplace.services.ledger import payout_bounce, payouts_make
+from marketplace.templatetags.people import dollars
 
 
 @for_operator("GET", "POST")
@@ -37,7 +41,7 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
     if request.method == "GET":
         return show_operator_page(request, "payouts.html", context)
     if request.POST.get("total") != str(total):
-        return show_operator_page(request, "payouts_confirm.html", context | {"changed": "total" in request.POST})
+        return _confirm(request, owed, changed="total" in request.POST)
     reference = f"P-{secrets.token_hex(5)}"
     with transaction.atomic():
         paid = payouts_make(reference=reference, workers=[row.worker for row in owed])
@@ -53,10 +57,7 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
                 amount=str(amount),
             )
     if changed:
-        owed = owed_all()
-        total = sum((row.amount for row in owed), ZERO)
-        context |= {"page": paginate(request, owed), "total": total, "changed": True}
-        return show_operator_page(request, "payouts_confirm.html", context)
+        return _confirm(request, owed_all(), changed=True)
     if not paid:
         messages.warning(request, _("Nobody is owed anything now, so no list was made."))
         return see_other("operator:payouts")
@@ -65,6 +66,31 @@ def payouts(request: HttpRequest, operator: Account) -> HttpResponse:
     )
     messages.success(request, text % {"count": len(paid)})
     return see_other("operator:payout", query={"reference": reference})
+
+
+def _confirm(request: HttpRequest, owed: Sequence[Owed], *, changed: bool) -> HttpResponse:
+    """Ask whether these are to be booked, or say that nobody is owed anything."""
+    total, address = sum((row.amount for row in owed), ZERO), reverse("operator:payouts")
+    context: dict[str, Any] = {"title": _("Book these as paid?"), "is_alert": changed}
+    if changed:
+        context["notice"] = _("The amounts have changed in the meantime, so nothing was booked. Check them again.")
+    if not owed:
+        context |= {"lead": _("Nobody is owed anything now."), "back": (_("Back to payouts"), address, "button")}
+        return show_operator_form(request, context)
+    text = _(
+        "%(total)s in total. The amounts come off the books at once, so that nothing is paid twice. You get a list to "
+        "pay from, which you can download again at any time."
+    )
+    context |= {
+        "lead": text % {"total": dollars(total)},
+        "part": "marketplace/operator/parts.html#owed",
+        "page": paginate(request, owed),
+        "total": total,
+        "hidden": [("total", str(total))],
+        "button": _("Book as paid, and show the list"),
+        "back": (_("Cancel"), address),
+    }
+    return show_operator_form(request, context)
 
 
 @for_operator("GET")

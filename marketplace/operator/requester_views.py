@@ -225,8 +225,33 @@ def requester_status(request: HttpRequest, operator: Account, account_id: str) -
             )
             messages.success(request, text % {"count": ended})
         return see_other("operator:requester", account_id)
-    context = {"requester": owner, "form": form, "balance": balance(owner.pk)}
-    return show_operator_page(request, "requester_status.html", context, status=400 if form.is_bound else 200)
+    money = balance(owner.pk)
+    context: dict[str, Any] = {
+        "facts": [
+            (_("Requester"), owner.name),
+            (_("Available"), dollars(money.available)),
+            (_("On hold for HITs"), dollars(money.on_hold)),
+        ],
+        "form": form,
+        "hidden": [("wanted", "inactive" if owner.is_active else "active")],
+        "back": (_("Cancel"), reverse("operator:requester", args=[account_id])),
+    }
+    if owner.is_active:
+        context |= {"title": _("Deactivate the requester?"), "button": _("Deactivate")}
+        context["points"] = [
+            _("Requests signed with its keys are refused from now on."),
+            _("Its HITs expire, and what is held for free slots goes back to its balance."),
+            _(
+                "Workers can still submit the tasks they have accepted. You can approve what is submitted; otherwise "
+                "it is approved automatically in due course."
+            ),
+        ]
+    else:
+        context |= {"title": _("Reactivate the requester?"), "button": _("Reactivate")}
+        context["about"] = [
+            _("Requests signed with its keys are accepted again. Its HITs stay expired until it extends them.")
+        ]
+    return show_operator_form(request, context, status=400 if form.is_bound else 200)
 
 
 @for_operator("GET", "POST")

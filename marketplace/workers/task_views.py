@@ -128,7 +128,13 @@ def work_check(request: HttpRequest, worker: Worker, assignment_id: str) -> Http
     assignment = task_selectors.assignment_of(worker, assignment_id)
     if assignment.state != Assignment.State.ACCEPTED:
         return see_other("workers:work", assignment_id)
-    return show_page(request, "workers/unsubmitted.html", {"assignment": assignment})
+    context = {
+        "title": _("Not submitted yet"),
+        "lead": _("The task has its own button to submit your work, usually at the end. Press that button first."),
+        "back": (_("Back to the task"), reverse("workers:work", args=[assignment_id])),
+        "also": (_("Ask the requester"), reverse("workers:contact", args=[assignment.hit.hit_id])),
+    }
+    return show_page(request, "form.html", context)
 
 
 @for_worker("GET", "POST")
