@@ -201,7 +201,21 @@ def campaign_delete(request: Request, pk: int) -> HttpResponse:
     """Delete a draft, after asking once."""
     campaign = campaign_of(request, pk)
     if request.method == "GET":
-        return render(request, "campaigns/campaign_delete.html", {"campaign": campaign})
+        address = reverse("campaigns:campaign", args=[pk])
+        page: dict[str, Any] = {
+            "title": _("Delete a draft"),
+            "heading": _("Delete “%(name)s”?") % {"name": campaign.name},
+            "crumbs": [(_("Campaigns"), reverse("campaigns:campaigns")), (campaign.name, address)],
+            "crumb": _("Delete"),
+            "lead": _("The campaign has started, so it cannot be deleted. Close it instead."),
+            "back": (_("Back to the campaign"), address, "button"),
+        }
+        if campaign.state == Campaign.State.DRAFT:
+            page |= {"asks_why": True, "button": _("Delete the draft"), "back": (_("Keep it"), address)}
+            page["lead"] = _(
+                "Its settings, pools, pairs and test pairs are deleted permanently. The runs and the collection stay."
+            )
+        return render(request, "core/form.html", page)
     pool_services.campaign_delete(campaign=campaign)
     messages.success(request, _("The draft “%(name)s” has been deleted.") % {"name": campaign.name})
     return see_other("campaigns:campaigns")

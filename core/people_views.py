@@ -199,8 +199,19 @@ def reset_link(request: Request, pk: int, membership_pk: int) -> HttpResponse:
     """A link with which a member chooses a new password; for admins of the site."""
     membership = membership_of(request, pk, membership_pk)
     address = logins.reset_link(user=membership.user)
-    context = {"lab": membership.lab, "person": membership.user, "address": address}
-    return render(request, "core/reset_link.html", context)
+    text = _(
+        "Give this link to %(name)s, and to nobody else. Whoever opens it can choose a new password for this account. "
+        "It works once, for three days. The present password stays until then."
+    )
+    people = reverse("core:people", args=[pk])
+    page = {
+        "title": _("Link for a new password"),
+        "crumbs": [(membership.lab, people)],
+        "about": [text % {"name": membership.user}],
+        "shown": address,
+        "back": (_("Back to the people"), people, "button"),
+    }
+    return render(request, "core/form.html", page)
 
 
 # --- joining

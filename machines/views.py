@@ -1,5 +1,7 @@
 """The pages of a collection's machine judges."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.db.models import Case, When
 from django.http import HttpResponse
@@ -114,8 +116,35 @@ def machine_ask(request: Request, pk: int) -> HttpResponse:
             text = _("%(name)s is being asked about %(campaign)s. Reload this page to see how far it is.")
             messages.success(request, text % {"name": asking.name, "campaign": asking.campaign.name})
             return see_other("machines:machines", pk)
-    context = {"collection": collection, "form": form, "host": endpoint.host(), "is_set_up": endpoint.is_set_up()}
-    return render(request, "machines/machine_ask.html", context, status=400 if form.errors else 200)
+    page: dict[str, Any] = {
+        "title": _("Ask a machine"),
+        "heading": _("Ask a machine about %(name)s") % {"name": collection.name},
+        "crumbs": [
+            (_("Collections"), reverse("runs:collections")),
+            (collection.name, reverse("pools:collection", args=[pk])),
+            (_("Machine judges"), reverse("machines:machines", args=[pk])),
+        ],
+    }
+    if not endpoint.is_set_up():
+        page |= {"empty": _("This site has no endpoint to ask. Whoever runs it can set MACHINE_API_URL.")}
+        return render(request, "core/form.html", page)
+    sent = _(
+        "The texts of queries and passages are sent to %(host)s, except passages that come only from runs that are not "
+        "for release."
+    )
+    page |= {
+        "form": form,
+        "notice": sent % {"host": endpoint.host()},
+        "about": [
+            _(
+                "Its answers become a machine judge, as imported ones do: they are compared with people's judgments, "
+                "and never counted among them. If the two orders of a pair are answered differently, that is a tie. An "
+                "answer that this site already has, of the same model to the same prompt, is not asked for again."
+            )
+        ],
+        "button": _("Ask"),
+    }
+    return render(request, "core/form.html", page, status=400 if form.errors else 200)
 
 
 @needs(Right.DESIGN)
