@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from api.shapes import FILE, Key
+from api.shapes import FILE, Key, LargeFile
 from machines import machine_asking
 from machines.models import MachineAsking, MachineJudge
 from pools.models import Campaign
@@ -149,7 +149,7 @@ class PreferenceImportShape(serializers.ModelSerializer[PreferenceImport]):
 class NewPreferences(serializers.Serializer[Any]):
     """A file with four columns of ids: query, passage a, passage b, and whichever was preferred, or = for a tie."""
 
-    file = FILE(help_text="Plain, gz, bz2 or zst.")
+    file = LargeFile(help_text="Plain, gz, bz2 or zst.")
     name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the file's.")
     note = serializers.CharField(max_length=2000, help_text="Who judged, and what they were asked.")
 
@@ -190,7 +190,7 @@ class NewMachine(serializers.Serializer[Any]):
     """A file with four columns: query, passage a, passage b (as the machine was shown them), and whichever it
     preferred, = for a tie, or ! for no answer."""
 
-    file = FILE(help_text="Plain, gz, bz2 or zst. A pair may be there in both orders.")
+    file = LargeFile(help_text="Plain, gz, bz2 or zst. A pair may be there in both orders.")
     name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the file's.")
     model = serializers.CharField(
         max_length=MachineJudge._meta.get_field("model").max_length, help_text="With its version or date."

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from api.models import Delivery, Event, Scope, Token, Webhook
+from core.errors import Refused
 from core.models import Lab
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from judgments.models import Decision, StoredFile
@@ -16,6 +17,7 @@ from pools.models import Campaign, QrelsVersion, Round
 from pools.settings import ReadingSettings, names_in, settings_of
 from results.asking import USUAL
 from results.planning import WORST as WRONG_AT_MOST
+from runs import sending
 from runs.models import Collection, Job, Run
 from tasks import links
 from tasks.models import Assignment, TestPair
@@ -132,12 +134,52 @@ class CollectionDetail(CollectionShape):
 FILE = serializers.FileField
 
 
+class LargeFile(serializers.FileField):
+    """A file of the form, or one that was sent straight to the bucket, by its token."""
+
+    def __init__(self, *, help_text: str = "", **options: Any) -> None:
+        super().__init__(help_text=f"{help_text} Or the token of an upload.".strip(), **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The file. Raises ValidationError."""
+        if isinstance(data, str):
+            try:
+                data = sending.file_received(token=data, user=self.context["request"].user)
+            except Refused as error:
+                raise serializers.ValidationError(str(error)) from error
+        return super().to_internal_value(data)
+
+
+class NewUpload(serializers.Serializer[Any]):
+    """A file that is to be sent straight to the bucket."""
+
+    name = serializers.CharField(max_length=255)
+    size = serializers.IntegerField(min_value=1, help_text="In bytes.")
+
+
+class PartShape(serializers.Serializer[Any]):
+    """A part of a file that is missing: `size` bytes from `start` on are to be sent by PUT to `url`, within an hour."""
+
+    start = serializers.IntegerField()
+    size = serializers.IntegerField()
+    url = serializers.URLField()
+
+
+class UploadShape(serializers.Serializer[Any]):
+    """How far a file is. Once no parts are left, `token` takes the file's place in a form, once, within a day of its
+    beginning."""
+
+    token = serializers.CharField()
+    received = serializers.IntegerField(help_text="In bytes.")
+    parts = PartShape(many=True, help_text="The next parts to send; none once the file is whole.")
+
+
 class CollectionFiles(serializers.Serializer[Any]):
     """Files for a collection: plain, gz, bz2 or zst."""
 
-    queries = FILE(required=False, help_text="tsv (id, tab, text) or jsonl")
-    qrels = FILE(required=False, help_text="TREC, MS MARCO, CSV, JSON lines or Parquet")
-    passages = FILE(required=False, help_text="tsv (id, tab, text) or jsonl")
+    queries = LargeFile(required=False, help_text="tsv (id, tab, text) or jsonl.")
+    qrels = LargeFile(required=False, help_text="TREC, MS MARCO, CSV, JSON lines or Parquet.")
+    passages = LargeFile(required=False, help_text="tsv (id, tab, text) or jsonl.")
     keep = serializers.ChoiceField(
         choices=["pooled", "all"],
         default="pooled",
@@ -180,7 +222,7 @@ class NewRun(serializers.Serializer[Any]):
     """A run file: TREC, MS MARCO, CSV, JSON lines or Parquet; plain, gz, bz2 or zst."""
 
     collection = Key()
-    file = FILE()
+    file = LargeFile()
     name = serializers.CharField(max_length=100, required=False, allow_blank=True, help_text="Else the file's.")
     team = serializers.CharField(max_length=100, required=False, allow_blank=True, default="")
     notes = serializers.CharField(max_length=10_000, required=False, allow_blank=True, default="")

@@ -84,6 +84,7 @@ RESOURCES = [
     ("labs/<int:pk>/workers", protection.WorkerErasure),
     ("runs", collections.Runs),
     ("templates", lab_settings.Templates),
+    ("uploads", collections.Uploads),
 ]
 FILES = [
     ("boards", leaderboards.BoardFiles),

@@ -24,7 +24,7 @@ from leaderboards.selectors import open_seasons, organizes
 from pools.models import Campaign
 from runs.forms import OFFERED
 from runs.models import Collection
-from runs.receiving import MEGABYTE
+from runs.sending import MEGABYTE
 
 NUMBER_FIELDS = tuple(NUMBERS)
 PEM_BYTES = 20_000

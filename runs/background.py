@@ -27,7 +27,7 @@ from core.progress import Report
 from core.retrying import Pauses
 from evaluation.errors import BadInput
 from evaluation.files.runs import RunCheck, run_name
-from runs import receiving
+from runs import receiving, sending
 from runs import selectors as run_selectors
 from runs import services as run_services
 from runs.models import Collection, Job, Run, Upload
@@ -91,21 +91,18 @@ def collection_ask(
 
 
 def job_ask(job: Job, files: Mapping[str, Sent], by: User | None, at: datetime) -> Job:
-    """Store a job and its files: rows first, so that nothing is left in storage that no row names.
-
-    Raises FileAway if they cannot be stored.
-    """
+    """Store a job and its files. Raises FileAway if they cannot be stored, and Refused if one was used already."""
     job.state, job.asked_by, job.asked_at = State.RECEIVING, by, at
     job.save()
     try:
         for part, file in files.items():
             upload = Upload(job=job, part=part, name=str(file.name)[-255:], size=file.size or 0)
-            upload.file.name = Upload._meta.get_field("file").generate_filename(upload, upload.name)
-            upload.save()
-            default_storage.save(str(upload.file.name), file)
-    except (OSError, BotoCoreError, ClientError) as error:
+            receiving.file_store(upload=upload, file=file)
+    except (OSError, BotoCoreError, ClientError, Refused) as error:
         uploads_delete(job=job)
         job.delete()
+        if isinstance(error, Refused):
+            raise
         raise FileAway(_("The file could not be stored: %(error)s. Send it again later.") % {"error": error}) from error
     job.state = State.WAITING
     job.save(update_fields=["state"])
@@ -377,3 +374,4 @@ def jobs_clear(*, at: datetime) -> None:
     for job in [*abandoned[:BATCH], *old[:BATCH], *left.distinct()[:BATCH]]:
         uploads_delete(job=job)
     (abandoned | old).exclude(uploads__file__gt="").delete()
+    sending.sendings_clear(at=at)

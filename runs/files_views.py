@@ -15,15 +15,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from core import direct
 from core.errors import Refused
 from core.http import Request, see_other
 from core.lists import Listing, render_lists
 from core.roles import Right, needs, right_of
-from runs import background, receiving
+from runs import background, receiving, sending
 from runs import selectors as run_selectors
-from runs.forms import CollectionForm, ReadForm, too_large
+from runs.forms import CollectionForm, ReadForm
 from runs.http import begin, collection_of, is_too_large, job_asked_again, job_of, refuse_too_large
 from runs.models import Collection, Job, Upload
+from runs.sending import too_large
 
 # What a file can be said to be.
 PARTS = [(part.value, part.label) for part in (*receiving.READ, Upload.Part.NONE)]
@@ -32,6 +34,7 @@ PARTS = [(part.value, part.label) for part in (*receiving.READ, Upload.Part.NONE
 @csrf_exempt  # as of run_upload
 @needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
+@direct.sends_files
 def collection_new(request: Request) -> HttpResponse:
     """A new collection: its name, and files."""
     if is_too_large(request):
@@ -70,6 +73,7 @@ def _collection_new_checked(request: Request) -> HttpResponse:
 @csrf_exempt  # as of run_upload
 @needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
+@direct.sends_files
 def collection_add(request: Request, pk: int) -> HttpResponse:
     """More files for a collection."""
     collection = collection_of(request, pk)
@@ -94,6 +98,7 @@ def _collection_add_checked(request: Request, collection: Collection) -> HttpRes
 @csrf_exempt  # as of run_upload
 @needs(Right.DESIGN)
 @require_http_methods(["GET", "POST"])
+@direct.sends_files
 def files(request: Request, pk: int) -> HttpResponse:
     """Files that were received: what each seems to be. Further ones can be sent."""
     job = job_of(request, pk, right_of(request))
@@ -119,8 +124,8 @@ def _files_checked(request: Request, job: Job) -> HttpResponse:
 
 def _take(request: Request, job: Job) -> HttpResponse:
     """Keep the files that a request brings, and show them all."""
-    sent = request.FILES.getlist("files")
     try:
+        sent = sending.files_of(request.FILES, request.POST, request.user).getlist("files")
         receiving.files_must_fit(job=job, more=len(sent))
     except Refused as error:
         if _is_script(request):
@@ -140,7 +145,7 @@ def _take(request: Request, job: Job) -> HttpResponse:
 
 
 def _keep(job: Job, file: "UploadedFile") -> None:  # type: ignore[type-arg]  # generic in its stubs only
-    if (file.size or 0) > settings.UPLOAD_MEGABYTES * receiving.MEGABYTE:
+    if (file.size or 0) > settings.UPLOAD_MEGABYTES * sending.MEGABYTE:
         raise Refused(too_large())
     receiving.file_add(job=job, file=file)
 
@@ -163,7 +168,11 @@ def _answer_in_json(error: str, status: int) -> HttpResponse:
 
 
 def _limits() -> dict[str, object]:
-    return {"megabytes": settings.UPLOAD_MEGABYTES, "most": settings.DATA_UPLOAD_MAX_NUMBER_FILES}
+    return {
+        "megabytes": settings.UPLOAD_MEGABYTES,
+        "most": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
+        "direct": direct.least_bytes(),
+    }
 
 
 def _files_context(job: Job) -> dict[str, object]:
@@ -172,6 +181,7 @@ def _files_context(job: Job) -> dict[str, object]:
 
 @needs(Right.DESIGN)
 @require_POST
+@direct.sends_files
 def files_read(request: Request, pk: int) -> HttpResponse:
     """Have the files read, each as what the form says; or take one of them away."""
     job = job_of(request, pk, right_of(request))

@@ -12,9 +12,7 @@ from core.models import Lab, User
 from core.roles import Right, labs_of
 from runs import selectors as run_selectors
 from runs.models import Collection
-
-MEGABYTE = 1_000_000
-
+from runs.sending import MEGABYTE, too_large
 
 OFFERED = 100  # collections or runs that a form offers; of more, each is found by its name
 
@@ -231,11 +229,3 @@ class OutsideScoresForm(forms.Form):
                 _("This file is larger than 1 MB. A file of scores is much smaller: it has one line for each run.")
             )
         return upload
-
-
-def too_large() -> str:
-    """Why an upload is not taken, and what to do instead."""
-    return _(
-        "What you sent is larger than %(megabytes)s MB. Compress the files, or import them on the server with "
-        "manage.py import_run and import_collection."
-    ) % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"}

@@ -17,22 +17,20 @@ from django.utils.translation import ngettext
 from django.views.decorators.csrf import csrf_protect
 from kombu.exceptions import OperationalError
 
+from core import direct
 from core.errors import Refused
 from core.http import Request, refuse_in, see_other
 from core.lists import Listing
 from core.models import Lab
 from core.roles import Right, labs_of, right_of
 from evaluation.files.runs import run_name
-from runs import background
+from runs import background, sending
 from runs import jobs as run_jobs
 from runs import lists as run_lists
 from runs import selectors as run_selectors
-from runs.forms import (
-    MEGABYTE,
-    AnswersForm,
-    too_large,
-)
+from runs.forms import AnswersForm
 from runs.models import Collection, Job, Run
+from runs.sending import MEGABYTE, too_large
 
 JOBS = 10  # in progress, or without success, on a page
 
@@ -97,13 +95,14 @@ class ImportPage(NamedTuple):
     ask: Callable[..., Job]
 
 
+@direct.sends_files
 def import_file(request: Request, pk: int, page: ImportPage) -> HttpResponse:
     """Show a page of an import, or ask for it. A file that is too large is refused before it is read: the view is
     exempt from the check of the form's origin, which would read all of it, and that is checked here afterwards.
     """
     collection = collection_of(request, pk)
     if is_too_large(request):
-        return refuse_too_large(request, "core/form.html", page.form(None), **_around(collection, page))
+        return refuse_too_large(request, "runs/file_form.html", page.form(None), **_around(collection, page))
     checked: HttpResponse = _import_checked(request, collection, page)
     return checked
 
@@ -113,8 +112,8 @@ def _import_checked(request: Request, collection: Collection, page: ImportPage) 
     if request.method == "GET":
         before = job_asked_again(request, page.kind)
         initial = None if before is None else {"name": before.name, **before.request}
-        return render(request, "core/form.html", {"form": page.form(initial=initial), **_around(collection, page)})
-    form = page.form(request.POST, request.FILES)
+        return render(request, "runs/file_form.html", {"form": page.form(initial=initial), **_around(collection, page)})
+    form = page.form(request.POST, sending.files_of(request.FILES, request.POST, request.user))
     status = 400
     if form.is_valid():
         fields = form.cleaned_data
@@ -125,7 +124,7 @@ def _import_checked(request: Request, collection: Collection, page: ImportPage) 
             status = refuse_in(form, error)
         else:
             return begin(request, job)
-    return render(request, "core/form.html", {"form": form, **_around(collection, page)}, status=status)
+    return render(request, "runs/file_form.html", {"form": form, **_around(collection, page)}, status=status)
 
 
 def _around(collection: Collection, page: ImportPage) -> dict[str, object]:
@@ -136,7 +135,7 @@ def _around(collection: Collection, page: ImportPage) -> dict[str, object]:
         (collection.name, reverse("pools:collection", args=[collection.pk])),
         *words.pop("crumbs", []),  # type: ignore[misc]
     ]
-    return {"crumbs": crumbs, "button": _("Check and store"), **words}
+    return {"crumbs": crumbs, "direct": direct.least_bytes(), "button": _("Check and store"), **words}
 
 
 def is_too_large(request: Request, megabytes: int | None = None) -> bool:

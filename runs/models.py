@@ -377,3 +377,22 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+def direct_path(_sending: "DirectUpload", filename: str) -> str:
+    return f"uploads/{secrets.token_hex(16)}/{filename}"
+
+
+class DirectUpload(models.Model):
+    """A file that somebody sends straight to the bucket: runs.sending. The row goes when a job takes the file over."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    name = models.CharField(max_length=255, help_text=_("As the sender called it."))
+    size = models.PositiveBigIntegerField(help_text=_("In bytes."))
+    file = models.FileField(upload_to=direct_path, max_length=255)
+    upload_id = models.TextField(blank=True, help_text=_("By which the bucket knows the parts that it has."))
+    is_whole = models.BooleanField(default=False, help_text=_("Whether the parts have been put together."))
+    begun_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -23,9 +23,10 @@ from core.models import Lab, User
 from evaluation.errors import BadInput
 from evaluation.files.archives import Bounds, members
 from evaluation.files.recognizing import Kind, recognize
+from runs import sending
 from runs.models import Collection, Job, Upload
+from runs.sending import MEGABYTE
 
-MEGABYTE = 1_000_000
 _COPIED = 1 << 20
 
 if TYPE_CHECKING:  # the class takes a parameter in its stubs alone
@@ -86,6 +87,8 @@ def file_add(*, job: Job, file: Sent) -> list[Upload]:
             uploads.append(_keep_member(job, member.name[-255:], member.file))
     except BadInput as error:
         _forget(uploads)
+        if isinstance(file, sending.Received):
+            sending.file_discard(file=file)
         raise Refused(_("%(error)s Nothing of it was kept.") % {"error": error}) from error
     except (OSError, BotoCoreError, ClientError) as error:
         _forget(uploads)
@@ -95,6 +98,8 @@ def file_add(*, job: Job, file: Sent) -> list[Upload]:
         raise
     if not uploads:
         raise Refused(_("%(name)s holds no files.") % {"name": name})
+    if isinstance(file, sending.Received):
+        sending.file_discard(file=file)
     return uploads
 
 
@@ -131,7 +136,6 @@ def _keep_member(job: Job, name: str, member: Any) -> Upload:
 
 
 def _keep(job: Job, file: Opened, name: str, kind: Kind, why: str) -> Upload:
-    """Rows before files, so that nothing is left in storage that no row names."""
     files_must_fit(job=job, more=1)
     part = _PARTS.get(kind, Part.NONE)
     if kind in _ELSEWHERE:
@@ -145,14 +149,26 @@ def _keep(job: Job, file: Opened, name: str, kind: Kind, why: str) -> Upload:
 
 def _store(job: Job, file: Opened, name: str, part: Upload.Part, why: str) -> Upload:
     upload = Upload(job=job, part=part, name=name, size=file.size or 0, seen=why[:200])
-    upload.file.name = Upload._meta.get_field("file").generate_filename(upload, upload.name)
-    upload.save()
     try:
-        default_storage.save(str(upload.file.name), file)
+        file_store(upload=upload, file=file)
     except (OSError, BotoCoreError, ClientError):
         _forget([upload])
         raise
     return upload
+
+
+def file_store(*, upload: Upload, file: Opened) -> None:
+    """Store an upload and its file; one that is in the bucket already stays where it is.
+
+    Rows come before files, so that nothing is left in storage that no row names. Raises Refused if the file was used
+    already, and storage's errors.
+    """
+    if isinstance(file, sending.Received):
+        sending.file_take(file=file, upload=upload)
+        return
+    upload.file.name = Upload._meta.get_field("file").generate_filename(upload, upload.name)
+    upload.save()
+    default_storage.save(str(upload.file.name), file)
 
 
 def _forget(uploads: list[Upload]) -> None:

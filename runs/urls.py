@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from runs import dataset_views, files_views, views
+from runs import dataset_views, files_views, sending_views, views
 
 app_name = "runs"
 urlpatterns = [
@@ -20,6 +20,8 @@ urlpatterns = [
     path("jobs/<int:pk>/files/", files_views.files, name="files"),
     path("jobs/<int:pk>/files/read/", files_views.files_read, name="files_read"),
     path("jobs/<int:pk>/files/discard/", files_views.files_discard, name="files_discard"),
+    path("uploads/", sending_views.begin, name="sending_begin"),
+    path("uploads/<str:token>/", sending_views.proceed, name="sending_continue"),
     path("runs/", views.runs, name="runs"),
     path("runs/new/", views.run_upload, name="run_upload"),
     path("runs/<int:pk>/release/", views.run_release, name="run_release"),

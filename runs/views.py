@@ -13,13 +13,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from core import direct
 from core.errors import Refused
 from core.http import Request, edits, refuse_in, see_other
 from core.lists import Listing, render_lists
 from core.progress import progress_of
 from core.roles import Right, needs, right_of
 from evaluation.files.runs import run_name
-from runs import background
+from runs import background, sending
 from runs import lists as run_lists
 from runs import selectors as run_selectors
 from runs import services as run_services
@@ -196,6 +197,7 @@ def _upload_page() -> dict[str, object]:
         "crumbs": [(_("Runs"), reverse("runs:runs"))],
         "crumb": _("Upload"),
         "to": reverse("runs:run_upload"),
+        "direct": direct.least_bytes(),
         "button": _("Check and store"),
         "note": _(
             "The file is checked line by line first. If it has errors, none of it is stored, and you see which lines "
@@ -207,10 +209,13 @@ def _upload_page() -> dict[str, object]:
 @csrf_exempt  # the check would read the whole upload first; _run_upload_checked has it
 @needs(Right.MAINTAIN)
 @require_http_methods(["GET", "POST"])
+@direct.sends_files
 def run_upload(request: Request) -> HttpResponse:
     """Upload a run file. One that is too large is refused before it is read."""
     if is_too_large(request):
-        return refuse_too_large(request, "core/form.html", RunUploadForm(None, user=request.user), **_upload_page())
+        return refuse_too_large(
+            request, "runs/file_form.html", RunUploadForm(None, user=request.user), **_upload_page()
+        )
     checked: HttpResponse = _run_upload_checked(request)
     return checked
 
@@ -225,8 +230,9 @@ def _run_upload_checked(request: Request) -> HttpResponse:
         form = RunUploadForm(user=request.user, initial=initial)
         if form.must_choose:
             return choose_collection(request, _("Upload a run: to which collection?"), "runs:run_upload")
-        return render(request, "core/form.html", {"form": form, **_upload_page()})
-    form = RunUploadForm(request.POST, request.FILES, user=request.user)
+        return render(request, "runs/file_form.html", {"form": form, **_upload_page()})
+    sent = sending.files_of(request.FILES, request.POST, request.user)
+    form = RunUploadForm(request.POST, sent, user=request.user)
     status = 400
     if form.is_valid():
         data = form.cleaned_data
@@ -246,7 +252,7 @@ def _run_upload_checked(request: Request) -> HttpResponse:
             status = refuse_in(form, error)
         else:
             return begin(request, job)
-    return render(request, "core/form.html", {"form": form, **_upload_page()}, status=status)
+    return render(request, "runs/file_form.html", {"form": form, **_upload_page()}, status=status)
 
 
 @needs(Right.SEE)

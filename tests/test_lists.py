@@ -241,6 +241,8 @@ NOT_PAGES = {
         "pools:preferences_delete",
         "runs:missing_ids",
         "runs:job_cancel",
+        "runs:sending_begin",
+        "runs:sending_continue",
         "runs:files_read",
         "runs:files_discard",
         "runs:dataset_texts",

@@ -26,7 +26,7 @@ from core.models import Lab, User
 from core.progress import progress_of
 from core.roles import Right, labs_of, require
 from evaluation.files.runs import run_name
-from runs import background, catalogue, fetching
+from runs import background, catalogue, fetching, sending
 from runs import jobs as pool_jobs
 from runs import selectors as run_selectors
 from runs import services as run_services
@@ -175,6 +175,29 @@ class Runs(Resource):
     def destroy(self, request: Request, pk: int) -> Any:
         """Delete a run that no campaign uses."""
         run_services.run_delete(run=self.run)
+
+
+class Uploads(Resource):
+    """Large files, which are sent straight to the bucket."""
+
+    tags = ["Uploads"]
+    lookup_url_kwarg = "token"
+    lookup_value_converter = "str"
+
+    @operation(shapes.UploadShape, Right.MAINTAIN, name="upload_begin", takes=shapes.NewUpload)
+    def create(self, request: Request) -> Any:
+        """Begin to send a file to the site's bucket, past its web servers. Send its parts where the answer says, then
+        finish. Refused (409) where a site has no such bucket: send the file with its form."""
+        require(self.user, None, self.right)
+        return sending.sending_begin(user=self.user, at=timezone.now(), **self.sent)
+
+    @action(detail=True, methods=["post"], url_path="finish")
+    @operation(shapes.UploadShape, Right.MAINTAIN)
+    def upload_finish(self, request: Request, token: str) -> Any:
+        """Have the parts put together. Where some are missing, nothing is done, and the answer says where they go: so
+        what broke off goes on."""
+        require(self.user, None, self.right)
+        return sending.sending_continue(token=token, user=self.user)
 
 
 class JobFilter(FilterSet):  # type: ignore[misc]

@@ -23,7 +23,7 @@ from leaderboards.models import Board, Submission, Team
 from leaderboards.public.archive import Archive
 from leaderboards.public.reading import published
 from leaderboards.selectors import Quota
-from runs.receiving import MEGABYTE
+from runs.sending import MEGABYTE
 
 
 def _context(user: User) -> dict[str, Any]:

@@ -51,7 +51,7 @@ from leaderboards.public import versions
 from leaderboards.upkeep import rounds
 from leaderboards.upkeep.forms import FIELDS
 from pools.models import Campaign, CampaignTemplate
-from runs.receiving import MEGABYTE
+from runs.sending import MEGABYTE
 
 
 def _file(sent: "UploadedFile[Any]") -> bytes:

@@ -73,14 +73,31 @@ area.addEventListener("drop", async (event) => {
   for (const entry of entries) await addEntry(entry);
 });
 
-function send(entry) {
+async function send(entry) {
+  const data = new FormData();
+  data.append("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
+  if (list.dataset.direct && entry.file.size >= Number(list.dataset.large)) {
+    try {
+      const token = await sendDirectly(entry.file, list, (received) => {
+        entry.told.textContent = `${Math.floor((100 * received) / entry.file.size)}%`;
+      });
+      data.append("files-token", token);
+    } catch (error) {
+      entry.told.textContent = error.message || list.dataset.failed;
+      entry.told.classList.add("wrong");
+      return;
+    }
+  } else {
+    data.append("files", entry.file, entry.file.name);
+  }
+  await post(data, entry);
+}
+
+function post(data, entry) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
-    const data = new FormData();
-    data.append("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
-    data.append("files", entry.file, entry.file.name);
     request.upload.addEventListener("progress", (event) => {
-      if (event.lengthComputable) entry.told.textContent = `${Math.floor((100 * event.loaded) / event.total)}%`;
+      if (event.lengthComputable && data.has("files")) entry.told.textContent = `${Math.floor((100 * event.loaded) / event.total)}%`;
     });
     request.addEventListener("loadend", () => {
       entry.sent = request.status === 201;

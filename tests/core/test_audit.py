@@ -115,7 +115,7 @@ NOT_RECORDED = {
     "who is the clock": {"core_lease"},
     "raised, sent and settled by jobs": {"core_alarm", "judgments_alarmepisode", "core_mail"},
     "a request whose row says who asked, and whose effect is recorded": {
-        *("runs_job", "runs_upload", "results_versionrequest", "api_storedanswer"),
+        *("runs_job", "runs_upload", "runs_directupload", "results_versionrequest", "api_storedanswer"),
         *("api_delivery", "api_worktold"),
     },
     "what a submission's evaluation and its team's messages leave; openings and decisions are recorded": {
