@@ -50,7 +50,7 @@ class Tagged(GenericViewSet[Any]):
         """Tag what is read, and leave it out where the client has it."""
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "private, no-cache")
-        if request.method == "GET" and response.status_code == 200:
+        if request.method == "GET" and response.status_code in (200, 302):  # or where a bucket has it
             if isinstance(response, Response):
                 response["ETag"] = tag_of(response.data)
             if response.get("ETag") in _tags(request.headers.get("If-None-Match", "")):  # files have theirs

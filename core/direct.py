@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import FileResponse, HttpResponse, HttpResponseRedirect
 from django.utils.http import content_disposition_header
 
 LARGE = 5_000_000  # bytes; pages draw smaller files, and may draw what comes from this site alone
@@ -40,19 +40,39 @@ def is_direct(size: int) -> bool:
     return 0 < least_bytes() <= size
 
 
-def redirect_to_file(name: str, *, filename: str, content_type: str) -> HttpResponseRedirect:
-    """A redirect to a stored file, at an address that works for a minute, and for whoever has it: ask before.
+class Redirect(HttpResponseRedirect):
+    """A redirect to a stored file, at an address that works for a minute, and for whoever has it: ask before."""
+
+    def __init__(self, name: str, *, filename: str, content_type: str) -> None:
+        answer = {
+            "ResponseContentDisposition": content_disposition_header(True, filename),
+            "ResponseContentType": content_type,
+            "ResponseCacheControl": "private, no-store",
+        }
+        super().__init__(default_storage.url(name, parameters=answer, expire=SECONDS))  # type: ignore[call-arg]
+        self["Cache-Control"] = "private, no-store"
+        self.name = name
+
+
+def stored_file_response(
+    name: str, *, size: int, filename: str, content_type: str, etag: str = ""
+) -> FileResponse | Redirect:
+    """A stored file as a download, a part at a time; or, if it is large, a redirect to where its bucket has it.
 
     Raises FileNotFoundError if storage does not have the file, and botocore's errors if it cannot be asked.
     """
-    if not default_storage.exists(name):
-        raise FileNotFoundError(name)
-    answer = {
-        "ResponseContentDisposition": content_disposition_header(True, filename),
-        "ResponseContentType": content_type,
-        "ResponseCacheControl": "private, no-store",
-    }
-    return HttpResponseRedirect(default_storage.url(name, parameters=answer, expire=SECONDS))  # type: ignore[call-arg]
+    response: FileResponse | Redirect
+    if is_direct(size):
+        if not default_storage.exists(name):
+            raise FileNotFoundError(name)
+        response = Redirect(name, filename=filename, content_type=content_type)
+    else:
+        content = default_storage.open(name)
+        response = FileResponse(content, as_attachment=True, filename=filename, content_type=content_type)
+        response["Content-Length"] = size
+    if etag:
+        response["ETag"] = f'"{etag}"'
+    return response
 
 
 def upload_begin(name: str) -> str:

@@ -1,11 +1,11 @@
 """Serving files that jobs made, from storage."""
 
 from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
-from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from core.direct import is_direct, redirect_to_file
+from core.direct import stored_file_response
 from core.errors import FileAway, NotMadeYet
 from judgments import selectors as judgment_selectors
 from pools.models import Campaign
@@ -30,7 +30,7 @@ def attachment(name: str, content: str) -> HttpResponse:
     return HttpResponse(content.encode(), content_type=TYPES[name.rpartition(".")[2]], headers=headers)
 
 
-def file_response(campaign: Campaign, kind: str, name: str, *, may_redirect: bool = False) -> HttpResponseBase:
+def file_response(campaign: Campaign, kind: str, name: str) -> HttpResponseBase:
     """A stored file as a download, a part at a time; or, if it is large, a redirect to where its bucket has it.
 
     Raises NotMadeYet if no job has made it so far, FileAway if storage does not have it.
@@ -47,14 +47,10 @@ def file_response(campaign: Campaign, kind: str, name: str, *, may_redirect: boo
     filename = f"{slugify(campaign.name) or campaign.pk}-{base}"
     content_type = TYPES[base.rpartition(".")[2]]
     try:
-        if may_redirect and is_direct(stored.size):
-            return redirect_to_file(str(stored.file.name), filename=filename, content_type=content_type)
-        content = stored.file.open("rb")
+        return stored_file_response(
+            str(stored.file.name), size=stored.size, filename=filename, content_type=content_type, etag=stored.sha256
+        )
     except (OSError, BotoCoreError, ClientError) as error:
         raise FileAway(
             _("The file cannot be read from storage now: %(error)s. Have it made again.") % {"error": error}
         ) from error
-    response = FileResponse(content, as_attachment=True, filename=filename, content_type=content_type)
-    response["Content-Length"] = stored.size
-    response["ETag"] = f'"{stored.sha256}"'
-    return response

@@ -86,7 +86,7 @@ def export(request: Request, pk: int, name: str) -> HttpResponseBase:
     campaign = campaign_of(request, pk)
     if name != exports.ARCHIVE and name not in exports.NAMES:
         raise NotYours(_("There is no export with this name."))
-    response = file_response(campaign, StoredFile.Kind.EXPORT, name, may_redirect=True)
+    response = file_response(campaign, StoredFile.Kind.EXPORT, name)
     _note_export(campaign, "downloaded", name)
     return response
 

@@ -219,6 +219,6 @@ def _ask(request: Request, ask: Callable[[], Any], message: str) -> None:
 def bundle(request: Request, pk: int) -> HttpResponseBase:
     """The release bundle as it was last made."""
     campaign = campaign_of(request, pk)
-    response = file_response(campaign, StoredFile.Kind.BUNDLE, releasing.NAME, may_redirect=True)
+    response = file_response(campaign, StoredFile.Kind.BUNDLE, releasing.NAME)
     releasing.bundle_note(campaign=campaign, action="downloaded")
     return response

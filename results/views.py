@@ -219,7 +219,7 @@ def _result_file(request: Request, pk: int, name: str) -> HttpResponseBase:
     kind = StoredFile.Kind.RESULT
     if judgment_selectors.stored_file(campaign, kind, name) is None and Result.objects.filter(campaign=campaign):
         raise NotYours(_("These results have no such table, figure or report."))
-    return file_response(campaign, kind, name, may_redirect=True)
+    return file_response(campaign, kind, name)
 
 
 # --- what more judgments would say

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.conf import settings
-from django.http import FileResponse
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
@@ -189,9 +188,4 @@ class BoardFiles(OfBoard):
         """Download a leaderboard as everybody may see it: entries with their scores and metadata, costs, the policy,
         and what changed, each as JSON or CSV, with the page drawn from them."""
         public = published(self.board_seen, timezone.now())
-        packed = Archive(public)
-        response = FileResponse(
-            packed.open(public.at), as_attachment=True, filename=f"{slug}.zip", content_type="application/zip"
-        )
-        response["ETag"] = f'"{packed.digest[:32]}"'
-        return response
+        return Archive(public).response(public.at, f"{slug}.zip")

@@ -17,8 +17,10 @@ from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.files import File
 from django.core.files.storage import default_storage
+from django.http import HttpResponseBase
 from django.template.loader import render_to_string
 
+from core.direct import stored_file_response
 from evaluation.boards.checking import COSTS
 from leaderboards import order_checks
 from leaderboards.models import Season, SeasonFile
@@ -92,8 +94,8 @@ class Archive:
         self.digest = hashlib.sha256(json.dumps(sums).encode()).hexdigest()
         self._folder = f"boards/archives/{board.board.pk}"
 
-    def open(self, at: datetime) -> IO[bytes]:
-        """The zip as a file. If it has to be packed, those of the board that are older than a day go."""
+    def response(self, at: datetime, filename: str) -> HttpResponseBase:
+        """The zip as a download. If it has to be packed, those of the board that are older than a day go."""
         name = f"{self._folder}/{self.digest}.zip"
         if not default_storage.exists(name):
             with tempfile.SpooledTemporaryFile(max_size=8 << 20) as packed:
@@ -106,7 +108,13 @@ class Archive:
                 path = f"{self._folder}/{other}"
                 if path != name and default_storage.get_modified_time(path) < at - KEPT:
                     default_storage.delete(path)
-        return default_storage.open(name)
+        return stored_file_response(
+            name,
+            size=default_storage.size(name),
+            filename=filename,
+            content_type="application/zip",
+            etag=self.digest[:32],
+        )
 
     def write(self, to: IO[bytes]) -> None:
         sums = []

@@ -1,13 +1,14 @@
 """The pages of public boards. They are the same for everybody, and none tells whose an entry under embargo is."""
 
 import hashlib
+import mimetypes
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.http.response import HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -18,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django_ratelimit.decorators import ratelimit
 
+from core.direct import Redirect, stored_file_response
 from core.login import TooManyTries
 from core.roles import Right, may, needs
 from evaluation.boards.checking import COSTS
@@ -57,7 +59,7 @@ def of_board(view: View) -> View:
     def seen(request: HttpRequest, slug: str, *arguments: Any, **named: Any) -> HttpResponseBase:
         board = board_of(request, slug)
         response = view(request, published(board, timezone.now()), *arguments, **named)
-        if not board.is_public or _is_of_lab(request, board):
+        if not board.is_public or _is_of_lab(request, board) or isinstance(response, Redirect):
             return response  # not kept anywhere: whoever changes a board sees the change at once
         patch_cache_control(response, public=True, max_age=SECONDS)
         if response.streaming or response.status_code != 200:
@@ -281,7 +283,9 @@ def file(request: HttpRequest, board: Published, number: int, part: str) -> Http
     row = next((row for row in archive.public_files(season) if row.part == part), None) if season else None
     if row is None:
         raise Http404
-    return FileResponse(row.file.open("rb"), as_attachment=True, filename=row.name)
+    guess, packed = mimetypes.guess_type(row.name)
+    content_type = guess if guess and not packed else "application/octet-stream"
+    return stored_file_response(str(row.file.name), size=row.size, filename=row.name, content_type=content_type)
 
 
 @needs(Right.PUBLIC)
@@ -296,10 +300,7 @@ def everything(request: HttpRequest, board: Published) -> HttpResponseBase:
     unchanged = get_conditional_response(request, etag=etag)
     if unchanged is not None:
         return unchanged
-    name = f"{board.board.slug}.zip"
-    response = FileResponse(packed.open(board.at), as_attachment=True, filename=name, content_type="application/zip")
-    response["ETag"] = etag
-    return response
+    return packed.response(board.at, f"{board.board.slug}.zip")
 
 
 @needs(Right.PUBLIC)

