@@ -16,7 +16,7 @@
 | BESTKNOWN_VAR | where embedded servers, files and logs live | var/ beside manage.py |
 | MEDIA_ROOT | where run files and artifacts are stored | the folder files/ in BESTKNOWN_VAR |
 | FILES_BUCKET | an S3 bucket for run files and artifacts, reached with the usual AWS variables | none: a folder |
-| FILES_DIRECT | whether browsers fetch large files from the bucket, which they must reach | off |
+| FILES_DIRECT | whether large files go straight from and to the bucket, which browsers must reach | off |
 | HSTS_SUBDOMAINS | whether https is asked of all names below this one too, and preloading allowed | off |
 | UPLOAD_MEGABYTES | the largest upload, in MB; a proxy must let 5% more pass | 500 |
 | BOARD_UPLOAD_MEGABYTES | the largest upload to a leaderboard, both runs together, in MB | 200 |

@@ -106,9 +106,9 @@ def test_a_public_boards_files_come_from_the_bucket_and_hidden_ones_from_nowhere
     bucket: str, collection: Collection, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
     board = taking_part.make(collection, factories.member(collection.lab, "organizer", "olga"))
-    shown, hidden = (reverse("boards:file", args=[board.slug, 1, part]) for part in ("dev_qrels", "eval_qrels"))
+    dev_qrels, eval_qrels = (reverse("boards:file", args=[board.slug, 1, part]) for part in ("dev_qrels", "eval_qrels"))
     whole = reverse("boards:everything", args=[board.slug])
-    content = {address: b"".join(client.get(address).streaming_content) for address in (shown, whole)}
+    content = {address: b"".join(client.get(address).streaming_content) for address in (dev_qrels, whole)}
     etag = client.get(whole)["ETag"]
     monkeypatch.setattr(direct, "LARGE", 1)
     for address, expected in content.items():
@@ -118,9 +118,9 @@ def test_a_public_boards_files_come_from_the_bucket_and_hidden_ones_from_nowhere
         assert download.content == expected and "attachment" in download.headers["Content-Disposition"]
     assert client.get(whole, headers={"If-None-Match": etag}).status_code == 304
     assert Program(factories.user("zoe")).get(f"boards/{board.slug}/board.zip").status_code == 302
-    assert client.get(hidden).status_code == 404
+    assert client.get(eval_qrels).status_code == 404
     Board.objects.filter(pk=board.pk).update(is_public=False)
-    assert client.get(shown).status_code == client.get(whole).status_code == 404
+    assert client.get(dev_qrels).status_code == client.get(whole).status_code == 404
 
 
 def test_files_in_a_folder_come_through_the_web_server(

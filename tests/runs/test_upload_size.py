@@ -1,6 +1,6 @@
-"""Much at once by browser: 60 runs and a folder of passages, at a site that runs as in production.
+"""Much at once by browser: 60 runs and a folder of passages, at a site that runs as in production; and a large run.
 
-BRING_MEGABYTES says how many megabytes of passages: 60 unless it is set. By hand: BRING_MEGABYTES=1000.
+BRING_MEGABYTES says how many megabytes of passages, or of the run: 60 unless it is set. By hand: BRING_MEGABYTES=1000.
 """
 
 import http.client
@@ -16,22 +16,28 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings as site_settings
+from django.core.files.uploadedfile import UploadedFile
 from django.test import Client
+from django.utils import timezone
 from playwright.sync_api import Browser
 
 from core.models import Lab, User
 from core.progress import progress_of
 from runs import background, receiving
-from runs.models import Collection, Job, Passage, Run, Upload
+from runs import services as run_services
+from runs.models import Collection, Job, Passage, Query, Run, Upload
 from runs.services import artifact_beside
 from tests import browser
+from tests.buckets import endpoint, gate
 from tests.conftest import REPOSITORY, RunningSite, database_url, running_site
 
+__all__ = ["endpoint", "gate"]
 MEGABYTES = int(os.environ.get("BRING_MEGABYTES", "60"))
 PART = 200  # megabytes of a file of passages, at most
 RUNS, QUERIES, RANKS = 60, 50, 20
 PASSAGE = "Owls eat mice, voles and now and then a careless young rabbit. " * 16  # about 1 kB
 WEB_GROWS, JOB_GROWS = 60, 150  # MB at most, however much is sent
+BUCKET_GROWS = 100  # MB at most, more than from a folder: what fetches a file does so in several threads
 MINUTES = 20  # at most for reading, at full size on a busy machine
 JOB = """
 import json, sys, django
@@ -192,3 +198,36 @@ def _cut_while_reading(job: Job, media: Path) -> None:
         beside = {artifact_beside(name) for name in before}  # made anew, or deleted, when the job is done again or ends
         assert before <= stored(media) <= before | beside
         assert Job.objects.get().state == Job.State.WAITING and Upload.objects.count() == len(before)
+
+
+@pytest.mark.timeout(240 + 60 * MINUTES * (MEGABYTES > 100))
+@pytest.mark.django_db(transaction=True)
+def test_a_run_in_a_bucket_is_read_in_little_memory(
+    collection: Collection, rita: User, tmp_path: Path, request: pytest.FixtureRequest, settings: Any
+) -> None:
+    settings.UPLOAD_MEGABYTES = MEGABYTES + 1
+    path = tmp_path / "large.txt"
+    with path.open("w") as out:
+        query = size = 0
+        while size < MEGABYTES * 1_000_000:
+            size += out.write(
+                "".join(f"q{query} Q0 passage-{rank:07} {rank + 1} {1000 - rank}.5 t\n" for rank in range(1000))
+            )
+            query += 1
+    Query.objects.filter(collection=collection).delete()
+    grown = {}
+    for where in ("folder", "bucket"):
+        if where == "bucket":
+            request.getfixturevalue("gate")
+        with path.open("rb") as file:
+            about = {"collection": collection, "team": "", "notes": "", "by": rita, "at": timezone.now()}
+            job = background.run_ask(name=where, file=UploadedFile(file, "large.txt", size=size), **about)
+        process = reading(job, Path(settings.MEDIA_ROOT))
+        out, _ = process.communicate(timeout=MINUTES * 60)
+        job.refresh_from_db()
+        assert (job.state, job.error) == (Job.State.DONE, "")
+        grown[where] = json.loads(out)["grown"]
+        assert job.run is not None
+        run_services.run_delete(run=job.run)
+    print(f"\n{MEGABYTES} MB: a job grew by {grown}")
+    assert grown["bucket"] <= grown["folder"] + BUCKET_GROWS
