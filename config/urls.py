@@ -35,4 +35,5 @@ urlpatterns = [
 handler400 = "core.error_pages.bad_request"
 handler403 = "core.error_pages.forbidden"
 handler404 = "core.error_pages.not_found"
+handler429 = "core.error_pages.too_many"  # allauth's
 handler500 = "core.outage.answer_error"

@@ -27,6 +27,12 @@ def not_found(_request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(404, _("Page not found"), text)
 
 
+def too_many(_request: HttpRequest) -> HttpResponse:
+    """Somebody has tried too often."""
+    text = _("There have been too many attempts. Please wait a few minutes and try again.")
+    return _page(429, _("One moment, please"), text)
+
+
 def server_error(_request: HttpRequest) -> HttpResponse:
     """Something is broken here."""
     return HttpResponse(loader.render_to_string("500.html"), status=500)

@@ -50,12 +50,12 @@ def invited_page(
 ) -> HttpResponse:
     """Let whoever is invited choose a name and a password, or, logged in, accept with one press.
 
-    `words` is what core/invited.html says. `accept` takes the user, who is not saved yet if new, and gives the address
+    `words` is what core/entrance.html says. `accept` takes the user, who is not saved yet if new, and gives the address
     that is next.
     """
     if request.user.is_authenticated:
         if request.method == "GET":
-            return render(request, "core/invited.html", words)
+            return render(request, "core/entrance.html", words)
         return HttpResponseRedirect(accept(request.user), status=303)
     new = User(email=email)
     form, status = JoinForm(instance=new), 200
@@ -71,4 +71,5 @@ def invited_page(
             else:
                 entered: HttpResponse = perform_login(request, user, redirect_url=following)
                 return entered
-    return render(request, "core/invited.html", {**words, "form": form}, status=status)
+    account = {"form": form, "button": _("Create my account"), "following": request.path}
+    return render(request, "core/entrance.html", {**words, **account}, status=status)

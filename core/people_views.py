@@ -252,7 +252,22 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
 def password_forgotten(request: HttpRequest) -> HttpResponseBase:
     """Ask for a link by mail; where the site sends none, whom to ask."""
     if not settings.HAS_MAIL:
-        return render(request, "core/no_mail.html")
+        page = {
+            "title": _("New password") + " · Bestknown",
+            "heading": _("New password"),
+            "notice": _("This site sends no mail, so it cannot send you a link for a new password."),
+            "notice_kind": " look",
+            "about": [
+                _(
+                    "Ask an admin of your lab, or the person who runs this site: an admin of the site can make such a "
+                    "link for you under People."
+                )
+            ],
+            "back": (_("Back to your account"), reverse("core:account"))
+            if request.user.is_authenticated
+            else (_("Back to the log-in"), reverse("login")),
+        }
+        return render(request, "core/entrance.html", page)
     answer: HttpResponseBase = accounts.password_reset(request)
     return answer
 

@@ -393,8 +393,20 @@ def ask(request: HttpRequest, board_slug: str) -> HttpResponse:
             except OSError:
                 log.exception("An invitation to %s was not mailed", board.slug)
             is_sent, status = True, 200
-    context = {"board": board, "form": form, "is_sent": is_sent, "has_mail": settings.HAS_MAIL}
-    return render(request, "leaderboards/ask.html", context, status=status)
+    page: dict[str, Any] = {
+        "title": f"{_('Take part')} · {board.name}",
+        "heading": _("Take part in %(name)s") % {"name": board.name},
+        "following": reverse("leaderboards:take_part", args=[board_slug]),
+    }
+    if is_sent:
+        page["notice"] = _("If mail reaches this address, a link is on its way. It works once, for 14 days.")
+    elif settings.HAS_MAIL:
+        page["lead"] = _("You get a link by mail. With it you choose a name and a password, and found a team.")
+        page |= {"form": form, "button": _("Send me the link")}
+    else:
+        text = _("This site sends no mail. Ask the organizers for an invitation.")
+        page |= {"notice": text, "notice_kind": " look"}
+    return render(request, "core/entrance.html", page, status=status)
 
 
 @needs(Right.PUBLIC)

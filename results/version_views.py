@@ -116,7 +116,7 @@ def version_new(request: Request, pk: int) -> HttpResponse:
         "obstacle": version_services.why_no_version(campaign),
         "open": version_requests.requests_open().filter(campaign=campaign).first(),
     }
-    return render(request, "results/version_new.html", context, status=status)
+    return render(request, "results/version_add.html", context, status=status)
 
 
 def _start(pending: VersionRequest) -> None:
@@ -144,7 +144,7 @@ def version_asked(request: Request, pk: int, request_pk: int) -> HttpResponse:
         "progress": progress_of(version_requests.progress_key(pending)),
         "refresh": 0 if pending.ended_at else REFRESH,
     }
-    return render(request, "results/version_asked.html", context)
+    return render(request, "results/version_add.html", context)
 
 
 @needs(Right.SEE)
