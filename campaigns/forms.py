@@ -138,9 +138,6 @@ class CampaignForm(SettingsForm):
         assert isinstance(choice, RunChoiceField)
         runs = choice.queryset = Run.objects.filter(collection=collection).order_by("name")
         count = runs.count()
-        chosen = [*self.initial.get("runs", ()), *self.initial.get("more_runs", "").splitlines()]
-        if len(chosen) == count:
-            self.initial.setdefault("all_runs", True)
         self.fields["all_runs"].label = ngettext("The collection’s only run", "All %(count)d runs", count) % {
             "count": count
         }
@@ -173,6 +170,8 @@ class CampaignForm(SettingsForm):
         number = Campaign.objects.filter(lab=collection.lab_id, name__startswith=name).count()
         draft = Campaign(collection=collection, name=f"{name} {number + 1}" if number else name, **settings)
         initial = runs_chosen(campaign) if campaign.collection_id == collection.pk else {}
+        if initial and not Run.objects.filter(collection=collection).exclude(campaigns=campaign).exists():
+            initial["all_runs"] = True
         return cls(collection=collection, instance=draft, initial=initial)
 
     @classmethod

@@ -176,7 +176,7 @@ def table(request: Request, pk: int, name: str) -> HttpResponse:
 @needs(Right.SEE)
 @require_GET
 def table_file(request: Request, pk: int, name: str, form: str) -> HttpResponseBase:
-    """One table as CSV or LaTeX, all of its rows."""
+    """One table as CSV or LaTeX, all of its rows; with `-all` after its name, LaTeX has all columns."""
     if form not in ("csv", "tex"):
         raise NotYours(_("Tables are available as .csv and .tex files."))
     return _result_file(request, pk, f"tables/{name}.{form}")

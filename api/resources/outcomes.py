@@ -340,7 +340,7 @@ class ResultFiles(Resource):
     @action(detail=True, url_path="results/tables/<slug:name>.<slug:form>")
     @operation(FILE, media="*/*")
     def results_table_file(self, request: Request, pk: int, name: str, form: str) -> Any:
-        """Download one table of the results as `csv` or `tex`, all of its rows."""
+        """Download one table of the results as `csv` or `tex`, all of its rows; `pairs-all.tex` has all columns."""
         if form not in ("csv", "tex"):
             raise NotYours(_("Tables are available as .csv and .tex files."))
         return self.file(pk, f"tables/{name}.{form}")

@@ -133,7 +133,8 @@ def test_before_and_after_the_start_a_campaign_says_what_to_do_first(
     campaign = factories.campaign(collection, tests=3, start=False)
     campaign.test_pairs.update(proven_at=None)
     draft = client.get(reverse("campaigns:campaign", args=[campaign.pk])).content.decode()
-    assert "and is expected to cost" in draft
+    assert "is expected to cost $4.80." in draft
+    assert "if people come by a link or from a panel, it is $4.00." in draft
     assert "No test pair is proven yet." in draft
 
     begun = factories.campaign(collection, "begun")
