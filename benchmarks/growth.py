@@ -111,7 +111,8 @@ ROWS = (
         "difference, hit_id, publication_id)",
         "hits",
         "%(platforms_publishedhit)s + n, 1, 1, 0, 'H' || n, 'T', now(), now() + interval '1 day', 0, "
-        "CASE WHEN n >= %(done)s THEN now() END, false, 0, 0, 0, 0, '', %(tasks_hit)s + n, %(publication)s",
+        "CASE WHEN n >= %(done)s THEN now() - interval '1 second' * (%(hits)s - n) END, false, 0, 0, 0, 0, '', "
+        "%(tasks_hit)s + n, %(publication)s",
     ),
     (
         "platforms_submission (id, platform_assignment_id, platform_worker_id, status, submitted_at, receipt, "

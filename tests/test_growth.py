@@ -180,6 +180,7 @@ NEEDED = {
     "operation_to_send": "looking for calls to make",
     "published_hit_to_poll": "looking for HITs to poll",
     "assignment_unbooked": "the campaign",
+    "payment_unpaid": "the pay",
     "assignment_checked_last": "forecasting",
     "pool_once_per_query pools_pool_query_id_459c3a3d": "the list of queries",
     "pair_once_per_pool pools_pair_pool_id_3ac5d9ba": "the list of queries",
