@@ -94,7 +94,7 @@ PAIRS = CANDIDATES * (CANDIDATES - 1) // 2  # and a few more than MANY
 MOST_BYTES = 200_000
 MOST_BYTES_OF = {"api:reference": 300_000}  # which grows with the API, and with nothing that anybody stores
 MOST_STATES = 4  # of more choices, the first and the last are tried
-MOST_QUERIES = 40
+MOST_QUERIES = 42
 
 # Which lists each page has: by the name of the address, the keys of its lists ("" for the one without a key).
 LISTS: dict[str, tuple[str, ...]] = {

@@ -1,5 +1,6 @@
 """Drafts: changed in every setting, taken up again, with what their settings lead to beside the form."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.forms.models import model_to_dict
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from selectolax.lexbor import LexborHTMLParser
 
 from campaigns import drafting
 from campaigns.consequences import consequences_of
@@ -190,13 +192,20 @@ def test_large_designs_are_estimated_from_a_part_of_the_queries(
 def test_the_numbers_beside_the_form_follow_the_form(page: Client, draft: Campaign) -> None:
     address, before = reverse("campaigns:consequences"), model_to_dict(draft)
     sent = filled_in(draft) | {"draft": draft.pk}
-    usual = page.post(address, sent, headers={"HX-Request": "true"})
-    assert usual.status_code == 200
-    assert "<html" not in usual.content.decode()
-    outcome = usual.context["found"]
-    assert (outcome.preview.pairs, outcome.bill.hits) == (7, 1)
-    dearer = page.post(address, sent | {"reward": "4.00", "name": ""}, headers={"HX-Request": "true"}).context["found"]
-    assert dearer.bill.total == 2 * outcome.bill.total
+
+    def beside(fields: dict[str, object]) -> dict[str, str]:
+        answer = page.post(address, fields, headers={"HX-Request": "true"})
+        assert answer.status_code == 200
+        assert "<html" not in answer.content.decode()
+        details = LexborHTMLParser(answer.content.decode()).css_first("dl.details")
+        return {
+            term.text(): number.text().split()[0]
+            for term, number in zip(details.css("dt"), details.css("dd"), strict=True)
+        }
+
+    usual, dearer = beside(sent), beside(sent | {"reward": "4.00", "name": ""})
+    assert (usual["Pairs"], usual["HITs"]) == ("7", "1")
+    assert Decimal(dearer["Total"].lstrip("$")) == 2 * Decimal(usual["Total"].lstrip("$")) > 0
     cheap = page.post(address, sent | {"reward": "0.05"}).content.decode()
     assert "<html" in cheap and "an hour is less than $8.00" in cheap
     nobody = page.post(address, {**sent, "runs": []}).content.decode()
