@@ -28,14 +28,28 @@ async function sendDirectly(file, area, tell) {
     });
   }
 
+  function keep(token) {
+    try {
+      localStorage.setItem(key, token);
+    } catch {
+      // a browser that keeps nothing begins again on the next page
+    }
+    return token;
+  }
+
+  let token = null;
+  try {
+    token = localStorage.getItem(key);
+  } catch {
+    // likewise
+  }
   let tries = 0;
   for (;;) {
     try {
-      const token = localStorage.getItem(key);
       const answer = await (token
         ? ask(`${area.dataset.direct}${encodeURIComponent(token)}/`, {})
         : ask(area.dataset.direct, { name: file.name, size: file.size }));
-      localStorage.setItem(key, answer.token);
+      token = keep(answer.token);
       tell(answer.received);
       if (!answer.parts.length) return answer.token;
       for (const part of answer.parts) {
@@ -44,7 +58,7 @@ async function sendDirectly(file, area, tell) {
         tries = 0;
       }
     } catch (error) {
-      if (error.status === 404) localStorage.removeItem(key); // used, or too old: from the beginning
+      if (error.status === 404) token = null; // used, or too old: from the beginning
       else if (error.status && error.status !== 503) throw error;
       tries += 1;
       if (tries === TRIES) throw new Error(error.status ? error.message : "");
