@@ -116,33 +116,33 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def bucket(endpoint: str, settings: Any) -> str:
-    """The site's files are in the bucket, with the settings of production."""
-    put_files_in(endpoint, settings)
+def bucket(endpoint: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The site's files are in the bucket, with the settings of production; those of processes that it starts, too."""
+    put_files_in(endpoint, settings, monkeypatch)
     return endpoint
 
 
 @pytest.fixture
 def gate(endpoint: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """As `bucket`, through a gate, for sites that are started, too."""
+    """As `bucket`, through a gate."""
     with Gate(endpoint.removeprefix("http://")) as opened:
         threading.Thread(target=opened.serve_forever, daemon=True).start()
-        put_files_in(opened.url, settings)
-        for name, value in {
-            "FILES_BUCKET": BUCKET,
-            "FILES_DIRECT": "on",
-            "AWS_S3_ACCESS_KEY_ID": KEY,
-            "AWS_S3_SECRET_ACCESS_KEY": SECRET,
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL_S3": opened.url,
-        }.items():
-            monkeypatch.setenv(name, value)
+        put_files_in(opened.url, settings, monkeypatch)
         yield opened
         opened.shutdown()
 
 
-def put_files_in(endpoint: str, settings: Any) -> None:
-    """Have this process keep files in the bucket at an address."""
+def put_files_in(endpoint: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have this process, and those that it starts, keep files in the bucket at an address."""
+    for name, value in {
+        "FILES_BUCKET": BUCKET,
+        "FILES_DIRECT": "on",
+        "AWS_S3_ACCESS_KEY_ID": KEY,
+        "AWS_S3_SECRET_ACCESS_KEY": SECRET,
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL_S3": endpoint,
+    }.items():
+        monkeypatch.setenv(name, value)
     options = {"bucket_name": BUCKET, "endpoint_url": endpoint, "access_key": KEY, "secret_key": SECRET}
     s3 = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options | site_settings.BUCKET_OPTIONS}
     settings.STORAGES = settings.STORAGES | {"default": s3}
