@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from config import settings as site_settings
+from pools.models import Campaign
 from tests.hosts.servers import BUCKET, KEY, SECRET, rclone
 from tests.ports import free_port
 from tests.tied import tied
@@ -116,8 +117,11 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def bucket(endpoint: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The site's files are in the bucket, with the settings of production; those of processes that it starts, too."""
+def bucket(endpoint: str, campaign: Campaign, settings: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The site's files are in the bucket, with the settings of production; those of processes that it starts, too.
+
+    The campaign comes first: what tests share is laid out once in a process, in a folder.
+    """
     put_files_in(endpoint, settings, monkeypatch)
     return endpoint
 

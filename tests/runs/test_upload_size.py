@@ -31,10 +31,10 @@ from runs import services as run_services
 from runs.models import Collection, Job, Passage, Query, Run, Upload
 from runs.services import artifact_beside
 from tests import browser
-from tests.buckets import bucket, endpoint
+from tests.buckets import endpoint, put_files_in
 from tests.conftest import REPOSITORY, RunningSite, database_url, running_site
 
-__all__ = ["bucket", "endpoint"]
+__all__ = ["endpoint"]
 MEGABYTES = int(os.environ.get("BRING_MEGABYTES", "60"))
 PART = 200  # megabytes of a file of passages, at most
 RUNS, QUERIES, RANKS = 60, 50, 20
@@ -206,7 +206,7 @@ def _cut_while_reading(job: Job, media: Path) -> None:
 @pytest.mark.timeout(240 + 60 * MINUTES * (MEGABYTES > 100))
 @pytest.mark.django_db(transaction=True)
 def test_a_run_in_a_bucket_is_read_in_little_memory(
-    collection: Collection, rita: User, tmp_path: Path, request: pytest.FixtureRequest, settings: Any
+    collection: Collection, rita: User, tmp_path: Path, endpoint: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.UPLOAD_MEGABYTES = MEGABYTES + 1
     path = tmp_path / "large.txt"
@@ -222,7 +222,7 @@ def test_a_run_in_a_bucket_is_read_in_little_memory(
     for where in ("folder", "bucket"):
         with path.open("rb") as opened:
             if where == "bucket":
-                request.getfixturevalue("bucket")
+                put_files_in(endpoint, settings, monkeypatch)
                 file: UploadedFile = send(rita, opened, size)  # type: ignore[type-arg]  # generic in its stubs only
             else:
                 file = UploadedFile(opened, "large.txt", size=size)
