@@ -132,7 +132,7 @@ def test_equal_texts_of_a_pool_are_one_candidate_and_all_other_ids_of_the_text_i
     world.import_texts()
     campaign = factories.campaign(world.collection, runs=POOLED)
     assert candidates_of(campaign) == {"q1": ("p1", "p2"), "q2": ("p6", "p7")}
-    assert judgment_selectors.asked_pairs(campaign) == {"q1": [("p1", "p2")], "q2": [("p6", "p7")]}
+    assert list(judgment_selectors.asked_pairs(campaign)) == [("q1", "p1", "p2"), ("q2", "p6", "p7")]
     assert (campaign.pair_count, campaign.pool_histogram) == (2, {"2": 2})
     assert twins_of(campaign) == {"q1": {"p3": "p1", "p4": "p1", "p9": "p1"}}
     assert alike_of(campaign) == [("q2", "p6", "p7", 0.95)]
@@ -446,7 +446,7 @@ def test_a_run_that_puts_the_qrels_text_first_agrees_with_it_and_its_next_text_i
     factories.run(world.collection, "same", {"q1": ["p1", "p4", "p2"], "q2": ["p7"]})
     campaign = champion(world, "same")
     assert campaign.champion_split == {"a": 1, "b": 1}
-    assert judgment_selectors.asked_pairs(campaign) == {"q1": [("p1", "p2")], "q2": [("p6", "p7")]}
+    assert list(judgment_selectors.asked_pairs(campaign)) == [("q1", "p1", "p2"), ("q2", "p6", "p7")]
     assert [(row.query, row.category) for row in pool_selectors.champion_asked(campaign)] == [
         ("q1", "a"), ("q2", "b"),
     ]  # fmt: skip

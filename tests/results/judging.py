@@ -30,7 +30,7 @@ def pilot(collection: Collection) -> Campaign:
 def judge(campaign: Campaign, hits: int | None = None) -> None:
     """Have the passage with the smaller id win, as that is a of each pair."""
     pairs = judgment_selectors.asked_pairs(campaign)
-    judge_all(campaign, [Preference(query, a, b, a) for query, of_query in pairs.items() for a, b in of_query], hits)
+    judge_all(campaign, [Preference(query, a, b, a) for query, a, b in pairs], hits)
 
 
 def new_run(collection: Collection, name: str, ranked: Mapping[str, Iterable[str]]) -> Run:

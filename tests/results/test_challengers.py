@@ -89,7 +89,7 @@ def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
     second = Campaign.objects.get(name="second")
     assert (answer.status_code, second.base_version) == (303, first)
     # p8 was in a pool of the first campaign, and lost there.
-    assert judgment_selectors.asked_pairs(second) == {"q1": [("p0", "p1")], "q2": [("p4", "p99")]}
+    assert list(judgment_selectors.asked_pairs(second)) == [("q1", "p0", "p1"), ("q2", "p4", "p99")]
     assert "Version to challenge version 1" in text_of(researcher, reverse("campaigns:settings", args=[second.pk]))
     factories.write_tests(second)
     factories.begin(second)
@@ -238,7 +238,7 @@ def test_two_that_win_meet_in_a_second_round_that_asks_only_what_is_missing(
     assert (version.changed, version.unsettled) == (1, 1)
 
     third = challenge(collection, "third", "one", "two")
-    assert judgment_selectors.asked_pairs(third) == {"q1": [("p0", "p00"), ("p0", "p1"), ("p00", "p1")]}
+    assert list(judgment_selectors.asked_pairs(third)) == [("q1", "p0", "p00"), ("q1", "p0", "p1"), ("q1", "p00", "p1")]
     assert (third.pair_count, third.reused_pair_count) == (3, 2)
     judge(third)
     assert answers(add(third, "The second round."))["q1"] == "p0"
@@ -357,7 +357,7 @@ def test_challenges_of_an_answer_that_another_version_replaced_settle_nothing(
     assert "1 query of the campaign was left as it was, because a version from another campaign" in text
     assert "lacked judgments" not in text
     third = challenge(collection, "third", "one")
-    assert judgment_selectors.asked_pairs(third) == {"q1": [("p0", "p00")]}
+    assert list(judgment_selectors.asked_pairs(third)) == [("q1", "p0", "p00")]
 
 
 def test_a_version_of_challengers_is_corrected_once_the_pair_has_been_judged_again(
@@ -413,7 +413,7 @@ def test_a_text_that_was_considered_under_another_id_is_nothing_new(
     factories.run(collection, "one", {"q1": ["p1b"], "q2": ["p3"]})
     factories.run(collection, "two", {"q2": ["p3b"]})
     second = challenge(collection, "second", "one", "two")
-    assert judgment_selectors.asked_pairs(second) == {"q2": [("p3", "p4")]}
+    assert list(judgment_selectors.asked_pairs(second)) == [("q2", "p3", "p4")]
     judge(second)
     refreshing.result_refresh(campaign=second)
     brought = {row["run"]: row["won"] for row in Result.objects.get(campaign=second).data["challengers"]["runs"]}
@@ -424,7 +424,7 @@ def test_a_text_that_was_considered_under_another_id_is_nothing_new(
         challenge(collection, "again", "one", "two")
     new_run(collection, "three", {"q2": ["p00"]})
     third = challenge(collection, "third", "three")
-    assert judgment_selectors.asked_pairs(third) == {"q2": [("p00", "p3")]}
+    assert list(judgment_selectors.asked_pairs(third)) == [("q2", "p00", "p3")]
     judge(third)
     assert answers(add(third))["q2"] == "p00"
 
