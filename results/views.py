@@ -179,7 +179,10 @@ def table_file(request: Request, pk: int, name: str, form: str) -> HttpResponseB
     """One table as CSV or LaTeX, all of its rows; with `-all` after its name, LaTeX has all columns."""
     if form not in ("csv", "tex"):
         raise NotYours(_("Tables are available as .csv and .tex files."))
-    return _result_file(request, pk, f"tables/{name}.{form}")
+    campaign, path = campaign_of(request, pk), f"tables/{name}.{form}"
+    if judgment_selectors.stored_file(campaign, StoredFile.Kind.RESULT, path) is None:
+        path = path.replace("-all.tex", ".tex")  # which has all columns in results of 0.2.0
+    return _result_file(request, pk, path)
 
 
 @needs(Right.SEE)
