@@ -32,8 +32,8 @@ from evaluation.measures.means import exact_mean
 from evaluation.measures.named import COMPAT_DEPTH, PERSISTENCE, Measure, Scorer, per_query, read_measure
 from evaluation.statistics.asking import settling_prospects
 from evaluation.statistics.certainty import certainty as certainty_of
-from evaluation.statistics.certainty import confidence_set
 from evaluation.statistics.comparing import compare
+from evaluation.statistics.confidence_sets import confidence_set
 from evaluation.statistics.fragility import fragilities
 from evaluation.statistics.ranks import Board, Ranks, ranks_of, reciprocals
 from evaluation.statistics.resampling import DRAWS, query_weights

@@ -7,8 +7,8 @@ class CampaignsConfig(AppConfig):
 
     def ready(self) -> None:
         """Tell the job that does what members ask for how campaigns are drawn up."""
-        from campaigns import drawing
+        from campaigns import draft_jobs
         from runs import background
         from runs.models import Job
 
-        background.register(Job.Kind.CAMPAIGN, drawing.job_do)
+        background.register(Job.Kind.CAMPAIGN, draft_jobs.job_do)

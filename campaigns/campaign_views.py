@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from campaigns.drawing import SUGGESTED
+from campaigns.draft_jobs import SUGGESTED
 from campaigns.usual import is_changed, usual_value
 from core.alarms import alarms_raised
 from core.http import Request
@@ -22,6 +22,7 @@ from core.roles import Right, needs
 from core.snapshot import one_moment
 from judgments import reusing, rounds, watching
 from judgments import selectors as judgment_selectors
+from judgments.decisions import decisions_in
 from platforms.jobs import balance_soon
 from platforms.models import Publication
 from platforms.money.bills import campaign_bill, pairs_to_ask, rounds_bills
@@ -209,7 +210,7 @@ def _progress_context(campaign: Campaign, likely: Publication | None) -> dict[st
         "alarms": alarms_raised(campaign),
         "platform_alarms": alarms_raised(likely).count() if likely and likely.pk else 0,
         "needs": watching.needs_of(campaign, likely if likely and likely.pk else None),
-        "decisions": judgment_selectors.decisions(campaign)[:LATEST],
+        "decisions": decisions_in(campaign)[:LATEST],
         "packing": progress_of(task_selectors.packing_key(campaign.pk)),
     }
 

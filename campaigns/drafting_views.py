@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from campaigns import drawing
+from campaigns import draft_jobs
 from campaigns.forms import CampaignForm
 from core.errors import NotNow
 from core.http import Request, edit_in_turn
@@ -47,7 +47,7 @@ def _ask(request: Request, draft: Campaign) -> tuple[CampaignForm, Job | None]:
     ).exists():
         form.add_error(None, _("This draft is being changed right now. Save again once that is done."))
         return form, None
-    job = drawing.campaign_ask(
+    job = draft_jobs.campaign_ask(
         collection=draft.collection,
         runs=form.cleaned_data["runs"],
         name=form.cleaned_data["name"],
@@ -64,7 +64,7 @@ def _form(request: Request, draft: Campaign) -> CampaignForm:
     before = job_asked_again(request, Job.Kind.CAMPAIGN)
     if before is None or before.request.get("draft") != draft.pk:
         return CampaignForm.changing(draft)
-    campaign = drawing.settings_of(before)
+    campaign = draft_jobs.settings_of(before)
     campaign.pk = draft.pk
     form = CampaignForm(collection=draft.collection, instance=campaign, initial={"runs": before.request["runs"]})
     form.as_shown = CampaignForm.changing(draft).as_shown  # not what was asked for, but what is stored

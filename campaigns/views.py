@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from campaigns import drawing, searching
+from campaigns import draft_jobs, searching
 from campaigns.forms import CampaignForm, RenameForm
 from campaigns.starts import STARTS
 from campaigns.templating import default_template
@@ -86,7 +86,7 @@ def campaign_new(request: Request) -> HttpResponse:
         return render(request, "campaigns/campaign_new.html", _campaign_context(request, form, collection, template))
     form, template = CampaignForm(request.POST, collection=collection), _template_of(collection, request.POST)
     if form.is_valid():
-        job = drawing.campaign_ask(
+        job = draft_jobs.campaign_ask(
             collection=collection,
             runs=form.cleaned_data["runs"],
             name=form.cleaned_data["name"],
@@ -107,7 +107,7 @@ def _campaign_form(request: Request, collection: Collection) -> tuple[CampaignFo
     """
     before, copied = job_asked_again(request, Job.Kind.CAMPAIGN), request.GET.get("copy", "")
     if before is not None and before.collection_id == collection.pk:
-        entered = drawing.settings_of(before)
+        entered = draft_jobs.settings_of(before)
         form = CampaignForm(collection=collection, instance=entered, initial={"runs": before.request["runs"]})
         return form, _template_of(collection, before.request)
     if copied.isdecimal():

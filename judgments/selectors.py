@@ -458,16 +458,6 @@ def assignments_of(campaign: Campaign) -> QuerySet[Assignment]:
     return campaign.assignments.select_related("worker", "hit").order_by("-id")
 
 
-def decisions(campaign: Campaign) -> QuerySet[Decision]:
-    """A campaign's decisions, newest first."""
-    return campaign.decisions.select_related("worker", "assignment", "by").order_by("-id")
-
-
-def decisions_on(worker: Worker) -> QuerySet[Decision]:
-    """Every decision about a worker or their work, in whatever campaign of the lab, newest first."""
-    return worker.decisions.select_related("campaign", "assignment", "by").order_by("-id")
-
-
 class PoolRow(NamedTuple):
     """One line of a campaign's list of queries. `waiting`: pairs without all the accepted judgments they need."""
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from random import Random
 from typing import Any, cast
 
 from django.core.exceptions import ValidationError
@@ -38,6 +37,7 @@ from pools import reuse
 from pools import selectors as pool_selectors
 from pools.models import AlikePair, Campaign, Candidate, Pair, Pool
 from pools.practice import practice_check
+from pools.sampling import queries_select
 from pools.settings import ReadingSettings, names_in
 from runs import selectors as run_selectors
 from runs.models import Collection, Job, Passage, Query, Run
@@ -375,7 +375,7 @@ def pools_plan(
         )
         raise Refused(text % {"number": version.number})
     if queries is None:
-        chosen = _select_queries(campaign, pools)
+        chosen = queries_select(campaign, pools)
     else:  # a challenger whose text came later may turn out to be nothing new
         chosen = sorted(query for query in queries if query in pools)
     contested = sum(len(pool) > 1 for pool in pools.values())
@@ -419,32 +419,6 @@ def _compare_texts(
         untexted |= pids - texts.keys()
         alike += nearly_equal(part, texts)
     return sorted(alike, key=lambda row: (-row.share, row.pair)), len(untexted)
-
-
-def _select_queries(campaign: Campaign, pools: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Ids of the queries that the campaign's selection names, sorted."""
-    everything = sorted(pools)
-    if campaign.selection == Campaign.Selection.ALL:
-        return everything
-    if campaign.selection == Campaign.Selection.LIST:
-        qids = campaign.query_list.split()
-        unknown = [qid for qid in qids if qid not in pools]
-        if unknown:
-            raise Refused(
-                _("%(count)d of the listed queries have no pool, or no qrel: %(ids)s.")
-                % {"count": len(unknown), "ids": ", ".join(unknown[:10])}
-            )
-        if not qids:
-            raise Refused(_("The list of queries is empty."))
-        return sorted(set(qids))
-    contested = [query for query in everything if len(pools[query]) > 1]
-    size = campaign.sample_size or 0
-    if not 1 <= size <= len(contested):
-        raise Refused(
-            _("The sample must have between 1 and %(most)d queries (those with a pool of two or more), not %(size)d.")
-            % {"most": len(contested), "size": size}
-        )
-    return sorted(Random(campaign.seed).sample(contested, size))
 
 
 @transaction.atomic

@@ -18,6 +18,7 @@ from core.roles import Right, needs
 from judgments import lists as judgment_lists
 from judgments import quality
 from judgments import selectors as judgment_selectors
+from judgments.decisions import decisions_in, decisions_on
 from judgments.models import Decision
 from platforms.models import Publication
 from platforms.money.pay_desk import sums_of_work
@@ -58,7 +59,7 @@ def work(request: Request, pk: int) -> HttpResponseBase:
         "actions": actions,
         "worker_actions": [action for action in actions if action[0] not in ("exclude-all", "bonus")],
         "bulks": campaign.bulk_decisions.select_related("by").order_by("-id")[:LATEST],
-        "decisions": _decisions(request, judgment_selectors.decisions(campaign)),
+        "decisions": _decisions(request, decisions_in(campaign)),
     }
     return render_lists(request, "review/work.html", context)
 
@@ -146,7 +147,7 @@ def worker(request: Request, pk: int, worker_pk: int) -> HttpResponseBase:
         "listing": listing,
         "rows": judgment_selectors.assignment_rows(campaign, list(listing.page)),
         "actions": deciding.actions_of(campaign),
-        "decisions": _decisions(request, judgment_selectors.decisions_on(person)),
+        "decisions": _decisions(request, decisions_on(person)),
         "form": form,
     }
     return render_lists(request, "review/worker.html", context, status=status)

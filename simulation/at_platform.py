@@ -16,9 +16,9 @@ from evaluation.files.preferences import Preference
 from platforms.models import Publication, PublishedHit
 from platforms.mturk.client import client_for, listed
 from platforms.mturk.endpoints import endpoint_of
+from simulation.attending import REFUSED, Crowd, Progress, Visitor, attend
 from simulation.browser import ANSWERED, Page, WrongPage
-from simulation.crowds import REFUSED, Crowd, Progress, Visitor, attend
-from simulation.people import Answers, End, Habits, Tally
+from simulation.crowd import Answers, End, Habits, Tally
 
 
 class PlatformHabits(NamedTuple):

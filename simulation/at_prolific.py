@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from evaluation.files.preferences import Preference
 from platforms.models import LabAccount, Publication
 from platforms.registry import CALL_ERRORS, adapter_of
+from simulation.attending import REFUSED, Crowd, Progress, Visitor, attend
 from simulation.browser import ANSWERED, Form, Page, WrongPage
-from simulation.crowds import REFUSED, Crowd, Progress, Visitor, attend
-from simulation.people import Answers, End, Habits, Tally, Work
+from simulation.crowd import Answers, End, Habits, Tally, Work
 
 COUNTRY = "1"  # the double's United States
 

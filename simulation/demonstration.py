@@ -48,9 +48,9 @@ from pools.models import Campaign
 from runs import selectors as run_selectors
 from runs import services as run_services
 from runs.models import Collection, Run
-from simulation import at_platform, at_prolific, people
+from simulation import at_platform, at_prolific, crowd
+from simulation.attending import SECONDS_A_TURN, Progress
 from simulation.browser import GIVE_UP_SECONDS, WrongPage
-from simulation.crowds import SECONDS_A_TURN, Progress
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.models import Assignment, Platform, TestPair
@@ -60,7 +60,7 @@ LAB = "Demonstration lab"
 MARK = "Made by make run"  # a group without permissions: its members are accounts that were made here
 TESTS = 12
 SEED = 31  # by which the first to come is careless, and the second leaves early
-HABITS = people.Habits(errors=0.03, careless=0.2, leavers=0.1, late=0.1)
+HABITS = crowd.Habits(errors=0.03, careless=0.2, leavers=0.1, late=0.1)
 PLATFORM_HABITS = at_platform.PlatformHabits(previews=0.3, returners=0.2)
 PARTICIPANT_HABITS = at_prolific.ParticipantHabits(returners=0.2, codeless=0.1)
 CALLS_PER_SECOND = 50.0
@@ -258,14 +258,14 @@ def open_campaign(
     return campaign
 
 
-def judge(campaign: Campaign, preferences: Path, url: str, step: Step, workers: int = 6) -> people.Tally:
+def judge(campaign: Campaign, preferences: Path, url: str, step: Step, workers: int = 6) -> crowd.Tally:
     """Let a simulated crowd, careful and careless, judge what waits, through the site that runs at `url`.
 
     Simulated workers of an interrupted earlier run will not come back: their HITs go to others now.
     """
     for abandoned in campaign.assignments.filter(state=Assignment.State.ACTIVE):
         task_services.assignment_lapse(assignment=abandoned, at=timezone.now())
-    return people.judge(
+    return crowd.judge(
         campaign=campaign,
         preferences=read_preferences(preferences),
         url=url,
@@ -379,7 +379,7 @@ def judge_at_platform(
         seed=SEED + campaign.assignments.count(),
         progress=_stepping("Judging at the marketplace", step),
     )
-    return people.describe_crowd(tally, preferences)
+    return crowd.describe_crowd(tally, preferences)
 
 
 def judge_at_prolific(
@@ -411,7 +411,7 @@ def judge_at_prolific(
         seed=SEED + campaign.assignments.count(),
         progress=_stepping("Judging at Prolific's double", step),
     )
-    return people.describe_crowd(tally, preferences)
+    return crowd.describe_crowd(tally, preferences)
 
 
 def _stepping(name: str, step: Step) -> Callable[[Progress], None]:

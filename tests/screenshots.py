@@ -135,7 +135,7 @@ def _judged_demo(url: str) -> Demo:
 
     from evaluation.files.preferences import read_preferences
     from pools import services as pool_services
-    from simulation import demonstration, people
+    from simulation import crowd, demonstration
     from tasks import services as task_services
     from tasks.links import campaign_address
 
@@ -150,12 +150,12 @@ def _judged_demo(url: str) -> Demo:
     task_services.test_pairs_suggest(campaign=draft, count=12, seed=task_services.next_test_seed(draft))
     unjudged = demonstration.open_campaign(collection, folder, "Everyday questions, judged by people", _quiet)
     campaign = demonstration.open_campaign(collection, folder, "Everyday questions", _quiet)
-    people.judge(
+    crowd.judge(
         campaign=campaign,
         preferences=read_preferences(folder.preferences),
         url=url,
         workers=WORKERS,
-        habits=people.Habits(**HABITS),
+        habits=crowd.Habits(**HABITS),
         seed=campaign.seed,
     )
     return Demo(

@@ -23,7 +23,7 @@ from api.filters import KeyFilter
 from api.frame import Resource, operation
 from api.problems import NotAskedFor
 from api.resources.collections import accepted
-from campaigns import drawing
+from campaigns import draft_jobs
 from campaigns.consequences import consequences_of
 from campaigns.forms import CampaignForm
 from campaigns.templating import template_settings
@@ -158,7 +158,7 @@ def campaign_ask(
 ) -> Job:
     """Ask for a draft with these settings, or for these settings of one, as the page does. Raises ValidationError."""
     form = campaign_form(collection, settings, draft, template)
-    return drawing.campaign_ask(
+    return draft_jobs.campaign_ask(
         collection=collection,
         runs=form.cleaned_data["runs"],
         name=form.cleaned_data["name"],

@@ -20,6 +20,7 @@ from core.errors import NotYours
 from core.roles import Right
 from judgments import quality, reported
 from judgments import selectors as judgment_selectors
+from judgments.decisions import decisions_in
 from judgments.models import Adjudication, Decision, Disagreement, PairDecision
 from judgments.piloting import pilot_lessons
 from platforms.publishing.repaying import BelowFloor, rest_copy
@@ -159,7 +160,7 @@ class Decisions(Resource):
     @operation(shapes.DecisionShape(many=True))
     def decisions(self, request: Request, pk: int) -> Any:
         """What was decided about work and workers, by whom and why, newest first."""
-        return judgment_selectors.decisions(self.campaign)
+        return decisions_in(self.campaign)
 
 
 def _chosen(campaign: Campaign, sent: dict[str, Any]) -> QuerySet[Assignment]:

@@ -13,7 +13,8 @@ from evaluation.files.preferences import Pair, Preference
 from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.pooling import canonical
 from evaluation.judging.posterior import Judging, play_forward
-from evaluation.statistics.certainty import SURE, certainty, confidence_set
+from evaluation.statistics.certainty import certainty
+from evaluation.statistics.confidence_sets import SURE, confidence_set
 
 _DRAWS, _FEWEST, _ENOUGH = 1 << 20, 150, 1_500  # of what is true: of all queries together, and of each
 _FUTURES, _EACH = 25, 15  # the fewest; and one for so many draws

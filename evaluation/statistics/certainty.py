@@ -56,7 +56,6 @@ class Certainty(NamedTuple):
     judging: Judging
 
 
-SURE = 0.9  # of a confidence set
 # Measures of which one best known answer tells what it adds, wherever the others are.
 KINDS = ("RR", "Success", "P", "R", "nDCG")
 
@@ -87,13 +86,6 @@ class _Worth:
             "nDCG": self._ideal[np.minimum(counts, len(self._ideal)) - 1],
         }
         return np.asarray(values.sum(axis=0) / most[self._kind][..., None])
-
-
-def confidence_set(chances: Mapping[str, float], level: float = SURE) -> list[str]:
-    """The fewest passages whose chances add up to the level, the likeliest first, equal ones by id."""
-    likeliest = sorted(chances, key=lambda passage: (-chances[passage], passage))
-    sums = np.cumsum([chances[passage] for passage in likeliest])
-    return likeliest[: int(np.searchsorted(sums, level - 1e-9)) + 1]
 
 
 def certainty(

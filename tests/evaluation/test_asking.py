@@ -12,7 +12,7 @@ from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.posterior import Judging, Strengths, best_chances, given
 from evaluation.judging.rounds import Settings, replay_all
 from evaluation.statistics.asking import JUDGMENTS, settling_prospects
-from evaluation.statistics.certainty import confidence_set
+from evaluation.statistics.confidence_sets import confidence_set
 
 
 def judged(query: str, order: str, times: int = 1) -> list[Preference]:

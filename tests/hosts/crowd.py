@@ -28,7 +28,7 @@ def main(name: str, people: int, log: Path) -> None:
     from platforms.models import Publication
     from pools.models import Campaign
     from simulation import at_platform, browser
-    from simulation import people as by_link
+    from simulation import crowd as by_link
 
     browser.FIRST_WAIT = browser.LONGEST_WAIT = LOOKING_SECONDS
     by_link.GIVE_UP_SECONDS = GIVE_UP_SECONDS

@@ -34,7 +34,7 @@ from results import jobs as result_jobs
 from runs import jobs as pool_jobs
 from runs.models import Collection, Passage, Query
 from simulation import at_platform
-from simulation.people import Habits
+from simulation.crowd import Habits
 from tasks import jobs as task_jobs
 from tasks.links import campaign_address
 from tasks.models import Assignment, Hit, Worker

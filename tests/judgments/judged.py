@@ -10,7 +10,7 @@ from evaluation.files.preferences import Preference, read_preferences
 from judgments import services as judgment_services
 from pools.models import Campaign
 from simulation import demonstration
-from simulation.people import Answers
+from simulation.crowd import Answers
 from tasks.services import NoWork
 from tests import factories
 

@@ -21,7 +21,7 @@ from judgments.evidence import Evidence
 from judgments.models import Acceptance, Judgment
 from pools.models import Campaign, Pair
 from simulation import demonstration
-from simulation.people import Answers, Habits, Tally, judge
+from simulation.crowd import Answers, Habits, Tally, judge
 from tasks import services as task_services
 from tasks.models import Assignment, Hit
 from tasks.selectors import least_seconds

@@ -22,7 +22,7 @@ from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from campaigns import drawing
+from campaigns import draft_jobs
 from campaigns.forms import CampaignForm
 from core import progress
 from core.models import User
@@ -287,7 +287,7 @@ def test_a_job_that_is_killed_half_way_leaves_nothing_and_is_taken_up_again(
         )
         table, stored = "runs_importedpreference", PreferenceImport.objects.filter(name="old")
     else:
-        job = drawing.campaign_ask(
+        job = draft_jobs.campaign_ask(
             collection=collection, runs=collection.runs.all(), name="autumn", settings={"depth": 1}, by=rita, at=at
         )
         table, stored = "pools_pair", Campaign.objects.filter(name="autumn")

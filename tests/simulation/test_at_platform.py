@@ -16,8 +16,8 @@ from platforms.models import Operation, Publication
 from pools.models import Campaign, Pair
 from runs.models import Collection
 from simulation import at_platform, demonstration
-from simulation.crowds import Progress
-from simulation.people import Habits, Tally
+from simulation.attending import Progress
+from simulation.crowd import Habits, Tally
 from tasks.models import Assignment, Consent, Worker
 from tests import factories
 from tests.conftest import RunningSite

@@ -13,7 +13,7 @@ from core.models import Lab, User
 from platforms.models import Publication
 from pools.models import Campaign
 from runs.models import Collection, Passage, Run
-from simulation import demonstration, people
+from simulation import crowd, demonstration
 from tasks import services as task_services
 from tasks.links import campaign_address
 from tasks.models import Assignment
@@ -155,7 +155,7 @@ def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(folder: Path, mon
 
 def test_somebody_careless_is_the_first_to_come_so_that_excluding_shows(campaign: Campaign) -> None:
     first, second = (
-        people.Person(number, people.Answers([]), demonstration.HABITS, demonstration.SEED, people.Tally())
+        crowd.Person(number, crowd.Answers([]), demonstration.HABITS, demonstration.SEED, crowd.Tally())
         for number in (1, 2)
     )
     assert first.careless and not second.careless

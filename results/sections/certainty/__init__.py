@@ -7,7 +7,8 @@ from typing import Literal
 from evaluation.judging.batch_tournaments import by_size
 from evaluation.statistics.agreement import Evidence, error_evidence
 from evaluation.statistics.asking import Prospect, settling_prospects
-from evaluation.statistics.certainty import SURE, certainty, confidence_set
+from evaluation.statistics.certainty import certainty
+from evaluation.statistics.confidence_sets import SURE, confidence_set
 from evaluation.statistics.fragility import final_fragilities, fragilities
 from evaluation.statistics.resampling import DRAWS, Interval
 from evaluation.statistics.reversals import SHARE, SURVIVES, Reversals, reverse_judgments

@@ -16,7 +16,7 @@ from pools.management.lookup import campaign_called
 from pools.models import Campaign
 from simulation import at_platform
 from simulation.browser import WrongPage
-from simulation.people import Habits, Tally, describe_crowd, judge
+from simulation.crowd import Habits, Tally, describe_crowd, judge
 from tasks.models import Platform
 
 

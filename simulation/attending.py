@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from platforms.models import Operation, Publication, Submission
 from simulation.browser import GIVE_UP_SECONDS, WrongPage
-from simulation.people import Answers, Habits, Person, Tally, on_thread
+from simulation.crowd import Answers, Habits, Person, Tally, on_thread
 from tasks.models import Assignment, Hit
 
 # Seconds from one turn of the background jobs to the next, at least.
