@@ -142,7 +142,7 @@ def test_a_crowd_that_was_cut_off_leaves_its_tasks_to_the_next(folder: Path, mon
     campaign.hits.exclude(pk=assignment.hit_id).update(needed=0)
     campaign.hits.update(wanted=None)
     campaign.hits.filter(pk=assignment.hit_id).update(needed=1)
-    monkeypatch.setattr(demonstration.people, "judge", lambda **_arguments: None)
+    monkeypatch.setattr(demonstration.crowd, "judge", lambda **_arguments: None)
     with pytest.raises(task_services.NoWork):
         factories.take(factories.worker(campaign, "somebody new"), campaign)
     preferences = folder / "preferences.txt"
