@@ -228,7 +228,7 @@ def _print_results(campaign: "Campaign", site: str, out: Console) -> None:
     """The runs' scores by both kinds of qrels, the exported files, and where the site shows more."""
     from evaluation.files.textfiles import counted
     from judgments.evidence import Evidence
-    from results.refreshing import result_refresh
+    from results import refreshing
     from simulation import demonstration as demo
 
     table = Table(title="RR@10 of each run", title_justify="left")
@@ -243,7 +243,8 @@ def _print_results(campaign: "Campaign", site: str, out: Console) -> None:
     out.print(f"{counted(best.single, 'query', 'queries')} with one best known answer, {deadlocks or 'no deadlock'}.")
     paths = demo.export(campaign)
     out.print("\n".join([f"Exported: {paths[0].parent}/", *(f"  {path.name}" for path in paths)]))
-    result_refresh(campaign=campaign)
+    while not refreshing.result_refresh(campaign=campaign) and refreshing.out_of_step().filter(pk=campaign.pk).exists():
+        time.sleep(1)  # a job computes them now, and maybe without the last judgments
     out.print(f"What the preferences say about the runs: {site}/campaigns/{campaign.pk}/results/")
 
 

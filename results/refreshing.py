@@ -125,6 +125,8 @@ def out_of_step() -> QuerySet[Campaign]:
 
 
 def candidates(*, at: datetime) -> QuerySet[Campaign]:
-    """Campaigns whose results are out of step, and have rested long enough since the last time; the oldest first."""
-    rested = out_of_step().filter(Q(result=None) | Q(result__rests_until__lte=at))
+    """Campaigns whose results are out of step, and have rested long enough since the last time, or are closed; the
+    oldest first.
+    """
+    rested = out_of_step().filter(Q(result=None) | Q(result__rests_until__lte=at) | Q(state=Campaign.State.CLOSED))
     return rested.order_by(F("result__computed_at").asc(nulls_first=True), "id")

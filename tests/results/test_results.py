@@ -417,6 +417,16 @@ def test_results_rest_while_judgments_come_in(campaign: Campaign, alice: Worker,
     assert result_jobs.compute_results() == "results computed: 1"
 
 
+def test_results_of_a_closed_campaign_do_not_rest(campaign: Campaign, alice: Worker, bob: Worker) -> None:
+    factories.do(alice, campaign)
+    refreshing.result_refresh(campaign=campaign)
+    Result.objects.update(rests_until=timezone.now() + timedelta(minutes=1))
+    factories.do(bob, campaign)
+    assert result_jobs.compute_results() == "results computed: 0"
+    Campaign.objects.update(state=Campaign.State.CLOSED)
+    assert result_jobs.compute_results() == "results computed: 1"
+
+
 def test_nobody_computes_what_another_process_computes(
     transactional_db: None, campaign: Campaign, alice: Worker
 ) -> None:
