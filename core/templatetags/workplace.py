@@ -34,6 +34,7 @@ _AREAS = {
     "pools:": "collections",
     "runs:": "collections",
     "tasks:": "campaigns",
+    "platforms:lab_account": "people",
     "platforms:": "campaigns",
     "protection:account_close": "",
     "protection:member_close": "people",
@@ -73,8 +74,8 @@ def explain(text: str, term: str) -> SafeString:
 def area(view_name: str) -> str:
     """Which entry of the rail a page belongs to, by the name of its address; empty for none.
 
-    >>> area("results:version_scores"), area("results:table"), area("runs:runs"), area("login")
-    ('collections', 'campaigns', 'runs', '')
+    >>> area("results:version_scores"), area("platforms:costs"), area("platforms:lab_account"), area("login")
+    ('collections', 'costs', 'people', '')
     """
     return next((name for beginning, name in _AREAS.items() if view_name.startswith(beginning)), "")
 

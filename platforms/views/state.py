@@ -277,7 +277,7 @@ def act(request: Request, pk: int, what: str) -> HttpResponse:
             "campaign": campaign,
             "publication": publication,
             "what": what,
-            "open": publishing.open_published_hits(publication, at).count(),
+            "open": platform_status.open_hits(publication, at).count(),
             "sums": totals(publication),
         }
         return render(request, "platforms/confirm.html", context)

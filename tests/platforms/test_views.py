@@ -576,6 +576,8 @@ def test_stopping_is_asked_for_on_a_page_that_says_what_it_does(page: Client, pu
     text = text_of(page, at("stop", published.campaign))
     assert "3 open HITs are ended at the platform" in text
     assert "stays owed until you resume" in text
+    published.published_hits.filter(hit__number=1).update(max_assignments=0)  # as once all have been submitted
+    assert "2 open HITs are ended at the platform" in text_of(page, at("stop", published.campaign))
     published.refresh_from_db()
     assert published.state == "open"
 
