@@ -47,6 +47,7 @@ _AREAS = {
     "judgments:": "campaigns",
     "results:": "campaigns",
     "leaderboards:": "leaderboards",
+    "upkeep:": "leaderboards",
 }
 
 # What a new researcher would have to look up, in a sentence each.
@@ -74,8 +75,8 @@ def explain(text: str, term: str) -> SafeString:
 def area(view_name: str) -> str:
     """Which entry of the rail a page belongs to, by the name of its address; empty for none.
 
-    >>> area("results:version_scores"), area("platforms:costs"), area("platforms:lab_account"), area("login")
-    ('collections', 'costs', 'people', '')
+    >>> area("results:version_scores"), area("platforms:lab_account"), area("upkeep:upkeep"), area("login")
+    ('collections', 'people', 'leaderboards', '')
     """
     return next((name for beginning, name in _AREAS.items() if view_name.startswith(beginning)), "")
 
