@@ -241,6 +241,16 @@ def test_marked_suggestions_are_decided_together_and_the_next_one_is_in_sight(pa
     assert f'id="test-{four.pk}" tabindex="-1"' in text
 
 
+def test_once_enough_are_confirmed_the_next_suggestion_leads_back_to_the_plan(page: Client, draft: Campaign) -> None:
+    needed = task_selectors.test_counts(draft).needed
+    pairs = task_services.test_pairs_suggest(campaign=draft, count=needed + 1, seed=1)
+    address, words = reverse("tasks:tests_decide", args=[draft.pk]), b"Enough to start"
+    for test in pairs[:needed]:
+        assert words not in page.post(address, {"read_one": test.pk}, follow=True).content
+        answer = page.post(address, {"confirm_one": test.pk}, follow=True)
+    assert needed and words in answer.content
+
+
 def test_nothing_marked_decides_nothing(page: Client, draft: Campaign, everyday: Collection) -> None:
     task_services.test_pairs_suggest(campaign=draft, count=2, seed=1)
     other = factories.campaign(everyday, "other", tests=1, start=False)
