@@ -150,6 +150,7 @@ def test_the_overview_agrees_with_itself_from_packing_to_the_end(
     ritas.goto(reverse("campaigns:campaign", args=[campaign.pk]))
     expect(ritas.get_by_text("The HITs are being packed.")).to_be_visible()
     expect(ritas.locator(".head .state")).to_have_text("being packed")
+    expect(ritas.get_by_text("HITs done")).to_have_count(0)
 
     campaigns.update(state=Campaign.State.OPEN)
     agrees(ritas)
@@ -197,7 +198,7 @@ def test_the_platforms_page_agrees_with_itself_from_publishing_to_the_end(
     at = timezone.now()
     for count, row in enumerate(publication.published_hits.all(), 1):
         PublishedHit.objects.filter(pk=row.pk).update(
-            platform_hit_id=f"H{row.pk}", posted_at=at, expires_at=at + timedelta(days=1)
+            platform_hit_id=f"H{row.pk}", posted_at=at, expires_at=at + timedelta(days=1), next_poll_at=at
         )
         row.operations.update(state="done", ended_at=at)
         agrees(ritas)
