@@ -3,7 +3,8 @@
 #
 # Builds and starts what docker-compose.yml describes with secrets of its own, judges the demonstration by its link and at
 # the marketplace, kills every server, shares the load over two web containers and restarts them, and loses everything and
-# restores it. Needs ports 80 and 443 (or HTTP_PORT, HTTPS_PORT), and a checkout without a .env of yours. With podman:
+# restores it. Needs ports 80 and 443 (or HTTP_PORT, HTTPS_PORT), and a checkout without a .env of yours. With podman (4.6
+# or newer: an older one does not wait until a container is healthy):
 # ENGINE=podman COMPOSE=podman-compose BUILDAH_FORMAT=docker, since another format keeps no health checks.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -62,7 +63,7 @@ asking() { # file, seconds an answer may take, address: asks five times a second
 settings() {
   if [ -e .env ] && ! grep --quiet '^# a trial$' .env; then fail "There is a .env here. Try it in another checkout."; fi
   if [ -e .env ]; then # an earlier trial's data have other passwords, and its files are not this one's
-    compose down --volumes
+    compose down --volumes --remove-orphans # for podman-compose, a second web container is one
     as_root rm -rf exchange backups
   fi
   sed -e "s/^SITE_HOST=$/SITE_HOST=$SITE_HOST/; s/^MARKETPLACE_HOST=$/MARKETPLACE_HOST=$MARKETPLACE_HOST/" docker/env.example > .env
@@ -165,8 +166,16 @@ crash() {
   answers "https://$SITE_HOST/healthz/all" 60 || fail "Jobs are not done after that."
 }
 
-busy() { # container: what its programs have used of the processor, in ticks
-  inside --index "$1" web sh -c 'cat /proc/[0-9]*/stat || true' 2> /dev/null | awk '{ used += $14 + $15 } END { print used }'
+container() { # number: the id of that web container, since podman-compose finds the first alone
+  ${ENGINE:-docker} ps --quiet --filter "name=bestknown.web.$1"
+}
+
+inside_web() { # number, command …
+  ${ENGINE:-docker} exec "$(container "$1")" "${@:2}"
+}
+
+busy() { # number: what the programs of that web container have used of the processor, in ticks
+  inside_web "$1" sh -c 'cat /proc/[0-9]*/stat || true' 2> /dev/null | awk '{ used += $14 + $15 } END { print used }'
 }
 
 share() {
@@ -182,10 +191,10 @@ share() {
   asking "$work/asking" 30 "https://$SITE_HOST/login/" > "$work/lost" &
   counting=$!
   for index in 1 2; do
-    inside --index $index web sh -c 'kill -TERM $(cat /proc/1/task/1/children)' || true
+    inside_web $index sh -c 'kill -TERM $(cat /proc/1/task/1/children)' || true
     sleep 3
     for _try in $(seq 60); do
-      inside --index $index web python docker/healthcheck.py > /dev/null 2>&1 && break
+      inside_web $index python docker/healthcheck.py > /dev/null 2>&1 && break
       sleep 1
     done
   done
@@ -193,7 +202,6 @@ share() {
   wait $counting
   say "Restarting one after the other: $(cat "$work/lost")"
   grep --quiet '^0 of' "$work/lost" || fail "A restart lost requests."
-  start --scale web=1
 }
 
 state() {
@@ -206,7 +214,7 @@ backup() {
   make backup COMPOSE="$COMPOSE" | tee "$work/name"
   name=$(tail -n 1 "$work/name")
   say "Losing the database, the queue and the files"
-  compose down
+  compose down --remove-orphans
   ${ENGINE:-docker} volume rm bestknown_postgres bestknown_redis bestknown_files
   make restore BACKUP="$name" COMPOSE="$COMPOSE"
   [ "$(state)" = stopped ] || fail "The publication is not stopped."
