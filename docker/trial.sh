@@ -60,6 +60,16 @@ asking() { # file, seconds an answer may take, address: asks five times a second
   echo "${#bad[@]} of $all requests failed${bad[*]:+: ${bad[*]}}"
 }
 
+while_asking() { # seconds an answer may take, address, command …: what failed meanwhile is in $work/lost
+  local counting
+  touch "$work/asking"
+  asking "$work/asking" "$1" "$2" > "$work/lost" &
+  counting=$!
+  "${@:3}"
+  rm "$work/asking"
+  wait $counting
+}
+
 settings() {
   if [ -e .env ] && ! grep --quiet '^# a trial$' .env; then fail "There is a .env here. Try it in another checkout."; fi
   if [ -e .env ]; then # an earlier trial's data have other passwords, and its files are not this one's
@@ -82,20 +92,28 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-up() {
+show() { compose ps; }
+trust() { chmod 644 root.crt; }
+
+start_proxy() {
   compose config --quiet
   compose build
-  say "The proxy alone, and its certificates"
   : > root.crt
   compose up --detach --no-deps proxy
+}
+
+up() {
+  local _try
+  say "The proxy alone, and its certificates"
+  start_proxy
   for _try in $(seq 30); do
-    compose exec -T proxy cat /data/caddy/pki/authorities/local/root.crt > root.crt 2> /dev/null && break
+    inside proxy cat /data/caddy/pki/authorities/local/root.crt > root.crt 2> /dev/null && break
     sleep 1
   done
-  chmod 644 root.crt
+  trust
   say "Everything"
   start
-  compose ps
+  show
   answers "https://$SITE_HOST/healthz" 20 || fail "The site does not answer."
   answers "https://$MARKETPLACE_HOST/healthz" 20 || fail "The marketplace does not answer."
 }
@@ -146,21 +164,24 @@ judge() {
   answers "https://$SITE_HOST/healthz/all" 20 || fail "Jobs are not done."
 }
 
+servers() { echo postgres redis web marketplace worker compute beat proxy; }
+
+kill_server() { # service
+  sleep 1
+  inside "$1" sh -c 'kill -9 $(cat /proc/1/task/1/children)' || true
+  sleep 12
+}
+
+is_back() { inside "$1" true; }
+
 crash() {
-  local service host counting
-  for service in postgres redis web marketplace worker compute beat proxy; do
+  local server host
+  for server in $(servers); do
     host=$SITE_HOST
-    [ $service != marketplace ] || host=$MARKETPLACE_HOST
-    touch "$work/asking"
-    asking "$work/asking" 20 "https://$host/healthz" > "$work/lost" &
-    counting=$!
-    sleep 1
-    inside $service sh -c 'kill -9 $(cat /proc/1/task/1/children)' || true
-    sleep 12
-    rm "$work/asking"
-    wait $counting
-    say "kill -9 in $service: at $host, $(cat "$work/lost")"
-    inside $service true || fail "$service did not come back by itself."
+    [ "$server" != marketplace ] || host=$MARKETPLACE_HOST
+    while_asking 20 "https://$host/healthz" kill_server "$server"
+    say "$server killed: at $host, $(cat "$work/lost")"
+    is_back "$server" || fail "$server did not come back by itself."
   done
   start
   answers "https://$SITE_HOST/healthz/all" 60 || fail "Jobs are not done after that."
@@ -178,8 +199,8 @@ busy() { # number: what the programs of that web container have used of the proc
   inside_web "$1" sh -c 'cat /proc/[0-9]*/stat || true' 2> /dev/null | awk '{ used += $14 + $15 } END { print used }'
 }
 
-share() {
-  local before after index counting
+share_load() { # over two web containers
+  local before after
   start --scale web=2 --no-recreate
   before=($(busy 1) $(busy 2))
   seq 400 | xargs -P 8 -I {} curl --silent --fail --output /dev/null --cacert root.crt \
@@ -187,19 +208,23 @@ share() {
   after=($(busy 1) $(busy 2))
   say "Two web containers: $((after[0] - before[0])) and $((after[1] - before[1])) ticks for 400 requests"
   [ $((after[0] - before[0])) -gt 20 ] && [ $((after[1] - before[1])) -gt 20 ] || fail "One of them does nothing."
-  touch "$work/asking"
-  asking "$work/asking" 30 "https://$SITE_HOST/login/" > "$work/lost" &
-  counting=$!
-  for index in 1 2; do
-    inside_web $index sh -c 'kill -TERM $(cat /proc/1/task/1/children)' || true
+}
+
+restart_web() { # one after the other
+  local number _try
+  for number in 1 2; do
+    inside_web $number sh -c 'kill -TERM $(cat /proc/1/task/1/children)' || true
     sleep 3
     for _try in $(seq 60); do
-      inside_web $index python docker/healthcheck.py > /dev/null 2>&1 && break
+      inside_web $number python docker/healthcheck.py > /dev/null 2>&1 && break
       sleep 1
     done
   done
-  rm "$work/asking"
-  wait $counting
+}
+
+share() {
+  share_load
+  while_asking 30 "https://$SITE_HOST/login/" restart_web
   say "Restarting one after the other: $(cat "$work/lost")"
   grep --quiet '^0 of' "$work/lost" || fail "A restart lost requests."
 }
@@ -208,15 +233,20 @@ state() {
   manage shell --verbosity 0 --command "from platforms.models import Publication; print(*Publication.objects.values_list('state', flat=True))"
 }
 
-backup() {
-  local name campaign
-  for campaign in link platform; do manage export_campaign $campaign --to - > "$work/$campaign-before.zip"; done
+lose_and_restore() {
+  local name
   make backup COMPOSE="$COMPOSE" | tee "$work/name"
   name=$(tail -n 1 "$work/name")
   say "Losing the database, the queue and the files"
   compose down --remove-orphans
   ${ENGINE:-docker} volume rm bestknown_postgres bestknown_redis bestknown_files
   make restore BACKUP="$name" COMPOSE="$COMPOSE"
+}
+
+backup() {
+  local campaign
+  for campaign in link platform; do manage export_campaign $campaign --to - > "$work/$campaign-before.zip"; done
+  lose_and_restore
   [ "$(state)" = stopped ] || fail "The publication is not stopped."
   for campaign in link platform; do
     manage export_campaign $campaign --to - > "$work/$campaign-after.zip"

@@ -28,7 +28,12 @@ bring() { # file …
 
 fetched() { inside web test -s "exchange/$1"; }
 
-rolled_out() {
+show() { kube get pods; }
+trust() { kube create configmap trust --from-file root.crt; }
+servers() { echo postgres redis web marketplace money compute clock proxy; }
+is_back() { kube wait --for condition=Ready pod --selector "app=$1" --timeout 5m; }
+
+start() {
   local deployment
   for deployment in $(kube get deployment --output name); do kube rollout status "$deployment" --timeout 10m; done
 }
@@ -48,21 +53,9 @@ settings() {
   done
 }
 
-up() {
-  local _try
+start_proxy() {
   kube apply --kustomize $overlay
-  say "The proxy, and its certificates"
   kube rollout status deployment/proxy --timeout 10m
-  for _try in $(seq 30); do
-    inside proxy cat /data/caddy/pki/authorities/local/root.crt > root.crt 2> /dev/null && break
-    sleep 1
-  done
-  kube create configmap trust --from-file root.crt
-  say "Everything"
-  rolled_out
-  kube get pods
-  answers "https://$SITE_HOST/healthz" 20 || fail "The site does not answer."
-  answers "https://$MARKETPLACE_HOST/healthz" 20 || fail "The marketplace does not answer."
 }
 
 take_key() {
@@ -71,46 +64,27 @@ take_key() {
   secret=$(sed -n 's/^aws_secret_access_key = //p' "$work/key")
   kube patch secret site --patch "{\"stringData\": {\"AWS_ACCESS_KEY_ID\": \"$id\", \"AWS_SECRET_ACCESS_KEY\": \"$secret\"}}"
   kube rollout restart deployment
-  rolled_out
+  start
 }
 
-crash() {
-  local workload host counting
-  for workload in postgres redis web marketplace money compute clock proxy; do
-    host=$SITE_HOST
-    [ $workload != marketplace ] || host=$MARKETPLACE_HOST
-    touch "$work/asking"
-    asking "$work/asking" 20 "https://$host/healthz" > "$work/lost" &
-    counting=$!
-    sleep 1
-    kube delete pod --selector app=$workload --grace-period 0 --force
-    sleep 12
-    rm "$work/asking"
-    wait $counting
-    say "No $workload all at once: at $host, $(cat "$work/lost")"
-    kube wait --for condition=Ready pod --selector app=$workload --timeout 5m
-  done
-  answers "https://$SITE_HOST/healthz/all" 60 || fail "Jobs are not done after that."
+kill_server() { # workload
+  sleep 1
+  kube delete pod --selector "app=$1" --grace-period 0 --force
+  sleep 12
 }
 
-share() {
-  local counting
+share_load() {
   kube scale deployment/web --replicas 2
   kube rollout status deployment/web --timeout 5m
-  touch "$work/asking"
-  asking "$work/asking" 30 "https://$SITE_HOST/login/" > "$work/lost" &
-  counting=$!
-  kube rollout restart deployment/web
-  kube rollout status deployment/web --timeout 5m
-  rm "$work/asking"
-  wait $counting
-  say "Restarting one after the other: $(cat "$work/lost")"
-  grep --quiet '^0 of' "$work/lost" || fail "A restart lost requests."
 }
 
-backup() {
-  local name campaign database
-  for campaign in link platform; do manage export_campaign $campaign --to - > "$work/$campaign-before.zip"; done
+restart_web() {
+  kube rollout restart deployment/web
+  kube rollout status deployment/web --timeout 5m
+}
+
+lose_and_restore() {
+  local name database
   kube create job --from cronjob/backup trial
   kube wait --for condition=Complete job/trial --timeout 10m
   name=$(kube logs job/trial | tail -n 1)
@@ -131,17 +105,8 @@ backup() {
   kube delete job --selector 'part in (site, marketplace)'
   kube delete configmap restore
   kube apply --kustomize $overlay
-  rolled_out
+  start
   market verify_ledger
-  [ "$(state)" = stopped ] || fail "The publication is not stopped."
-  for campaign in link platform; do
-    manage export_campaign $campaign --to - > "$work/$campaign-after.zip"
-    cmp "$work/$campaign-before.zip" "$work/$campaign-after.zip" || fail "The export of $campaign is not what it was."
-  done
-  compare
-  call post campaigns/2/publication/resume/
-  [ "$(state)" = open ] || fail "The publication does not go on."
-  say "Restored: the exports are the same, byte for byte"
 }
 
 try "$@"
