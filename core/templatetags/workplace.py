@@ -26,6 +26,7 @@ _AREAS = {
     "results:version_asked": "campaigns",
     "results:version": "collections",
     "core:lab_": "people",
+    "core:people": "people",
     "core:reset_link": "people",
     "campaigns:search": "",
     "campaigns:": "campaigns",
@@ -75,8 +76,10 @@ def explain(text: str, term: str) -> SafeString:
 def area(view_name: str) -> str:
     """Which entry of the rail a page belongs to, by the name of its address; empty for none.
 
-    >>> area("results:version_scores"), area("platforms:lab_account"), area("upkeep:upkeep"), area("login")
+    >>> area("results:version_scores"), area("core:people"), area("upkeep:upkeep"), area("login")
     ('collections', 'people', 'leaderboards', '')
+    >>> area("platforms:costs"), area("platforms:lab_account"), area("platforms:terms")
+    ('costs', 'people', 'campaigns')
     """
     return next((name for beginning, name in _AREAS.items() if view_name.startswith(beginning)), "")
 
