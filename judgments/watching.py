@@ -148,12 +148,9 @@ def needs_of(campaign: Campaign, publication: Publication | None = None) -> list
     `publication`: the campaign's stored one, where it has been read already.
     """
     current = publication or Publication.objects.filter(campaign=campaign).first()
-    return [
-        *_needs_of_pilot(campaign),
-        *_needs_at_platform(current),
-        *_needs_of_reports(campaign),
-        *_needs_at_the_end(campaign),
-    ]
+    of_pilot = _needs_of_pilot(campaign)
+    at_the_end = [] if of_pilot else _needs_at_the_end(campaign)
+    return [*of_pilot, *_needs_at_platform(current), *_needs_of_reports(campaign), *at_the_end]
 
 
 def _needs_of_pilot(campaign: Campaign) -> list[Need]:

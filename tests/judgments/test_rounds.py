@@ -303,13 +303,13 @@ def test_a_round_waits_for_a_look_and_is_asked_once(client: Client, deep: Collec
 
 
 def test_a_round_above_the_budget_waits_and_a_person_may_spend_more(deep: Collection, rita: User) -> None:
-    campaign = make(deep, reward=Decimal(1), rounds_budget=Decimal(9))
+    campaign = make(deep, reward=Decimal(1), rounds_budget=Decimal(7))
     jobs.advance_rounds()
     judge(campaign)
     jobs.advance_rounds()
     waiting = campaign.rounds.get(number=2)
-    assert waiting.asked_at is None and "their budget is $9.00" in waiting.obstacle
-    assert rounds.round_cost(campaign, waiting) > 9
+    assert waiting.asked_at is None and "their budget is $7.00" in waiting.obstacle
+    assert rounds.round_cost(campaign, waiting) > 7
     rounds.round_ask(campaign=campaign, number=2, by=rita, at=timezone.now())
     judge(campaign)
     enough = make(deep, "enough", reward=Decimal(1), rounds_budget=Decimal(900), reuse="nothing")
