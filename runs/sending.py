@@ -73,7 +73,7 @@ def sending_begin(*, user: User, name: str, size: int, at: datetime) -> Sending:
     and where files do not go to the bucket; FileAway if that does not answer.
     """
     if not settings.FILES_DIRECT:
-        raise NotNow(_("This site takes files with the form that is about them, and in no other way."))
+        raise NotNow(_("This site takes files only together with the form that they belong to."))
     name = "".join(filter(str.isprintable, PurePosixPath(name).name))[-255:]
     if size < 1 or name in ("", ".."):
         raise Refused(_("The file is empty, or has no name."))
