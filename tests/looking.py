@@ -81,13 +81,18 @@ _SORTS = """() => {
     return [...new Set([...document.querySelectorAll("*")].map(
         one => [innerWidth, sort(one), one.parentElement ? sort(one.parentElement) : outline].join(", ")))];
 }"""
-# Once there is all of the page.
+_LOADED = """if (document.readyState === "loading") {
+        await new Promise(done => addEventListener("DOMContentLoaded", done));
+    }"""
 _SEEN = f"""async () => {{
-    if (document.readyState === "loading") await new Promise(done => addEventListener("DOMContentLoaded", done));
+    {_LOADED}
     return [({_SORTS})(), ({_COLOURS})()];
 }}"""
 # Asked of the page itself: a locator has Playwright load its own scripts into each page.
-_OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_OVERFLOW = f"""async () => {{
+    {_LOADED}
+    return document.documentElement.scrollWidth - document.documentElement.clientWidth;
+}}"""
 _SMALL = """buttons => [...document.querySelectorAll(buttons)]
     .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map(one => one.outerHTML)"""
 _without_violations: set[str] = set()  # sorts of elements, in this process

@@ -55,6 +55,7 @@ def test_a_campaign_is_drafted_edited_tried_and_begun_with_a_pilot(
     factories.write_tests(draft)
 
     page.get_by_role("link", name="Settings", exact=True).click()
+    page.get_by_role("link", name="Edit the draft").wait_for()
     looks_right(page)
     page.get_by_role("link", name="Edit the draft").click()
     browser.unfold(page)
