@@ -19,7 +19,6 @@ from pools.forms import VersionChoiceField, check_reading
 from pools.models import Campaign, CampaignTemplate, QrelsVersion
 from pools.practice import read_practice_pairs
 from pools.settings import (
-    EXAMPLE,
     MaterialSettings,
     Part,
     fields_in,
@@ -28,6 +27,7 @@ from pools.settings import (
     sections_of,
     settings_of,
 )
+from pools.wording import EXAMPLE
 from runs.forms import OFFERED
 from runs.models import Collection, Run
 

@@ -13,7 +13,8 @@ from core.errors import NotYours, Refused
 from core.models import Lab, User
 from core.roles import Right, labs_of, require
 from pools.models import Campaign, CampaignTemplate
-from pools.settings import EXAMPLE, kept_in_templates
+from pools.settings import kept_in_templates
+from pools.wording import EXAMPLE
 
 KEPT = (*kept_in_templates(Campaign), *EXAMPLE)
 # What needs what a template does not keep, and what stands in its place.

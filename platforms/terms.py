@@ -17,7 +17,7 @@ from platforms.registry import adapter_for, adapter_of, phrase, platforms_of
 from pools.models import Campaign
 from tasks import selectors as task_selectors
 from tasks import services as task_services
-from tasks.default_texts import default_consent
+from tasks.consent import default_consent
 
 TERMS = (
     "platform pay base requirements title description keywords lifetime assignment_duration auto_approval "

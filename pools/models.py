@@ -26,8 +26,8 @@ from pools.settings import (
     QualitySettings,
     ReadingSettings,
     RoundSettings,
-    WordingSettings,
 )
+from pools.wording import WordingSettings
 from runs.models import Collection, Passage, Query, Run
 
 LEAST_REPEATED = 3  # HITs

@@ -1,7 +1,8 @@
 """The settings of a campaign: each is declared here, and nowhere else.
 
-Forms, templates, copies, the API, manifests, pages and docs/settings.md have every field of these classes, with its
-label, help, limits and default. All are columns of one table: one row to lock, to copy and to export.
+The texts that workers read are in pools/wording.py. Forms, templates, copies, the API, manifests, pages and
+docs/settings.md have every field of these classes, with its label, help, limits and default. All are columns of one
+table: one row to lock, to copy and to export.
 """
 
 from decimal import Decimal
@@ -601,36 +602,3 @@ class CostSettings(Settings):
 
     class Meta:
         abstract = True
-
-
-class WordingSettings(Settings):
-    """What workers read beside the passages."""
-
-    section = Section(_("What workers read"))
-
-    language = models.CharField(
-        _("Language of the texts below"),
-        max_length=35,
-        blank=True,
-        help_text=_("Its code, such as en, ar or pt-BR. Leave empty for the collection's language."),
-    )
-    title = models.CharField(
-        _("Title"), max_length=128, default="Compare answers to questions", help_text=_("What workers see first.")
-    )
-    question = models.CharField(
-        _("Question"),
-        max_length=300,
-        default="Which passage best answers the question?",
-        help_text=_("Shown above every two passages."),
-    )
-    instructions = models.TextField(
-        _("Instructions"),
-        blank=True,
-        help_text=_("Shown before the first comparison, with a worked example. Can be empty."),
-    )
-
-    class Meta:
-        abstract = True
-
-
-EXAMPLE = ("example_query", "example_better", "example_worse", "example_why")  # the columns of the worked example

@@ -19,9 +19,10 @@ from platforms.publishing.offers import work_hours
 from platforms.terms import publication_likely
 from pools.models import Campaign
 from pools.practice import practice_pairs_of, right_needed
+from pools.wording import default_words
 from protection.models import Retention
 from tasks import selectors as task_selectors
-from tasks.default_texts import default_consent, default_words
+from tasks.consent import default_consent
 from tasks.practice import practice_minutes
 
 

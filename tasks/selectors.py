@@ -16,6 +16,7 @@ from django.db.models import Count, DurationField, Exists, ExpressionWrapper, F,
 from django.db.models.functions import Length, Now
 from django.db.models.lookups import GreaterThan
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from core.comparing import compared
 from core.money import CENT, DOLLARS
@@ -28,7 +29,7 @@ from pools.models import Campaign, Pair
 from pools.practice import PracticePair, lacking_practice, practice_pairs_of
 from runs import selectors as run_selectors
 from runs.models import Passage, Qrel, Query
-from tasks.default_texts import FEATURES, default_consent
+from tasks.consent import default_consent
 from tasks.models import Assignment, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.names import pseudonym
 from tasks.packing import hit_count, pick_apart
@@ -40,6 +41,14 @@ PACE_ENOUGH = 10  # accepted assignments that an expected time may be the median
 PACE_FROM = 200
 PACE_HITS = 10
 SOURCES = 50  # campaigns whose test pairs can be copied
+FEATURES = {  # that evaluation.judging.recognition counts
+    "question_words_worse": gettext_lazy("Question words in the passage that has fewer of them"),
+    "question_words_better": gettext_lazy("Question words in the passage that has more of them"),
+    "words_in_common": gettext_lazy("Words that the passages share"),
+    "length_shorter": gettext_lazy("Length of the shorter passage"),
+    "length_longer": gettext_lazy("Length of the longer passage"),
+    "hits": gettext_lazy("HITs that show the same comparison"),
+}
 LONGEST = 20  # passages, by their signs, among which the one that takes longest to read is found
 
 

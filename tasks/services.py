@@ -29,7 +29,7 @@ from pools.models import Campaign
 from pools.practice import PracticePair, practice_check, read_practice_pairs, write_practice_pairs
 from runs.models import Passage, Qrel
 from tasks import selectors as task_selectors
-from tasks.default_texts import default_consent
+from tasks.consent import default_consent
 from tasks.models import Assignment, CampaignAlarm, Consent, ConsentText, Hit, Invitation, Item, TestPair, Worker
 from tasks.next_hit import next_hit, next_layout
 from tasks.packing import MOST_LAYOUTS, PackedItem, lay_out, pack

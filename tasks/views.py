@@ -29,7 +29,7 @@ from tasks import links, outside_panels
 from tasks import lists as task_lists
 from tasks import selectors as task_selectors
 from tasks import services as task_services
-from tasks.default_texts import default_consent
+from tasks.consent import default_consent
 from tasks.forms import (
     ConsentForm,
     CopyTestsForm,

@@ -117,7 +117,7 @@ def imports() -> grimp.ImportGraph:
 PAGES_AND_JOBS = {"admin", "http", "jobs", "management", "pages", "resources", "views"}
 HELPERS = {"core.error_pages", "core.http"}  # of all pages
 # What models are made of.
-FIELDS = {"models", "settings", "core.comparing", "core.recorded", "core.retrying"}
+FIELDS = {"models", "settings", "wording", "core.comparing", "core.recorded", "core.retrying"}
 
 
 def layer(module: str) -> int:

@@ -18,7 +18,8 @@ MODULES = ("judgments/pages/*.py", "tasks/links.py", "core/money.py")
 NOT_READ = {"api.py"}  # what it refuses, no page of ours sends
 # Of modules that speak to researchers too, the functions and classes that speak to workers.
 PARTS = {
-    "tasks/default_texts.py": {"default_words", "_consent"},
+    "pools/wording.py": {"default_words"},
+    "tasks/consent.py": {"_consent"},
     "tasks/practice.py": {"must_have_practised"},
     "tasks/paying.py": {"asked_at_open_link", "pay_detail_write"},
     "tasks/outside_panels.py": {"visitor_of"},

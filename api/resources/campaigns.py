@@ -46,7 +46,7 @@ from tasks import jobs as task_jobs
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks import trials
-from tasks.default_texts import default_consent
+from tasks.consent import default_consent
 from tasks.models import TestPair
 from tasks.opening import test_open, unread_reason
 from tasks.practice import practice_counts, practice_minutes

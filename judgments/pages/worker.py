@@ -45,10 +45,11 @@ from platforms.registry import adapter_of
 from platforms.reviewing.protocol import Ending
 from pools.models import Campaign
 from pools.practice import practice_pairs_of, right_needed
+from pools.wording import default_words
 from tasks import links, outside_panels
 from tasks import selectors as task_selectors
 from tasks import services as task_services
-from tasks.default_texts import default_consent, default_words
+from tasks.consent import default_consent
 from tasks.models import Assignment, ConsentText, OutsidePanel, Platform, Worker
 from tasks.next_hit import next_hit
 from tasks.outside_panels import Visitor

@@ -16,7 +16,8 @@ from platforms.registry import SANDBOXES
 from platforms.terms import TERMS, publication_write
 from pools import services as pool_services
 from pools.models import Campaign
-from pools.settings import EXAMPLE, settings_of
+from pools.settings import settings_of
+from pools.wording import EXAMPLE
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 from tasks.paying import pay_words_of, pay_words_write

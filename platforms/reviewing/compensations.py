@@ -18,7 +18,7 @@ from platforms.models import Operation, Payment, PlatformAlarm, Publication, Pub
 from platforms.planning import operation_plan
 from platforms.publishing.protocol import Studies
 from platforms.registry import adapter_of, phrase
-from platforms.reviewing.approving import compensation_end, reason_of
+from platforms.reviewing.payments import compensation_end, reason_of
 from tasks.models import Assignment
 
 Kind, Purpose, Decision = Operation.Kind, Payment.Purpose, Submission.Decision

@@ -14,7 +14,8 @@ from platforms.alarms import raised_about
 from platforms.models import Operation, Payment, PlatformAlarm, PublishedHit, Submission
 from platforms.planning import operation_plan
 from platforms.registry import adapter_of, phrase
-from platforms.reviewing.approving import (
+from platforms.reviewing.compensated import compensated_before
+from platforms.reviewing.payments import (
     alarms_settle,
     compensation_end,
     compensation_pay,
@@ -23,7 +24,6 @@ from platforms.reviewing.approving import (
     reason_of,
     submission_pay,
 )
-from platforms.reviewing.compensated import compensated_before
 
 Kind, Purpose, Decision, Status = Operation.Kind, Payment.Purpose, Submission.Decision, Submission.Status
 MOST_BONUS = Decimal(100)  # in one decision, for one assignment: more is likely a slip of the finger

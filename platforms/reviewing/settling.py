@@ -13,10 +13,10 @@ from core.alarms import alarm_raise, in_words, resting
 from core.models import Alarm
 from platforms.models import Operation, Payment, PlatformAlarm, Publication, Submission
 from platforms.registry import phrase
-from platforms.reviewing.approving import alarms_settle, compensation_end, compensation_pay, offer_taken, submission_pay
 from platforms.reviewing.compensated import check_compensated, compensated_before, has_alarm, submission_hold
 from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.excluding import workers_exclude
+from platforms.reviewing.payments import alarms_settle, compensation_end, compensation_pay, offer_taken, submission_pay
 from tasks.models import Assignment
 
 Kind, Decision, Status = Operation.Kind, Submission.Decision, Submission.Status

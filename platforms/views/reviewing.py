@@ -24,7 +24,7 @@ from platforms.forms import DecideForm, HourlyForm
 from platforms.models import Operation, Payment, PayRate, PlatformAlarm, Publication, Submission
 from platforms.money.account import balance_kept
 from platforms.registry import adapter_of, phrase
-from platforms.reviewing import approving, deciding, fairness
+from platforms.reviewing import deciding, fairness, payments
 from platforms.reviewing.compensations import compensation_decline, compensation_offer
 from platforms.views import publication_of
 from tasks.selectors import floor_not_held, lab_floor_of
@@ -82,7 +82,7 @@ def submission(request: Request, pk: int, submission_pk: int) -> HttpResponse:
         "publication": publication,
         "submission": submission,
         "stored": platform_status.stored_work(submission),
-        "bonus": approving.bonus_owed(submission),
+        "bonus": payments.bonus_owed(submission),
         "payments": submission.payments.order_by("id"),
         "about_rejecting": adapter_of(publication).about_rejecting(publication),
         "may_ask_return": deciding.may_ask_return(submission),

@@ -12,10 +12,10 @@ from judgments import quality
 from judgments import services as judgment_services
 from platforms.models import Operation, Payment, Publication, PublishedHit, Submission
 from platforms.money.pay_desk import sums_of
-from platforms.reviewing.approving import bonus_owed
 from platforms.reviewing.compensations import compensation_offer, compensations_find
 from platforms.reviewing.deciding import bonus_grant, submission_approve, submission_reject
 from platforms.reviewing.excluding import workers_exclude
+from platforms.reviewing.payments import bonus_owed
 from platforms.reviewing.protocol import Work
 from platforms.reviewing.settling import publication_settle
 from platforms.status import for_a_person

@@ -26,7 +26,7 @@ from platforms.mturk.adapter import MTurkAdapter
 from platforms.mturk.client import code_of
 from platforms.mturk.operations import make_own_qualification
 from platforms.publishing.publications import terms_keep
-from platforms.reviewing import approving, settling
+from platforms.reviewing import payments, settling
 from platforms.syncing import finished_end
 from pools.models import Campaign
 from results import jobs as result_jobs
@@ -301,7 +301,7 @@ def test_a_submission_that_cannot_be_decided_on_keeps_no_other_waiting(
         confirm(assignment)
     of_alice, of_bob = Submission.objects.order_by("id")
     publication = of_alice.publication
-    approve = approving.submission_pay
+    approve = payments.submission_pay
 
     def approve_or_fail(submission: Submission, **how: object) -> None:
         approve(submission, **how)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from platforms.reviewing.protocol import Ending
 from platforms.terms import publication_write
 from pools.models import Campaign
 from tasks import services as task_services
-from tasks.default_texts import default_consent
+from tasks.consent import default_consent
 from tasks.selectors import current_consent, expected_pace, lab_floor_of
 from tests import factories
 from tests.platforms.platforms import Clock, drain

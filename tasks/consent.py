@@ -1,31 +1,10 @@
-"""What workers read where the researcher has written nothing of their own, and names for what is counted."""
+"""The consent text of a campaign whose researcher has written none."""
 
-from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from core.languages import language_of
 from pools.models import Campaign
-
-FEATURES = {
-    "question_words_worse": gettext_lazy("Question words in the passage that has fewer of them"),
-    "question_words_better": gettext_lazy("Question words in the passage that has more of them"),
-    "words_in_common": gettext_lazy("Words that the passages share"),
-    "length_shorter": gettext_lazy("Length of the shorter passage"),
-    "length_longer": gettext_lazy("Length of the longer passage"),
-    "hits": gettext_lazy("HITs that show the same comparison"),
-}  # what evaluation.judging.recognition counts
-
-
-def default_words(text: str, language: str) -> str:
-    """A title or question in a campaign's language (or the current one, if it has none), if it is what campaigns have
-    until somebody writes another.
-    """
-    with override(language_of(language) if language else get_language()):
-        defaults = {
-            "Compare answers to questions": _("Compare answers to questions"),
-            "Which passage best answers the question?": _("Which passage best answers the question?"),
-        }
-    return defaults.get(text, text)
 
 
 def default_consent(campaign: Campaign) -> str:
