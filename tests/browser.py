@@ -103,7 +103,7 @@ def listen(page: "Page") -> list[str]:
     refused, or cut as the page was left.
     """
     complaints: list[str] = []
-    requests = ("Failed to load resource", "htmx:sendError", "htmx:afterRequest")
+    requests = ("Failed to load resource", "htmx:sendAbort", "htmx:sendError", "htmx:afterRequest")
 
     def hear(said: "ConsoleMessage") -> None:
         if said.type in ("error", "warning") and not said.text.startswith(requests):
