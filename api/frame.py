@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from rest_framework import exceptions
+from rest_framework.decorators import action
 from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -277,6 +278,30 @@ class Operation:
 
 
 operation = Operation
+
+
+def _at(verb: str) -> Callable[..., Callable[[Method], Method]]:
+    """A decorator for an operation with an address of its own, below the resource's: `@action` and `@operation` in one.
+
+    It takes the address, or the operation at the same address with another verb; then what Operation takes; and
+    `detail`, `filterset_class` and `pagination_class` as REST framework's `@action` does.
+    """
+
+    def at(path: "str | Method", *about: Any, detail: bool = True, **named: Any) -> Callable[[Method], Method]:
+        extra = {name: named.pop(name) for name in ("filterset_class", "pagination_class") if name in named}
+
+        def decorate(method: Method) -> Method:
+            run = Operation(*about, **named)(method)
+            if callable(path):
+                return getattr(path.mapping, verb)(run)  # type: ignore[attr-defined, no-any-return]
+            return action(methods=[verb], detail=detail, url_path=path, **extra)(run)  # type: ignore[list-item]
+
+        return decorate
+
+    return at
+
+
+get, post, put, patch, delete = map(_at, ("get", "post", "put", "patch", "delete"))
 
 
 def _check_parameters(resource: Resource, request: Request) -> None:

@@ -4,12 +4,11 @@ from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.utils import timezone
-from rest_framework.decorators import action
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import people_shapes, shapes, tokens
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation
 from core.roles import Right
 
 
@@ -18,8 +17,7 @@ class Account(Resource):
 
     tags = ["Account"]
 
-    @action(detail=False, url_path="account")
-    @operation(people_shapes.AccountShape, of_oneself=True)
+    @get("account", people_shapes.AccountShape, of_oneself=True, detail=False)
     def account(self, request: Request) -> Any:
         """Who you are, and your role in each lab."""
         user = self.user
@@ -34,8 +32,7 @@ class Account(Resource):
             "labs": user.memberships.select_related("lab").order_by("lab__name"),
         }
 
-    @action(detail=False, url_path="token")
-    @operation(shapes.TokenShape, name="token")
+    @get("token", shapes.TokenShape, name="token", detail=False)
     def own_token(self, request: Request) -> Any:
         """Your token: whose it is, what it may do, and until when."""
         return self.token

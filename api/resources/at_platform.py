@@ -7,13 +7,12 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters.filterset import filterset_factory
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import review_shapes, shapes
-from api.frame import Resource, operation
+from api.frame import Resource, delete, get, operation, post
 from api.resources.publications import publication_of, published_of
 from api.resources.review import worker_named
 from core.roles import Right
@@ -53,20 +52,17 @@ class Submissions(Resource):
         """What was submitted at the platform, newest first."""
         return platform_status.submissions_of(published_of(self.campaign))
 
-    @action(detail=True, methods=["post"], url_path="approve")
-    @operation(review_shapes.SubmissionShape, Right.DECIDE, takes=shapes.Reason)
+    @post("approve", review_shapes.SubmissionShape, Right.DECIDE, takes=shapes.Reason)
     def submission_approve(self, request: Request, pk: int, submission_pk: int) -> Any:
         """Approve submitted work, and pay it. The platform is told in the background."""
         return self.decide(deciding.submission_approve)
 
-    @action(detail=True, methods=["post"], url_path="reject")
-    @operation(review_shapes.SubmissionShape, Right.DECIDE, takes=shapes.Rejection)
+    @post("reject", review_shapes.SubmissionShape, Right.DECIDE, takes=shapes.Rejection)
     def submission_reject(self, request: Request, pk: int, submission_pk: int) -> Any:
         """Reject submitted work; the worker reads why. The platform is told in the background."""
         return self.decide(deciding.submission_reject)
 
-    @action(detail=True, methods=["post"], url_path="ask-return")
-    @operation(review_shapes.SubmissionShape, Right.DECIDE, takes=review_shapes.ReturnAsked)
+    @post("ask-return", review_shapes.SubmissionShape, Right.DECIDE, takes=review_shapes.ReturnAsked)
     def submission_ask_return(self, request: Request, pk: int, submission_pk: int) -> Any:
         """Ask a worker to return submitted work without answers here, where the platform can. They read why, once."""
         publication, sent = published_of(self.campaign), self.sent
@@ -87,8 +83,7 @@ class AtPlatform(Resource):
         payments = published_of(self.campaign).payments.filter(purpose=Payment.Purpose.COMPENSATION)
         return get_object_or_404(payments, pk=self.kwargs["payment_pk"])
 
-    @action(detail=True, methods=["post"], url_path="publication/extend")
-    @operation(review_shapes.Extended, Right.SPEND, takes=review_shapes.Extend)
+    @post("publication/extend", review_shapes.Extended, Right.SPEND, takes=review_shapes.Extend)
     def publication_extend(self, request: Request, pk: int) -> Any:
         """Keep the HITs that need work open until the end of a day."""
         publication, sent = published_of(self.campaign), self.sent
@@ -97,14 +92,12 @@ class AtPlatform(Resource):
             raise ValidationError({"until": [_("It must be a day of the coming year.")]})
         return {"extended": publishing.publication_extend(publication=publication, until=until, at=at)}
 
-    @action(detail=True, url_path="publication/alarms")
-    @operation(review_shapes.PlatformAlarmShape(many=True))
+    @get("publication/alarms", review_shapes.PlatformAlarmShape(many=True))
     def publication_alarms(self, request: Request, pk: int) -> Any:
         """What is wrong with a campaign at its platform, as long as it is."""
         return published_of(self.campaign).alarms.filter(settled_at=None)
 
-    @action(detail=True, methods=["post"], url_path="publication/test-run")
-    @operation(review_shapes.TestRunShape, Right.SPEND, takes=review_shapes.TestRun)
+    @post("publication/test-run", review_shapes.TestRunShape, Right.SPEND, takes=review_shapes.TestRun)
     def test_run_begin(self, request: Request, pk: int) -> Any:
         """Make a study that only the workspace's test participants see, before the campaign is published. Nobody is
         paid. Only some workspaces at Prolific have test runs.
@@ -113,42 +106,48 @@ class AtPlatform(Resource):
         begun = testing.test_run_begin(publication=publication, email=sent.get("email", ""))
         return {"study": begun.test_study_id, "address": begun.test_study_address}
 
-    @test_run_begin.mapping.delete
-    @operation(right=Right.SPEND)
+    @delete(test_run_begin, right=Right.SPEND)
     def test_run_end(self, request: Request, pk: int) -> Any:
         """End the test run. If there is none, nothing changes."""
         testing.test_run_end(publication=publication_of(self.campaign))
 
-    @action(detail=True, methods=["post"], url_path="publication/payments/<int:payment_pk>/offer")
-    @operation(shapes.PaymentShape, Right.SPEND)
+    @post("publication/payments/<int:payment_pk>/offer", shapes.PaymentShape, Right.SPEND)
     def compensation_offer(self, request: Request, pk: int, payment_pk: int) -> Any:
         """Offer to pay work that was done here and never submitted there. Again is the same offer."""
         compensations.compensation_offer(payment=self.compensation, at=timezone.now())
         return self.compensation
 
-    @action(detail=True, methods=["post"], url_path="publication/payments/<int:payment_pk>/decline")
-    @operation(shapes.PaymentShape, Right.DECIDE, takes=shapes.Reason)
+    @post("publication/payments/<int:payment_pk>/decline", shapes.PaymentShape, Right.DECIDE, takes=shapes.Reason)
     def compensation_decline(self, request: Request, pk: int, payment_pk: int) -> Any:
         """Decide that a compensation is not owed."""
         compensations.compensation_decline(payment=self.compensation, **self.signed, **self.sent)
         return self.compensation
 
-    @action(detail=True, url_path="messages", filterset_class=filterset_factory(Message, fields=["state"]))
-    @operation(review_shapes.MessageShape(many=True), tags=["Messages"])
+    @get(
+        "messages",
+        review_shapes.MessageShape(many=True),
+        tags=["Messages"],
+        filterset_class=filterset_factory(Message, fields=["state"]),
+    )
     def messages(self, request: Request, pk: int) -> Any:
         """What workers of a campaign wrote, and what was written to them, newest first."""
         return conversations.messages_of(published_of(self.campaign))
 
-    @action(detail=True, methods=["post"], url_path="workers/<slug:name>/messages")
-    @operation(review_shapes.MessageShape, Right.DECIDE, takes=review_shapes.NewMessage, status=202, tags=["Messages"])
+    @post(
+        "workers/<slug:name>/messages",
+        review_shapes.MessageShape,
+        Right.DECIDE,
+        takes=review_shapes.NewMessage,
+        status=202,
+        tags=["Messages"],
+    )
     def message_write(self, request: Request, pk: int, name: str) -> Any:
         """Write to a worker. A job sends it, once."""
         publication, sent = published_of(self.campaign), self.sent
         worker = worker_named(self.campaign, name)
         return conversations.message_write(publication=publication, worker=worker, **self.signed, **sent)
 
-    @action(detail=True, methods=["post"], url_path="messages/<int:message_pk>/set-aside")
-    @operation(right=Right.DECIDE, tags=["Messages"])
+    @post("messages/<int:message_pk>/set-aside", right=Right.DECIDE, tags=["Messages"])
     def message_set_aside(self, request: Request, pk: int, message_pk: int) -> Any:
         """Decide that a message needs no answer."""
         message = get_object_or_404(published_of(self.campaign).messages, pk=message_pk)

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
 from django_filters.filterset import filterset_factory
 from kombu.exceptions import OperationalError
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -20,7 +19,7 @@ from rest_framework.request import Request
 from api import draft_shapes, review_shapes, shapes
 from api.answers import answer_forget
 from api.filters import KeyFilter
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, patch, post, put
 from api.problems import NotAskedFor
 from api.resources.collections import accepted
 from campaigns import draft_jobs
@@ -205,15 +204,13 @@ class TestPairs(Resource):
         """Add a test pair in your own words. It counts as confirmed."""
         return task_services.test_pair_write(campaign=self.campaign, **self.signed, **self.sent)
 
-    @action(detail=False, methods=["post"], url_path="suggest")
-    @operation(shapes.TestPairShape(many=True), Right.DESIGN, takes=shapes.SuggestTests)
+    @post("suggest", shapes.TestPairShape(many=True), Right.DESIGN, takes=shapes.SuggestTests, detail=False)
     def test_pairs_suggest(self, request: Request, pk: int) -> Any:
         """Suggest test pairs from the qrels, to be read and confirmed one by one. There may be fewer than asked for."""
         seed = task_services.next_test_seed(self.campaign)
         return task_services.test_pairs_suggest(campaign=self.campaign, seed=seed, **self.sent)
 
-    @action(detail=False, methods=["post"], url_path="copy")
-    @operation(shapes.TestPairShape(many=True), Right.DESIGN, takes=draft_shapes.TestPairSource)
+    @post("copy", shapes.TestPairShape(many=True), Right.DESIGN, takes=draft_shapes.TestPairSource, detail=False)
     def test_pairs_copy(self, request: Request, pk: int) -> Any:
         """Copy the confirmed test pairs of another campaign of the lab, in the same language, to a draft. Those that
         the draft did not have are in the answer, and count as confirmed."""
@@ -223,8 +220,7 @@ class TestPairs(Resource):
             raise ValidationError({"source": [_("The lab has no other campaign with this key.")]})
         return task_services.test_pairs_copy(campaign=campaign, source=source, **self.signed)
 
-    @action(detail=True, methods=["post"], url_path="open")
-    @operation(shapes.TestPairShape, Right.DESIGN)
+    @post("open", shapes.TestPairShape, Right.DESIGN)
     def test_pair_open(self, request: Request, pk: int, test_pk: int) -> Any:
         """Open one test pair, to read both its passages. Who has opened a suggestion, here or on the page, may confirm
         it."""
@@ -232,8 +228,7 @@ class TestPairs(Resource):
         test_open(key=test.pk, by=self.user)
         return test
 
-    @action(detail=False, methods=["post"], url_path="decide")
-    @operation(shapes.TestPairShape(many=True), Right.DESIGN, takes=shapes.DecideTests)
+    @post("decide", shapes.TestPairShape(many=True), Right.DESIGN, takes=shapes.DecideTests, detail=False)
     def test_pairs_decide(self, request: Request, pk: int) -> Any:
         """Confirm or decline test pairs: all that you name, or none. Refused (409) where you confirm some that you have
         not opened."""
@@ -305,8 +300,7 @@ class Campaigns(Resource):
         """Delete a draft. A campaign that has started is closed instead."""
         pool_services.campaign_delete(campaign=self.campaign)
 
-    @action(detail=True, methods=["patch"], url_path="settings")
-    @operation(shapes.JobShape, Right.DESIGN, takes=shapes.DraftChange, status=202)
+    @patch("settings", shapes.JobShape, Right.DESIGN, takes=shapes.DraftChange, status=202)
     def campaign_settings(self, request: Request, pk: int) -> Any:
         """Change settings or runs of a draft. A job makes its pools and pairs again where they follow from it."""
         draft, sent = self.campaign, self.sent
@@ -318,8 +312,7 @@ class Campaigns(Resource):
             settings["base_version"] = {"number": draft.base_version.number}
         return accepted(campaign_ask(self.user, draft.collection, settings | sent, draft))
 
-    @action(detail=False, methods=["post"], url_path="preview")
-    @operation(review_shapes.PreviewShape, Right.DESIGN, takes=shapes.NewCampaign)
+    @post("preview", review_shapes.PreviewShape, Right.DESIGN, takes=shapes.NewCampaign, detail=False)
     def campaign_preview(self, request: Request) -> Any:
         """Count the pools, pairs, cost and hours that settings would lead to. Nothing is stored."""
         sent = self.sent
@@ -329,16 +322,14 @@ class Campaigns(Resource):
         led_to = consequences_of(campaign, list(form.cleaned_data["runs"]))
         return led_to.preview._asdict() | {"total": led_to.bill.total, "hours": led_to.hours}
 
-    @action(detail=True, methods=["patch"], url_path="results/settings")
-    @operation(shapes.CampaignDetail, Right.DESIGN, takes=shapes.ReadingChange)
+    @patch("results/settings", shapes.CampaignDetail, Right.DESIGN, takes=shapes.ReadingChange)
     def result_settings(self, request: Request, pk: int) -> Any:
         """Change how the results are read, at any time. They are computed again, within a minute or two."""
         if sent := self.sent:
             pool_services.campaign_read_results(campaign=self.campaign, **sent)
         return self.fresh()
 
-    @action(detail=True, methods=["post"], url_path="copy")
-    @operation(shapes.JobShape, Right.DESIGN, takes=shapes.CampaignCopy, status=202)
+    @post("copy", shapes.JobShape, Right.DESIGN, takes=shapes.CampaignCopy, status=202)
     def campaign_copy(self, request: Request, pk: int) -> Any:
         """Create a draft with the settings of a campaign, but for those that you send. Challengers challenge the newest
         version."""
@@ -351,8 +342,7 @@ class Campaigns(Resource):
             sent.pop("base_version", None)
         return accepted(campaign_ask(self.user, collection, settings | sent))
 
-    @action(detail=True, url_path="bill")
-    @operation(shapes.BillShape)
+    @get("bill", shapes.BillShape)
     def campaign_bill(self, request: Request, pk: int) -> Any:
         """What judging all of a campaign costs, line by line, and what its reward is an hour."""
         campaign = self.campaign
@@ -364,41 +354,35 @@ class Campaigns(Resource):
             "per_hour": pace.hourly if pace else None,
         }
 
-    @action(detail=True, url_path="obstacles")
-    @operation(shapes.Obstacles)
+    @get("obstacles", shapes.Obstacles)
     def campaign_obstacles(self, request: Request, pk: int) -> Any:
         """What keeps a draft from being started, a sentence each."""
         is_draft = self.campaign.state == Campaign.State.DRAFT
         return {"obstacles": task_selectors.launch_obstacles(self.campaign) if is_draft else []}
 
-    @action(detail=True, methods=["post"], url_path="start")
-    @operation(shapes.CampaignDetail, Right.DESIGN)
+    @post("start", shapes.CampaignDetail, Right.DESIGN)
     def campaign_start(self, request: Request, pk: int) -> Any:
         """Fix the design, and have the HITs packed; the campaign then opens. Nothing is published or spent."""
         task_services.campaign_launch(campaign=self.campaign)
         soon(task_jobs.pack_waiting_campaigns)
         return self.fresh()
 
-    @action(detail=True, methods=["post"], url_path="pause")
-    @operation(shapes.CampaignDetail, Right.DESIGN)
+    @post("pause", shapes.CampaignDetail, Right.DESIGN)
     def campaign_pause(self, request: Request, pk: int) -> Any:
         """Give out no more work until the campaign is resumed."""
         return self.move(Campaign.State.PAUSED)
 
-    @action(detail=True, methods=["post"], url_path="resume")
-    @operation(shapes.CampaignDetail, Right.DESIGN)
+    @post("resume", shapes.CampaignDetail, Right.DESIGN)
     def campaign_resume(self, request: Request, pk: int) -> Any:
         """Give out work again."""
         return self.move(Campaign.State.OPEN)
 
-    @action(detail=True, methods=["post"], url_path="close")
-    @operation(shapes.CampaignDetail, Right.DESIGN)
+    @post("close", shapes.CampaignDetail, Right.DESIGN)
     def campaign_close(self, request: Request, pk: int) -> Any:
         """End a campaign: no more work is given out. What was done is paid, and counts."""
         return self.move(Campaign.State.CLOSED)
 
-    @action(detail=True, url_path="progress")
-    @operation(shapes.ProgressShape)
+    @get("progress", shapes.ProgressShape)
     def campaign_progress(self, request: Request, pk: int) -> Any:
         """How far a campaign is, in HITs, pairs and judgments."""
         campaign = self.campaign
@@ -413,34 +397,29 @@ class Campaigns(Resource):
             "judgments": pairs.accepted,
         }
 
-    @action(detail=True, url_path="queries", filterset_class=QueryFilter)
-    @operation(shapes.QueryRow(many=True))
+    @get("queries", shapes.QueryRow(many=True), filterset_class=QueryFilter)
     def campaign_queries(self, request: Request, pk: int) -> Any:
         """A campaign's queries, each with the size of its pool and what is left to judge."""
         rows = judgment_selectors.pools_by_query(self.campaign)
         return self.page_of(rows, lambda page: judgment_selectors.pool_rows(page, self.campaign.overlap))
 
-    @action(detail=True, url_path="consent")
-    @operation(shapes.ConsentShape)
+    @get("consent", shapes.ConsentShape)
     def consent(self, request: Request, pk: int) -> Any:
         """What workers agree to before they begin."""
         current = task_selectors.current_consent(self.campaign)
         return current or {"version": None, "text": default_consent(self.campaign)}
 
-    @consent.mapping.put
-    @operation(shapes.ConsentShape, Right.DESIGN, takes=shapes.NewConsent)
+    @put(consent, shapes.ConsentShape, Right.DESIGN, takes=shapes.NewConsent)
     def consent_set(self, request: Request, pk: int) -> Any:
         """Put a consent text in force, as a new version unless it is the current one."""
         return task_services.consent_write(campaign=self.campaign, text=self.sent["text"])
 
-    @action(detail=True, url_path="example")
-    @operation(shapes.WorkedExample)
+    @get("example", shapes.WorkedExample)
     def worked_example(self, request: Request, pk: int) -> Any:
         """The worked example of a campaign in your own words, which is empty if workers see the general one."""
         return self.campaign
 
-    @worked_example.mapping.put
-    @operation(shapes.WorkedExample, Right.DESIGN, takes=shapes.WorkedExample)
+    @put(worked_example, shapes.WorkedExample, Right.DESIGN, takes=shapes.WorkedExample)
     def worked_example_set(self, request: Request, pk: int) -> Any:
         """Give a draft a worked example of its own, or the general one again."""
         return pool_services.campaign_set_example(campaign=self.campaign, **self.sent)
@@ -455,28 +434,24 @@ class Drafts(Resource):
 
     tags = ["Campaigns"]
 
-    @action(detail=True, url_path="trial")
-    @operation(draft_shapes.TrialShape)
+    @get("trial", draft_shapes.TrialShape)
     def trial(self, request: Request, pk: int) -> Any:
         """A link at which anybody can try a campaign's tasks on the workers' pages. Nothing that they do is stored."""
         return _content(trials.trial_link(self.campaign))
 
-    @trial.mapping.post
-    @operation(draft_shapes.TrialShape, Right.DESIGN, takes=draft_shapes.TrialWords)
+    @post(trial, draft_shapes.TrialShape, Right.DESIGN, takes=draft_shapes.TrialWords)
     def trial_of_wording(self, request: Request, pk: int) -> Any:
         """A link at which a campaign's tasks are tried with other words, which are not saved. What is left out is as in
         the campaign."""
         words = task_selectors.words_to_try(self.campaign) | self.sent
         return _content(trials.trial_link(self.campaign, words))
 
-    @action(detail=True, methods=["post"], url_path="trial/revoke")
-    @operation(right=Right.DESIGN)
+    @post("trial/revoke", right=Right.DESIGN)
     def trials_revoke(self, request: Request, pk: int) -> Any:
         """Let all links to trials of a campaign lead nowhere. Links made later work."""
         trials.trials_revoke(campaign=self.campaign)
 
-    @action(detail=True, url_path="reach")
-    @operation(draft_shapes.ReachShape, tags=["Publication"])
+    @get("reach", draft_shapes.ReachShape, tags=["Publication"])
     def reach(self, request: Request, pk: int) -> Any:
         """How many workers of its platform could take a campaign's HITs, by its terms, or by those that it begins with.
         The platform is asked now; where it cannot be, the counts are null, and the sentence says why."""
@@ -542,8 +517,7 @@ class Practice(Resource):
 
     tags = ["Practice"]
 
-    @action(detail=True, url_path="practice")
-    @operation(draft_shapes.PracticeShape)
+    @get("practice", draft_shapes.PracticeShape)
     def practice(self, request: Request, pk: int) -> Any:
         """What the workers of a campaign do before their first HIT, and how many are at which point of it."""
         campaign = self.campaign
@@ -558,8 +532,7 @@ class Practice(Resource):
             "workers": practice_counts(campaign)._asdict() if has_practice else None,
         }
 
-    @practice.mapping.patch
-    @operation(draft_shapes.PracticeShape, Right.DESIGN, takes=draft_shapes.PracticeChange)
+    @patch(practice, draft_shapes.PracticeShape, Right.DESIGN, takes=draft_shapes.PracticeChange)
     def practice_set(self, request: Request, pk: int) -> Any:
         """Choose the practice of a draft, and how many right answers pass a comprehension check. Add its pairs
         first."""
@@ -571,8 +544,13 @@ class Practice(Resource):
         )
         return self.practice(request, pk)
 
-    @action(detail=True, methods=["post"], url_path="practice/take-test-pair")
-    @operation(draft_shapes.PracticePairShape, Right.DESIGN, takes=draft_shapes.TakenTestPair, status=201)
+    @post(
+        "practice/take-test-pair",
+        draft_shapes.PracticePairShape,
+        Right.DESIGN,
+        takes=draft_shapes.TakenTestPair,
+        status=201,
+    )
     def practice_pair_take(self, request: Request, pk: int) -> Any:
         """Use a confirmed test pair of a draft for practice. It is then a test pair no longer."""
         campaign, sent = self.campaign, self.sent

@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
 from kombu.exceptions import OperationalError
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,7 +18,7 @@ from api import material_shapes, shapes
 from api.access import token_of
 from api.answers import answer_forget
 from api.filters import KeyFilter
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, post
 from api.problems import NotAskedFor
 from core.errors import NotNow
 from core.models import Lab, User
@@ -117,8 +116,7 @@ class Collections(Resource):
         collection.size = run_selectors.collection_size(collection)  # type: ignore[attr-defined]
         return collection
 
-    @action(detail=True, methods=["post"], url_path="files")
-    @operation(shapes.JobShape, Right.DESIGN, takes=shapes.CollectionFiles, status=202)
+    @post("files", shapes.JobShape, Right.DESIGN, takes=shapes.CollectionFiles, status=202)
     def collection_add(self, request: Request, pk: int) -> Any:
         """Add files to a collection. What is there already is kept, and must not be contradicted."""
         return self.ask(self.collection.lab, self.collection.name, None, **self.sent)
@@ -191,8 +189,7 @@ class Uploads(Resource):
         require(self.user, None, self.right)
         return sending.sending_begin(user=self.user, at=timezone.now(), **self.sent)
 
-    @action(detail=True, methods=["post"], url_path="finish")
-    @operation(shapes.UploadShape, Right.MAINTAIN)
+    @post("finish", shapes.UploadShape, Right.MAINTAIN)
     def upload_finish(self, request: Request, token: str) -> Any:
         """Have the parts put together. Where some are missing, nothing is done, and the answer says where they go: so
         what broke off goes on."""
@@ -224,8 +221,7 @@ class Jobs(Resource):
         """How far a job is, and what came of it."""
         return with_progress(run_selectors.job_for(self.user, pk, self.right))
 
-    @action(detail=True, methods=["post"], url_path="cancel")
-    @operation(shapes.JobShape, Right.MAINTAIN)
+    @post("cancel", shapes.JobShape, Right.MAINTAIN)
     def job_cancel(self, request: Request, pk: int) -> Any:
         """Cancel a job that has not ended: at once if nobody is at it, else at its next step. What has ended stays as
         it is."""
@@ -276,8 +272,7 @@ class Datasets(Resource):
         )
         return fetched(request, job)
 
-    @action(detail=False, url_path="offer")
-    @operation(material_shapes.OfferShape, asks=material_shapes.AskedOffer, refuses=True)
+    @get("offer", material_shapes.OfferShape, asks=material_shapes.AskedOffer, refuses=True, detail=False)
     def dataset_offer(self, request: Request) -> Any:
         """What a public collection has, and what fetching it would take. Nothing is fetched; what could not be is
         refused (409), with the reason."""
@@ -289,8 +284,7 @@ class DatasetPassages(Resource):
 
     tags = ["Collections"]
 
-    @action(detail=True, methods=["post"], url_path="fetch-passages")
-    @operation(shapes.JobShape, Right.DESIGN, status=202)
+    @post("fetch-passages", shapes.JobShape, Right.DESIGN, status=202)
     def dataset_passages(self, request: Request, pk: int) -> Any:
         """Have the passages fetched that a collection from ir_datasets lacks, for its qrels and runs."""
         collection = self.collection

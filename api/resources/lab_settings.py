@@ -5,12 +5,11 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from api import lab_shapes
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, post, put
 from api.resources.campaigns import as_percent, by_field
 from api.resources.publications import terms_content, terms_form
 from campaigns import template_terms as terms_templating
@@ -61,8 +60,7 @@ class TemplateOfCampaign(Resource):
 
     tags = ["Templates"]
 
-    @action(detail=True, methods=["post"], url_path="template")
-    @operation(lab_shapes.TemplateShape, Right.DESIGN, takes=lab_shapes.NewTemplate, status=201)
+    @post("template", lab_shapes.TemplateShape, Right.DESIGN, takes=lab_shapes.NewTemplate, status=201)
     def template_save(self, request: Request, pk: int) -> Any:
         """Save a campaign's settings, wording and terms as a template of its lab, under a name that is new there."""
         return template_content(
@@ -112,20 +110,17 @@ class LabSettings(Resource):
 
     tags = ["Templates"]
 
-    @action(detail=True, url_path="templates")
-    @operation(lab_shapes.TemplateShape(many=True))
+    @get("templates", lab_shapes.TemplateShape(many=True))
     def templates(self, request: Request, pk: int) -> Any:
         """The templates that campaigns of a lab can begin with."""
         return self.page_of(self.lab.templates.select_related("lab"), lambda page: list(map(template_content, page)))
 
-    @action(detail=True, url_path="pay-floor")
-    @operation(lab_shapes.PayFloorShape)
+    @get("pay-floor", lab_shapes.PayFloorShape)
     def pay_floor(self, request: Request, pk: int) -> Any:
         """The dollars an hour below which none of a lab's campaigns can start."""
         return self.lab
 
-    @pay_floor.mapping.put
-    @operation(lab_shapes.PayFloorShape, Right.MANAGE, takes=lab_shapes.PayFloorShape)
+    @put(pay_floor, lab_shapes.PayFloorShape, Right.MANAGE, takes=lab_shapes.PayFloorShape)
     def pay_floor_set(self, request: Request, pk: int) -> Any:
         """Set a lab's pay floor, or take it away. What has started stays as it is."""
         return pay_floor_set(lab=self.lab, pay_floor=self.sent["pay_floor"])

@@ -5,13 +5,12 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, IsoDateTimeFilter
-from rest_framework.decorators import action
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import people_shapes, platform_shapes, shapes
 from api.filters import KeyFilter
-from api.frame import Resource, operation, refusals_of
+from api.frame import Resource, get, operation, post, refusals_of
 from core import people
 from core.audit import logins
 from core.audit import selectors as audit
@@ -98,23 +97,20 @@ class People(Resource):
         """Take a member out of a lab. What they made stays."""
         people.membership_end(membership=self.member)
 
-    @action(detail=True, methods=["post"], url_path="disable")
-    @operation(people_shapes.MemberShape, Right.SITE)
+    @post("disable", people_shapes.MemberShape, Right.SITE)
     def person_disable(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Keep somebody from logging in, from the next request on, and from using tokens. The last admin of a lab or of
         the site is refused (409)."""
         people.user_disable(user=self.member.user)
         return self.member
 
-    @action(detail=True, methods=["post"], url_path="enable")
-    @operation(people_shapes.MemberShape, Right.SITE)
+    @post("enable", people_shapes.MemberShape, Right.SITE)
     def person_enable(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Let somebody log in again."""
         people.user_enable(user=self.member.user)
         return self.member
 
-    @action(detail=True, methods=["post"], url_path="reset-link")
-    @operation(people_shapes.ResetLink, Right.SITE)
+    @post("reset-link", people_shapes.ResetLink, Right.SITE)
     def person_reset_link(self, request: Request, pk: int, membership_pk: int) -> Any:
         """A link with which a member chooses a new password, for where no mail is set up. The audit keeps that it was
         made."""
@@ -158,8 +154,7 @@ class Audit(Resource):
 
     tags = ["Audit"]
 
-    @action(detail=True, url_path="audit", filterset_class=AuditFilter)
-    @operation(people_shapes.AuditShape(many=True), Right.MANAGE)
+    @get("audit", people_shapes.AuditShape(many=True), Right.MANAGE, filterset_class=AuditFilter)
     def audit(self, request: Request, pk: int) -> Any:
         """Who did what in a lab, when and why, newest first."""
         entries = audit.entries_of(self.user).filter(lab_id=self.lab.pk)

@@ -6,11 +6,10 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from rest_framework.decorators import action
 from rest_framework.request import Request
 
 from api import board_shapes, organizing_shapes
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, post
 from api.resources.campaigns import soon
 from api.resources.outcomes import FILE
 from api.shapes import Why
@@ -103,24 +102,21 @@ class BoardSubmissions(OfSubmission):
         """One submission: its states with their times, what the check says, and scores as far as they are shown."""
         return self.submission
 
-    @action(detail=True, methods=["post"], url_path="choose")
-    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=board_shapes.Choice)
+    @post("choose", board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=board_shapes.Choice)
     def submission_choose(self, request: Request, key: str) -> Any:
         """Say whether your evaluated run counts, where the policy lets the team decide on its dev scores."""
         submission = self.own_submission
         choose = submitting.submission_enter if self.sent["counts"] else submitting.submission_leave_out
         return choose(submission=submission, **self.signed)
 
-    @action(detail=True, methods=["post"], url_path="cancel")
-    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN)
+    @post("cancel", board_shapes.BoardSubmissionDetail, Right.MAINTAIN)
     def submission_cancel(self, request: Request, key: str) -> Any:
         """Cancel a submission of your team before it is evaluated: it uses no quota."""
         submission = self.own_submission
         submitting.submission_cancel(submission=submission, **self.signed)
         return submission
 
-    @action(detail=True, methods=["post"], url_path="withdraw")
-    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=Why)
+    @post("withdraw", board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=Why)
     def submission_withdraw(self, request: Request, key: str) -> Any:
         """Withdraw a submission of your team: it leaves a line, with your `why`, and counts for the quota still."""
         submission, why = self.own_submission, self.sent.get("why", "")
@@ -148,16 +144,20 @@ class Boards(OfBoard):
         """One leaderboard, with the key that runs are sealed for."""
         return self.answer(self.board_seen, **_context(self.user))
 
-    @action(detail=True, url_path="submissions")
-    @operation(board_shapes.BoardSubmissionShape(many=True))
+    @get("submissions", board_shapes.BoardSubmissionShape(many=True))
     def submissions_to_board(self, request: Request, slug: str) -> Any:
         """What your teams sent to a leaderboard; for its organizers, what all teams did."""
         board = self.board_seen
         rows = board.submissions.all() if self.organizes else selectors.submissions_of(self.user, board)
         return rows.select_related("board", "team", "policy")
 
-    @submissions_to_board.mapping.post
-    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=board_shapes.NewBoardSubmission, status=201)
+    @post(
+        submissions_to_board,
+        board_shapes.BoardSubmissionDetail,
+        Right.MAINTAIN,
+        takes=board_shapes.NewBoardSubmission,
+        status=201,
+    )
     def submission_create(self, request: Request, slug: str) -> Any:
         """Submit a sealed package, which a job evaluates. Whoever is in the team may, whatever their role in a lab."""
         board, sent = self.board_seen, self.sent
@@ -171,8 +171,7 @@ class Boards(OfBoard):
         soon(jobs.evaluate, submission.pk)
         return submission
 
-    @action(detail=True, methods=["post"], url_path="teams/<slug:key>/leave")
-    @operation(right=Right.MAINTAIN)
+    @post("teams/<slug:key>/leave", right=Right.MAINTAIN)
     def team_leave(self, request: Request, slug: str, key: str) -> Any:
         """Leave a team of yours. Its submissions and looks stay. Refused (409) for the last member of a team that has
         submitted something."""
@@ -182,8 +181,7 @@ class Boards(OfBoard):
 class BoardFiles(OfBoard):
     """A leaderboard as a file."""
 
-    @action(detail=True, url_path="board.zip")
-    @operation(FILE, media="application/zip")
+    @get("board.zip", FILE, media="application/zip")
     def board_archive(self, request: Request, slug: str) -> Any:
         """Download a leaderboard as everybody may see it: entries with their scores and metadata, costs, the policy,
         and what changed, each as JSON or CSV, with the page drawn from them."""

@@ -7,13 +7,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from api import platform_shapes, shapes
 from api.filters import KeyFilter
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, post
 from api.resources.campaigns import soon
 from api.resources.publications import published_of
 from core.roles import Right
@@ -63,8 +62,7 @@ class Ledgers(Resource):
 
     tags = ["Publication"]
 
-    @action(detail=True, url_path="publication/ledger")
-    @operation(platform_shapes.LedgerShape)
+    @get("publication/ledger", platform_shapes.LedgerShape)
     def ledger(self, request: Request, pk: int) -> Any:
         """The sums of a campaign's ledger, and how they compare with the platform's own. Its lines are the payments."""
         publication = published_of(self.campaign)
@@ -75,22 +73,19 @@ class Ledgers(Resource):
             "left": left_to_compare(publication),
         }
 
-    @action(detail=True, methods=["post"], url_path="publication/ledger/compare")
-    @operation(shapes.AskedFor, Right.SPEND, status=202)
+    @post("publication/ledger/compare", shapes.AskedFor, Right.SPEND, status=202)
     def ledger_compare(self, request: Request, pk: int) -> Any:
         """Have the ledger compared with the platform's now, which takes some calls a HIT. They are also compared by
         themselves, every six hours."""
         return soon(platform_jobs.compare, published_of(self.campaign).pk)
 
-    @action(detail=True, methods=["post"], url_path="publication/sync")
-    @operation(shapes.AskedFor, Right.SPEND, status=202)
+    @post("publication/sync", shapes.AskedFor, Right.SPEND, status=202)
     def publication_sync(self, request: Request, pk: int) -> Any:
         """Have the platform asked about every HIT now, as after restoring a backup. Whatever may have changed is asked
         about by itself, every minute."""
         return soon(platform_jobs.sync_whole, published_of(self.campaign).pk)
 
-    @action(detail=True, url_path="publication/adjustment")
-    @operation(platform_shapes.AdjustmentShape, asks=platform_shapes.AskedHourly, refuses=True)
+    @get("publication/adjustment", platform_shapes.AdjustmentShape, asks=platform_shapes.AskedHourly, refuses=True)
     def adjustment(self, request: Request, pk: int) -> Any:
         """What it would cost to raise the pay of approved work so that an hour pays so much in the median. Refused
         (409) while no submission's time is known."""
@@ -100,8 +95,7 @@ class Ledgers(Resource):
             raise ValidationError({"hourly": [_("Nothing is recommended at this platform: say how much.")]})
         return fairness.adjustment_of(publication, hourly)
 
-    @adjustment.mapping.post
-    @operation(platform_shapes.Raised, Right.SPEND, takes=platform_shapes.AdjustmentConfirmed)
+    @post(adjustment, platform_shapes.Raised, Right.SPEND, takes=platform_shapes.AdjustmentConfirmed)
     def adjustment_pay(self, request: Request, pk: int) -> Any:
         """Raise the pay as it was seen: one bonus for each submission, once ever. Confirmed again, nobody is paid
         twice."""
@@ -109,8 +103,7 @@ class Ledgers(Resource):
         fields: dict[str, Any] = {"hourly": sent["hourly"], "seen": sent["seen"]}
         return {"raised": fairness.adjustment_pay(publication=publication, **self.signed, **fields)}
 
-    @action(detail=True, url_path="pay", filterset_class=PayFilter)
-    @operation(platform_shapes.PayShape(many=True), Right.SPEND, tags=["Pay"])
+    @get("pay", platform_shapes.PayShape(many=True), Right.SPEND, tags=["Pay"], filterset_class=PayFilter)
     def pay(self, request: Request, pk: int) -> Any:
         """Everybody who is or was owed something in a campaign, whatever they came by, with what they left so that they
         can be paid. The newest work first."""
@@ -124,8 +117,7 @@ class Ledgers(Resource):
         owed = pay_desk.assignments_owed(campaign).select_related("worker")
         return self.page_of(owed, with_details, left=left)
 
-    @pay.mapping.post
-    @operation(platform_shapes.Marked, Right.SPEND, takes=platform_shapes.NewPayments, tags=["Pay"])
+    @post(pay, platform_shapes.Marked, Right.SPEND, takes=platform_shapes.NewPayments, tags=["Pay"])
     def pay_mark(self, request: Request, pk: int) -> Any:
         """Mark what is still to be paid for some assignments as paid, where the lab pays itself. Again marks nothing
         twice."""
@@ -134,8 +126,7 @@ class Ledgers(Resource):
         paid_on = sent.get("paid_on", timezone.now().date())
         return pay_desk.payments_mark(campaign=campaign, paid_on=paid_on, **about, **self.signed)
 
-    @action(detail=True, methods=["post"], url_path="pay/take-back")
-    @operation(platform_shapes.Marked, Right.SPEND, takes=platform_shapes.PaymentsTakenBack, tags=["Pay"])
+    @post("pay/take-back", platform_shapes.Marked, Right.SPEND, takes=platform_shapes.PaymentsTakenBack, tags=["Pay"])
     def pay_take_back(self, request: Request, pk: int) -> Any:
         """Say that the lab has not paid these after all: an entry of the opposite amount is added. Again adds none."""
         campaign, sent = self.campaign, self.sent

@@ -4,12 +4,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, FilterSet
-from rest_framework.decorators import action
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import material_shapes, shapes
-from api.frame import Resource, operation, refusals_of
+from api.frame import Resource, delete, get, operation, post, put, refusals_of
 from api.resources.collections import accepted, name_of
 from core.errors import NotYours
 from core.roles import Right
@@ -37,8 +36,7 @@ class Panels(Resource):
 
     tags = ["Panel"]
 
-    @action(detail=True, url_path="panel", filterset_class=PanelFilter)
-    @operation(material_shapes.PanelMember(many=True), Right.DESIGN)
+    @get("panel", material_shapes.PanelMember(many=True), Right.DESIGN, filterset_class=PanelFilter)
     def panel(self, request: Request, pk: int) -> Any:
         """The people of a campaign's panel, newest first, with their personal links and what they have done."""
         campaign = self.campaign
@@ -46,8 +44,7 @@ class Panels(Resource):
             task_selectors.invitations_of(campaign), lambda page: task_selectors.panel_rows(campaign, page)
         )
 
-    @panel.mapping.post
-    @operation(material_shapes.Invited, Right.DESIGN, takes=material_shapes.NewPanel, status=201)
+    @post(panel, material_shapes.Invited, Right.DESIGN, takes=material_shapes.NewPanel, status=201)
     def panel_invite(self, request: Request, pk: int) -> Any:
         """Give people personal links to a campaign. Nothing is mailed. Who has a link already keeps it."""
         invited = task_services.panel_invite(campaign=self.campaign, labels=self.sent["names"])
@@ -55,8 +52,7 @@ class Panels(Resource):
         members = self.answer(content).data["members"]
         return self.answer_once(content, {"members": [member | {"name": None, "link": None} for member in members]})
 
-    @action(detail=True, url_path="outside-panel")
-    @operation(material_shapes.OutsidePanelShape, Right.DESIGN)
+    @get("outside-panel", material_shapes.OutsidePanelShape, Right.DESIGN)
     def outside_panel(self, request: Request, pk: int) -> Any:
         """How people of an outside panel come and go; 404 in a campaign without one."""
         panel = outside_panels.panel_of(self.campaign)
@@ -64,20 +60,17 @@ class Panels(Resource):
             raise NotYours(_("This campaign has no outside panel."))
         return panel
 
-    @outside_panel.mapping.put
-    @operation(material_shapes.OutsidePanelShape, Right.DESIGN, takes=material_shapes.OutsidePanelShape)
+    @put(outside_panel, material_shapes.OutsidePanelShape, Right.DESIGN, takes=material_shapes.OutsidePanelShape)
     def outside_panel_set(self, request: Request, pk: int) -> Any:
         """Set up an outside panel, or change it. From then on the open link lets in only people with ids."""
         return outside_panels.outside_panel_set(campaign=self.campaign, **self.sent)
 
-    @outside_panel.mapping.delete
-    @operation(right=Right.DESIGN)
+    @delete(outside_panel, right=Right.DESIGN)
     def outside_panel_delete(self, request: Request, pk: int) -> Any:
         """Delete an outside panel from which nobody has come yet. Again is not an error."""
         outside_panels.outside_panel_delete(campaign=self.campaign)
 
-    @action(detail=True, url_path="outside-panel/sessions")
-    @operation(material_shapes.PanelSession(many=True), Right.DESIGN)
+    @get("outside-panel/sessions", material_shapes.PanelSession(many=True), Right.DESIGN)
     def outside_panel_sessions(self, request: Request, pk: int) -> Any:
         """The sessions of people from an outside panel, newest first, with their outcome and what is owed."""
         campaign = self.campaign
@@ -130,8 +123,7 @@ class FromElsewhere(Resource):
 
     tags = ["Collections"]
 
-    @action(detail=True, url_path="outside-scores")
-    @operation(material_shapes.OutsideShape)
+    @get("outside-scores", material_shapes.OutsideShape)
     def outside_scores(self, request: Request, pk: int) -> Any:
         """How the runs of a collection score elsewhere, such as on a public leaderboard; 404 where that is not
         stored."""
@@ -140,8 +132,7 @@ class FromElsewhere(Resource):
             raise NotYours(_("No outside scores are stored for this collection."))
         return stored
 
-    @outside_scores.mapping.put
-    @operation(material_shapes.OutsideShape, Right.MAINTAIN, takes=material_shapes.NewOutside)
+    @put(outside_scores, material_shapes.OutsideShape, Right.MAINTAIN, takes=material_shapes.NewOutside)
     def outside_scores_set(self, request: Request, pk: int) -> Any:
         """Store how the runs of a collection score elsewhere, in place of what is stored. Results are computed
         again."""
@@ -152,14 +143,12 @@ class FromElsewhere(Resource):
             )
         return stored.outside
 
-    @outside_scores.mapping.delete
-    @operation(right=Right.MAINTAIN)
+    @delete(outside_scores, right=Right.MAINTAIN)
     def outside_scores_delete(self, request: Request, pk: int) -> Any:
         """Delete how the runs of a collection score elsewhere. Again is not an error. Results are computed again."""
         run_services.outside_scores_delete(collection=self.collection)
 
-    @action(detail=True, methods=["post"], url_path="judgments")
-    @operation(shapes.JobShape, Right.DESIGN, takes=material_shapes.NewJudgments, status=202, tags=["Imports"])
+    @post("judgments", shapes.JobShape, Right.DESIGN, takes=material_shapes.NewJudgments, status=202, tags=["Imports"])
     def judgments_import(self, request: Request, pk: int) -> Any:
         """Import judgments that were made elsewhere as a closed campaign of their own, with results like any other. A
         job reads them; its `campaign` is then that campaign."""

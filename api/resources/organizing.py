@@ -8,7 +8,6 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -16,7 +15,7 @@ from rest_framework.response import Response
 
 from api import board_shapes
 from api import organizing_shapes as shapes
-from api.frame import operation, refusals_of
+from api.frame import delete, get, operation, patch, post, put, refusals_of
 from api.resources.campaigns import ask_now, soon
 from api.resources.leaderboards import OfBoard, OfSubmission
 from api.shapes import AskedFor
@@ -92,30 +91,26 @@ class Seasons(OfBoard):
         except BadInput as error:
             raise Refused(str(error)) from error
 
-    @action(detail=True, methods=["post"], url_path="close")
-    @operation(shapes.SeasonShape, Right.MAINTAIN)
+    @post("close", shapes.SeasonShape, Right.MAINTAIN)
     def season_close(self, request: Request, slug: str, number: int) -> Any:
         """Close a season now: what comes after is listed apart."""
         at = timezone.now()
         return boards.season_close(season=self.season, closes_at=at, at=at)
 
-    @action(detail=True, url_path="order", pagination_class=None)
-    @operation(shapes.OrderCheckShape(many=True), Right.MAINTAIN)
+    @get("order", shapes.OrderCheckShape(many=True), Right.MAINTAIN, pagination_class=None)
     def season_order(self, request: Request, slug: str, number: int) -> Any:
         """The last check of the order on eval and on dev. Who takes part sees what everybody sees."""
         by_part = order_checks.checks_for(self.user, self.season, timezone.now())
         return [checks[0] for checks in by_part.values()]
 
-    @season_order.mapping.post
-    @operation(AskedFor, Right.MAINTAIN, status=202)
+    @post(season_order, AskedFor, Right.MAINTAIN, status=202)
     def season_order_check(self, request: Request, slug: str, number: int) -> Any:
         """Have the order checked now. Each month, it is checked anyway."""
         season = self.season
         order_checks.require_enough(season, timezone.now())
         return ask_now(request, jobs.check_orders, season.pk, self.user.pk)
 
-    @action(detail=True, methods=["post"], url_path="publish-qrels")
-    @operation(shapes.SeasonShape, Right.MAINTAIN)
+    @post("publish-qrels", shapes.SeasonShape, Right.MAINTAIN)
     def season_publish_qrels(self, request: Request, slug: str, number: int) -> Any:
         """Let everybody have the eval qrels of a season that has closed. It cannot be undone."""
         return boards.qrels_publish(season=self.season, at=timezone.now())
@@ -189,32 +184,27 @@ class Teams(_Invitations):
         """Found a team. Whoever can see the board may; the organizers confirm it before its first entry."""
         return teams.team_found(board=self.board_seen, **self.signed, **self.sent)
 
-    @action(detail=True, methods=["post"], url_path="confirm")
-    @operation(shapes.TeamShape, Right.MAINTAIN, takes=shapes.BoardReason)
+    @post("confirm", shapes.TeamShape, Right.MAINTAIN, takes=shapes.BoardReason)
     def team_confirm(self, request: Request, slug: str, key: str) -> Any:
         """Say that a team is who it says, with a reason."""
         return self.decide(teams.team_confirm)
 
-    @action(detail=True, methods=["post"], url_path="exempt")
-    @operation(shapes.BoardDecisionShape, Right.MAINTAIN, takes=shapes.Exemption, status=201)
+    @post("exempt", shapes.BoardDecisionShape, Right.MAINTAIN, takes=shapes.Exemption, status=201)
     def team_exempt(self, request: Request, slug: str, key: str) -> Any:
         """Allow a team more runs than the policy has, with a reason."""
         return self.decide(teams.team_exempt)
 
-    @action(detail=True, url_path="invitations")
-    @operation(shapes.TeamInvitationShape(many=True), Right.MAINTAIN)
+    @get("invitations", shapes.TeamInvitationShape(many=True), Right.MAINTAIN)
     def team_invitations(self, request: Request, slug: str, key: str) -> Any:
         """The open invitations to a team of yours."""
         return self.open_to(self.own_team(key))
 
-    @team_invitations.mapping.post
-    @operation(shapes.TeamInvitationShape, Right.MAINTAIN, takes=shapes.NewTeamInvitation, status=201)
+    @post(team_invitations, shapes.TeamInvitationShape, Right.MAINTAIN, takes=shapes.NewTeamInvitation, status=201)
     def team_invite(self, request: Request, slug: str, key: str) -> Any:
         """Invite somebody to a team of yours. Nothing is mailed: hand over the link of the answer."""
         return self.invite(self.board_seen, self.own_team(key))
 
-    @action(detail=True, methods=["delete"], url_path="invitations/<int:number>")
-    @operation(right=Right.MAINTAIN)
+    @delete("invitations/<int:number>", right=Right.MAINTAIN)
     def team_invitation_revoke(self, request: Request, slug: str, key: str, number: int) -> Any:
         """Take an invitation back. Its link no longer works."""
         self.revoke(self.own_team(key), number)
@@ -223,14 +213,14 @@ class Teams(_Invitations):
 class Rulings(OfSubmission):
     """What organizers and teams say about a submission."""
 
-    @action(detail=True, url_path="decisions")
-    @operation(shapes.BoardDecisionShape(many=True))
+    @get("decisions", shapes.BoardDecisionShape(many=True))
     def board_decisions(self, request: Request, key: str) -> Any:
         """What was ruled on a submission, by whom and why; its team sees it, too."""
         return self.submission.decisions.select_related("by", "team")
 
-    @board_decisions.mapping.post
-    @operation(board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=shapes.NewBoardDecision, status=201)
+    @post(
+        board_decisions, board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=shapes.NewBoardDecision, status=201
+    )
     def board_decision_create(self, request: Request, key: str) -> Any:
         """Publish or reject a submission, remark on it, mark it as a baseline or as a variant of another, have it
         evaluated again, or extend its embargo.
@@ -252,22 +242,19 @@ class Rulings(OfSubmission):
             soon(jobs.evaluate, submission.pk)
         return self.submission
 
-    @action(detail=True, url_path="messages")
-    @operation(shapes.BoardMessageShape(many=True))
+    @get("messages", shapes.BoardMessageShape(many=True))
     def board_messages(self, request: Request, key: str) -> Any:
         """The messages about a submission, newest first."""
         return self.submission.messages.select_related("by")
 
-    @board_messages.mapping.post
-    @operation(shapes.BoardMessageShape, Right.MAINTAIN, takes=shapes.NewBoardMessage, status=201)
+    @post(board_messages, shapes.BoardMessageShape, Right.MAINTAIN, takes=shapes.NewBoardMessage, status=201)
     def board_message_create(self, request: Request, key: str) -> Any:
         """Write to the organizers, or, as one of them, to the team."""
         submission = self.submission
         is_organizers = not selectors.is_member(self.user, submission)
         return events.message_add(submission=submission, is_organizers=is_organizers, **self.signed, **self.sent)
 
-    @action(detail=True, url_path="openings")
-    @operation(shapes.OpeningShape(many=True))
+    @get("openings", shapes.OpeningShape(many=True))
     def board_openings(self, request: Request, key: str) -> Any:
         """Who or what opened something of a submission, when and why; its team sees it, too."""
         return self.submission.openings.select_related("by")
@@ -291,15 +278,13 @@ class MetadataRequests(OfSubmission):
         """Ask the organizers for other metadata of a submission of your team."""
         return metadata.request_add(submission=self.own_submission, **self.signed, **self.sent)
 
-    @action(detail=True, methods=["post"], url_path="decide")
-    @operation(shapes.MetadataRequestShape, Right.MAINTAIN, takes=shapes.MetadataRuling)
+    @post("decide", shapes.MetadataRequestShape, Right.MAINTAIN, takes=shapes.MetadataRuling)
     def metadata_request_decide(self, request: Request, key: str, request_pk: int) -> Any:
         """Accept a request, which changes the submission, or refuse it; with a reason either way."""
         row = get_object_or_404(self.organized.metadata_requests, pk=request_pk)
         return metadata.request_decide(request=row, **self.signed, **self.sent)
 
-    @action(detail=True, methods=["post"], url_path="take-back")
-    @operation(shapes.MetadataRequestShape, Right.MAINTAIN)
+    @post("take-back", shapes.MetadataRequestShape, Right.MAINTAIN)
     def metadata_request_take_back(self, request: Request, key: str, request_pk: int) -> Any:
         """Take back a request of your team that is open."""
         submission = self.own_submission
@@ -313,27 +298,23 @@ class MetadataRequests(OfSubmission):
 class Organizing(OfBoard):
     """What organizers set of a leaderboard."""
 
-    @action(detail=True, url_path="settings")
-    @operation(shapes.BoardOrganized)
+    @get("settings", shapes.BoardOrganized)
     def board_organized(self, request: Request, slug: str) -> Any:
         """What a leaderboard of your lab measures, and who sees it."""
         return self.board
 
-    @board_organized.mapping.patch
-    @operation(shapes.BoardOrganized, Right.MAINTAIN, takes=shapes.BoardChange)
+    @patch(board_organized, shapes.BoardOrganized, Right.MAINTAIN, takes=shapes.BoardChange)
     def board_change(self, request: Request, slug: str) -> Any:
         """Change a leaderboard's name, what is said about it, and whether everybody can see it."""
         return boards.board_change(board=self.board, **self.sent)
 
-    @action(detail=True, url_path="policies")
-    @operation(shapes.PolicyShape(many=True))
+    @get("policies", shapes.PolicyShape(many=True))
     def board_policies(self, request: Request, slug: str) -> Any:
         """The versions of a policy that held or hold, newest first; for organizers, also what will hold."""
         rows = self.board_seen.policies.all()
         return rows if self.organizes else rows.filter(begins_at__lte=timezone.now())
 
-    @board_policies.mapping.post
-    @operation(shapes.PolicyShape, Right.MAINTAIN, takes=shapes.NewPolicy, status=201)
+    @post(board_policies, shapes.PolicyShape, Right.MAINTAIN, takes=shapes.NewPolicy, status=201)
     def policy_create(self, request: Request, slug: str) -> Any:
         """Add the next version of a policy. Runs that were sent before are judged by the version they accepted."""
         board, at, sent = self.board, timezone.now(), self.sent
@@ -343,39 +324,33 @@ class Organizing(OfBoard):
             numbers={name: sent.get(name, getattr(newest, name)) for name in NUMBERS}, by=self.user, at=at
         )  # fmt: skip
 
-    @action(detail=True, url_path="spot-checks")
-    @operation(shapes.SpotCheckShape(many=True))
+    @get("spot-checks", shapes.SpotCheckShape(many=True))
     def spot_checks(self, request: Request, slug: str) -> Any:
         """The entries that were drawn at random for a closer look, and what was found: of a leaderboard of your lab."""
         return self.board.drawn_checks.select_related("submission", "done_by")
 
-    @action(detail=True, methods=["post"], url_path="spot-checks/<int:number>")
-    @operation(shapes.SpotCheckShape, Right.MAINTAIN, takes=shapes.SpotCheckNote)
+    @post("spot-checks/<int:number>", shapes.SpotCheckShape, Right.MAINTAIN, takes=shapes.SpotCheckNote)
     def spot_check_do(self, request: Request, slug: str, number: int) -> Any:
         """Write down what you looked at and found. Not of an entry of your own team."""
         check = get_object_or_404(self.board.drawn_checks, pk=number)
         return spot_checks.check_do(check=check, **self.signed, **self.sent)
 
-    @action(detail=True, url_path="keys")
-    @operation(shapes.BoardKeyShape(many=True))
+    @get("keys", shapes.BoardKeyShape(many=True))
     def board_keys(self, request: Request, slug: str) -> Any:
         """The public keys of a leaderboard of your lab, the one in use first."""
         return self.board.keys.all()
 
-    @board_keys.mapping.post
-    @operation(shapes.BoardKeyShape, Right.MAINTAIN, status=201)
+    @post(board_keys, shapes.BoardKeyShape, Right.MAINTAIN, status=201)
     def board_key_create(self, request: Request, slug: str) -> Any:
         """Make a new key. The one before is retired, and opens what was sealed for it."""
         return boards.key_make(board=self.board, **self.signed)
 
-    @action(detail=True, url_path="dev-scorings")
-    @operation(shapes.DevScoringShape(many=True))
+    @get("dev-scorings", shapes.DevScoringShape(many=True))
     def dev_scorings(self, request: Request, slug: str) -> Any:
         """The runs on the dev queries that you had scored, newest first."""
         return self.user.dev_scorings.filter(season__board=self.board_seen).select_related("season")
 
-    @dev_scorings.mapping.post
-    @operation(shapes.DevScoringShape, Right.MAINTAIN, takes=shapes.NewDevScoring, status=201)
+    @post(dev_scorings, shapes.DevScoringShape, Right.MAINTAIN, takes=shapes.NewDevScoring, status=201)
     def dev_scoring_create(self, request: Request, slug: str) -> Any:
         """Have a run on the dev queries scored, as often as you like: it is no entry, and uses no quota."""
         seasons, sent = selectors.open_seasons(self.board_seen, timezone.now()), self.sent
@@ -387,8 +362,7 @@ class Organizing(OfBoard):
         soon(jobs.score_dev, row.pk)
         return row
 
-    @action(detail=True, methods=["post"], url_path="import")
-    @operation(shapes.BoardImportShape, Right.MAINTAIN, takes=shapes.NewBoardImport, status=201)
+    @post("import", shapes.BoardImportShape, Right.MAINTAIN, takes=shapes.NewBoardImport, status=201)
     def board_import(self, request: Request, slug: str) -> Any:
         """Add the entries of an MS MARCO leaderboard's CSV file to a board, without runs, and with their scores as
         published. Trophies are computed anew. If a line is wrong, nothing is imported."""
@@ -439,20 +413,17 @@ class UpkeepRounds(OfBoard):
         """The rounds of a leaderboard's upkeep, newest first, with what they may cost and cost."""
         return self.board.upkeep_rounds.select_related("decided_by", "version")
 
-    @action(detail=True, methods=["post"], url_path="approve")
-    @operation(shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
+    @post("approve", shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
     def upkeep_round_approve(self, request: Request, slug: str, number: int) -> Any:
         """Let a proposed round begin, which spends what its campaign costs. Approving it again changes nothing."""
         return self.decide(rounds.round_approve)
 
-    @action(detail=True, methods=["post"], url_path="go-on")
-    @operation(shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
+    @post("go-on", shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
     def upkeep_round_go_on(self, request: Request, slug: str, number: int) -> Any:
         """Publish the campaign of a round although no active worker qualifies, which is what it waits for."""
         return self.decide(rounds.round_go_on)
 
-    @action(detail=True, methods=["post"], url_path="end")
-    @operation(shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
+    @post("end", shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
     def upkeep_round_end(self, request: Request, slug: str, number: int) -> Any:
         """End a round without a version: its challengers wait for the next one."""
         return self.decide(rounds.round_decline)
@@ -461,20 +432,17 @@ class UpkeepRounds(OfBoard):
 class UpkeepOfBoard(OfBoard):
     """How a leaderboard is kept current."""
 
-    @action(detail=True, url_path="upkeep")
-    @operation(shapes.UpkeepShape)
+    @get("upkeep", shapes.UpkeepShape)
     def upkeep(self, request: Request, slug: str) -> Any:
         """How a leaderboard's best known answers are kept current."""
         return rounds.upkeep_of(self.board) or Upkeep(board=self.board)
 
-    @upkeep.mapping.put
-    @operation(shapes.UpkeepShape, Right.SPEND, takes=shapes.UpkeepShape)
+    @put(upkeep, shapes.UpkeepShape, Right.SPEND, takes=shapes.UpkeepShape)
     def upkeep_set(self, request: Request, slug: str) -> Any:
         """Say how they are kept current. Rounds that have begun go on as they are."""
         return rounds.upkeep_set(board=self.board, **self.signed, **_chosen(self.board, self.sent))
 
-    @action(detail=True, url_path="versions", pagination_class=None)
-    @operation(shapes.BoardVersionShape(many=True))
+    @get("versions", shapes.BoardVersionShape(many=True), pagination_class=None)
     def board_versions(self, request: Request, slug: str) -> Any:
         """The versions of a leaderboard's preference qrels, newest first, counting dev queries alone."""
         return versions.summaries(self.board_seen)

@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -17,7 +16,7 @@ from rest_framework.response import Response
 
 from api import material_shapes, result_shapes, shapes
 from api.access import Pages
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, post
 from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
@@ -55,8 +54,7 @@ class ExportFiles(Resource):
 
     tags = ["Exports"]
 
-    @action(detail=True, url_path="exports/<str:name>")
-    @operation(FILE, Right.EXPORT, media="*/*")
+    @get("exports/<str:name>", FILE, Right.EXPORT, media="*/*")
     def export(self, request: Request, pk: int, name: str) -> Any:
         """Download one export file, such as `preference-qrels.txt`, or all of them as `all.zip`."""
         campaign = self.campaign
@@ -97,8 +95,7 @@ class Outcomes(Resource):
 
     tags = ["Results"]
 
-    @action(detail=True, url_path="exports")
-    @operation(shapes.ExportsShape, tags=["Exports"])
+    @get("exports", shapes.ExportsShape, tags=["Exports"])
     def exports(self, request: Request, pk: int) -> Any:
         """The export files of a campaign, and whether they are up to date."""
         campaign = self.campaign
@@ -111,14 +108,12 @@ class Outcomes(Resource):
             "files": sorted(stored.values(), key=lambda file: file.name),
         }
 
-    @exports.mapping.post
-    @operation(shapes.AskedFor, Right.EXPORT, status=202, tags=["Exports"])
+    @post(exports, shapes.AskedFor, Right.EXPORT, status=202, tags=["Exports"])
     def exports_make(self, request: Request, pk: int) -> Any:
         """Have the export files made now. They are also made by themselves, within minutes of new judgments."""
         return soon(judgment_jobs.make_exports, self.campaign.pk)
 
-    @action(detail=True, url_path="results")
-    @operation(shapes.ResultsShape)
+    @get("results", shapes.ResultsShape)
     def results(self, request: Request, pk: int) -> Any:
         """What the preferences say about the runs: in sentences, and which tables there are."""
         campaign = self.campaign
@@ -134,28 +129,24 @@ class Outcomes(Resource):
             "findings": [sentence for finding in findings(data) for sentence in finding.sentences] if data else [],
         }
 
-    @action(detail=True, methods=["post"], url_path="results/compute")
-    @operation(shapes.AskedFor, Right.DESIGN, status=202)
+    @post("results/compute", shapes.AskedFor, Right.DESIGN, status=202)
     def results_compute(self, request: Request, pk: int) -> Any:
         """Have the results computed now. They are also computed by themselves, soon after something has changed."""
         return soon(result_jobs.compute_results, self.campaign.pk)
 
-    @action(detail=True, url_path="results/further")
-    @operation(shapes.FurtherShape, asks=shapes.Wish)
+    @get("results/further", shapes.FurtherShape, asks=shapes.Wish)
     def further_offer(self, request: Request, pk: int) -> Any:
         """What a budget would buy: more judgments for the queries whose confidence sets are larger than wanted, most
         certainty for a judgment first; the bill, and how many queries are expected to be settled."""
         return _offered(asking.offer_for(self.campaign, **self.query))
 
-    @further_offer.mapping.post
-    @operation(shapes.FurtherShape, Right.SPEND, takes=shapes.NewAsking)
+    @post(further_offer, shapes.FurtherShape, Right.SPEND, takes=shapes.NewAsking)
     def further_ask(self, request: Request, pk: int) -> Any:
         """Ask for the judgments of an offer: new HITs, which are published as others are. `seen` is the offer's, so
         that asking twice asks once."""
         return _offered(asking.further_ask(campaign=self.campaign, **self.sent))
 
-    @action(detail=True, url_path="results/plan")
-    @operation(shapes.PlanShape, asks=shapes.WrongJudgments)
+    @get("results/plan", shapes.PlanShape, asks=shapes.WrongJudgments)
     def results_plan(self, request: Request, pk: int) -> Any:
         """What 1, 3 or 5 judgments of each pair cost, and how sure the best known answers would be: simulated, by the
         share of wrong judgments that you name, that the judgments show, or, while nothing shows it, 30%."""
@@ -171,21 +162,18 @@ class Outcomes(Resource):
             "overlaps": planned.rows if planned else [],
         }
 
-    @action(detail=True, url_path="rounds")
-    @operation(shapes.RoundShape(many=True))
+    @get("rounds", shapes.RoundShape(many=True))
     def rounds(self, request: Request, pk: int) -> Any:
         """The rounds that were planned until now, the newest first; none for other designs."""
         return self.campaign.rounds.select_related("asked_by")
 
-    @action(detail=True, methods=["post"], url_path="rounds/<int:number>/ask")
-    @operation(shapes.RoundShape, Right.SPEND)
+    @post("rounds/<int:number>/ask", shapes.RoundShape, Right.SPEND)
     def round_ask(self, request: Request, pk: int, number: int) -> Any:
         """Ask a round that waits for a person: its pairs are packed into new HITs, which are published as others are.
         Asked again, it is a conflict, and nothing is asked twice."""
         return rounds.round_ask(campaign=self.campaign, number=number, **self.signed)
 
-    @action(detail=True, url_path="results/tables/<slug:name>")
-    @operation(shapes.TableShape)
+    @get("results/tables/<slug:name>", shapes.TableShape)
     def results_table(self, request: Request, pk: int, name: str) -> Any:
         """One table of the results, all of its rows. A share with an interval is a list; what is not known is null."""
         data = result_selectors.table_data(self.campaign, name)
@@ -194,8 +182,7 @@ class Outcomes(Resource):
             raise NotYours(_("These results have no such table. Tables appear once the results are computed."))
         return Response(table_content(table))
 
-    @action(detail=True, methods=["post"], url_path="versions")
-    @operation(shapes.VersionShape, Right.MAINTAIN, takes=shapes.NewVersion, status=201, tags=["Versions"])
+    @post("versions", shapes.VersionShape, Right.MAINTAIN, takes=shapes.NewVersion, status=201, tags=["Versions"])
     def version_create(self, request: Request, pk: int) -> Any:
         """Make a version of what a campaign has settled. It is refused if another came after `parent`."""
         version = version_services.version_add(campaign=self.campaign, **self.signed, **self.sent)
@@ -226,8 +213,7 @@ class Versions(Resource):
         """One version: where it comes from, and what it changed."""
         return version_of(self.collection, number)
 
-    @action(detail=True, url_path="scores")
-    @operation(result_shapes.VersionScoresShape, asks=result_shapes.Beside)
+    @get("scores", result_shapes.VersionScoresShape, asks=result_shapes.Beside)
     def version_scores(self, request: Request, pk: int, number: int) -> Any:
         """The scores of all runs on a version of the preference qrels, beside those on the original qrels or on another
         version."""
@@ -252,8 +238,7 @@ class VersionFiles(Resource):
 
     tags = ["Versions"]
 
-    @action(detail=True, url_path="versions/<int:number>/preference-qrels.txt")
-    @operation(FILE, Right.EXPORT, media="text/plain")
+    @get("versions/<int:number>/preference-qrels.txt", FILE, Right.EXPORT, media="text/plain")
     def version_qrels(self, request: Request, pk: int, number: int) -> Any:
         """Download the preference qrels of a version, in TREC format."""
         version = version_of(self.collection, number)
@@ -266,26 +251,22 @@ class Details(Resource):
 
     tags = ["Results"]
 
-    @action(detail=True, url_path="results/earlier", pagination_class=None)
-    @operation(result_shapes.EarlierShape(many=True))
+    @get("results/earlier", result_shapes.EarlierShape(many=True), pagination_class=None)
     def earlier_results(self, request: Request, pk: int) -> Any:
         """Results that were final until others took their place, the newest first."""
         return earlier_results(self.campaign)
 
-    @action(detail=True, url_path="results/earlier/<int:number>")
-    @operation(result_shapes.WholeEarlierShape)
+    @get("results/earlier/<int:number>", result_shapes.WholeEarlierShape)
     def earlier_result(self, request: Request, pk: int, number: int) -> Any:
         """Results that were final until others took their place, with all that was computed."""
         return result_of(self.campaign, number)
 
-    @action(detail=True, methods=["post"], url_path="results/later-runs")
-    @operation(result_shapes.LaterRuns, Right.DESIGN)
+    @post("results/later-runs", result_shapes.LaterRuns, Right.DESIGN)
     def later_runs_score(self, request: Request, pk: int) -> Any:
         """Score the runs that came after the campaign finished, as new results beside those that there are."""
         return {"scored": pool_services.later_runs_score(campaign=self.campaign)}
 
-    @action(detail=True, url_path="queries/<int:pool_pk>")
-    @operation(result_shapes.QueryDetail)
+    @get("queries/<int:pool_pk>", result_shapes.QueryDetail)
     def campaign_query(self, request: Request, pk: int, pool_pk: int) -> Any:
         """One query of a campaign: the passages of its pool with their texts, who beat whom, the best known answers."""
         pool = get_object_or_404(self.campaign.pools.select_related("query", "campaign"), pk=pool_pk)
@@ -299,8 +280,7 @@ class Details(Resource):
             "pairs": detail.pairs,
         }
 
-    @action(detail=True, url_path="machines")
-    @operation(result_shapes.MachinesBeside)
+    @get("machines", result_shapes.MachinesBeside)
     def machines_beside(self, request: Request, pk: int) -> Any:
         """Each machine judge of the campaign's collection beside its people, as last compared: all that was counted."""
         return {"judges": machine_data(judges_beside(self.campaign, whole=True))}
@@ -319,42 +299,36 @@ class ResultFiles(Resource):
             raise NotYours(_("These results have no such table, figure or report."))
         return file_response(campaign, kind, name)
 
-    @action(detail=True, url_path="results/report.zip")
-    @operation(FILE, media="application/zip")
+    @get("results/report.zip", FILE, media="application/zip")
     def report(self, request: Request, pk: int) -> Any:
         """Download the whole report on a campaign's results: pages, tables, figures, and a manifest."""
         return self.file(pk, ARCHIVE)
 
-    @action(detail=True, url_path="results/earlier/<int:number>/report.zip")
-    @operation(FILE, media="application/zip")
+    @get("results/earlier/<int:number>/report.zip", FILE, media="application/zip")
     def earlier_report(self, request: Request, pk: int, number: int) -> Any:
         """Download the report of earlier results, as it was."""
         return report_of(self.campaign, number)
 
-    @action(detail=True, url_path="results/confidence-sets.txt")
-    @operation(FILE, media="text/plain")
+    @get("results/confidence-sets.txt", FILE, media="text/plain")
     def confidence_sets(self, request: Request, pk: int) -> Any:
         """Download the confidence sets of all queries, as TREC qrels."""
         return self.file(pk, SETS)
 
-    @action(detail=True, url_path="results/tables/<slug:name>.<slug:form>")
-    @operation(FILE, media="*/*")
+    @get("results/tables/<slug:name>.<slug:form>", FILE, media="*/*")
     def results_table_file(self, request: Request, pk: int, name: str, form: str) -> Any:
         """Download one table of the results as `csv` or `tex`, all of its rows; `pairs-all.tex` has all columns."""
         if form not in ("csv", "tex"):
             raise NotYours(_("Tables are available as .csv and .tex files."))
         return self.file(pk, f"tables/{name}.{form}")
 
-    @action(detail=True, url_path="results/figures/<slug:name>.<slug:form>")
-    @operation(FILE, media="*/*")
+    @get("results/figures/<slug:name>.<slug:form>", FILE, media="*/*")
     def results_figure(self, request: Request, pk: int, name: str, form: str) -> Any:
         """Download one figure of the results as `svg`, `pdf` or `png`. The report names them."""
         if form not in ("svg", "pdf", "png"):
             raise NotYours(_("Figures can be had as .svg, .pdf and .png."))
         return self.file(pk, f"figures/{name}.{form}")
 
-    @action(detail=True, url_path="machines/<int:judge_pk>/preference-qrels.txt")
-    @operation(FILE, Right.EXPORT, media="text/plain")
+    @get("machines/<int:judge_pk>/preference-qrels.txt", FILE, Right.EXPORT, media="text/plain")
     def machine_winners(self, request: Request, pk: int, judge_pk: int) -> Any:
         """Download the winners by a machine judge's answers alone, in TREC format. They are in no other file."""
         compared = MachineComparison.objects.filter(campaign=self.campaign, judge=judge_pk)
@@ -369,8 +343,7 @@ class CollectionFiles(Resource):
 
     tags = ["Collections"]
 
-    @action(detail=True, url_path="machine-judges/<int:judge_pk>/answers.txt")
-    @operation(FILE, Right.EXPORT, media="text/plain")
+    @get("machine-judges/<int:judge_pk>/answers.txt", FILE, Right.EXPORT, media="text/plain")
     def machine_answers(self, request: Request, pk: int, judge_pk: int) -> Any:
         """Download a machine judge's answers as they were imported: lines `query a b preferred`."""
         judge = get_object_or_404(self.collection.machine_judges, pk=judge_pk)
@@ -378,8 +351,7 @@ class CollectionFiles(Resource):
             (" ".join(answer) + "\n" for answer in answers_of(judge)), content_type=TYPES["txt"]
         )
 
-    @action(detail=True, url_path="missing-passages.txt")
-    @operation(FILE, media="text/plain")
+    @get("missing-passages.txt", FILE, media="text/plain")
     def missing_passages(self, request: Request, pk: int) -> Any:
         """Download the ids of the passages of a collection that lack a text, one a line."""
         rows = run_selectors.untexted_passages(self.collection).values_list("pid", flat=True)
@@ -411,8 +383,7 @@ class MachineAskings(Resource):
         is compared with people and never counted among them."""
         return machine_asking.machine_asking_start(campaign=self.campaign, **self.sent, **self.signed)
 
-    @action(detail=True, methods=["post"], url_path="stop")
-    @operation(material_shapes.AskingShape, Right.DESIGN)
+    @post("stop", material_shapes.AskingShape, Right.DESIGN)
     def machine_ask_stop(self, request: Request, pk: int, asking_pk: int) -> Any:
         """Ask a machine nothing more. What it has answered stays known, and is not asked again."""
         asking = get_object_or_404(self.campaign.machine_askings, pk=asking_pk)

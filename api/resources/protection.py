@@ -6,13 +6,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, FilterSet
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import protection_shapes, shapes
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, post, put
 from api.resources.campaigns import ask_now
 from api.resources.labs import membership_of
 from api.resources.outcomes import FILE
@@ -62,14 +61,12 @@ class WorkerErasure(Resource):
         """The workers of a lab with an id at a platform, a name on the panel, or a pseudonym in an export."""
         return Worker.objects.filter(lab=self.lab)
 
-    @action(detail=True, url_path="erasure")
-    @operation(protection_shapes.ErasureShape, Right.MANAGE)
+    @get("erasure", protection_shapes.ErasureShape, Right.MANAGE)
     def erasure_plan(self, request: Request, pk: int, worker_pk: int) -> Any:
         """What erasing a worker would remove, what stays and why, and what stands in the way. Nothing is changed."""
         return _planned(erasing.erasure_plan(self.worker, at=timezone.now()))
 
-    @erasure_plan.mapping.post
-    @operation(protection_shapes.ErasureShape, Right.MANAGE, takes=protection_shapes.WorkerErasure)
+    @post(erasure_plan, protection_shapes.ErasureShape, Right.MANAGE, takes=protection_shapes.WorkerErasure)
     def erase(self, request: Request, pk: int, worker_pk: int) -> Any:
         """Remove who a worker is. This cannot be undone. Refused (409) while money is unsettled, and where the lab owes
         the worker something that is not written off. Again is no error."""
@@ -78,8 +75,7 @@ class WorkerErasure(Resource):
         worker.refresh_from_db()
         return _planned(erasing.erasure_plan(worker, at=at))
 
-    @action(detail=True, url_path="data")
-    @operation(protection_shapes.PersonalData, Right.MANAGE)
+    @get("data", protection_shapes.PersonalData, Right.MANAGE)
     def personal_data(self, request: Request, pk: int, worker_pk: int) -> Any:
         """All that is stored of a worker, to be handed to the worker. The audit keeps that it was read."""
         worker = self.worker
@@ -96,14 +92,12 @@ class MemberErasure(Resource):
     tags = ["Data protection"]
     lookup_url_kwarg = "membership_pk"
 
-    @action(detail=True, url_path="erasure")
-    @operation(protection_shapes.MemberErasure, Right.SITE)
+    @get("erasure", protection_shapes.MemberErasure, Right.SITE)
     def member_erasure_plan(self, request: Request, pk: int, membership_pk: int) -> Any:
         """What closing a member's account would remove, what stays and why, and what goes on. Nothing is changed."""
         return _closing(closing.closing_plan(membership_of(self.lab, membership_pk).user))
 
-    @member_erasure_plan.mapping.post
-    @operation(protection_shapes.MemberErasure, Right.SITE, takes=protection_shapes.NewErasure)
+    @post(member_erasure_plan, protection_shapes.MemberErasure, Right.SITE, takes=protection_shapes.NewErasure)
     def member_erase(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Close the account of a member who leaves, in every lab, and remove who it was. This cannot be undone. Your
         own account is closed on its page, which asks for your password."""
@@ -122,15 +116,13 @@ class CampaignProtection(Resource):
 
     tags = ["Data protection"]
 
-    @action(detail=True, url_path="erasure")
-    @operation(protection_shapes.CampaignErasure, Right.MANAGE)
+    @get("erasure", protection_shapes.CampaignErasure, Right.MANAGE)
     def campaign_erasure_plan(self, request: Request, pk: int) -> Any:
         """What erasing a whole campaign would remove, what stays and why, and what stands in the way. Nothing is
         changed."""
         return campaign_erasing.whole_plan(self.campaign, at=timezone.now()).as_json()
 
-    @campaign_erasure_plan.mapping.post
-    @operation(shapes.AskedFor, Right.MANAGE, takes=protection_shapes.NewCampaignErasure, status=202)
+    @post(campaign_erasure_plan, shapes.AskedFor, Right.MANAGE, takes=protection_shapes.NewCampaignErasure, status=202)
     def campaign_erase(self, request: Request, pk: int) -> Any:
         """Have a closed campaign erased with all its rows and files. This cannot be undone. The campaign is gone (404)
         once it is done; refused (409) while something rests on it."""
@@ -142,14 +134,12 @@ class CampaignProtection(Resource):
             raise ValidationError({"name": [_("This is not the campaign's name. Nothing was changed.")]})
         return ask_now(request, protection_jobs.erase_whole_campaign, campaign.pk, sent["why"])
 
-    @action(detail=True, url_path="erasure/workers")
-    @operation(protection_shapes.CampaignWorkers, Right.MANAGE)
+    @get("erasure/workers", protection_shapes.CampaignWorkers, Right.MANAGE)
     def campaign_workers_named(self, request: Request, pk: int) -> Any:
         """How many workers of a campaign are not erased."""
         return {"workers": erasing.campaign_workers(self.campaign).count()}
 
-    @campaign_workers_named.mapping.post
-    @operation(shapes.AskedFor, Right.MANAGE, takes=protection_shapes.NewErasure, status=202)
+    @post(campaign_workers_named, shapes.AskedFor, Right.MANAGE, takes=protection_shapes.NewErasure, status=202)
     def campaign_workers_erase(self, request: Request, pk: int) -> Any:
         """Have the workers of a closed campaign erased, one by one; judgments stay. Who is owed money, or takes part in
         a campaign that is not closed, is left as they are."""
@@ -158,8 +148,7 @@ class CampaignProtection(Resource):
             raise NotNow(_("The campaign is not closed: its workers are still needed."))
         return ask_now(request, protection_jobs.erase_campaign, campaign.pk, sent["why"])
 
-    @action(detail=True, url_path="bundle")
-    @operation(protection_shapes.BundleShape, Right.EXPORT)
+    @get("bundle", protection_shapes.BundleShape, Right.EXPORT)
     def bundle(self, request: Request, pk: int) -> Any:
         """The release bundle as it was last made, and why it was not made since, if it was asked for."""
         campaign = self.campaign
@@ -169,8 +158,7 @@ class CampaignProtection(Resource):
             "why": alarm.text if alarm else "",
         }
 
-    @bundle.mapping.post
-    @operation(shapes.AskedFor, Right.EXPORT, status=202)
+    @post(bundle, shapes.AskedFor, Right.EXPORT, status=202)
     def bundle_make(self, request: Request, pk: int) -> Any:
         """Have the release bundle made: the export files in one archive, offered only if a search finds no id of a
         person in it."""
@@ -185,8 +173,7 @@ class ProtectionFiles(Resource):
 
     tags = ["Data protection"]
 
-    @action(detail=True, url_path="bundle/release.zip")
-    @operation(FILE, Right.EXPORT, media="application/zip")
+    @get("bundle/release.zip", FILE, Right.EXPORT, media="application/zip")
     def bundle_file(self, request: Request, pk: int) -> Any:
         """Download the release bundle. The audit keeps that it was."""
         campaign = self.campaign
@@ -194,8 +181,7 @@ class ProtectionFiles(Resource):
         releasing.bundle_note(campaign=campaign, action="downloaded")
         return response
 
-    @action(detail=True, url_path="ethics/summary.pdf")
-    @operation(FILE, media="application/pdf")
+    @get("ethics/summary.pdf", FILE, media="application/pdf")
     def ethics_summary(self, request: Request, pk: int) -> Any:
         """Download what a review board asks about, as a PDF: what workers see, their pay, their consent, which data are
         kept and for how long. Refused (409) for scripts that the PDF's font lacks; print the page instead."""
@@ -209,14 +195,12 @@ class Periods(Resource):
 
     tags = ["Data protection"]
 
-    @action(detail=True, url_path="retention")
-    @operation(protection_shapes.RetentionShape, Right.MANAGE)
+    @get("retention", protection_shapes.RetentionShape, Right.MANAGE)
     def retention(self, request: Request, pk: int) -> Any:
         """After how many days a lab's personal data go by themselves."""
         return Retention.objects.filter(lab=self.lab).first() or Retention(lab=self.lab)
 
-    @retention.mapping.put
-    @operation(protection_shapes.RetentionShape, Right.MANAGE, takes=protection_shapes.RetentionShape)
+    @put(retention, protection_shapes.RetentionShape, Right.MANAGE, takes=protection_shapes.RetentionShape)
     def retention_set(self, request: Request, pk: int) -> Any:
         """Set how long a lab keeps personal data. What is older goes within an hour, and cannot be brought back."""
         return erasing.retention_set(lab=self.lab, **self.sent)

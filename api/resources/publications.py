@@ -7,14 +7,13 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters.filterset import filterset_factory
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import platform_shapes, shapes
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, patch, post
 from api.resources.campaigns import by_field, valid
 from core.errors import NotNow, NotYours
 from core.roles import Right
@@ -131,14 +130,12 @@ class Publications(Resource):
         publication.refresh_from_db()
         return shown(publication)
 
-    @action(detail=True, url_path="publication")
-    @operation(shapes.PublicationShape)
+    @get("publication", shapes.PublicationShape)
     def publication(self, request: Request, pk: int) -> Any:
         """A campaign's terms at a platform, what publishing costs, and how far it is."""
         return shown(publication_of(self.campaign))
 
-    @publication.mapping.patch
-    @operation(shapes.PublicationShape, Right.SPEND, takes=shapes.NewTerms)
+    @patch(publication, shapes.PublicationShape, Right.SPEND, takes=shapes.NewTerms)
     def publication_terms(self, request: Request, pk: int) -> Any:
         """Set the terms of a campaign that is not published yet. Nothing is sent, and nothing spent."""
         campaign, sent = self.campaign, self.sent
@@ -150,8 +147,7 @@ class Publications(Resource):
         form = terms_form(publication, sent)
         return shown(terms.publication_write(campaign=campaign, **form.terms()))
 
-    @action(detail=True, url_path="publication/terms")
-    @operation(shapes.TermsVersionShape)
+    @get("publication/terms", shapes.TermsVersionShape)
     def terms(self, request: Request, pk: int) -> Any:
         """The terms of a campaign that are in force, and which version of them that is."""
         publication = publication_of(self.campaign)
@@ -162,8 +158,7 @@ class Publications(Resource):
             "terms": terms_content(publication),
         }
 
-    @terms.mapping.patch
-    @operation(shapes.PublicationShape, Right.SPEND, takes=shapes.TermsChange)
+    @patch(terms, shapes.PublicationShape, Right.SPEND, takes=shapes.TermsChange)
     def terms_replace(self, request: Request, pk: int) -> Any:
         """Replace the terms of a published campaign. Its HITs that are open or need work move to the others in the
         background; every version of the terms is kept. The same terms again change nothing."""
@@ -178,8 +173,7 @@ class Publications(Resource):
         )
         return shown(publication)
 
-    @action(detail=True, methods=["post"], url_path="publication/terms/preview")
-    @operation(shapes.TermsPreview, Right.SPEND, takes=shapes.TermsChange)
+    @post("publication/terms/preview", shapes.TermsPreview, Right.SPEND, takes=shapes.TermsChange)
     def terms_preview(self, request: Request, pk: int) -> Any:
         """Show what other terms of a published campaign would change. Nothing is changed."""
         publication, sent = publication_of(self.campaign), self.sent
@@ -196,8 +190,7 @@ class Publications(Resource):
             "amount": remaining_bill(publication).total,
         }
 
-    @action(detail=True, methods=["post"], url_path="publication/publish")
-    @operation(shapes.PublicationShape, Right.SPEND, takes=shapes.Publish)
+    @post("publication/publish", shapes.PublicationShape, Right.SPEND, takes=shapes.Publish)
     def publish(self, request: Request, pk: int) -> Any:
         """Publish a campaign that is open: its HITs go out in the background, and people are paid for them. `amount` is
         what you agree to: that of the publication, as you last read it. Publishing again changes nothing."""
@@ -219,32 +212,27 @@ class Publications(Resource):
             )
         return shown(publication)
 
-    @action(detail=True, methods=["post"], url_path="publication/pause")
-    @operation(shapes.PublicationShape, Right.SPEND)
+    @post("publication/pause", shapes.PublicationShape, Right.SPEND)
     def publication_pause(self, request: Request, pk: int) -> Any:
         """Publish nothing more, and end the HITs that are open at the platform."""
         return self.act(publishing.publication_pause)
 
-    @action(detail=True, methods=["post"], url_path="publication/resume")
-    @operation(shapes.PublicationShape, Right.SPEND)
+    @post("publication/resume", shapes.PublicationShape, Right.SPEND)
     def publication_resume(self, request: Request, pk: int) -> Any:
         """Offer the HITs that need work for another lifetime."""
         return self.act(publishing.publication_resume)
 
-    @action(detail=True, methods=["post"], url_path="publication/expire")
-    @operation(shapes.PublicationShape, Right.SPEND)
+    @post("publication/expire", shapes.PublicationShape, Right.SPEND)
     def publication_expire(self, request: Request, pk: int) -> Any:
         """End all HITs that are open at the platform."""
         return self.act(publishing.publication_expire)
 
-    @action(detail=True, methods=["post"], url_path="publication/stop")
-    @operation(shapes.PublicationShape, Right.SPEND)
+    @post("publication/stop", shapes.PublicationShape, Right.SPEND)
     def publication_stop(self, request: Request, pk: int) -> Any:
         """Send no call that spends money any more."""
         return self.act(publishing.publication_stop)
 
-    @action(detail=True, url_path="publication/payments", filterset_class=PaymentFilter)
-    @operation(shapes.PaymentShape(many=True), Right.EXPORT)
+    @get("publication/payments", shapes.PaymentShape(many=True), Right.EXPORT, filterset_class=PaymentFilter)
     def payments(self, request: Request, pk: int) -> Any:
         """The ledger: every amount that is owed or was paid, newest first."""
         return ledger_payments(publication_of(self.campaign))
@@ -329,16 +317,14 @@ class Calls(Resource):
         rows = platform_status.calls_in_trouble(publication)
         return self.page_of(rows, decidable=outbox.may_be_decided(publication))
 
-    @action(detail=True, methods=["post"], url_path="retry")
-    @operation(platform_shapes.CallShape, Right.SPEND)
+    @post("retry", platform_shapes.CallShape, Right.SPEND)
     def call_retry(self, request: Request, pk: int, call_pk: int) -> Any:
         """Try a call that was refused once more, with the same token, so that nothing is done twice. A call that was
         not refused stays as it is."""
         outbox.operation_retry(operation=self.call, at=timezone.now())
         return self.shown()
 
-    @action(detail=True, methods=["post"], url_path="decide")
-    @operation(platform_shapes.CallShape, Right.SPEND, takes=platform_shapes.CallDecision)
+    @post("decide", platform_shapes.CallShape, Right.SPEND, takes=platform_shapes.CallDecision)
     def call_decide(self, request: Request, pk: int, call_pk: int) -> Any:
         """Say whether a call in doubt was done that is never made again by itself. A call that is not in doubt stays as
         it is. Refused (409) where you say that it was not done while the platform may still do it, as Prolific pays a
@@ -352,16 +338,14 @@ class Listening(Resource):
 
     tags = ["Publication"]
 
-    @action(detail=True, methods=["post"], url_path="publication/alarms/<int:alarm_pk>/dismiss")
-    @operation(right=Right.SPEND)
+    @post("publication/alarms/<int:alarm_pk>/dismiss", right=Right.SPEND)
     def publication_alarm_dismiss(self, request: Request, pk: int, alarm_pk: int) -> Any:
         """Dismiss an alarm of a publication that you have dealt with. It is raised again if its cause comes back.
         Refused (409) for those that disappear with their cause only."""
         alarm = get_object_or_404(published_of(self.campaign).alarms, pk=alarm_pk)
         alarms.alarm_dismiss(alarm=alarm, **self.signed)
 
-    @action(detail=True, methods=["post"], url_path="publication/listen")
-    @operation(right=Right.SPEND)
+    @post("publication/listen", right=Right.SPEND)
     def publication_listen(self, request: Request, pk: int) -> Any:
         """Have the marketplace notify this site as soon as work is submitted, so that it asks sooner. Again is no
         error."""

@@ -7,13 +7,12 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, FilterSet
 from django_filters.filterset import filterset_factory
-from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import review_shapes, shapes
-from api.frame import Resource, operation, refusals_of
+from api.frame import Resource, get, operation, post, refusals_of
 from api.resources.campaigns import soon
 from core.alarms import alarms_raised
 from core.errors import NotYours
@@ -62,14 +61,12 @@ class Assignments(Resource):
         """One assignment."""
         return self.assignment
 
-    @action(detail=True, methods=["post"], url_path="exclude")
-    @operation(shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
+    @post("exclude", shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
     def assignment_exclude(self, request: Request, pk: int, assignment_pk: int) -> Any:
         """Use an assignment's data no more. Its pairs go to other workers; it is paid all the same."""
         return self.decide(quality.assignment_exclude)
 
-    @action(detail=True, methods=["post"], url_path="include")
-    @operation(shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
+    @post("include", shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
     def assignment_include(self, request: Request, pk: int, assignment_pk: int) -> Any:
         """Use an assignment's data again, for the pairs that still need a judgment."""
         return self.decide(quality.assignment_restore)
@@ -138,14 +135,12 @@ class Workers(Resource):
         """What one worker did in a campaign."""
         return self.shown(worker_named(self.campaign, name))
 
-    @action(detail=True, methods=["post"], url_path="bar")
-    @operation(shapes.WorkerShape, Right.DECIDE, takes=shapes.Reason)
+    @post("bar", shapes.WorkerShape, Right.DECIDE, takes=shapes.Reason)
     def worker_bar(self, request: Request, pk: int, name: str) -> Any:
         """Give a worker no more HITs of the lab. What they did is paid, and counts unless it is excluded."""
         return self.decide(quality.worker_bar)
 
-    @action(detail=True, methods=["post"], url_path="unbar")
-    @operation(shapes.WorkerShape, Right.DECIDE, takes=shapes.Reason)
+    @post("unbar", shapes.WorkerShape, Right.DECIDE, takes=shapes.Reason)
     def worker_unbar(self, request: Request, pk: int, name: str) -> Any:
         """Let a worker take HITs of the lab again."""
         return self.decide(quality.worker_unbar)
@@ -156,8 +151,7 @@ class Decisions(Resource):
 
     tags = ["Work"]
 
-    @action(detail=True, url_path="decisions", filterset_class=filterset_factory(Decision, fields=["kind"]))
-    @operation(shapes.DecisionShape(many=True))
+    @get("decisions", shapes.DecisionShape(many=True), filterset_class=filterset_factory(Decision, fields=["kind"]))
     def decisions(self, request: Request, pk: int) -> Any:
         """What was decided about work and workers, by whom and why, newest first."""
         return decisions_in(self.campaign)
@@ -216,14 +210,12 @@ class BulkDecisions(Resource):
         """One decision on many, and how far it is."""
         return self.bulk
 
-    @action(detail=False, methods=["post"], url_path="preview")
-    @operation(review_shapes.BulkPreview, Right.DECIDE, takes=review_shapes.NewBulk)
+    @post("preview", review_shapes.BulkPreview, Right.DECIDE, takes=review_shapes.NewBulk, detail=False)
     def bulk_preview(self, request: Request, pk: int) -> Any:
         """Count what a decision on many would do. Nothing is decided."""
         return deciding.bulk_preview(**self.choice())
 
-    @action(detail=True, methods=["post"], url_path="undo")
-    @operation(review_shapes.BulkShape, Right.DECIDE, status=202)
+    @post("undo", review_shapes.BulkShape, Right.DECIDE, status=202)
     def bulk_undo(self, request: Request, pk: int, bulk_pk: int) -> Any:
         """Take a decision on many back, as far as it moved no money. Again is not an error."""
         bulk = deciding.bulk_undo(bulk=self.bulk, **self.signed)
@@ -284,8 +276,7 @@ class Disagreements(Resource):
         """One pair: how many judgments are for each passage now, and the decision that stands."""
         return self.shown()
 
-    @action(detail=True, methods=["post"], url_path="decide")
-    @operation(review_shapes.DisagreementShape, Right.DECIDE, takes=review_shapes.NewAdjudication)
+    @post("decide", review_shapes.DisagreementShape, Right.DECIDE, takes=review_shapes.NewAdjudication)
     def disagreement_decide(self, request: Request, pk: int, pair_pk: int) -> Any:
         """Decide on a pair whose judgments disagree. The judgments stay; what was decided before is taken back."""
         campaign, sent = self.campaign, self.sent
@@ -293,8 +284,7 @@ class Disagreements(Resource):
         adjudicating.pair_adjudicate(campaign=campaign, pair=self.pair, **self.signed, **decided)
         return self.shown()
 
-    @action(detail=True, methods=["post"], url_path="undo")
-    @operation(review_shapes.DisagreementShape, Right.DECIDE, takes=review_shapes.AdjudicationUndo)
+    @post("undo", review_shapes.DisagreementShape, Right.DECIDE, takes=review_shapes.AdjudicationUndo)
     def disagreement_undo(self, request: Request, pk: int, pair_pk: int) -> Any:
         """Take the decision on a pair back: its judgments count again. Again is not an error."""
         campaign, sent = self.campaign, self.sent
@@ -329,20 +319,17 @@ class Review(Resource):
 
     tags = ["Review"]
 
-    @action(detail=True, url_path="adjudications")
-    @operation(review_shapes.AdjudicationShape(many=True))
+    @get("adjudications", review_shapes.AdjudicationShape(many=True))
     def adjudications(self, request: Request, pk: int) -> Any:
         """Every decision on a pair whose judgments disagree, newest first; those taken back too."""
         return self.campaign.adjudications.select_related("by", "undone_by")
 
-    @action(detail=True, url_path="reports")
-    @operation(review_shapes.ReportedShape(many=True))
+    @get("reports", review_shapes.ReportedShape(many=True))
     def reports(self, request: Request, pk: int) -> Any:
         """The pairs with which workers say that something is wrong."""
         return self.page_of(reported.reported_pairs(self.campaign), lambda page: _rows(self.campaign, page))
 
-    @action(detail=True, methods=["post"], url_path="reports/<int:pair_pk>/decide")
-    @operation(review_shapes.ReportedShape, Right.DECIDE, takes=review_shapes.PairRuling)
+    @post("reports/<int:pair_pk>/decide", review_shapes.ReportedShape, Right.DECIDE, takes=review_shapes.PairRuling)
     def report_decide(self, request: Request, pk: int, pair_pk: int) -> Any:
         """Set a reported pair aside, so that nobody is asked about it, or have it asked about again."""
         campaign, sent = self.campaign, self.sent
@@ -351,39 +338,40 @@ class Review(Resource):
         reports.pair_decide(campaign=campaign, pair=pair, kind=kind, why=sent["why"], **self.signed)
         return _rows(campaign, list(reported.reported_pairs(campaign).filter(pk=pair_pk)))[0]
 
-    @action(detail=True, url_path="notes", filterset_class=NoteFilter)
-    @operation(review_shapes.NoteShape(many=True))
+    @get("notes", review_shapes.NoteShape(many=True), filterset_class=NoteFilter)
     def notes(self, request: Request, pk: int) -> Any:
         """What workers wrote to the research group from their receipts, newest first."""
         return reported.notes_of(self.campaign)
 
-    @action(detail=True, methods=["post"], url_path="notes/<int:note_pk>/read")
-    @operation(right=Right.DECIDE)
+    @post("notes/<int:note_pk>/read", right=Right.DECIDE)
     def note_read(self, request: Request, pk: int, note_pk: int) -> Any:
         """Mark a note as read."""
         reports.note_mark_read(campaign=self.campaign, note_id=note_pk, **self.signed)
 
-    @action(detail=True, url_path="alarms")
-    @operation(review_shapes.AlarmShape(many=True))
+    @get("alarms", review_shapes.AlarmShape(many=True))
     def alarms(self, request: Request, pk: int) -> Any:
         """What is wrong with a campaign, as long as it is. Problems at its platform are listed with its publication."""
         return alarms_raised(self.campaign)
 
-    @action(detail=True, url_path="pilot")
-    @operation(review_shapes.PilotShape, tags=["Campaigns"])
+    @get("pilot", review_shapes.PilotShape, tags=["Campaigns"])
     def pilot(self, request: Request, pk: int) -> Any:
         """What the newest work of a campaign taught: time, agreement, failed tests, pay an hour."""
         lessons = pilot_lessons(self.campaign)
         return lessons._asdict() | {"agreement": lessons.agreement._asdict()}
 
-    @action(detail=True, methods=["post"], url_path="pilot/launch-rest")
-    @operation(review_shapes.Launched, Right.SPEND, tags=["Campaigns"])
+    @post("pilot/launch-rest", review_shapes.Launched, Right.SPEND, tags=["Campaigns"])
     def rest_launch(self, request: Request, pk: int) -> Any:
         """Launch the HITs that were held back after a pilot. Again is not an error."""
         return {"launched": pilots.rest_launch(campaign=self.campaign)}
 
-    @action(detail=True, methods=["post"], url_path="pilot/repay-rest")
-    @operation(shapes.CampaignDetail, Right.DESIGN, takes=review_shapes.NewPay, status=201, tags=["Campaigns"])
+    @post(
+        "pilot/repay-rest",
+        shapes.CampaignDetail,
+        Right.DESIGN,
+        takes=review_shapes.NewPay,
+        status=201,
+        tags=["Campaigns"],
+    )
     def rest_repay(self, request: Request, pk: int) -> Any:
         """End a pilot, and get a draft like it at another pay, which asks only about what the pilot did not finish.
         Refused where that is below the lab's pay floor. Start the draft to go on."""

@@ -6,12 +6,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django_filters.filterset import filterset_factory
-from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import jobs, shapes, webhooks
-from api.frame import Resource, operation
+from api.frame import Resource, get, operation, post
 from api.models import Delivery, Webhook
 from api.resources.campaigns import soon
 from core.roles import Right
@@ -68,28 +67,29 @@ class Webhooks(Resource):
         """Delete a webhook, with what it was told."""
         webhooks.webhook_delete(webhook=self.webhook)
 
-    @action(detail=True, methods=["post"], url_path="secret")
-    @operation(shapes.NewWebhookShape, Right.MANAGE)
+    @post("secret", shapes.NewWebhookShape, Right.MANAGE)
     def webhook_secret(self, request: Request, pk: int, webhook_pk: int) -> Any:
         """Make a new secret, which replaces the old one at once. The answer has it, this once."""
         return self.shown_once(self.webhook, webhooks.webhook_renew(webhook=self.webhook))
 
-    @action(detail=True, methods=["post"], url_path="test")
-    @operation(shapes.DeliveryShape, Right.MANAGE, status=202)
+    @post("test", shapes.DeliveryShape, Right.MANAGE, status=202)
     def webhook_test(self, request: Request, pk: int, webhook_pk: int) -> Any:
         """Have a test sent, even to a webhook that is disabled. It is in the list of deliveries."""
         delivery = webhooks.webhook_test(webhook=self.webhook, at=timezone.now())
         soon(jobs.deliver)
         return delivery
 
-    @action(detail=True, url_path="deliveries", filterset_class=filterset_factory(Delivery, fields=["event"]))
-    @operation(shapes.DeliveryShape(many=True), Right.MANAGE)
+    @get(
+        "deliveries",
+        shapes.DeliveryShape(many=True),
+        Right.MANAGE,
+        filterset_class=filterset_factory(Delivery, fields=["event"]),
+    )
     def deliveries(self, request: Request, pk: int, webhook_pk: int) -> Any:
         """What a webhook was told in the last thirty days, newest first, and what waits."""
         return self.webhook.deliveries.all()
 
-    @action(detail=True, methods=["post"], url_path="deliveries/<int:delivery_pk>/repeat")
-    @operation(shapes.DeliveryShape, Right.MANAGE, status=202)
+    @post("deliveries/<int:delivery_pk>/repeat", shapes.DeliveryShape, Right.MANAGE, status=202)
     def delivery_repeat(self, request: Request, pk: int, webhook_pk: int, delivery_pk: int) -> Any:
         """Send something again, with the same id."""
         delivery = webhooks.delivery_in(self.webhook, delivery_pk)
