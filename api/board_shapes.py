@@ -4,22 +4,20 @@ from typing import Any
 
 from rest_framework import serializers
 
+from api.fields import ModelShape, of
 from api.shapes import FILE
 from leaderboards.boards import board_terms
 from leaderboards.models import Board, Submission, SubmissionEvent, Team
 from leaderboards.selectors import Quota, printed
 
 
-class BoardShape(serializers.ModelSerializer[Board]):
+@of(Board, "slug name measures is_public")
+class BoardShape(ModelShape):
     """A leaderboard that you may take part in: the policy that holds now, what `seal` needs, and your teams' quotas."""
 
     policy = serializers.SerializerMethodField(help_text="The number of its version. Send it with a submission.")
     terms = serializers.SerializerMethodField(help_text="What `bestknown seal --board` reads.")
     teams = serializers.SerializerMethodField(help_text="Yours, with what they have sent in the days that count.")
-
-    class Meta:
-        model = Board
-        fields = ["slug", "name", "measures", "is_public", "policy", "terms", "teams"]
 
     def get_policy(self, board: Board) -> int:
         """The version that holds."""
@@ -44,28 +42,19 @@ class NewBoardSubmission(serializers.Serializer[Any]):
     package = FILE()
 
 
-class BoardSubmissionEvent(serializers.ModelSerializer[SubmissionEvent]):
+@of(SubmissionEvent, "state at note")
+class BoardSubmissionEvent(ModelShape):
     """A state that it came into."""
 
-    class Meta:
-        model = SubmissionEvent
-        fields = ["state", "at", "note"]
 
-
-class BoardSubmissionShape(serializers.ModelSerializer[Submission]):
+@of(Submission, "id run_id board team state arrived_at policy description type embargo_until")
+class BoardSubmissionShape(ModelShape):
     """A run that was submitted to a leaderboard, and its state."""
 
     id = serializers.CharField(source="public_id")
     board = serializers.CharField(source="board.slug")
     team = serializers.SerializerMethodField()
     policy = serializers.IntegerField(source="policy.number", allow_null=True, default=None)
-
-    class Meta:
-        model = Submission
-        fields = [
-            *("id", "run_id", "board", "team", "state", "arrived_at", "policy"),
-            *("description", "type", "embargo_until"),
-        ]
 
     def get_team(self, submission: Submission) -> str:
         """Its account here, or what an imported entry calls it."""
@@ -96,18 +85,6 @@ class BoardSubmissionDetail(BoardSubmissionShape):
     eval = serializers.SerializerMethodField(
         help_text="What the release rule shows once it is published; null before, and where it shows no gain."
     )
-
-    class Meta(BoardSubmissionShape.Meta):
-        fields = [
-            *BoardSubmissionShape.Meta.fields,
-            "promised_days",
-            "choose_by",
-            "events",
-            "check",
-            "dev",
-            "dev_groups",
-            "eval",
-        ]
 
     def get_events(self, submission: Submission) -> list[dict[str, Any]]:
         """In order."""

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from api.shapes import Key
+from api.fields import Key, ModelShape, of
 from pools.models import Campaign
 from pools.practice import MOST
 
@@ -18,15 +18,12 @@ class TrialShape(serializers.Serializer[Any]):
     obstacle = serializers.CharField(help_text="Why there is nothing to try yet; empty if there is.")
 
 
-class TrialWords(serializers.ModelSerializer[Campaign]):
+@of(Campaign, "title question")
+class TrialWords(ModelShape):
     """Words to try."""
 
     instructions = serializers.CharField(max_length=50_000, required=False)
     consent = serializers.CharField(max_length=50_000, required=False)
-
-    class Meta:
-        model = Campaign
-        fields = ["title", "question", "instructions", "consent"]
 
 
 class TestPairSource(serializers.Serializer[Any]):
@@ -93,13 +90,9 @@ class PracticeShape(serializers.Serializer[Any]):
     workers = PracticeCounts(allow_null=True, help_text="Null without practice.")
 
 
-class PracticeChange(serializers.ModelSerializer[Campaign]):
+@of(Campaign, "practice practice_right", extra_kwargs={"practice_right": {"max_value": MOST}})
+class PracticeChange(ModelShape):
     """What a draft's workers will do before their first HIT."""
-
-    class Meta:
-        model = Campaign
-        fields = ["practice", "practice_right"]
-        extra_kwargs = {"practice_right": {"max_value": MOST}}
 
 
 class TakenTestPair(serializers.Serializer[Any]):

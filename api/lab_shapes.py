@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
+from api.fields import ModelShape, of
 from api.shapes import TermsShape
 from campaigns.templating import KEPT
 from core.models import Lab
@@ -15,16 +16,13 @@ from pools.models import Campaign, CampaignTemplate
 # --- what campaigns begin with
 
 
-class TemplateShape(serializers.ModelSerializer[CampaignTemplate]):
+@of(CampaignTemplate, "id lab name is_default settings consent terms changed_at")
+class TemplateShape(ModelShape):
     """What a lab's campaigns can begin with."""
 
     settings = serializers.DictField(source="values")
     consent = serializers.CharField(help_text="Empty for the usual text.")
     terms = TermsShape(allow_null=True, help_text="At a platform. Null: none are set.")
-
-    class Meta:
-        model = CampaignTemplate
-        fields = ["id", "lab", "name", "is_default", "settings", "consent", "terms", "changed_at"]
 
 
 NAME_LENGTH = CampaignTemplate._meta.get_field("name").max_length
@@ -46,13 +44,9 @@ class Strict(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
-class TemplateSettings(Strict, serializers.ModelSerializer[Campaign]):
+@of(Campaign, [*KEPT], optional=KEPT)
+class TemplateSettings(Strict, ModelShape):
     """Settings that a template has. What is left out stays. Rates are shares: 0.2 is 20 percent."""
-
-    class Meta:
-        model = Campaign
-        fields = [*KEPT]
-        extra_kwargs = {name: {"required": False} for name in KEPT}
 
 
 class TemplateTerms(Strict, TermsShape):
@@ -71,13 +65,10 @@ class TemplateChange(serializers.Serializer[Any]):
     terms = TemplateTerms(required=False, allow_null=True, help_text="Null takes them away.")
 
 
-class PayFloorShape(serializers.ModelSerializer[Lab]):
+@of(Lab, "")
+class PayFloorShape(ModelShape):
     """Dollars an hour below which none of a lab's campaigns can start; null for no floor."""
 
     pay_floor = serializers.DecimalField(
         max_digits=6, decimal_places=2, min_value=Decimal("0.01"), allow_null=True, required=True
     )
-
-    class Meta:
-        model = Lab
-        fields = ["pay_floor"]

@@ -7,7 +7,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from api.shapes import FILE, Key, LargeFile
+from api.fields import Key, ModelShape, of
+from api.shapes import FILE, LargeFile
 from machines import machine_asking
 from machines.models import MachineAsking, MachineJudge
 from pools.models import Campaign
@@ -63,15 +64,9 @@ class Invited(serializers.Serializer[Any]):
 # --- an outside panel
 
 
-class OutsidePanelShape(serializers.ModelSerializer[OutsidePanel]):
+@of(OutsidePanel, "name person_parameter session_parameter finished_exit failed_exit no_consent_exit nothing_left_exit")
+class OutsidePanelShape(ModelShape):
     """How people of somebody else's panel come and go. Each exit is a completion code, or an https address."""
-
-    class Meta:
-        model = OutsidePanel
-        fields = (
-            *("name", "person_parameter", "session_parameter"),
-            *("finished_exit", "failed_exit", "no_consent_exit", "nothing_left_exit"),
-        )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Two parameters have two names."""
@@ -100,15 +95,12 @@ class PanelSession(serializers.Serializer[VisitRow]):
 MOST_SCORES = 1_000_000  # bytes of a file of scores: one line for each run
 
 
-class OutsideShape(serializers.ModelSerializer[OutsideScores]):
+@of(OutsideScores, "source filename uploaded_at")
+class OutsideShape(ModelShape):
     """How the runs of a collection score elsewhere."""
 
     scores = serializers.SerializerMethodField(help_text="Best first; `rank` is null where the file does not say it.")
     unknown = serializers.SerializerMethodField(help_text="How many of these runs the collection does not have.")
-
-    class Meta:
-        model = OutsideScores
-        fields = ["source", "filename", "uploaded_at", "scores", "unknown"]
 
     def get_scores(self, outside: OutsideScores) -> list[dict[str, Any]]:
         """By score, then name."""
@@ -138,12 +130,9 @@ class NewOutside(serializers.Serializer[Any]):
 # --- judgments from elsewhere
 
 
-class PreferenceImportShape(serializers.ModelSerializer[PreferenceImport]):
+@of(PreferenceImport, "id collection name note sha256 judgment_count pair_count imported_at")
+class PreferenceImportShape(ModelShape):
     """Preferences that were made elsewhere, which campaigns can reuse."""
-
-    class Meta:
-        model = PreferenceImport
-        fields = ["id", "collection", "name", "note", "sha256", "judgment_count", "pair_count", "imported_at"]
 
 
 class NewPreferences(serializers.Serializer[Any]):
@@ -171,19 +160,14 @@ class NewJudgments(NewPreferences):
 # --- what machines judged
 
 
-class MachineShape(serializers.ModelSerializer[MachineJudge]):
+@of(MachineJudge, "id collection name model sha256 answer_count pair_count imported_at")
+class MachineShape(ModelShape):
     """A machine, such as a language model, that was asked about pairs of a collection elsewhere."""
 
-    class Meta:
-        model = MachineJudge
-        fields = ["id", "collection", "name", "model", "sha256", "answer_count", "pair_count", "imported_at"]
 
-
+@of(MachineJudge, "id collection name model sha256 answer_count pair_count imported_at prompt")
 class MachineDetail(MachineShape):
     """A machine judge, with what it was told."""
-
-    class Meta(MachineShape.Meta):
-        fields = [*MachineShape.Meta.fields, "prompt"]
 
 
 class NewMachine(serializers.Serializer[Any]):
@@ -200,19 +184,16 @@ class NewMachine(serializers.Serializer[Any]):
     )
 
 
-class AskingShape(serializers.ModelSerializer[MachineAsking]):
+@of(
+    MachineAsking,
+    "id campaign name model prompt budget state questions asked tokens asked_by asked_at ended_at retry_at error judge",
+)
+class AskingShape(ModelShape):
     """A machine that is, or was, asked about a campaign's pairs. Once it has ended, `judge` is the machine judge of its
     answers, if it gave any."""
 
     asked_by = serializers.CharField(source="asked_by.username", default=None, allow_null=True, read_only=True)
     asked = serializers.IntegerField(source="sent", read_only=True, help_text="Questions that were sent.")
-
-    class Meta:
-        model = MachineAsking
-        fields = [
-            *("id", "campaign", "name", "model", "prompt", "budget", "state", "questions", "asked", "tokens"),
-            *("asked_by", "asked_at", "ended_at", "retry_at", "error", "judge"),
-        ]
 
 
 class NewAskedMachine(serializers.Serializer[Any]):

@@ -4,7 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import FILE, Key
+from api.fields import Key, ModelShape, of
+from api.shapes import FILE
 from leaderboards import teams
 from leaderboards.boards import NUMBERS
 from leaderboards.metadata import FIELDS
@@ -51,28 +52,21 @@ class NewBoard(serializers.Serializer[Any]):
     fewer_refused = serializers.BooleanField(default=False)
 
 
-class BoardChange(serializers.ModelSerializer[Board]):
+@of(Board, "name about is_public spot_checks correction", optional=["name", "is_public", "spot_checks", "correction"])
+class BoardChange(ModelShape):
     """What of a board can be changed at any time."""
 
     about = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
 
-    class Meta:
-        model = Board
-        fields = ["name", "about", "is_public", "spot_checks", "correction"]
-        extra_kwargs = {name: {"required": False} for name in fields}
 
-
-class SpotCheckShape(serializers.ModelSerializer[SpotCheck]):
+@of(SpotCheck, "id submission run_id month drawn_at note done_by done_at")
+class SpotCheckShape(ModelShape):
     """An entry that was drawn at random for a closer look, and what was found."""
 
     submission = serializers.CharField(source="submission.public_id")
     run_id = serializers.CharField(source="submission.run_id")
     month = serializers.DateField(help_text="Its first day.")
     done_by = serializers.CharField(source="done_by.username", default=None, allow_null=True)
-
-    class Meta:
-        model = SpotCheck
-        fields = ["id", "submission", "run_id", "month", "drawn_at", "note", "done_by", "done_at"]
 
 
 class SpotCheckNote(serializers.Serializer[Any]):
@@ -94,54 +88,42 @@ class OrderLine(serializers.Serializer[Any]):
     first = serializers.FloatField(help_text="The share of samples in which it is the best.")
 
 
-class OrderCheckShape(serializers.ModelSerializer[OrderCheck]):
+@of(OrderCheck, "part made_at is_public queries draws seed correction")
+class OrderCheckShape(ModelShape):
     """How sure the order of a season was when it was checked, the best mean first."""
 
     is_public = serializers.BooleanField(help_text="Whether everybody sees it; else organizers alone.")
     entries = OrderLine(many=True)
 
-    class Meta:
-        model = OrderCheck
-        fields = ["part", "made_at", "is_public", "queries", "draws", "seed", "correction", "entries"]
 
-
-class PolicyShape(serializers.ModelSerializer[PolicyVersion]):
+@of(PolicyVersion, ["number", "text", "begins_at", "why", *NUMBERS])
+class PolicyShape(ModelShape):
     """A version of a board's policy."""
 
-    class Meta:
-        model = PolicyVersion
-        fields = ["number", "text", "begins_at", "why", *NUMBERS]
 
-
-class NewPolicy(serializers.ModelSerializer[PolicyVersion]):
+@of(
+    PolicyVersion,
+    ["text", "begins_at", "why", *NUMBERS],
+    extra_kwargs={name: {"required": False} for name in ("text", *NUMBERS)} | {"why": {"required": True}},
+)
+class NewPolicy(ModelShape):
     """The next version of a policy: what is left out stays as it is. It never acts backward."""
 
     begins_at = serializers.DateTimeField(required=False, help_text="From now on, if it is left out.")
 
-    class Meta:
-        model = PolicyVersion
-        fields = ["text", "begins_at", "why", *NUMBERS]
-        extra_kwargs = {name: {"required": False} for name in ("text", *NUMBERS)} | {"why": {"required": True}}
 
-
-class SeasonFileShape(serializers.ModelSerializer[SeasonFile]):
+@of(SeasonFile, "part name size sha256")
+class SeasonFileShape(ModelShape):
     """A file of a season."""
 
     queries = serializers.IntegerField(source="counts.queries", default=None, allow_null=True)
 
-    class Meta:
-        model = SeasonFile
-        fields = ["part", "name", "size", "sha256", "queries"]
 
-
-class SeasonShape(serializers.ModelSerializer[Season]):
+@of(Season, "number name opens_at closes_at eval_qrels_published_at")
+class SeasonShape(ModelShape):
     """A season: queries that runs answer, and qrels."""
 
     files = SeasonFileShape(many=True)
-
-    class Meta:
-        model = Season
-        fields = ["number", "name", "opens_at", "closes_at", "eval_qrels_published_at", "files"]
 
 
 class NewSeason(serializers.Serializer[Any]):
@@ -159,27 +141,21 @@ class NewSeason(serializers.Serializer[Any]):
     dev_groups = FILE(required=False, help_text="Lines of query, tab, group: dev scores are shown by group, too.")
 
 
-class BoardKeyShape(serializers.ModelSerializer[BoardKey]):
+@of(BoardKey, "fingerprint public_pem retired_at")
+class BoardKeyShape(ModelShape):
     """A key that runs are sealed for. The private half never leaves the site."""
-
-    class Meta:
-        model = BoardKey
-        fields = ["fingerprint", "public_pem", "retired_at"]
 
 
 # --- teams
 
 
-class TeamShape(serializers.ModelSerializer[Team]):
+@of(Team, "id organization group contributors confirmed_at")
+class TeamShape(ModelShape):
     """A team, for its members and for the organizers."""
 
     id = serializers.CharField(source="public_id")
     merged_into = serializers.CharField(source="merged_into.public_id", default=None, allow_null=True)
     members = serializers.SerializerMethodField()
-
-    class Meta:
-        model = Team
-        fields = ["id", "organization", "group", "contributors", "confirmed_at", "merged_into", "members"]
 
     def get_members(self, team: Team) -> list[str]:
         """Their names to log in with."""
@@ -194,7 +170,8 @@ class NewTeam(serializers.Serializer[Any]):
     contributors = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
 
 
-class TeamInvitationShape(serializers.ModelSerializer[TeamInvitation]):
+@of(TeamInvitation, "id team email made_at expires_at")
+class TeamInvitationShape(ModelShape):
     """An offer to take part in a leaderboard, which its link takes once."""
 
     team = serializers.CharField(
@@ -204,10 +181,6 @@ class TeamInvitationShape(serializers.ModelSerializer[TeamInvitation]):
         help_text="Hand it over: whoever opens it first takes part. Null where somebody asked for it, who gets it by "
         "mail, and in an answer that is repeated for its Idempotency-Key."
     )
-
-    class Meta:
-        model = TeamInvitation
-        fields = ["id", "team", "email", "made_at", "expires_at", "link"]
 
     def get_link(self, invitation: TeamInvitation) -> str | None:
         """As the page shows it."""
@@ -257,25 +230,19 @@ class NewBoardDecision(BoardReason):
         return attrs
 
 
-class BoardDecisionShape(serializers.ModelSerializer[Decision]):
+@of(Decision, "kind reason details by at")
+class BoardDecisionShape(ModelShape):
     """What was ruled, by whom and why."""
 
     by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null: by the policy.")
     team = serializers.CharField(source="team.public_id", default=None, allow_null=True)
 
-    class Meta:
-        model = Decision
-        fields = ["kind", "reason", "details", "by", "at", "team"]
 
-
-class BoardMessageShape(serializers.ModelSerializer[SubmissionMessage]):
+@of(SubmissionMessage, "text is_organizers by at")
+class BoardMessageShape(ModelShape):
     """A message between a team and the organizers."""
 
     by = serializers.CharField(source="by.username", default=None, allow_null=True)
-
-    class Meta:
-        model = SubmissionMessage
-        fields = ["text", "is_organizers", "by", "at"]
 
 
 class NewBoardMessage(serializers.Serializer[Any]):
@@ -284,22 +251,16 @@ class NewBoardMessage(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=5000)
 
 
-class OpeningShape(serializers.ModelSerializer[Opening]):
+@of(Opening, "what by job why at")
+class OpeningShape(ModelShape):
     """That something of a submission was opened."""
 
     by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null: a job did it.")
 
-    class Meta:
-        model = Opening
-        fields = ["what", "by", "job", "why", "at"]
 
-
-class MetadataRequestShape(serializers.ModelSerializer[MetadataRequest]):
+@of(MetadataRequest, "id kind state before after why asked_at reason decided_at")
+class MetadataRequestShape(ModelShape):
     """A request for other metadata of a submission."""
-
-    class Meta:
-        model = MetadataRequest
-        fields = ["id", "kind", "state", "before", "after", "why", "asked_at", "reason", "decided_at"]
 
 
 class NewMetadataRequest(serializers.Serializer[Any]):
@@ -328,16 +289,13 @@ class MetadataRuling(BoardReason):
     override = serializers.BooleanField(default=False, help_text="Even if the team's name tells more than before.")
 
 
-class DevScoringShape(serializers.ModelSerializer[DevScoring]):
+@of(DevScoring, "id season name state")
+class DevScoringShape(ModelShape):
     """A run on the dev queries that you had scored."""
 
     season = serializers.IntegerField(source="season.number")
     scores = serializers.SerializerMethodField(help_text="By measure, with three places.")
     check = serializers.SerializerMethodField(help_text="What the check says, in sentences.")
-
-    class Meta:
-        model = DevScoring
-        fields = ["id", "season", "name", "state", "scores", "check"]
 
     def get_scores(self, row: DevScoring) -> dict[str, str]:
         """Printed."""
@@ -358,7 +316,12 @@ class NewDevScoring(serializers.Serializer[Any]):
 # --- upkeep
 
 
-class UpkeepShape(serializers.ModelSerializer[Upkeep]):
+@of(
+    Upkeep,
+    "is_on runs_itself covers_eval template tests_from fewest every_days campaign_dollars year_dollars",
+    extra_kwargs={"campaign_dollars": {"min_value": 0}, "year_dollars": {"min_value": 0}},
+)
+class UpkeepShape(ModelShape):
     """How a board's best known answers are kept current. A field that is left out gets its default."""
 
     template = Key(source="template_id", required=False, allow_null=True, help_text="Of the lab.")
@@ -366,29 +329,19 @@ class UpkeepShape(serializers.ModelSerializer[Upkeep]):
         source="tests_from_id", required=False, allow_null=True, help_text="A campaign with confirmed test pairs."
     )
 
-    class Meta:
-        model = Upkeep
-        fields = [
-            *("is_on", "runs_itself", "covers_eval", "template", "tests_from", "fewest", "every_days"),
-            *("campaign_dollars", "year_dollars"),
-        ]
-        extra_kwargs = {name: {"min_value": 0} for name in ("campaign_dollars", "year_dollars")}
 
-
-class UpkeepRoundShape(serializers.ModelSerializer[UpkeepRound]):
+@of(
+    UpkeepRound,
+    "number state dollars spent proposed_at decided_by decided_at "
+    "reason campaign version challengers obstacle nobody_qualifies although_nobody_qualifies",
+    read_only_fields=["campaign"],
+)
+class UpkeepRoundShape(ModelShape):
     """One small campaign in which challengers are judged."""
 
     decided_by = serializers.CharField(source="decided_by.username", default=None, allow_null=True)
     version = serializers.IntegerField(source="version.number", default=None, allow_null=True)
     challengers = serializers.IntegerField(source="challengers.count")
-
-    class Meta:
-        model = UpkeepRound
-        fields = [
-            *("number", "state", "dollars", "spent", "proposed_at", "decided_by", "decided_at", "reason", "campaign"),
-            *("version", "challengers", "obstacle", "nobody_qualifies", "although_nobody_qualifies"),
-        ]
-        read_only_fields = ["campaign"]
 
 
 class BoardVersionShape(serializers.Serializer[Any]):
@@ -402,15 +355,9 @@ class BoardVersionShape(serializers.Serializer[Any]):
     changed = serializers.IntegerField()
 
 
-class BoardOrganized(serializers.ModelSerializer[Board]):
+@of(Board, "slug name about measures hits order fewer_refused is_public spot_checks correction")
+class BoardOrganized(ModelShape):
     """A leaderboard, for its organizers."""
-
-    class Meta:
-        model = Board
-        fields = [
-            *("slug", "name", "about", "measures", "hits", "order"),
-            *("fewer_refused", "is_public", "spot_checks", "correction"),
-        ]
 
 
 class NewBoardImport(serializers.Serializer[Any]):

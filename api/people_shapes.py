@@ -4,22 +4,20 @@ from typing import Any
 
 from rest_framework import serializers
 
+from api.fields import ModelShape, of
 from api.models import Scope, Token
 from api.shapes import Why
 from core.models import Lab, MemberInvitation, Membership
 from core.people import invitation_address
 
 
-class MemberShape(serializers.ModelSerializer[Membership]):
+@of(Membership, "id user name role")
+class MemberShape(ModelShape):
     """Somebody's role in a lab."""
 
     user = serializers.CharField(source="user.username", help_text="The name that they log in with.")
     name = serializers.CharField(source="user.get_full_name")
     is_active = serializers.BooleanField(source="user.is_active", help_text="Whether they can log in.")
-
-    class Meta:
-        model = Membership
-        fields = ["id", "user", "name", "role", "is_active"]
 
 
 class ResetLink(serializers.Serializer[Any]):
@@ -36,17 +34,14 @@ class RoleChange(Why):
     role = serializers.ChoiceField(choices=Membership.Role.choices)
 
 
-class InvitationShape(serializers.ModelSerializer[MemberInvitation]):
+@of(MemberInvitation, "id email role invited_at expires_at")
+class InvitationShape(ModelShape):
     """An offer to join a lab, which its link takes once."""
 
     link = serializers.SerializerMethodField(
         help_text="Hand it over: whoever opens it first joins the lab. Null in an answer that is repeated for its "
         "Idempotency-Key."
     )
-
-    class Meta:
-        model = MemberInvitation
-        fields = ["id", "email", "role", "invited_at", "expires_at", "link"]
 
     def get_link(self, invitation: MemberInvitation) -> str:
         """As the page shows it."""
@@ -104,24 +99,18 @@ class NewLab(LabName):
         return sent
 
 
-class MadeLab(serializers.ModelSerializer[Lab]):
+@of(Lab, "id name")
+class MadeLab(ModelShape):
     """A new lab, and the invitation of its first admin."""
 
     invitation = InvitationShape(allow_null=True, help_text="Null if you are its first admin.")
 
-    class Meta:
-        model = Lab
-        fields = ["id", "name", "invitation"]
 
-
-class OwnRole(serializers.ModelSerializer[Membership]):
+@of(Membership, "lab name role")
+class OwnRole(ModelShape):
     """Your role in a lab."""
 
     name = serializers.CharField(source="lab.name")
-
-    class Meta:
-        model = Membership
-        fields = ["lab", "name", "role"]
 
 
 class AccountShape(serializers.Serializer[Any]):
@@ -136,16 +125,13 @@ class AccountShape(serializers.Serializer[Any]):
     labs = OwnRole(many=True)
 
 
-class OwnToken(serializers.ModelSerializer[Token]):
+@of(Token, "id name start scopes created_at expires_at last_used_at")
+class OwnToken(ModelShape):
     """A token of yours that has not been revoked."""
 
     start = serializers.CharField(help_text="Its first characters. The rest is known to nobody but its owner.")
     scopes = serializers.ListField(child=serializers.ChoiceField(choices=Scope.choices))
     is_this = serializers.SerializerMethodField(help_text="Whether the request has it.")
-
-    class Meta:
-        model = Token
-        fields = ["id", "name", "start", "scopes", "created_at", "expires_at", "last_used_at", "is_this"]
 
     def get_is_this(self, token: Token) -> bool:
         """By its key."""

@@ -4,12 +4,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import Money, Why
+from api.fields import ModelShape, Money, of
+from api.shapes import Why
 from platforms.models import Operation
 from platforms.money.pay_desk import LONGEST_NOTE
 
 
-class CallShape(serializers.ModelSerializer[Operation]):
+@of(Operation, "id kind state hit attempts next_try ended_at error")
+class CallShape(ModelShape):
     """A call to the platform that was refused, whose outcome is unknown, or that failed and is tried again."""
 
     hit = serializers.IntegerField(
@@ -18,10 +20,6 @@ class CallShape(serializers.ModelSerializer[Operation]):
     may_be_decided = serializers.SerializerMethodField(
         help_text="Whether it is never made again, so that a person must say whether it was done."
     )
-
-    class Meta:
-        model = Operation
-        fields = [*("id", "kind", "state", "hit", "attempts", "next_try", "ended_at", "error", "may_be_decided")]
 
     def get_may_be_decided(self, call: Operation) -> bool:
         """As the page offers it."""

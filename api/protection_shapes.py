@@ -4,19 +4,17 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import FileShape, Money
+from api.fields import ModelShape, Money, of
+from api.shapes import FileShape
 from protection.models import Retention, RetentionResult
 from tasks.models import Worker
 
 # --- workers
 
 
-class FoundWorker(serializers.ModelSerializer[Worker]):
+@of(Worker, "id platform came_at erased_at")
+class FoundWorker(ModelShape):
     """A worker who was looked for."""
-
-    class Meta:
-        model = Worker
-        fields = ["id", "platform", "came_at", "erased_at"]
 
 
 class ErasureShape(serializers.Serializer[Any]):
@@ -140,17 +138,19 @@ class KeptWorker(serializers.Serializer[Any]):
     why = serializers.CharField()
 
 
-class RetentionResultShape(serializers.ModelSerializer[RetentionResult]):
+@of(RetentionResult, "at erased kept_count")
+class RetentionResultShape(ModelShape):
     """What came of the period for workers when it was last kept."""
 
     kept = KeptWorker(many=True, help_text="The first 200.")
 
-    class Meta:
-        model = RetentionResult
-        fields = ["at", "erased", "kept_count", "kept"]
 
-
-class RetentionShape(serializers.ModelSerializer[Retention]):
+@of(
+    Retention,
+    "worker_days audit_days",
+    extra_kwargs={name: {"required": True} for name in ("worker_days", "audit_days")},
+)
+class RetentionShape(ModelShape):
     """After how many days a lab's personal data go by themselves; null keeps them until somebody erases them."""
 
     last = RetentionResultShape(
@@ -159,8 +159,3 @@ class RetentionShape(serializers.ModelSerializer[Retention]):
         allow_null=True,
         help_text="When workers past the period were last erased, and who could not be; null before.",
     )
-
-    class Meta:
-        model = Retention
-        fields = ["worker_days", "audit_days", "last"]
-        extra_kwargs = {name: {"required": True} for name in ("worker_days", "audit_days")}

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from api.fields import ModelShape, of
 from api.shapes import TableShape
 from results.models import EarlierResult
 from results.pool_detail import PairDetail
@@ -65,21 +66,15 @@ class MachinesBeside(serializers.Serializer[Any]):
     judges = serializers.ListField(child=serializers.DictField())
 
 
-class EarlierShape(serializers.ModelSerializer[EarlierResult]):
+@of(EarlierResult, "number computed_at final_at replaced_at software")
+class EarlierShape(ModelShape):
     """Results that were final until others took their place."""
-
-    class Meta:
-        model = EarlierResult
-        fields = ["number", "computed_at", "final_at", "replaced_at", "software"]
 
 
 class WholeEarlierShape(EarlierShape):
     """Results that were final once, with all that was computed."""
 
     data = serializers.DictField(help_text="What the site gives as JSON.")  # type: ignore[assignment]
-
-    class Meta(EarlierShape.Meta):
-        fields = [*EarlierShape.Meta.fields, "data"]
 
 
 class LaterRuns(serializers.Serializer[Any]):

@@ -5,7 +5,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.shapes import Key, Money, Reason, Why
+from api.fields import Key, ModelShape, Money, of
+from api.shapes import Reason, Why
 from core.models import Alarm
 from judgments.models import Adjudication, PairDecision, WorkerNote
 from platforms.messages.conversations import MOST_SUBJECT, MOST_TEXT
@@ -50,17 +51,14 @@ class BulkPreview(serializers.Serializer[Any]):
     rejected = serializers.IntegerField(help_text="Rejected, and so not paid, among the work whose data would be used.")
 
 
-class BulkShape(serializers.ModelSerializer[BulkDecision]):
+@of(BulkDecision, "id action amount why by at undone_at")
+class BulkShape(ModelShape):
     """A decision on many, and how far it is."""
 
     by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null: the rule.")
     amount = Money(allow_null=True)
     may_be_undone = serializers.BooleanField()
     rows = serializers.SerializerMethodField(help_text="How many rows are in each state: waiting, done, failed, …")
-
-    class Meta:
-        model = BulkDecision
-        fields = ["id", "action", "amount", "why", "by", "at", "undone_at", "may_be_undone", "rows"]
 
     def get_rows(self, bulk: BulkDecision) -> dict[str, int]:
         """By state."""
@@ -87,15 +85,12 @@ class PairRuling(serializers.Serializer[Any]):
     why = serializers.CharField(max_length=2000)
 
 
-class AdjudicationShape(serializers.ModelSerializer[Adjudication]):
+@of(Adjudication, "id pair choice note by at undone_by undone_at")
+class AdjudicationShape(ModelShape):
     """What a person decided on a pair whose judgments disagree."""
 
     by = serializers.CharField(source="by.username")
     undone_by = serializers.CharField(source="undone_by.username", allow_null=True, default=None)
-
-    class Meta:
-        model = Adjudication
-        fields = ["id", "pair", "choice", "note", "by", "at", "undone_by", "undone_at"]
 
 
 class DisagreementShape(serializers.Serializer[Any]):
@@ -127,22 +122,16 @@ class AdjudicationUndo(serializers.Serializer[Any]):
     seen = Key(help_text=SEEN)
 
 
-class NoteShape(serializers.ModelSerializer[WorkerNote]):
+@of(WorkerNote, "id assignment text made_at read_at")
+class NoteShape(ModelShape):
     """What a worker wrote from a receipt."""
 
-    class Meta:
-        model = WorkerNote
-        fields = ["id", "assignment", "text", "made_at", "read_at"]
 
-
-class AlarmShape(serializers.ModelSerializer[Alarm]):
+@of(Alarm, "id kind text raised_at")
+class AlarmShape(ModelShape):
     """Something about a campaign that a person must look at."""
 
     kind = serializers.ChoiceField(choices=CampaignAlarm.choices)
-
-    class Meta:
-        model = Alarm
-        fields = ["id", "kind", "text", "raised_at"]
 
 
 class PlatformAlarmShape(AlarmShape):
@@ -151,16 +140,13 @@ class PlatformAlarmShape(AlarmShape):
     kind = serializers.ChoiceField(choices=PlatformAlarm.choices)
 
 
-class MessageShape(serializers.ModelSerializer[Message]):
+@of(Message, "id worker state subject text at")
+class MessageShape(ModelShape):
     """One message between a worker and the researchers."""
 
     worker = serializers.SerializerMethodField(help_text="The worker's pseudonym.")
     by = serializers.CharField(source="by.username", allow_null=True, default=None, help_text="Null for a worker's.")
     error = serializers.CharField(help_text="Why it was not sent.")
-
-    class Meta:
-        model = Message
-        fields = ["id", "worker", "state", "subject", "text", "at", "by", "error"]
 
     def get_worker(self, message: Message) -> str:
         """As in exports."""
@@ -174,19 +160,13 @@ class NewMessage(serializers.Serializer[Any]):
     text = serializers.CharField(max_length=MOST_TEXT)
 
 
-class SubmissionShape(serializers.ModelSerializer[Submission]):
+@of(Submission, "id assignment status submitted_at auto_approval_at why_unmatched decision decided_at")
+class SubmissionShape(ModelShape):
     """Work that the platform says was submitted."""
 
     why_unmatched = serializers.CharField()
     decision = serializers.CharField(help_text="`approve`, `reject`, or empty while it waits.")
     reason = serializers.CharField()
-
-    class Meta:
-        model = Submission
-        fields = [
-            *("id", "assignment", "status", "submitted_at", "auto_approval_at"),
-            *("why_unmatched", "decision", "decided_at", "reason"),
-        ]
 
 
 class ReturnAsked(Reason):

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from api.fields import Key, ModelShape, Money, of
 from api.models import Delivery, Event, Scope, Token, Webhook
 from core.errors import Refused
 from core.models import Lab
@@ -25,20 +26,6 @@ from tasks.names import pseudonym
 
 SETTINGS = [field.name for field in settings_of(Campaign) if field.name != "base_version"]
 WORDS = ("title", "question", "instructions")
-
-
-class Key(serializers.IntegerField):
-    """The key of something."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(min_value=1, max_value=2**63 - 1, **options)
-
-
-class Money(serializers.DecimalField):
-    """An amount in the campaign's currency, as text with two digits after the point."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_digits=12, decimal_places=2, **options)
 
 
 # --- errors
@@ -75,25 +62,19 @@ class Why(serializers.Serializer[Any]):
 # --- the token, labs
 
 
-class TokenShape(serializers.ModelSerializer[Token]):
+@of(Token, "user name scopes expires_at")
+class TokenShape(ModelShape):
     """The token of the request."""
 
     user = serializers.CharField(source="user.username")
     scopes = serializers.ListField(child=serializers.ChoiceField(choices=Scope.choices))
 
-    class Meta:
-        model = Token
-        fields = ["user", "name", "scopes", "expires_at"]
 
-
-class LabShape(serializers.ModelSerializer[Lab]):
+@of(Lab, "id name")
+class LabShape(ModelShape):
     """A lab, and your role in it."""
 
     role = serializers.SerializerMethodField(help_text="Empty for an admin of the site who is not a member.")
-
-    class Meta:
-        model = Lab
-        fields = ["id", "name", "role"]
 
     def get_role(self, lab: Lab) -> str:
         """From the table of roles."""
@@ -103,12 +84,9 @@ class LabShape(serializers.ModelSerializer[Lab]):
 # --- collections and runs
 
 
-class CollectionShape(serializers.ModelSerializer[Collection]):
+@of(Collection, "id lab name language created_at")
+class CollectionShape(ModelShape):
     """Queries, passages and original qrels under one name."""
-
-    class Meta:
-        model = Collection
-        fields = ["id", "lab", "name", "language", "created_at"]
 
 
 class CollectionSizeShape(serializers.Serializer[Any]):
@@ -126,9 +104,6 @@ class CollectionDetail(CollectionShape):
     """A collection, with what it holds."""
 
     size = CollectionSizeShape()
-
-    class Meta(CollectionShape.Meta):
-        fields = [*CollectionShape.Meta.fields, "size"]
 
 
 FILE = serializers.FileField
@@ -195,17 +170,11 @@ class NewCollection(CollectionFiles):
     language = serializers.CharField(max_length=35, default="en", allow_blank=True, help_text="A BCP 47 tag")
 
 
-class RunShape(serializers.ModelSerializer[Run]):
+@of(Run, "id collection name team notes models_used sha256 is_released imported_at")
+class RunShape(ModelShape):
     """One system's ranked lists."""
 
     scores = serializers.DictField(help_text="On the original qrels: mean `rr` at 10, over so many `queries`.")
-
-    class Meta:
-        model = Run
-        fields = [
-            *("id", "collection", "name", "team", "notes", "models_used", "sha256", "is_released", "imported_at"),
-            "scores",
-        ]
 
 
 class RunDetail(RunShape):
@@ -213,9 +182,6 @@ class RunDetail(RunShape):
 
     census = serializers.DictField()
     metadata = serializers.DictField()
-
-    class Meta(RunShape.Meta):
-        fields = [*RunShape.Meta.fields, "census", "metadata"]
 
 
 class NewRun(serializers.Serializer[Any]):
@@ -234,14 +200,11 @@ class NewRun(serializers.Serializer[Any]):
     )
 
 
-class RunChange(serializers.ModelSerializer[Run]):
+@of(Run, "is_released models_used")
+class RunChange(ModelShape):
     """Whether exports may have what only this run brought into a pool, and which models it uses. What is not sent
     stays.
     """
-
-    class Meta:
-        model = Run
-        fields = ["is_released", "models_used"]
 
 
 # --- jobs
@@ -256,7 +219,8 @@ class Step(serializers.Serializer[Any]):
     unit = serializers.CharField(allow_blank=True)
 
 
-class JobShape(serializers.ModelSerializer[Job]):
+@of(Job, "id kind state name asked_at ended_at error complaints counts collection run")
+class JobShape(ModelShape):
     """Something that takes a while. Ask again until `state` is `done`, `refused` or `failed`.
 
     Then `collection`, `run` or `campaign` is what came of it, or `error` says why nothing did, and `complaints` where.
@@ -267,18 +231,12 @@ class JobShape(serializers.ModelSerializer[Job]):
     campaign = serializers.IntegerField(source="outcome_id", allow_null=True, read_only=True)
     progress = Step(allow_null=True, help_text="Null where nothing has been told.")
 
-    class Meta:
-        model = Job
-        fields = [
-            *("id", "kind", "state", "name", "asked_at", "ended_at", "error", "complaints", "counts"),
-            *("collection", "run", "campaign", "progress"),
-        ]
-
 
 # --- campaigns
 
 
-class CampaignSettings(serializers.ModelSerializer[Campaign]):
+@of(Campaign, [*SETTINGS, "base_version"], optional=SETTINGS)
+class CampaignSettings(ModelShape):
     """Every setting of a campaign that changes a number or what workers read. Rates are shares: 0.2 is 20 percent."""
 
     base_version = serializers.IntegerField(
@@ -290,25 +248,17 @@ class CampaignSettings(serializers.ModelSerializer[Campaign]):
         help_text="Of challengers: the number of the version of the preference qrels that they challenge.",
     )
 
-    class Meta:
-        model = Campaign
-        fields = [*SETTINGS, "base_version"]
-        extra_kwargs = {name: {"required": False} for name in SETTINGS}
 
-
-class CampaignShape(serializers.ModelSerializer[Campaign]):
+@of(
+    Campaign,
+    "id lab collection name state created_at archived_at is_finished pair_count pool_histogram address currency",
+)
+class CampaignShape(ModelShape):
     """One judging effort over a collection."""
 
     is_finished = serializers.BooleanField(help_text="Whether nothing is left to do.")
     pool_histogram = serializers.DictField(help_text="How many pools there are of each size.")
     address = serializers.SerializerMethodField(help_text="Where people who have the link can work.")
-
-    class Meta:
-        model = Campaign
-        fields = [
-            *("id", "lab", "collection", "name", "state", "created_at", "archived_at", "is_finished", "pair_count"),
-            *("pool_histogram", "address", "currency"),
-        ]
 
     def get_address(self, campaign: Campaign) -> str:
         """The campaign's open link."""
@@ -320,9 +270,6 @@ class CampaignDetail(CampaignShape):
 
     runs = serializers.SerializerMethodField()
     settings = CampaignSettings(source="*")
-
-    class Meta(CampaignShape.Meta):
-        fields = [*CampaignShape.Meta.fields, "runs", "settings"]
 
     def get_runs(self, campaign: Campaign) -> list[int]:
         """The keys of the runs."""
@@ -342,6 +289,7 @@ class RunsField(serializers.ListField):
         return data if data == "all" else super().to_internal_value(data)
 
 
+@of(Campaign, ["collection", "template", "name", "runs", *SETTINGS, "base_version"], optional=SETTINGS)
 class NewCampaign(CampaignSettings):
     """A draft: its collection, runs and settings. What is left out is as in the template, or else as usual."""
 
@@ -355,10 +303,8 @@ class NewCampaign(CampaignSettings):
     name = serializers.CharField(max_length=100)
     runs = RunsField()
 
-    class Meta(CampaignSettings.Meta):
-        fields = ["collection", "template", "name", "runs", *CampaignSettings.Meta.fields]
 
-
+@of(Campaign, ["collection", "name", "runs", *SETTINGS, "base_version"], optional=SETTINGS)
 class CampaignCopy(CampaignSettings):
     """A copy of a campaign: its name, and whatever is to be otherwise."""
 
@@ -366,10 +312,8 @@ class CampaignCopy(CampaignSettings):
     name = serializers.CharField(max_length=100)
     runs = RunsField(required=False)
 
-    class Meta(CampaignSettings.Meta):
-        fields = ["collection", "name", "runs", *CampaignSettings.Meta.fields]
 
-
+@of(Campaign, ["name", "runs", *SETTINGS, "base_version"], optional=SETTINGS)
 class DraftChange(CampaignSettings):
     """What is to be different about a draft: its name, runs, and any setting."""
 
@@ -379,29 +323,18 @@ class DraftChange(CampaignSettings):
         source="base_version.number", min_value=1, max_value=2**31 - 1, required=False
     )
 
-    class Meta(CampaignSettings.Meta):
-        fields = ["name", "runs", *CampaignSettings.Meta.fields]
 
-
-class ReadingChange(serializers.ModelSerializer[Campaign]):
+@of(Campaign, names_in(ReadingSettings), optional=names_in(ReadingSettings))
+class ReadingChange(ModelShape):
     """How results are read; it changes no judgment."""
 
-    class Meta:
-        model = Campaign
-        fields = names_in(ReadingSettings)
-        extra_kwargs = {name: {"required": False} for name in names_in(ReadingSettings)}
 
-
-class CampaignChange(serializers.ModelSerializer[Campaign]):
+@of(Campaign, ["name", "is_archived", *WORDS], optional=("name", *WORDS))
+class CampaignChange(ModelShape):
     """What can be changed of a campaign: its name, whether it is archived, and of a draft what workers read."""
 
     is_archived = serializers.BooleanField(required=False)
     instructions = serializers.CharField(max_length=100_000, required=False, allow_blank=True)
-
-    class Meta:
-        model = Campaign
-        fields = ["name", "is_archived", *WORDS]
-        extra_kwargs = {name: {"required": False} for name in ("name", *WORDS)}
 
 
 class BillLine(serializers.Serializer[Any]):
@@ -493,17 +426,11 @@ class FurtherShape(serializers.Serializer[Any]):
     obstacle = serializers.CharField(help_text="Why nothing can be asked now; empty if it can.")
 
 
-class RoundShape(serializers.ModelSerializer[Round]):
+@of(Round, "number pools passages pairs unsettled hits planned_at asked_at asked_by obstacle")
+class RoundShape(ModelShape):
     """A round of a campaign in rounds. It waits for a person while `asked_at` is null: `obstacle` says why."""
 
     asked_by = serializers.CharField(source="asked_by.username", default=None, allow_null=True, read_only=True)
-
-    class Meta:
-        model = Round
-        fields = [
-            *("number", "pools", "passages", "pairs", "unsettled", "hits", "planned_at", "asked_at", "asked_by"),
-            "obstacle",
-        ]
 
 
 class Obstacles(serializers.Serializer[Any]):
@@ -527,14 +454,11 @@ class ProgressShape(serializers.Serializer[Any]):
 # --- test pairs and wording
 
 
-class TestPairShape(serializers.ModelSerializer[TestPair]):
+@of(TestPair, "id question relevant_text off_topic_text state proven_at")
+class TestPairShape(ModelShape):
     """A known relevant against an obviously off-topic passage."""
 
     __test__ = False
-
-    class Meta:
-        model = TestPair
-        fields = ["id", "question", "relevant_text", "off_topic_text", "state", "proven_at"]
 
 
 class NewTestPair(serializers.Serializer[Any]):
@@ -596,16 +520,13 @@ class WorkedExample(serializers.Serializer[Any]):
         return sent
 
 
-class AssignmentShape(serializers.ModelSerializer[Assignment]):
+@of(Assignment, "id hit worker state verdict taken_at finished_at judged")
+class AssignmentShape(ModelShape):
     """One worker's attempt at one HIT."""
 
     hit = serializers.IntegerField(source="hit.number")
     worker = serializers.SerializerMethodField(help_text="The worker's pseudonym in this campaign, as in exports.")
     owed = Money()
-
-    class Meta:
-        model = Assignment
-        fields = ["id", "hit", "worker", "state", "verdict", "taken_at", "finished_at", "judged", "owed"]
 
     def get_worker(self, assignment: Assignment) -> str:
         """As in exports."""
@@ -644,15 +565,12 @@ class WorkerShape(serializers.Serializer[Any]):
     barred = serializers.BooleanField()
 
 
-class DecisionShape(serializers.ModelSerializer[Decision]):
+@of(Decision, "id kind worker assignment why by at")
+class DecisionShape(ModelShape):
     """What a person, or a failed test pair, decided."""
 
     worker = serializers.SerializerMethodField()
     by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null for a check.")
-
-    class Meta:
-        model = Decision
-        fields = ["id", "kind", "worker", "assignment", "why", "by", "at"]
 
     def get_worker(self, decision: Decision) -> str:
         """As in exports."""
@@ -734,26 +652,20 @@ class Publish(Why):
     although_nobody_qualifies = serializers.BooleanField(default=False)
 
 
-class PaymentShape(serializers.ModelSerializer[Payment]):
+@of(Payment, "id purpose state assignment amount fee owed_at paid_at")
+class PaymentShape(ModelShape):
     """One line of the ledger."""
 
     amount = Money()
     fee = Money()
 
-    class Meta:
-        model = Payment
-        fields = ["id", "purpose", "state", "assignment", "amount", "fee", "owed_at", "paid_at"]
-
 
 # --- files, results, versions
 
 
-class FileShape(serializers.ModelSerializer[StoredFile]):
+@of(StoredFile, "name size sha256 made_at")
+class FileShape(ModelShape):
     """A file that can be downloaded."""
-
-    class Meta:
-        model = StoredFile
-        fields = ["name", "size", "sha256", "made_at"]
 
 
 class ExportsShape(serializers.Serializer[Any]):
@@ -801,15 +713,12 @@ class TableShape(serializers.Serializer[Any]):
     rows = serializers.ListField(child=serializers.ListField(child=serializers.JSONField(allow_null=True)))
 
 
-class VersionShape(serializers.ModelSerializer[QrelsVersion]):
+@of(
+    QrelsVersion,
+    "number campaign made_at why added changed unchanged unsettled adjudicated expected_wrong qrels sha256",
+)
+class VersionShape(ModelShape):
     """A version of a collection's preference qrels."""
-
-    class Meta:
-        model = QrelsVersion
-        fields = [
-            *("number", "campaign", "made_at", "why", "added", "changed", "unchanged", "unsettled", "adjudicated"),
-            *("expected_wrong", "qrels", "sha256"),
-        ]
 
 
 class NewVersion(serializers.Serializer[Any]):
@@ -841,16 +750,13 @@ class EventList(serializers.ListField):
         super().__init__(child=child, min_length=1, max_length=len(Event.values), **options)
 
 
-class WebhookShape(serializers.ModelSerializer[Webhook]):
+@of(Webhook, "id url events is_enabled created_at failing_since disabled_at")
+class WebhookShape(ModelShape):
     """An address that is told what happens in a lab."""
 
     events = serializers.ListField(child=serializers.ChoiceField(choices=Event.choices))
     is_enabled = serializers.SerializerMethodField()
     disabled_why = serializers.CharField(help_text="Empty if a person did it.")
-
-    class Meta:
-        model = Webhook
-        fields = ["id", "url", "events", "is_enabled", "created_at", "failing_since", "disabled_at", "disabled_why"]
 
     def get_is_enabled(self, webhook: Webhook) -> bool:
         """Whether it is told anything."""
@@ -863,9 +769,6 @@ class NewWebhookShape(WebhookShape):
     secret = serializers.SerializerMethodField(
         help_text="What the signatures are made with. Null where the answer is given again for an idempotency key."
     )
-
-    class Meta(WebhookShape.Meta):
-        fields = [*WebhookShape.Meta.fields, "secret"]
 
     def get_secret(self, _webhook: Webhook) -> str | None:
         """As it was made."""
@@ -887,17 +790,11 @@ class WebhookChange(serializers.Serializer[Any]):
     is_enabled = serializers.BooleanField(required=False)
 
 
-class DeliveryShape(serializers.ModelSerializer[Delivery]):
+@of(Delivery, "id message event data made_at tries tried_at next_try_at delivered_at")
+class DeliveryShape(ModelShape):
     """One thing that a webhook is told."""
 
     message = serializers.UUIDField(help_text="The `webhook-id` of every try.")
     event = serializers.CharField()
     data = serializers.DictField()  # type: ignore[assignment]  # a field, and not what a serializer has
     problem = serializers.CharField(help_text="Why the last try failed; empty if it did not.")
-
-    class Meta:
-        model = Delivery
-        fields = [
-            *("id", "message", "event", "data", "made_at"),
-            *("tries", "tried_at", "next_try_at", "delivered_at", "problem"),
-        ]
