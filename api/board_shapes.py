@@ -20,15 +20,12 @@ class BoardShape(ModelShape):
     teams = serializers.SerializerMethodField(help_text="Yours, with what they have sent in the days that count.")
 
     def get_policy(self, board: Board) -> int:
-        """The version that holds."""
         return board.policy_at(self.context["at"]).number
 
     def get_terms(self, board: Board) -> dict[str, Any]:
-        """As the page serves it."""
         return board_terms(board, board.policy_at(self.context["at"])).as_dict()
 
     def get_teams(self, board: Board) -> list[dict[str, Any]]:
-        """By their public ids."""
         rows: list[tuple[Team, Quota]] = self.context["teams"](board)
         return [{"id": team.public_id, "name": str(team), **quota._asdict()} for team, quota in rows]
 
@@ -92,21 +89,17 @@ class BoardSubmissionDetail(BoardSubmissionShape):
         return rows
 
     def get_check(self, submission: Submission) -> list[str]:
-        """As on its page."""
         return list(submission.diagnostics.get("sentences", []))
 
     def get_dev(self, submission: Submission) -> dict[str, str]:
-        """Printed scores."""
         rows = submission.scores.filter(part="dev", version=None).order_by("measure")
         return {row.measure: printed(row.fraction) for row in rows}
 
     def get_dev_groups(self, submission: Submission) -> dict[str, str]:
-        """Printed scores."""
         measure = submission.board.ranking_measure
         row = submission.scores.filter(part="dev", version=None, origin="computed", measure=measure).first()
         return {} if row is None else {group: printed(scores["fraction"]) for group, scores in row.groups.items()}
 
     def get_eval(self, submission: Submission) -> str | None:
-        """The printed score that was released."""
         release = getattr(submission, "release", None)
         return printed(release.fraction) if release is not None and release.is_shown else None

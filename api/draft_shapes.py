@@ -53,7 +53,6 @@ class NewPracticePair(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a passage that is compared with itself."""
         if attrs["better"].split() == attrs["worse"].split():
             raise serializers.ValidationError({"worse": [_("The two passages are the same.")]})
         return attrs

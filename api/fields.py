@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 from django.db.models import Model
 from rest_framework import serializers
 
+from tasks.names import pseudonym
+
 S = TypeVar("S", bound=type[serializers.Serializer[Any]])
 
 
@@ -21,6 +23,16 @@ class Money(serializers.DecimalField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_digits=12, decimal_places=2, **options)
+
+
+class Pseudonym(serializers.CharField):
+    """The worker of what is shown, as in exports of the campaign."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(source="worker_id", read_only=True, **options)
+
+    def to_representation(self, value: int) -> str:
+        return pseudonym(self.context["view"].campaign, value)
 
 
 class ModelShape(serializers.ModelSerializer[Any]):

@@ -38,7 +38,6 @@ class Strict(serializers.Serializer[Any]):
     """A part of what is sent in which unknown fields are mistakes, too."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """What was sent. Raises ValidationError that names unknown fields."""
         if isinstance(data, Mapping) and (unknown := sorted(map(str, set(data) - set(self.fields)))):
             raise serializers.ValidationError({name: [_("There is no such field.")] for name in unknown})
         return super().to_internal_value(data)

@@ -42,7 +42,6 @@ class PanelMember(serializers.Serializer[PanelRow]):
     assignments = serializers.IntegerField(help_text="That are finished or left.")
 
     def get_link(self, row: PanelRow) -> str | None:
-        """As the page shows it; null in an answer that is repeated."""
         campaign: Campaign = self.context["view"].campaign
         return links.home_address(row.worker, campaign)
 
@@ -69,7 +68,6 @@ class OutsidePanelShape(ModelShape):
     """How people of somebody else's panel come and go. Each exit is a completion code, or an https address."""
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Two parameters have two names."""
         person = attrs.get("person_parameter", "participantId")
         if person == attrs.get("session_parameter", "assignmentId"):
             raise serializers.ValidationError({"session_parameter": _("The two parameters need different names.")})
@@ -103,12 +101,10 @@ class OutsideShape(ModelShape):
     unknown = serializers.SerializerMethodField(help_text="How many of these runs the collection does not have.")
 
     def get_scores(self, outside: OutsideScores) -> list[dict[str, Any]]:
-        """By score, then name."""
         ordered = sorted(outside.scores.items(), key=lambda entry: (-entry[1][0], entry[0]))
         return [{"run": run, "score": score, "rank": rank} for run, (score, rank) in ordered]
 
     def get_unknown(self, outside: OutsideScores) -> int:
-        """Their scores count once the runs are imported."""
         return len(outside.scores) - outside.collection.runs.filter(name__in=list(outside.scores)).count()
 
 
@@ -121,7 +117,6 @@ class NewOutside(serializers.Serializer[Any]):
     file = FILE(help_text="At most 1 MB.")
 
     def validate_file(self, file: "UploadedFile[Any]") -> "UploadedFile[Any]":
-        """Refuse what is far larger than scores of runs can be."""
         if (file.size or 0) > MOST_SCORES:
             raise serializers.ValidationError(_("This file is larger than 1 MB. It has one line for each run."))
         return file

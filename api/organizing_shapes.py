@@ -183,7 +183,6 @@ class TeamInvitationShape(ModelShape):
     )
 
     def get_link(self, invitation: TeamInvitation) -> str | None:
-        """As the page shows it."""
         return teams.invitation_address(invitation) if invitation.invited_by_id else None
 
 
@@ -222,7 +221,6 @@ class NewBoardDecision(BoardReason):
     until = serializers.DateField(required=False, help_text="The embargo ends at 00:00 UTC of that day.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """What a kind needs is there, and nothing besides."""
         for kind, name in (("flag", "flag"), ("extend", "until"), ("variant", "variant_of")):
             if (attrs["kind"] == kind) != (name in attrs):
                 message = f"“{kind}” needs it." if attrs["kind"] == kind else f"Only “{kind}” takes it."
@@ -274,7 +272,6 @@ class NewMetadataRequest(serializers.Serializer[Any]):
     why = serializers.CharField(max_length=2000)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Fields that the kind has."""
         names = FIELDS[attrs["kind"]]
         if unknown := sorted(set(attrs["after"]) - set(names)):
             message = f"A request of this kind changes {', '.join(names)}, and not {', '.join(unknown)}."
@@ -298,11 +295,9 @@ class DevScoringShape(ModelShape):
     check = serializers.SerializerMethodField(help_text="What the check says, in sentences.")
 
     def get_scores(self, row: DevScoring) -> dict[str, str]:
-        """Printed."""
         return {name: printed(score) for name, score in row.scores.items()}
 
     def get_check(self, row: DevScoring) -> list[str]:
-        """As on its page."""
         return list(row.diagnostics.get("sentences", []))
 
 

@@ -44,7 +44,6 @@ class InvitationShape(ModelShape):
     )
 
     def get_link(self, invitation: MemberInvitation) -> str:
-        """As the page shows it."""
         return invitation_address(invitation)
 
 
@@ -93,7 +92,6 @@ class NewLab(LabName):
     )
 
     def validate(self, sent: dict[str, Any]) -> dict[str, Any]:
-        """An address is for an invitation."""
         if sent["email"] and not sent["invite_admin"]:
             raise serializers.ValidationError({"email": ["Set invite_admin, or leave this empty."]})
         return sent
@@ -134,5 +132,4 @@ class OwnToken(ModelShape):
     is_this = serializers.SerializerMethodField(help_text="Whether the request has it.")
 
     def get_is_this(self, token: Token) -> bool:
-        """By its key."""
         return bool(token.pk == self.context["token"].pk)

@@ -22,7 +22,6 @@ class CallShape(ModelShape):
     )
 
     def get_may_be_decided(self, call: Operation) -> bool:
-        """As the page offers it."""
         return call.pk in self.context["decidable"]
 
 
@@ -136,11 +135,9 @@ class PayShape(serializers.Serializer[Any]):
     )
 
     def get_by_hand(self, row: Any) -> bool:
-        """Whoever came by no platform is paid by nobody else."""
         return not row.platform_assignment_id
 
     def get_left_for_being_paid(self, row: Any) -> str:
-        """As the page shows it."""
         left: str = self.context["left"].get(row.worker_id, "")
         return left
 

@@ -41,11 +41,9 @@ class QueryPair(serializers.Serializer[Any]):
     )
 
     def get_judgments(self, pair: PairDetail) -> int:
-        """How many."""
         return len(pair.judgments)
 
     def get_reused(self, pair: PairDetail) -> int:
-        """How many."""
         return len(pair.reused)
 
 

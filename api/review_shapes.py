@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.fields import Key, ModelShape, Money, of
+from api.fields import Key, ModelShape, Money, Pseudonym, of
 from api.shapes import Reason, Why
 from core.models import Alarm
 from judgments.models import Adjudication, PairDecision, WorkerNote
@@ -15,7 +15,6 @@ from review.adjudicating import LONGEST_NOTE
 from review.deciding import row_counts
 from review.models import BulkDecision
 from tasks.models import CampaignAlarm
-from tasks.names import pseudonym
 
 MOST = 5_000  # assignments or workers that one request names
 
@@ -32,7 +31,6 @@ class NewBulk(serializers.Serializer[Any]):
     why = serializers.CharField(max_length=2000, required=False, help_text="Needed unless it is only previewed.")
 
     def validate(self, sent: dict[str, Any]) -> dict[str, Any]:
-        """One of the two."""
         if ("assignments" in sent) == ("workers" in sent):
             raise serializers.ValidationError({"assignments": ["Send either assignments or workers."]})
         return sent
@@ -61,7 +59,6 @@ class BulkShape(ModelShape):
     rows = serializers.SerializerMethodField(help_text="How many rows are in each state: waiting, done, failed, …")
 
     def get_rows(self, bulk: BulkDecision) -> dict[str, int]:
-        """By state."""
         return row_counts([bulk])[bulk.pk]
 
 
@@ -144,13 +141,9 @@ class PlatformAlarmShape(AlarmShape):
 class MessageShape(ModelShape):
     """One message between a worker and the researchers."""
 
-    worker = serializers.SerializerMethodField(help_text="The worker's pseudonym.")
+    worker = Pseudonym(help_text="The worker's pseudonym.")
     by = serializers.CharField(source="by.username", allow_null=True, default=None, help_text="Null for a worker's.")
     error = serializers.CharField(help_text="Why it was not sent.")
-
-    def get_worker(self, message: Message) -> str:
-        """As in exports."""
-        return pseudonym(self.context["view"].campaign, message.worker_id)
 
 
 class NewMessage(serializers.Serializer[Any]):

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from api.fields import Key, ModelShape, Money, of
+from api.fields import Key, ModelShape, Money, Pseudonym, of
 from api.models import Delivery, Event, Scope, Token, Webhook
 from core.errors import Refused
 from core.models import Lab
@@ -22,7 +22,6 @@ from runs import sending
 from runs.models import Collection, Job, Run
 from tasks import links
 from tasks.models import Assignment, TestPair
-from tasks.names import pseudonym
 
 SETTINGS = [field.name for field in settings_of(Campaign) if field.name != "base_version"]
 WORDS = ("title", "question", "instructions")
@@ -77,7 +76,6 @@ class LabShape(ModelShape):
     role = serializers.SerializerMethodField(help_text="Empty for an admin of the site who is not a member.")
 
     def get_role(self, lab: Lab) -> str:
-        """From the table of roles."""
         return str(self.context["roles"].get(lab.pk, ""))
 
 
@@ -116,7 +114,6 @@ class LargeFile(serializers.FileField):
         super().__init__(help_text=f"{help_text} Or the token of an upload.".strip(), **options)
 
     def to_internal_value(self, data: Any) -> Any:
-        """The file. Raises ValidationError."""
         if isinstance(data, str):
             try:
                 data = sending.file_received(token=data, user=self.context["request"].user)
@@ -261,7 +258,6 @@ class CampaignShape(ModelShape):
     address = serializers.SerializerMethodField(help_text="Where people who have the link can work.")
 
     def get_address(self, campaign: Campaign) -> str:
-        """The campaign's open link."""
         return links.campaign_address(campaign)
 
 
@@ -285,7 +281,6 @@ class RunsField(serializers.ListField):
     child = Key()
 
     def to_internal_value(self, data: Any) -> Any:
-        """The keys; `all` stays."""
         return data if data == "all" else super().to_internal_value(data)
 
 
@@ -512,7 +507,6 @@ class WorkedExample(serializers.Serializer[Any]):
     )
 
     def validate(self, sent: dict[str, Any]) -> dict[str, Any]:
-        """All four, or none."""
         names = {field.source: name for name, field in self.fields.items()}
         if any(sent.values()) and (empty := [name for name in sent if not sent[name]]):
             text = _("An example needs all four texts. Leave all of them empty for the general example.")
@@ -525,12 +519,8 @@ class AssignmentShape(ModelShape):
     """One worker's attempt at one HIT."""
 
     hit = serializers.IntegerField(source="hit.number")
-    worker = serializers.SerializerMethodField(help_text="The worker's pseudonym in this campaign, as in exports.")
+    worker = Pseudonym(help_text="The worker's pseudonym in this campaign, as in exports.")
     owed = Money()
-
-    def get_worker(self, assignment: Assignment) -> str:
-        """As in exports."""
-        return pseudonym(self.context["view"].campaign, assignment.worker_id)
 
 
 class Reason(serializers.Serializer[Any]):
@@ -569,12 +559,8 @@ class WorkerShape(serializers.Serializer[Any]):
 class DecisionShape(ModelShape):
     """What a person, or a failed test pair, decided."""
 
-    worker = serializers.SerializerMethodField()
+    worker = Pseudonym(help_text="As in exports.")
     by = serializers.CharField(source="by.username", default=None, allow_null=True, help_text="Null for a check.")
-
-    def get_worker(self, decision: Decision) -> str:
-        """As in exports."""
-        return pseudonym(self.context["view"].campaign, decision.worker_id)
 
 
 # --- publication
@@ -771,7 +757,6 @@ class NewWebhookShape(WebhookShape):
     )
 
     def get_secret(self, _webhook: Webhook) -> str | None:
-        """As it was made."""
         return str(self.context["secret"])
 
 
