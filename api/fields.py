@@ -31,7 +31,7 @@ class Pseudonym(serializers.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(source="worker_id", read_only=True, **options)
 
-    def to_representation(self, value: int) -> str:
+    def to_representation(self, value: Any) -> str:
         return pseudonym(self.context["view"].campaign, value)
 
 

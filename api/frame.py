@@ -16,6 +16,8 @@ from django.http import HttpResponseBase
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.decorators import action
 from rest_framework.parsers import BaseParser, MultiPartParser
@@ -41,6 +43,7 @@ from runs.models import Collection
 
 MOST_BYTES = 1 << 20  # of a request without files
 FORM_BYTES = 1 << 20  # what the other fields of an upload may add to its files
+FILE = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
 Method = Callable[..., Any]
 
 

@@ -1,7 +1,10 @@
 """Every address of the API, and the pages about it."""
 
+from typing import Any
+
 from django.urls import include, path, re_path
 from rest_framework.routers import SimpleRouter
+from rest_framework.viewsets import ViewSetMixin
 
 from api import pages, webhook_pages
 from api.nowhere import Nowhere
@@ -32,7 +35,6 @@ RESOURCES = [
     ("board-submissions", leaderboards.BoardSubmissions),
     ("board-submissions", organizing.Rulings),
     ("board-submissions/<slug:key>/metadata-requests", organizing.MetadataRequests),
-    ("boards", organizing.UpkeepOfBoard),
     ("boards", leaderboards.Boards),
     ("boards", organizing.Organizing),
     ("boards/<slug:slug>/invitations", organizing.BoardInvitations),
@@ -41,18 +43,14 @@ RESOURCES = [
     ("boards/<slug:slug>/upkeep/rounds", organizing.UpkeepRounds),
     ("campaigns", at_platform.AtPlatform),
     ("campaigns", campaigns.Campaigns),
-    ("campaigns", campaigns.Drafts),
     ("campaigns", lab_settings.TemplateOfCampaign),
     ("campaigns", ledgers.Ledgers),
     ("campaigns", material.Panels),
     ("campaigns", outcomes.Outcomes),
-    ("campaigns", publications.Listening),
     ("campaigns", campaigns.Practice),
     ("campaigns", protection.CampaignProtection),
     ("campaigns", publications.Publications),
-    ("campaigns", outcomes.Details),
     ("campaigns", review.Review),
-    ("campaigns", review.Decisions),
     ("campaigns/<int:pk>/assignments", review.Assignments),
     ("campaigns/<int:pk>/bulk-decisions", review.BulkDecisions),
     ("campaigns/<int:pk>/disagreements", review.Disagreements),
@@ -64,7 +62,6 @@ RESOURCES = [
     ("campaigns/<int:pk>/test-pairs", campaigns.TestPairs),
     ("campaigns/<int:pk>/workers", review.Workers),
     ("collections", collections.Collections),
-    ("collections", collections.DatasetPassages),
     ("collections", material.FromElsewhere),
     ("collections/<int:pk>/machine-judges", material.MachineJudges),
     ("collections/<int:pk>/preferences", material.Preferences),
@@ -74,7 +71,6 @@ RESOURCES = [
     ("jobs", collections.Jobs),
     ("labs", lab_settings.LabSettings),
     ("labs", labs.Labs),
-    ("labs", labs.Audit),
     ("labs", protection.Periods),
     ("labs/<int:pk>/invitations", labs.Invitations),
     ("labs/<int:pk>/people", labs.People),
@@ -86,22 +82,26 @@ RESOURCES = [
     ("templates", lab_settings.Templates),
     ("uploads", collections.Uploads),
 ]
-FILES = [
-    ("boards", leaderboards.BoardFiles),
-    ("campaigns", outcomes.ExportFiles),
-    ("campaigns", protection.ProtectionFiles),
-    ("campaigns", outcomes.ResultFiles),
-    ("collections", outcomes.VersionFiles),
-    ("collections", outcomes.CollectionFiles),
-]
-router, files = SimpleRouter(use_regex_path=False), SimpleRouter(use_regex_path=False, trailing_slash=False)
+
+
+class Router(SimpleRouter):
+    """Addresses end with a slash, but for those of files."""
+
+    def get_routes(self, viewset: type[ViewSetMixin]) -> list[Any]:
+        """Those of a resource."""
+        routes = super().get_routes(viewset)
+        for number, route in enumerate(routes):
+            method = getattr(viewset, next(iter(route.mapping.values())), None)
+            if method is not None and method.operation.media:
+                routes[number] = route._replace(url=route.url.replace("{trailing_slash}", ""))
+        return routes
+
+
+router = Router(use_regex_path=False)
 for prefix, resource in RESOURCES:
     router.register(prefix, resource, resource.__name__.lower())
-for prefix, resource in FILES:
-    files.register(prefix, resource, resource.__name__.lower())
 routes = [
     *router.urls,
-    *files.urls,
     re_path(r"^(?P<rest>[\s\S]*)\Z", Nowhere.as_view(), name="nowhere"),
 ]
 urlpatterns = [

@@ -16,6 +16,7 @@ from api.frame import Resource, delete, get, operation, post
 from api.resources.publications import publication_of, published_of
 from api.resources.review import worker_named
 from core.roles import Right
+from platforms import alarms, hooks
 from platforms import status as platform_status
 from platforms.messages import conversations
 from platforms.models import Message, Payment, Publication, Submission
@@ -152,3 +153,16 @@ class AtPlatform(Resource):
         """Decide that a message needs no answer."""
         message = get_object_or_404(published_of(self.campaign).messages, pk=message_pk)
         conversations.message_set_aside(message=message)
+
+    @post("publication/alarms/<int:alarm_pk>/dismiss", right=Right.SPEND)
+    def publication_alarm_dismiss(self, request: Request, pk: int, alarm_pk: int) -> Any:
+        """Dismiss an alarm of a publication that you have dealt with. It is raised again if its cause comes back.
+        Refused (409) for those that disappear with their cause only."""
+        alarm = get_object_or_404(published_of(self.campaign).alarms, pk=alarm_pk)
+        alarms.alarm_dismiss(alarm=alarm, **self.signed)
+
+    @post("publication/listen", right=Right.SPEND)
+    def publication_listen(self, request: Request, pk: int) -> Any:
+        """Have the marketplace notify this site as soon as work is submitted, so that it asks sooner. Again is no
+        error."""
+        hooks.notifications_ask(publication=published_of(self.campaign))

@@ -186,6 +186,10 @@ class QueryFilter(FilterSet):  # type: ignore[misc]
     text = CharFilter(field_name="query__text", lookup_expr="icontains")
 
 
+def _content(trial: trials.Trial) -> dict[str, Any]:
+    return {"address": trial.address, "until": trial.until, "obstacle": trials.trial_obstacle(trial.campaign)}
+
+
 class TestPairs(Resource):
     """The test pairs of a campaign."""
 
@@ -423,16 +427,6 @@ class Campaigns(Resource):
     def worked_example_set(self, request: Request, pk: int) -> Any:
         """Give a draft a worked example of its own, or the general one again."""
         return pool_services.campaign_set_example(campaign=self.campaign, **self.sent)
-
-
-def _content(trial: trials.Trial) -> dict[str, Any]:
-    return {"address": trial.address, "until": trial.until, "obstacle": trials.trial_obstacle(trial.campaign)}
-
-
-class Drafts(Resource):
-    """Before a campaign starts."""
-
-    tags = ["Campaigns"]
 
     @get("trial", draft_shapes.TrialShape)
     def trial(self, request: Request, pk: int) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.http import StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,13 +19,14 @@ from api import material_shapes, shapes
 from api.access import token_of
 from api.answers import answer_forget
 from api.filters import KeyFilter
-from api.frame import Resource, get, operation, post
+from api.frame import FILE, Resource, get, operation, post
 from api.problems import NotAskedFor
 from core.errors import NotNow
 from core.models import Lab, User
 from core.progress import progress_of
 from core.roles import Right, labs_of, require
 from evaluation.files.runs import run_name
+from judgments.downloads import TYPES
 from runs import background, catalogue, fetching, sending
 from runs import jobs as pool_jobs
 from runs import selectors as run_selectors
@@ -120,6 +122,22 @@ class Collections(Resource):
     def collection_add(self, request: Request, pk: int) -> Any:
         """Add files to a collection. What is there already is kept, and must not be contradicted."""
         return self.ask(self.collection.lab, self.collection.name, None, **self.sent)
+
+    @post("fetch-passages", shapes.JobShape, Right.DESIGN, status=202)
+    def dataset_passages(self, request: Request, pk: int) -> Any:
+        """Have the passages fetched that a collection from ir_datasets lacks, for its qrels and runs."""
+        collection = self.collection
+        if not collection.dataset:
+            raise NotNow(_("The collection is not from ir_datasets: add a file of its passages."))
+        about: dict[str, Any] = {"lab": collection.lab, "name": collection.name, "dataset": collection.dataset}
+        return fetched(request, fetching.dataset_ask(**about, passages=True, collection=collection, **self.signed))
+
+    @get("missing-passages.txt", FILE, media="text/plain")
+    def missing_passages(self, request: Request, pk: int) -> Any:
+        """Download the ids of the passages of a collection that lack a text, one a line."""
+        rows = run_selectors.untexted_passages(self.collection).values_list("pid", flat=True)
+        lines = (f"{pid}\n" for pid in rows.iterator(chunk_size=10_000))
+        return StreamingHttpResponse(lines, content_type=TYPES["txt"])
 
 
 class RunFilter(FilterSet):  # type: ignore[misc]
@@ -277,18 +295,3 @@ class Datasets(Resource):
         """What a public collection has, and what fetching it would take. Nothing is fetched; what could not be is
         refused (409), with the reason."""
         return catalogue.look_for_page(self.query["id"], passages=self.query["passages"])
-
-
-class DatasetPassages(Resource):
-    """The passages of a public collection."""
-
-    tags = ["Collections"]
-
-    @post("fetch-passages", shapes.JobShape, Right.DESIGN, status=202)
-    def dataset_passages(self, request: Request, pk: int) -> Any:
-        """Have the passages fetched that a collection from ir_datasets lacks, for its qrels and runs."""
-        collection = self.collection
-        if not collection.dataset:
-            raise NotNow(_("The collection is not from ir_datasets: add a file of its passages."))
-        about: dict[str, Any] = {"lab": collection.lab, "name": collection.name, "dataset": collection.dataset}
-        return fetched(request, fetching.dataset_ask(**about, passages=True, collection=collection, **self.signed))

@@ -24,6 +24,15 @@ from platforms.money import lab_accounts
 from platforms.registry import accounts_at
 
 
+class AuditFilter(WordsFilter):
+    """As on the page: by words, who, kind of thing and campaign; and by table, and time to the second."""
+
+    campaign = KeyFilter(field_name="campaign_id")
+    subject = CharFilter()
+    since = IsoDateTimeFilter(field_name="at", lookup_expr="gte")
+    until = IsoDateTimeFilter(field_name="at", lookup_expr="lt")
+
+
 class Labs(Resource):
     """Your labs."""
 
@@ -59,6 +68,12 @@ class Labs(Resource):
         with refusals_of("name"):
             lab_rename(lab=lab, name=sent["name"])
         return self.answer(lab, roles=roles_of(self.user))
+
+    @get("audit", people_shapes.AuditShape(many=True), Right.MANAGE, filterset_class=AuditFilter, tags=["Audit"])
+    def audit(self, request: Request, pk: int) -> Any:
+        """Who did what in a lab, when and why, newest first."""
+        entries = audit.entries_of(self.user).filter(lab_id=self.lab.pk)
+        return self.page_of(entries, audit.lines)
 
 
 def membership_of(lab: Lab, key: int) -> Membership:
@@ -138,27 +153,6 @@ class Invitations(Resource):
         """Take an invitation back. Its link no longer works."""
         invitation = get_object_or_404(self.lab.member_invitations, pk=invitation_pk)
         people.invitation_revoke(invitation=invitation, at=timezone.now())
-
-
-class AuditFilter(WordsFilter):
-    """As on the page: by words, who, kind of thing and campaign; and by table, and time to the second."""
-
-    campaign = KeyFilter(field_name="campaign_id")
-    subject = CharFilter()
-    since = IsoDateTimeFilter(field_name="at", lookup_expr="gte")
-    until = IsoDateTimeFilter(field_name="at", lookup_expr="lt")
-
-
-class Audit(Resource):
-    """The audit of a lab."""
-
-    tags = ["Audit"]
-
-    @get("audit", people_shapes.AuditShape(many=True), Right.MANAGE, filterset_class=AuditFilter)
-    def audit(self, request: Request, pk: int) -> Any:
-        """Who did what in a lab, when and why, newest first."""
-        entries = audit.entries_of(self.user).filter(lab_id=self.lab.pk)
-        return self.page_of(entries, audit.lines)
 
 
 class PlatformAccounts(Resource):

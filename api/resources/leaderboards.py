@@ -9,9 +9,8 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
 from api import board_shapes, organizing_shapes
-from api.frame import Resource, get, operation, post
+from api.frame import FILE, Resource, get, operation, post
 from api.resources.campaigns import soon
-from api.resources.outcomes import FILE
 from api.shapes import Why
 from core.errors import NotYours, Refused
 from core.models import User
@@ -176,10 +175,6 @@ class Boards(OfBoard):
         """Leave a team of yours. Its submissions and looks stay. Refused (409) for the last member of a team that has
         submitted something."""
         teams.team_leave(team=self.own_team(key), user=self.user, at=timezone.now())
-
-
-class BoardFiles(OfBoard):
-    """A leaderboard as a file."""
 
     @get("board.zip", FILE, media="application/zip")
     def board_archive(self, request: Request, slug: str) -> Any:

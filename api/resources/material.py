@@ -2,17 +2,19 @@
 
 from typing import Any
 
+from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, FilterSet
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import material_shapes, shapes
-from api.frame import Resource, delete, get, operation, post, put, refusals_of
+from api.frame import FILE, Resource, delete, get, operation, post, put, refusals_of
 from api.resources.collections import accepted, name_of
 from core.errors import NotYours
 from core.roles import Right
 from judgments import importing
+from judgments.downloads import TYPES
 from machines import answers
 from machines import answers as machine_services
 from machines.models import MachineJudge
@@ -194,3 +196,9 @@ class MachineJudges(Resource):
     def destroy(self, request: Request, pk: int, judge_pk: int) -> Any:
         """Delete a machine judge with its answers and comparisons, and nothing else."""
         machine_services.machine_judge_delete(judge=self.judge)
+
+    @get("answers.txt", FILE, Right.EXPORT, media="text/plain")
+    def machine_answers(self, request: Request, pk: int, judge_pk: int) -> Any:
+        """Download a machine judge's answers as they were imported: lines `query a b preferred`."""
+        lines = (" ".join(answer) + "\n" for answer in answers.answers_of(self.judge))
+        return StreamingHttpResponse(lines, content_type=TYPES["txt"])

@@ -381,6 +381,21 @@ class Organizing(OfBoard):
             "notes": [note._asdict() for note in done.file.notes],
         }
 
+    @get("upkeep", shapes.UpkeepShape)
+    def upkeep(self, request: Request, slug: str) -> Any:
+        """How a leaderboard's best known answers are kept current."""
+        return rounds.upkeep_of(self.board) or Upkeep(board=self.board)
+
+    @put(upkeep, shapes.UpkeepShape, Right.SPEND, takes=shapes.UpkeepShape)
+    def upkeep_set(self, request: Request, slug: str) -> Any:
+        """Say how they are kept current. Rounds that have begun go on as they are."""
+        return rounds.upkeep_set(board=self.board, **self.signed, **_chosen(self.board, self.sent))
+
+    @get("versions", shapes.BoardVersionShape(many=True), pagination_class=None)
+    def board_versions(self, request: Request, slug: str) -> Any:
+        """The versions of a leaderboard's preference qrels, newest first, counting dev queries alone."""
+        return versions.summaries(self.board_seen)
+
 
 def _chosen(board: Board, sent: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that were sent, the others as a new upkeep has them. Raises NotYours for things of other labs."""
@@ -427,22 +442,3 @@ class UpkeepRounds(OfBoard):
     def upkeep_round_end(self, request: Request, slug: str, number: int) -> Any:
         """End a round without a version: its challengers wait for the next one."""
         return self.decide(rounds.round_decline)
-
-
-class UpkeepOfBoard(OfBoard):
-    """How a leaderboard is kept current."""
-
-    @get("upkeep", shapes.UpkeepShape)
-    def upkeep(self, request: Request, slug: str) -> Any:
-        """How a leaderboard's best known answers are kept current."""
-        return rounds.upkeep_of(self.board) or Upkeep(board=self.board)
-
-    @put(upkeep, shapes.UpkeepShape, Right.SPEND, takes=shapes.UpkeepShape)
-    def upkeep_set(self, request: Request, slug: str) -> Any:
-        """Say how they are kept current. Rounds that have begun go on as they are."""
-        return rounds.upkeep_set(board=self.board, **self.signed, **_chosen(self.board, self.sent))
-
-    @get("versions", shapes.BoardVersionShape(many=True), pagination_class=None)
-    def board_versions(self, request: Request, slug: str) -> Any:
-        """The versions of a leaderboard's preference qrels, newest first, counting dev queries alone."""
-        return versions.summaries(self.board_seen)

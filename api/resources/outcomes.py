@@ -1,14 +1,11 @@
 """What comes of a campaign: exports, results with their files, machine judges, and versions of the preference qrels."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -16,7 +13,7 @@ from rest_framework.response import Response
 
 from api import material_shapes, result_shapes, shapes
 from api.access import Pages
-from api.frame import Resource, get, operation, post
+from api.frame import FILE, Resource, get, operation, post
 from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
@@ -26,7 +23,6 @@ from judgments import selectors as judgment_selectors
 from judgments.downloads import TYPES, file_response
 from judgments.models import StoredFile
 from machines import machine_asking
-from machines.answers import answers_of
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import QrelsVersion
@@ -43,24 +39,7 @@ from results.report import ARCHIVE, SETS
 from results.sections import whole
 from results.tables import Table
 from results.version_tables import version_scores
-from runs import selectors as run_selectors
 from runs.models import Collection
-
-FILE = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
-
-
-class ExportFiles(Resource):
-    """Export files."""
-
-    tags = ["Exports"]
-
-    @get("exports/<str:name>", FILE, Right.EXPORT, media="*/*")
-    def export(self, request: Request, pk: int, name: str) -> Any:
-        """Download one export file, such as `preference-qrels.txt`, or all of them as `all.zip`."""
-        campaign = self.campaign
-        if name != exports.ARCHIVE and name not in exports.NAMES:
-            raise NotYours(_("There is no export with this name."))
-        return file_response(campaign, StoredFile.Kind.EXPORT, name)
 
 
 def table_content(table: Table) -> dict[str, object]:
@@ -190,66 +169,13 @@ class Outcomes(Resource):
         address = reverse("api:v1:versions-detail", args=[version.collection_id, version.number])
         return Response(shapes.VersionShape(version).data, status=201, headers={"Location": address})
 
-
-def version_of(collection: Collection, number: int) -> QrelsVersion:
-    """A version of a collection. Raises Http404."""
-    return get_object_or_404(collection.versions, number=number)
-
-
-class Versions(Resource):
-    """The versions of a collection's preference qrels."""
-
-    tags = ["Versions"]
-    lookup_url_kwarg = "number"
-    pagination_class = NumberPages
-
-    @operation(shapes.VersionShape(many=True), name="versions")
-    def list(self, request: Request, pk: int) -> Any:
-        """The versions of a collection's preference qrels, newest first."""
-        return self.collection.versions.all()
-
-    @operation(shapes.VersionShape, name="version")
-    def retrieve(self, request: Request, pk: int, number: int) -> Any:
-        """One version: where it comes from, and what it changed."""
-        return version_of(self.collection, number)
-
-    @get("scores", result_shapes.VersionScoresShape, asks=result_shapes.Beside)
-    def version_scores(self, request: Request, pk: int, number: int) -> Any:
-        """The scores of all runs on a version of the preference qrels, beside those on the original qrels or on another
-        version."""
-        version, query = version_of(self.collection, number), self.query
-        beside = version_of(version.collection, query["beside"]) if "beside" in query else None
-        measure = query["measure"]
-        scores = version_scores(version, beside, measure)
-        if measure and measure != scores.measure:
-            named = ", ".join(scores.measures)
-            raise ValidationError({"measure": [_("This is none of %(measures)s.") % {"measures": named}]})
-        about = {
-            "measure": scores.measure,
-            "tau": scores.tau,
-            "waiting": scores.waiting,
-            "unreadable": dict(scores.unreadable),
-        }
-        return Response(table_content(scores.table) | about)
-
-
-class VersionFiles(Resource):
-    """The qrels of a version."""
-
-    tags = ["Versions"]
-
-    @get("versions/<int:number>/preference-qrels.txt", FILE, Right.EXPORT, media="text/plain")
-    def version_qrels(self, request: Request, pk: int, number: int) -> Any:
-        """Download the preference qrels of a version, in TREC format."""
-        version = version_of(self.collection, number)
-        lines = "".join(version_services.qrels_lines(pool_selectors.version_answers(version)))
-        return HttpResponse(lines, content_type=TYPES["txt"], headers={"ETag": f'"{version.sha256}"'})
-
-
-class Details(Resource):
-    """One query, earlier results, and machine judges beside people."""
-
-    tags = ["Results"]
+    @get("exports/<str:name>", FILE, Right.EXPORT, media="*/*", tags=["Exports"])
+    def export(self, request: Request, pk: int, name: str) -> Any:
+        """Download one export file, such as `preference-qrels.txt`, or all of them as `all.zip`."""
+        campaign = self.campaign
+        if name != exports.ARCHIVE and name not in exports.NAMES:
+            raise NotYours(_("There is no export with this name."))
+        return file_response(campaign, StoredFile.Kind.EXPORT, name)
 
     @get("results/earlier", result_shapes.EarlierShape(many=True), pagination_class=None)
     def earlier_results(self, request: Request, pk: int) -> Any:
@@ -284,12 +210,6 @@ class Details(Resource):
     def machines_beside(self, request: Request, pk: int) -> Any:
         """Each machine judge of the campaign's collection beside its people, as last compared: all that was counted."""
         return {"judges": machine_data(judges_beside(self.campaign, whole=True))}
-
-
-class ResultFiles(Resource):
-    """The files of a campaign's results."""
-
-    tags = ["Results"]
 
     def file(self, pk: int, name: str) -> HttpResponseBase:
         """A stored file of the results. Raises NotYours, and NotMadeYet before the results are computed."""
@@ -338,29 +258,53 @@ class ResultFiles(Resource):
         return HttpResponse(qrels.encode(), content_type=TYPES["txt"])
 
 
-class CollectionFiles(Resource):
-    """What of a collection can be downloaded."""
+def version_of(collection: Collection, number: int) -> QrelsVersion:
+    """A version of a collection. Raises Http404."""
+    return get_object_or_404(collection.versions, number=number)
 
-    tags = ["Collections"]
 
-    @get("machine-judges/<int:judge_pk>/answers.txt", FILE, Right.EXPORT, media="text/plain")
-    def machine_answers(self, request: Request, pk: int, judge_pk: int) -> Any:
-        """Download a machine judge's answers as they were imported: lines `query a b preferred`."""
-        judge = get_object_or_404(self.collection.machine_judges, pk=judge_pk)
-        return StreamingHttpResponse(
-            (" ".join(answer) + "\n" for answer in answers_of(judge)), content_type=TYPES["txt"]
-        )
+class Versions(Resource):
+    """The versions of a collection's preference qrels."""
 
-    @get("missing-passages.txt", FILE, media="text/plain")
-    def missing_passages(self, request: Request, pk: int) -> Any:
-        """Download the ids of the passages of a collection that lack a text, one a line."""
-        rows = run_selectors.untexted_passages(self.collection).values_list("pid", flat=True)
+    tags = ["Versions"]
+    lookup_url_kwarg = "number"
+    pagination_class = NumberPages
 
-        def lines() -> Iterator[str]:
-            for pid in rows.iterator(chunk_size=10_000):
-                yield f"{pid}\n"
+    @operation(shapes.VersionShape(many=True), name="versions")
+    def list(self, request: Request, pk: int) -> Any:
+        """The versions of a collection's preference qrels, newest first."""
+        return self.collection.versions.all()
 
-        return StreamingHttpResponse(lines(), content_type=TYPES["txt"])
+    @operation(shapes.VersionShape, name="version")
+    def retrieve(self, request: Request, pk: int, number: int) -> Any:
+        """One version: where it comes from, and what it changed."""
+        return version_of(self.collection, number)
+
+    @get("scores", result_shapes.VersionScoresShape, asks=result_shapes.Beside)
+    def version_scores(self, request: Request, pk: int, number: int) -> Any:
+        """The scores of all runs on a version of the preference qrels, beside those on the original qrels or on another
+        version."""
+        version, query = version_of(self.collection, number), self.query
+        beside = version_of(version.collection, query["beside"]) if "beside" in query else None
+        measure = query["measure"]
+        scores = version_scores(version, beside, measure)
+        if measure and measure != scores.measure:
+            named = ", ".join(scores.measures)
+            raise ValidationError({"measure": [_("This is none of %(measures)s.") % {"measures": named}]})
+        about = {
+            "measure": scores.measure,
+            "tau": scores.tau,
+            "waiting": scores.waiting,
+            "unreadable": dict(scores.unreadable),
+        }
+        return Response(table_content(scores.table) | about)
+
+    @get("preference-qrels.txt", FILE, Right.EXPORT, media="text/plain")
+    def version_qrels(self, request: Request, pk: int, number: int) -> Any:
+        """Download the preference qrels of a version, in TREC format."""
+        version = version_of(self.collection, number)
+        lines = "".join(version_services.qrels_lines(pool_selectors.version_answers(version)))
+        return HttpResponse(lines, content_type=TYPES["txt"], headers={"ETag": f'"{version.sha256}"'})
 
 
 class MachineAskings(Resource):

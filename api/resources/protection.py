@@ -11,10 +11,9 @@ from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import protection_shapes, shapes
-from api.frame import Resource, get, operation, post, put
+from api.frame import FILE, Resource, get, operation, post, put
 from api.resources.campaigns import ask_now
 from api.resources.labs import membership_of
-from api.resources.outcomes import FILE
 from core.alarms import alarms_raised
 from core.audit.services import entry_note
 from core.errors import NotNow
@@ -166,12 +165,6 @@ class CampaignProtection(Resource):
         if campaign.state in (Campaign.State.DRAFT, Campaign.State.PACKING):
             raise NotNow(_("The campaign has not started: there is nothing to release."))
         return ask_now(request, protection_jobs.make_bundle, campaign.pk)
-
-
-class ProtectionFiles(Resource):
-    """The release bundle and the ethics summary."""
-
-    tags = ["Data protection"]
 
     @get("bundle/release.zip", FILE, Right.EXPORT, media="application/zip")
     def bundle_file(self, request: Request, pk: int) -> Any:

@@ -17,7 +17,7 @@ from api.frame import Resource, get, operation, patch, post
 from api.resources.campaigns import by_field, valid
 from core.errors import NotNow, NotYours
 from core.roles import Right
-from platforms import alarms, hooks, outbox, terms
+from platforms import outbox, terms
 from platforms import status as platform_status
 from platforms.demands import FilterKind
 from platforms.filters import SHOWN, FilterForm, chosen_filters, filters_of
@@ -331,22 +331,3 @@ class Calls(Resource):
         while after it was asked to: the refusal says from when you can."""
         outbox.operation_decide(operation=self.call, **self.signed, **self.sent)
         return self.shown()
-
-
-class Listening(Resource):
-    """Alarms and notifications of the platform."""
-
-    tags = ["Publication"]
-
-    @post("publication/alarms/<int:alarm_pk>/dismiss", right=Right.SPEND)
-    def publication_alarm_dismiss(self, request: Request, pk: int, alarm_pk: int) -> Any:
-        """Dismiss an alarm of a publication that you have dealt with. It is raised again if its cause comes back.
-        Refused (409) for those that disappear with their cause only."""
-        alarm = get_object_or_404(published_of(self.campaign).alarms, pk=alarm_pk)
-        alarms.alarm_dismiss(alarm=alarm, **self.signed)
-
-    @post("publication/listen", right=Right.SPEND)
-    def publication_listen(self, request: Request, pk: int) -> Any:
-        """Have the marketplace notify this site as soon as work is submitted, so that it asks sooner. Again is no
-        error."""
-        hooks.notifications_ask(publication=published_of(self.campaign))

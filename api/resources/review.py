@@ -146,17 +146,6 @@ class Workers(Resource):
         return self.decide(quality.worker_unbar)
 
 
-class Decisions(Resource):
-    """What was decided in a campaign."""
-
-    tags = ["Work"]
-
-    @get("decisions", shapes.DecisionShape(many=True), filterset_class=filterset_factory(Decision, fields=["kind"]))
-    def decisions(self, request: Request, pk: int) -> Any:
-        """What was decided about work and workers, by whom and why, newest first."""
-        return decisions_in(self.campaign)
-
-
 def _chosen(campaign: Campaign, sent: dict[str, Any]) -> QuerySet[Assignment]:
     assignments = judgment_selectors.assignments_of(campaign)
     if "assignments" in sent:
@@ -308,6 +297,9 @@ def _rows(campaign: Campaign, pairs: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
+DecisionFilter = filterset_factory(Decision, fields=["kind"])
+
+
 class NoteFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
     """By whether somebody has read it."""
 
@@ -378,3 +370,13 @@ class Review(Resource):
         campaign, sent = self.campaign, self.sent
         with refusals_of("reward", BelowFloor):
             return rest_copy(campaign=campaign, reward=sent["reward"], **self.signed)
+
+    @get(
+        "decisions",
+        shapes.DecisionShape(many=True),
+        filterset_class=filterset_factory(Decision, fields=["kind"]),
+        tags=["Work"],
+    )
+    def decisions(self, request: Request, pk: int) -> Any:
+        """What was decided about work and workers, by whom and why, newest first."""
+        return decisions_in(self.campaign)
